@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The communicator and what everyone needs of it: agreement on faults, sums, and exchanges cut to a largest message. */
+#ifndef COMM_H
+#define COMM_H
+#include <mpi.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fault.h"
+
+struct comm {
+  MPI_Comm mpi;
+  int rank, size;
+  size_t largest_message;   /* bytes; longer messages are cut (1 GiB; tests lower it) */
+};
+
+/* A duplicate of `parent`. Collective. */
+void comm_open(struct comm *c, MPI_Comm parent);
+void comm_close(struct comm *c);
+
+/* Every rank learns whether any has a fault: 0 when none; else -1, and everyone's `f` holds the sentence of the lowest
+ * rank that has one. Collective. */
+int comm_agree(const struct comm *c, struct fault *f);
+/* Rank 0's verdict for everyone (rank 0's `f` is broadcast): 0 or -1. Collective. */
+int comm_verdict(const struct comm *c, struct fault *f);
+
+/* Reductions over ranks, in place; collective. Sums of doubles are added in rank order, so that they do not depend on
+ * the library's choice of algorithm. */
+void comm_sum_double(const struct comm *c, double *x, int n);
+void comm_sum_int64(const struct comm *c, int64_t *x, int n);
+void comm_max_double(const struct comm *c, double *x, int n);
+void comm_min_double(const struct comm *c, double *x, int n);
+int64_t comm_min_int64(const struct comm *c, int64_t x);
+int64_t comm_max_int64(const struct comm *c, int64_t x);
+/* Sum over the ranks below this one (0 on rank 0). Collective. */
+int64_t comm_exscan_int64(const struct comm *c, int64_t x);
+
+/* Personalised exchange of bytes. send_bytes[p] bytes at send[p] go to rank p; on return recv_bytes[p] bytes from rank p
+ * stand at (char *)*recv + recv_offset[p], in rank order. *recv is allocated with label "messages" (owner: caller).
+ * All arrays have c->size entries. Collective. */
+void comm_exchange(const struct comm *c, const void *const *send, const size_t *send_bytes, void **recv, size_t *recv_bytes,
+                   size_t *recv_offset);
+/* The same when the receiver knows the sizes: recv[p] has room for recv_bytes[p]. Collective. */
+void comm_exchange_known(const struct comm *c, const void *const *send, const size_t *send_bytes, void *const *recv,
+                         const size_t *recv_bytes);
+#endif

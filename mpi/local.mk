@@ -1,0 +1,1 @@
+libespalier_a_SOURCES += %D%/comm.c %D%/comm.h

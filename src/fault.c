@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <config.h>
+#include "fault.h"
+
+#include <ctype.h>
+#include <mpi.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct {
+  int rank;
+  long long step;
+  const char *phase;
+} context = {0, -1, "start"};
+
+int fault_set(struct fault *f, const char *format, ...)
+{
+  if (f->text[0]) return -1;
+  va_list args;
+  va_start(args, format);
+  vsnprintf(f->text, sizeof f->text, format, args);
+  va_end(args);
+  return -1;
+}
+
+/* Levenshtein distance without regard to case; words longer than the table count as far apart. */
+static int edit_distance(const char *a, const char *b)
+{
+  enum { LONGEST = 64 };
+  int row[LONGEST + 1], na = (int)strlen(a), nb = (int)strlen(b);
+  if (na > LONGEST || nb > LONGEST) return LONGEST;
+  for (int j = 0; j <= nb; j++) row[j] = j;
+  for (int i = 1; i <= na; i++) {
+    int diagonal = row[0];
+    row[0] = i;
+    for (int j = 1; j <= nb; j++) {
+      int change = diagonal + (tolower((unsigned char)a[i - 1]) != tolower((unsigned char)b[j - 1]));
+      diagonal = row[j];
+      int insert = row[j - 1] + 1, erase = row[j] + 1;
+      row[j] = change < insert ? change : insert;
+      if (erase < row[j]) row[j] = erase;
+    }
+  }
+  return row[nb];
+}
+
+const char *nearest_name(const char *word, const char *const *names, int count)
+{
+  const char *best = NULL;
+  int limit = (int)strlen(word) / 2 + 1, best_distance = limit + 1;
+  for (int i = 0; i < count; i++) {
+    int d = edit_distance(word, names[i]);
+    if (d < best_distance) {
+      best_distance = d;
+      best = names[i];
+    }
+  }
+  return best;
+}
+
+void fatal_context(int rank, long long step, const char *phase)
+{
+  context.rank = rank;
+  context.step = step;
+  context.phase = phase;
+}
+
+void fatal_at(const char *file, int line, const char *format, ...)
+{
+  char text[2048];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  fprintf(stderr, "espalier: fatal: rank %d, step %lld, phase %s (%s:%d): %s\n", context.rank, context.step, context.phase,
+          file, line, text);
+  fflush(stderr);
+  int running = 0, ended = 0;
+  MPI_Initialized(&running);
+  MPI_Finalized(&ended);
+  if (running && !ended) MPI_Abort(MPI_COMM_WORLD, 1);
+  abort();
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <config.h>
+#include "memory.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fault.h"
+
+enum { ALIGNMENT = 64, MOST_LABELS = 64 };
+
+struct label {
+  const char *name;
+  size_t current, peak;
+};
+
+/* Stands in the 64 bytes before each block. */
+struct head {
+  size_t bytes;
+  struct label *label;
+};
+
+static struct label labels[MOST_LABELS];
+static int label_count;
+static size_t total_current, total_peak;
+
+static struct label *label_find(const char *name)
+{
+  for (int i = 0; i < label_count; i++)
+    if (strcmp(labels[i].name, name) == 0) return &labels[i];
+  if (label_count == MOST_LABELS) fatal("more than %d memory labels", MOST_LABELS);
+  labels[label_count].name = name;
+  return &labels[label_count++];
+}
+
+static struct head *head_of(void *block) { return (struct head *)((char *)block - ALIGNMENT); }
+
+static void account(struct label *l, size_t plus, size_t minus)
+{
+  l->current += plus - minus;
+  total_current += plus - minus;
+  if (l->current > l->peak) l->peak = l->current;
+  if (total_current > total_peak) total_peak = total_current;
+}
+
+void *memory_alloc(const char *name, size_t bytes)
+{
+  struct label *l = label_find(name);
+  size_t whole = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT + ALIGNMENT;
+  char *raw = whole < bytes ? NULL : aligned_alloc(ALIGNMENT, whole);
+  if (!raw)
+    fatal("out of memory: %zu bytes for '%s' (%zu bytes in use); use more nodes or fewer particles per rank", bytes, name,
+          total_current);
+  memset(raw, 0, whole);
+  struct head *h = (struct head *)raw;
+  h->bytes = bytes;
+  h->label = l;
+  account(l, bytes, 0);
+  return raw + ALIGNMENT;
+}
+
+void *memory_resize(const char *name, void *block, size_t bytes)
+{
+  void *fresh = memory_alloc(name, bytes);
+  if (block) {
+    size_t old = head_of(block)->bytes;
+    memcpy(fresh, block, old < bytes ? old : bytes);
+    memory_free(block);
+  }
+  return fresh;
+}
+
+void memory_free(void *block)
+{
+  if (!block) return;
+  struct head *h = head_of(block);
+  account(h->label, 0, h->bytes);
+  free(h);
+}
+
+size_t memory_current(void) { return total_current; }
+size_t memory_peak(void) { return total_peak; }
+
+void memory_report(FILE *out)
+{
+  for (int i = 0; i < label_count; i++)
+    fprintf(out, "  %-20s peak %10.3f MB\n", labels[i].name, labels[i].peak / 1e6);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Labelled memory: every large allocation has a name; current and peak bytes are kept per label.
+ * Blocks are aligned to 64 bytes and zeroed. Not thread-safe: allocate outside parallel regions. */
+#ifndef MEMORY_H
+#define MEMORY_H
+#include <stddef.h>
+#include <stdio.h>
+
+/* A zeroed block of `bytes` (never NULL; running out of memory is fatal and names the label). `label` must live on. */
+void *memory_alloc(const char *label, size_t bytes);
+/* Grow or shrink; keeps min(old, new) bytes, zeroes what is new. `block` may be NULL. */
+void *memory_resize(const char *label, void *block, size_t bytes);
+/* Free; NULL is allowed. */
+void memory_free(void *block);
+/* Bytes now and at the peak, all labels together. */
+size_t memory_current(void);
+size_t memory_peak(void);
+/* Peak by label, one line each, for the log. */
+void memory_report(FILE *out);
+#endif

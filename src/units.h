@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef UNITS_H
+#define UNITS_H
+#include "params.h"
+
+struct units {
+  double length_cm, mass_g, velocity_cm_s;
+};
+
+/* CODATA 2018, cgs: cm^3 g^-1 s^-2. */
+#define GRAVITY_CGS 6.67430e-8
+
+struct units units_of(const struct params *p);
+/* The gravitational constant in internal units: GravityConstantInternal, or from the units where that is 0. */
+double units_gravity(const struct params *p);
+/* Unit of time in seconds. */
+double units_time_s(const struct units *u);
+#endif

@@ -1,0 +1,17 @@
+# A test prints TAP. NAME runs on one rank; NAME.mpi runs on several rank counts (tests/ranks).
+TAP_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
+TEST_EXTENSIONS = .mpi .sh
+LOG_DRIVER = $(TAP_DRIVER)
+MPI_LOG_DRIVER = $(TAP_DRIVER)
+MPI_LOG_COMPILER = $(MPIRUN) $(MPIRUN_FLAGS) -n $(NP)
+SH_LOG_DRIVER = $(TAP_DRIVER)
+SH_LOG_COMPILER = $(SHELL)
+
+unit_tests = %D%/particles
+mpi_tests =
+script_tests =
+check_PROGRAMS += $(unit_tests) $(mpi_tests)
+TESTS += $(unit_tests) $(mpi_tests) $(script_tests)
+EXTRA_DIST += $(script_tests)
+
+%C%_particles_SOURCES = %D%/particles.c %D%/tap.h
