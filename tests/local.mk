@@ -8,10 +8,11 @@ SH_LOG_DRIVER = $(TAP_DRIVER)
 SH_LOG_COMPILER = $(SHELL)
 
 unit_tests = %D%/particles
-mpi_tests =
+mpi_tests = %D%/snapshot.mpi
 script_tests =
 check_PROGRAMS += $(unit_tests) $(mpi_tests)
 TESTS += $(unit_tests) $(mpi_tests) $(script_tests)
 EXTRA_DIST += $(script_tests)
 
 %C%_particles_SOURCES = %D%/particles.c %D%/tap.h
+%C%_snapshot_mpi_SOURCES = %D%/snapshot.c %D%/files.h %D%/tap.h
