@@ -36,7 +36,7 @@ rule "no space at the end of a line" \
     ls configure.ac Makefile.am README.md ChangeLog AUTHORS CITATION.cff; } | xargs grep -n "[ $tab]\$" | cut -c 1-100)"
 rule "no source is longer than 600 lines" \
   "$({ sources src mpi gpu tests; scripts; } | xargs wc -l | awk '$1 > 600 && $2 != "total" { print $2 ": " $1 " lines" }')"
-rule "scripts may be executed" "$(ls quickstart tools/espalier-plot jobscripts/*.sh | while read -r f; do [ -x "$f" ] || echo "$f"; done)"
+rule "scripts may be executed" "$(find quickstart tools/espalier-plot jobscripts -type f ! -name "*.md" ! -name "*.mk" ! -perm -u+x)"
 
 # [text](target) and ![text](target), without what leads into the net or into the page itself
 links() {

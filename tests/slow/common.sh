@@ -3,6 +3,7 @@
 # What the slow tests share. They run in the build folder, with srcdir set by Automake, and print TAP.
 # A test is: `plan N`, then N times `try`, `skip` or `result`, then `finish`.
 set -u
+# shellcheck disable=SC2034  # for the tests
 src=$(cd "${srcdir:-.}" && pwd) || exit 99
 MPIRUN=${MPIRUN:-mpirun} MPIRUN_FLAGS=${MPIRUN_FLAGS-} MAKE=${MAKE:-make}
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
