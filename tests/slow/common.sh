@@ -67,6 +67,7 @@ EOF
   shift
   cat > hybrid.sh <<EOF
 $program ic plummer -n ${hybrid_particles:-2000} -s 7 -o ic.hdf5 &&
-  $MPIRUN $MPIRUN_FLAGS -n 3 $* $program run --overwrite ${hybrid_options-} hybrid.ini
+  $MPIRUN $MPIRUN_FLAGS -n 3 $* $program run --overwrite ${hybrid_options-} hybrid.ini &&
+  test -s out/energy.csv && test -s out/snapshot_000.hdf5
 EOF
 }
