@@ -9,10 +9,21 @@ SH_LOG_COMPILER = $(SHELL)
 
 unit_tests = %D%/particles
 mpi_tests = %D%/snapshot.mpi
-script_tests =
+script_tests = %D%/rules.sh
+# The second tier, of minutes each: make check-slow.
+slow_tests = %D%/slow/sanitizers.sh %D%/slow/valgrind.sh %D%/slow/distcheck.sh
 check_PROGRAMS += $(unit_tests) $(mpi_tests)
 TESTS += $(unit_tests) $(mpi_tests) $(script_tests)
-EXTRA_DIST += $(script_tests)
+EXTRA_DIST += $(script_tests) $(slow_tests) %D%/slow/common.sh %D%/lsan.supp %D%/valgrind.supp
+
+# With its own summary, so that the logs of make check stay as they are; one after the other, since each uses all cores.
+check-slow: all
+	$(MAKE) $(AM_MAKEFLAGS) -j1 check TESTS='$(slow_tests)' TEST_SUITE_LOG=slow-suite.log
+.PHONY: check-slow
+CLEANFILES += slow-suite.log
+clean-local:
+	-chmod -R u+w slow-sanitizers slow-valgrind slow-distcheck 2>/dev/null
+	-rm -rf slow-sanitizers slow-valgrind slow-distcheck
 
 %C%_particles_SOURCES = %D%/particles.c %D%/tap.h
 %C%_snapshot_mpi_SOURCES = %D%/snapshot.c %D%/files.h %D%/tap.h
