@@ -7,11 +7,23 @@ MPI_LOG_COMPILER = $(MPIRUN) $(MPIRUN_FLAGS) -n $(NP)
 SH_LOG_DRIVER = $(TAP_DRIVER)
 SH_LOG_COMPILER = $(SHELL)
 
-unit_tests = %D%/particles
-mpi_tests = %D%/snapshot.mpi
-script_tests = %D%/rules.sh
+unit_tests = \
+  %D%/ic \
+  %D%/params \
+  %D%/particles \
+  %D%/units
+mpi_tests = \
+  %D%/ic_ranks.mpi \
+  %D%/snapshot.mpi
+script_tests = \
+  %D%/cli.sh \
+  %D%/parameter_pages.sh \
+  %D%/rules.sh
 # The second tier, of minutes each: make check-slow.
-slow_tests = %D%/slow/sanitizers.sh %D%/slow/valgrind.sh %D%/slow/distcheck.sh
+slow_tests = \
+  %D%/slow/distcheck.sh \
+  %D%/slow/sanitizers.sh \
+  %D%/slow/valgrind.sh
 check_PROGRAMS += $(unit_tests) $(mpi_tests)
 TESTS += $(unit_tests) $(mpi_tests) $(script_tests)
 EXTRA_DIST += $(script_tests) $(slow_tests) %D%/slow/common.sh %D%/lsan.supp %D%/valgrind.supp
@@ -27,3 +39,7 @@ clean-local:
 
 %C%_particles_SOURCES = %D%/particles.c %D%/tap.h
 %C%_snapshot_mpi_SOURCES = %D%/snapshot.c %D%/files.h %D%/tap.h
+%C%_params_SOURCES = %D%/params.c %D%/tap.h
+%C%_units_SOURCES = %D%/units.c %D%/tap.h
+%C%_ic_SOURCES = %D%/ic.c %D%/tap.h
+%C%_ic_ranks_mpi_SOURCES = %D%/ic_ranks.c %D%/tap.h
