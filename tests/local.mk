@@ -8,7 +8,7 @@ SH_LOG_DRIVER = $(TAP_DRIVER)
 SH_LOG_COMPILER = $(SHELL)
 
 unit_tests = %D%/particles
-mpi_tests = %D%/snapshot.mpi
+mpi_tests = %D%/snapshot.mpi %D%/formats.mpi %D%/bad_input.mpi %D%/fuzz_input.mpi
 script_tests =
 check_PROGRAMS += $(unit_tests) $(mpi_tests)
 TESTS += $(unit_tests) $(mpi_tests) $(script_tests)
@@ -16,3 +16,6 @@ EXTRA_DIST += $(script_tests)
 
 %C%_particles_SOURCES = %D%/particles.c %D%/tap.h
 %C%_snapshot_mpi_SOURCES = %D%/snapshot.c %D%/files.h %D%/tap.h
+%C%_formats_mpi_SOURCES = %D%/formats.c %D%/writers.h %D%/files.h %D%/tap.h
+%C%_bad_input_mpi_SOURCES = %D%/bad_input.c %D%/writers.h %D%/files.h %D%/tap.h
+%C%_fuzz_input_mpi_SOURCES = %D%/fuzz_input.c %D%/writers.h %D%/files.h %D%/tap.h
