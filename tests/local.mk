@@ -9,8 +9,10 @@ SH_LOG_COMPILER = $(SHELL)
 
 unit_tests = %D%/particles
 mpi_tests = %D%/snapshot.mpi %D%/formats.mpi %D%/bad_input.mpi %D%/fuzz_input.mpi
-script_tests =
-check_PROGRAMS += $(unit_tests) $(mpi_tests)
+script_tests = %D%/full_disk.sh %D%/yt.sh
+test_helpers = %D%/full_disk %D%/make_snapshot
+check_PROGRAMS += $(unit_tests) $(mpi_tests) $(test_helpers)
+AM_TESTS_ENVIRONMENT += MPIRUN='$(MPIRUN) $(MPIRUN_FLAGS)'; export MPIRUN;
 TESTS += $(unit_tests) $(mpi_tests) $(script_tests)
 EXTRA_DIST += $(script_tests)
 
@@ -19,3 +21,5 @@ EXTRA_DIST += $(script_tests)
 %C%_formats_mpi_SOURCES = %D%/formats.c %D%/writers.h %D%/files.h %D%/tap.h
 %C%_bad_input_mpi_SOURCES = %D%/bad_input.c %D%/writers.h %D%/files.h %D%/tap.h
 %C%_fuzz_input_mpi_SOURCES = %D%/fuzz_input.c %D%/writers.h %D%/files.h %D%/tap.h
+%C%_full_disk_SOURCES = %D%/full_disk.c %D%/files.h %D%/tap.h
+%C%_make_snapshot_SOURCES = %D%/make_snapshot.c %D%/files.h %D%/tap.h
