@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -50,6 +51,10 @@ static int ask(const char *path, const struct layout *l, struct fault *f)
   double needed = 1.1 * snapshot_bytes(particles, l->extras) + 1e6;
   if (statvfs(folder, &fs) != 0) return fault_set(f, "snapshot %s: %s: %s", path, folder, strerror(errno));
   double space = (double)fs.f_bavail * (double)fs.f_frsize;
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && (double)limit.rlim_cur < needed)
+    return fault_set(f, "snapshot %s: files may not be larger than %.1f MB here (ulimit -f), but %.1f MB are needed", path,
+                     (double)limit.rlim_cur / 1e6, needed / 1e6);
   if (space < needed)
     return fault_set(f, "snapshot %s: the disk has %.1f MB free, but %.1f MB are needed (1.1 times the file and 1 MB)", path,
                      space / 1e6, needed / 1e6);
@@ -121,6 +126,7 @@ int snapshot_write(const struct comm *c, const char *path, const struct particle
   if (c->rank == 0 && good) publish(path, temporary, f);
   good = comm_verdict(c, f) == 0;
   if (made && !good) unlink(temporary);
+  MPI_Barrier(c->mpi);   /* no rank returns while the temporary file is still there */
   layout_close(&l);
   return good ? 0 : -1;
 }
