@@ -7,11 +7,11 @@ libespalier_a_SOURCES += %D%/backend.c %D%/backend.h %D%/diagnostics.c %D%/diagn
   %D%/radius.h %D%/revision.c %D%/revision.h %D%/run.c %D%/run.h %D%/sim.c %D%/sim.h %D%/split.h %D%/start.c %D%/start.h %D%/step.c \
   %D%/step.h %D%/timeline.c %D%/timeline.h %D%/timer.c %D%/timer.h %D%/units.c %D%/units.h
 
-# The revision is asked for at every make, and rewritten only when it changed.
+# The revision is asked for at every make, and rewritten only when it changed. Two makes may do so at once (make -j all check).
 CLEANFILES += %D%/revision_string.h
 %D%/revision_string.h: FORCE
-	$(AM_V_GEN)$(MKDIR_P) %D% && $(SHELL) $(top_srcdir)/build-aux/revision.sh $(top_srcdir) > $@.new; \
-	cmp -s $@.new $@ && rm -f $@.new || mv -f $@.new $@
+	$(AM_V_GEN)$(MKDIR_P) %D% && $(SHELL) $(top_srcdir)/build-aux/revision.sh $(top_srcdir) > $@.$$$$; \
+	cmp -s $@.$$$$ $@ && rm -f $@.$$$$ || mv -f $@.$$$$ $@
 FORCE:
 .PHONY: FORCE
 dist-hook:
