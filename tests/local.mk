@@ -8,9 +8,17 @@ SH_LOG_DRIVER = $(TAP_DRIVER)
 SH_LOG_COMPILER = $(SHELL)
 
 unit_tests = \
+  %D%/domain \
   %D%/ic \
+  %D%/keys \
+  %D%/lattice \
+  %D%/mac \
+  %D%/outputs \
   %D%/params \
   %D%/particles \
+  %D%/plan \
+  %D%/split \
+  %D%/timeline \
   %D%/units
 mpi_tests = \
   %D%/bad_input.mpi \
@@ -57,3 +65,11 @@ clean-local:
 %C%_fuzz_input_mpi_SOURCES = %D%/fuzz_input.c %D%/writers.h %D%/files.h %D%/tap.h
 %C%_full_disk_SOURCES = %D%/full_disk.c %D%/files.h %D%/tap.h
 %C%_make_snapshot_SOURCES = %D%/make_snapshot.c %D%/files.h %D%/tap.h
+%C%_domain_SOURCES = %D%/domain.c %D%/chance.h %D%/tap.h
+%C%_keys_SOURCES = %D%/keys.c %D%/chance.h %D%/tap.h
+%C%_lattice_SOURCES = %D%/lattice.c %D%/chance.h %D%/tap.h
+%C%_mac_SOURCES = %D%/mac.c %D%/chance.h %D%/tap.h
+%C%_outputs_SOURCES = %D%/outputs.c %D%/tap.h
+%C%_plan_SOURCES = %D%/plan.c %D%/tap.h
+%C%_split_SOURCES = %D%/split.c %D%/tap.h
+%C%_timeline_SOURCES = %D%/timeline.c %D%/chance.h %D%/tap.h
