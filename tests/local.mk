@@ -9,10 +9,12 @@ SH_LOG_COMPILER = $(SHELL)
 
 unit_tests = \
   %D%/domain \
+  %D%/force \
   %D%/ic \
   %D%/keys \
   %D%/lattice \
   %D%/mac \
+  %D%/octree \
   %D%/outputs \
   %D%/params \
   %D%/particles \
@@ -73,3 +75,5 @@ clean-local:
 %C%_plan_SOURCES = %D%/plan.c %D%/tap.h
 %C%_split_SOURCES = %D%/split.c %D%/tap.h
 %C%_timeline_SOURCES = %D%/timeline.c %D%/chance.h %D%/tap.h
+%C%_force_SOURCES = %D%/force.c %D%/chance.h %D%/rig.h %D%/sets.h %D%/tap.h
+%C%_octree_SOURCES = %D%/octree.c %D%/chance.h %D%/rig.h %D%/sets.h %D%/tap.h
