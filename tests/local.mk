@@ -21,7 +21,8 @@ unit_tests = \
   %D%/plan \
   %D%/split \
   %D%/timeline \
-  %D%/units
+  %D%/units \
+  %D%/walk
 mpi_tests = \
   %D%/bad_input.mpi \
   %D%/formats.mpi \
@@ -77,3 +78,4 @@ clean-local:
 %C%_timeline_SOURCES = %D%/timeline.c %D%/chance.h %D%/tap.h
 %C%_force_SOURCES = %D%/force.c %D%/chance.h %D%/rig.h %D%/sets.h %D%/tap.h
 %C%_octree_SOURCES = %D%/octree.c %D%/chance.h %D%/rig.h %D%/sets.h %D%/tap.h
+%C%_walk_SOURCES = %D%/walk.c %D%/chance.h %D%/rig.h %D%/sets.h %D%/tap.h

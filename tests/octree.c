@@ -187,30 +187,26 @@ static void check_the_check(void)
   struct octree *t = &g.dev->tree;
   struct mac mac = rig_mac(&g, MAC_ANGLE, 0.5);
   g.be->moments(g.dev, &mac, 0, 0);
-  int32_t leaf = 0, seen = 0;
+  int32_t leaf = 0;
   double h = g.dev->lattice.spacing;
-  while (!(t->node[leaf].info & NODE_LEAF)) leaf++;
-  struct node root = t->node[0], first = t->node[1], kept = t->node[leaf];
-  seen += octree_valid(t, h, why, sizeof why);
-  t->node[leaf].first ^= 1;
-  seen += octree_valid(t, h, why, sizeof why);
-  t->node[leaf] = kept;
-  t->node[leaf].info -= 1;
-  seen += octree_valid(t, h, why, sizeof why);
-  t->node[leaf] = kept;
-  t->node[leaf].b *= 0.5f;
-  seen += octree_valid(t, h, why, sizeof why);
-  t->node[leaf] = kept;
-  t->node[0].mass *= 1.01f;
-  seen += octree_valid(t, h, why, sizeof why);
-  t->node[0] = root;
-  t->node[0].info -= 1;
-  seen += octree_valid(t, h, why, sizeof why);
-  t->node[0] = root;
-  t->node[1].first += 1;
-  seen += octree_valid(t, h, why, sizeof why);
-  t->node[1] = first;
-  tap_ok(seen == 1 && octree_valid(t, h, why, sizeof why), "octree_valid sees wrong links, counts, masses and radii");
+  while (!(t->node[leaf].info & NODE_LEAF) || t->node[leaf].b == 0) leaf++;
+  int32_t cell = 1;
+  while (t->node[cell].info & NODE_LEAF) cell++;
+  enum { FAULTS = 7 };
+  const char *const fault[FAULTS] = {"a leaf elsewhere", "a particle less", "too small a radius", "too much mass", "a child less", "children elsewhere", "a cell called terminal"};
+  for (int k = 0; k < FAULTS; k++) {
+    int32_t at = k < 3 ? leaf : k < 5 ? 0 : cell;
+    struct node kept = t->node[at];
+    if (k == 0) t->node[at].first ^= 1;
+    if (k == 1 || k == 4) t->node[at].info -= 1;
+    if (k == 2) t->node[at].b *= 0.5f;
+    if (k == 3) t->node[at].mass *= 1.01f;
+    if (k == 5) t->node[at].first += 1;
+    if (k == 6) t->node[at].info |= NODE_TERMINAL;
+    int seen = !octree_valid(t, h, why, sizeof why);
+    t->node[at] = kept;
+    say(seen && octree_valid(t, h, why, sizeof why), "octree_valid sees", fault[k], "it does not");
+  }
   rig_close(&g);
 }
 
