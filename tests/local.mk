@@ -25,6 +25,7 @@ unit_tests = \
   %D%/walk
 mpi_tests = \
   %D%/bad_input.mpi \
+  %D%/force_ranks.mpi \
   %D%/formats.mpi \
   %D%/fuzz_input.mpi \
   %D%/ic_ranks.mpi \
@@ -79,3 +80,4 @@ clean-local:
 %C%_force_SOURCES = %D%/force.c %D%/chance.h %D%/rig.h %D%/sets.h %D%/tap.h
 %C%_octree_SOURCES = %D%/octree.c %D%/chance.h %D%/rig.h %D%/sets.h %D%/tap.h
 %C%_walk_SOURCES = %D%/walk.c %D%/chance.h %D%/rig.h %D%/sets.h %D%/tap.h
+%C%_force_ranks_mpi_SOURCES = %D%/force_ranks.c %D%/chance.h %D%/sets.h %D%/tap.h
