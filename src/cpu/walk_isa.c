@@ -45,8 +45,11 @@ INLINE int traverse_with(const struct octree *t, const struct view *v, int32_t *
       float out = v->radius + v->near, away = out + b;
       int keep = !v->prune | (r2 <= away * away);
       int terminal = (n->info & NODE_TERMINAL) != 0;
-      int accept = ((r2 > 0) & (r2 >= least * least)) | terminal;
       int leaf = (n->info & NODE_LEAF) != 0;
+      /* a particle alone has no extent and would be a cell at any distance; but cells move as they did when their moments
+       * were taken, and particles as they do since their last correction */
+      int alone = moving & leaf & ((n->info & NODE_COUNT) == 1);
+      int accept = ((r2 > 0) & (r2 >= least * least) & !alone) | terminal;
       int is_near = r2 < out * out;
       f->cells[0].x[far] = x, f->cells[0].y[far] = y, f->cells[0].z[far] = z, f->cells[0].m[far] = n->mass;
       f->cell_node[0][far] = k;
