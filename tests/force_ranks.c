@@ -4,6 +4,7 @@
 #include <config.h>
 #include <mpi.h>
 
+#include "plan.h"
 #include "sets.h"
 #include "sim.h"
 #include "tap.h"
@@ -110,7 +111,7 @@ static struct errors collect(const struct comm *c, struct record *r)
 struct result {
   struct errors acc, hard, step;
   int kept, home, finite;
-  int64_t substeps, steps_seen;
+  int64_t substeps, steps_seen, outside;
   uint64_t bits;    /* of forces and state after the substeps, in this rank's order */
 };
 
@@ -178,6 +179,12 @@ static void compare_substeps(struct sim *s, double soft_step, struct result *r)
     s->be->select(s->dev, tick, tick_length);
     const struct particles *p = s->be->view(s->dev);
     struct everyone all = gather(s->comm, p, tick, tick_length);
+    for (int64_t i = 0; i < all.n; i++)
+      for (int k = 0; k < 3; k++) {
+        int out = 0;
+        lattice_of(&s->lattice, k, all.pos[i][k], &out);
+        r->outside += out;
+      }
     if (r->substeps % 4 == 3) s->be->moments(s->dev, &s->mac, tick, tick_length);
     let_refresh(s->comm, s->be, s->dev, LET_STEP, &s->counts.step_let);
     struct walk_request walk = {.kind = WALK_HARD, .mac = s->mac, .a_floor = s->a_floor, .split = s->split, .let = LET_STEP, .tick = tick, .tick_length = tick_length};
@@ -221,8 +228,8 @@ static struct result one_case(const struct comm *c, const struct set *set, int64
   r.kept = global_digest(c, p) == digest && s.now.count == (double)n;
   r.finite = s.now.bad == 0;
   compare_start(&s, &r);
-  double crossing = set->r2 / (0.7 * sqrt(set->gravity)), fall = sqrt(set->r2 / (s.now.a_rms_plain + 1e-30));
-  compare_substeps(&s, 0.3 * fmin(crossing, fall), &r);
+  par.TimeMax = 1e3 * set->r2;
+  compare_substeps(&s, plan_next(&par, &s.now, 0, par.TimeMax, s.split.r2, 1, 1).soft_step, &r);
   p = s.be->view(s.dev);
   r.bits = 0xcbf29ce484222325ULL;
   r.bits = hash(r.bits, p->id, sizeof *p->id * (size_t)p->n);
@@ -242,7 +249,12 @@ static void say(const struct comm *c, int good, const char *set, const char *wha
   if (c->rank == 0) tap_ok(good, line);
 }
 
-static int within(const struct errors *e) { return e->finite && e->median <= 5e-3 && e->most99 <= 1.7e-2; }
+/* On a line the pulls of both sides cancel, and all errors point along it: the criterion promises less there. */
+static int within(const struct set *s, const struct errors *e)
+{
+  double more = s->place == place_line ? 2 : 1;
+  return e->finite && e->median <= more * 5e-3 && e->most99 <= more * 1.7e-2;
+}
 
 static void check(const struct comm *c, const struct set *s, int64_t n, int order, int on_one)
 {
@@ -251,9 +263,10 @@ static void check(const struct comm *c, const struct set *s, int64_t n, int orde
   snprintf(name, sizeof name, "%s%s%s", s->name, order == 2 ? ", second moments, DLL" : "", on_one ? ", all on one rank at first" : "");
   say(c, r.kept, name, "no particle is lost or changed", NULL);
   say(c, r.home, name, "everyone is at home", NULL);
-  say(c, r.finite && within(&r.acc), name, "acceleration", &r.acc);
-  say(c, within(&r.hard), name, "hard part", &r.hard);
-  say(c, within(&r.step) && (r.steps_seen > 0 || s->place == place_point || n == 1), name, "hard forces in substeps", &r.step);
+  say(c, r.finite && within(s, &r.acc), name, "acceleration", &r.acc);
+  say(c, within(s, &r.hard), name, "hard part", &r.hard);
+  say(c, r.outside == 0, name, "nobody leaves the lattice during a soft step", NULL);
+  say(c, within(s, &r.step) && (r.steps_seen > 0 || s->place == place_point || n == 1), name, "hard forces in substeps", &r.step);
 }
 
 /* Messages cut into small pieces, and the same case twice: the same bits on every rank. */
