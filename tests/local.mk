@@ -32,8 +32,10 @@ mpi_tests = \
   %D%/snapshot.mpi
 script_tests = \
   %D%/cli.sh \
+  %D%/determinism.sh \
   %D%/full_disk.sh \
   %D%/parameter_pages.sh \
+  %D%/ranks.sh \
   %D%/rules.sh \
   %D%/yt.sh
 # Programs that scripts start.
