@@ -27,7 +27,7 @@ static int ascending(const void *a, const void *b)
 static void one_force(struct sim *s, double seconds[PHASE_COUNT])
 {
   memset(&s->counts, 0, sizeof s->counts);
-  MPI_Barrier(s->comm->mpi);
+  comm_barrier(s->comm);
   timer_reset(&s->timer);
   sim_arrange(s, 0);
   sim_force(s, &s->mac, 1);
@@ -114,19 +114,11 @@ static struct probe *gather_probes(const struct comm *c, const struct particles 
     for (int k = 0; k < 3; k++) q.pos[k] = p->pos[3 * i + k], q.acc[k] = p->acc[3 * i + k], q.hard[k] = p->acc_hard[3 * i + k];
     mine[found++] = q;
   }
-  int *sizes = memory_alloc("force", 2 * sizeof *sizes * (size_t)c->size), *offset = sizes + c->size, bytes = 0;
-  int n = (int)(found * (int64_t)sizeof *mine);
-  MPI_Allgather(&n, 1, MPI_INT, sizes, 1, MPI_INT, c->mpi);
-  for (int r = 0; r < c->size; r++) {
-    offset[r] = bytes;
-    bytes += sizes[r];
-  }
-  struct probe *all = memory_alloc("force", (size_t)bytes + sizeof *all);
-  MPI_Allgatherv(mine, n, MPI_BYTE, all, sizes, offset, MPI_BYTE, c->mpi);
-  memory_free(sizes);
+  size_t bytes;
+  struct probe *all = comm_gather(c, mine, sizeof *mine * (size_t)found, &bytes);
   memory_free(mine);
   memory_free(id);
-  *count = bytes / (int64_t)sizeof *all;
+  *count = (int64_t)(bytes / sizeof *all);
   qsort(all, (size_t)*count, sizeof *all, by_id);
   return all;
 }
@@ -208,7 +200,7 @@ static void print_table(const struct sim *s, const struct tally *t, const struct
   printf("per particle       %.1f particles, %.1f cells; %.2f acceptance tests; groups of %.1f\n", t->particle_pairs / n, t->cell_pairs / n,
          t->tests / n, n / (double)t->groups);
   if (s->comm->size > 1)
-    printf("LETs received      %.4g cells, %.4g particles; %.4g MB sent\n", (double)let->cells, (double)let->particles, let->bytes / 1e6);
+    printf("LETs received      %.4g cells, %.4g particles; %.4g MB sent\n", (double)let->received.cells, (double)let->received.particles, let->bytes / 1e6);
   printf("milliseconds       ");
   for (int p = 0; p < PHASE_COUNT; p++) {
     sum += seconds[p];
@@ -236,10 +228,10 @@ int force(const struct comm *c, const struct params *par, const struct force_opt
   }
   struct tally t = s.counts.full;
   struct let_traffic let = s.counts.soft_let;
-  int64_t sums[] = {t.targets, t.particle_pairs, t.cell_pairs, t.split_pairs, t.tests, t.groups, let.cells, let.particles, let.bytes};
+  int64_t sums[] = {t.targets, t.particle_pairs, t.cell_pairs, t.split_pairs, t.tests, t.groups, let.received.cells, let.received.particles, let.bytes};
   comm_sum_int64(c, sums, 9);
   t = (struct tally){0, sums[0], sums[1], sums[2], sums[3], sums[4], sums[5]};
-  let = (struct let_traffic){sums[6], sums[7], sums[8]};
+  let = (struct let_traffic){{sums[6], sums[7]}, sums[8]};
   if (c->rank == 0) print_table(&s, &t, &let, seconds, options->bench);
   if (options->direct > 0) compare(&s, options->direct);
   int status = 0;

@@ -139,7 +139,8 @@ void logs_collect(struct step_report *r, struct sim *s, double dt)
   memcpy(r->seconds, s->timer.seconds, sizeof r->seconds);
   comm_max_double(s->comm, r->seconds, PHASE_COUNT);
   timer_reset(&s->timer);
-  int64_t sums[] = {s->counts.soft_let.cells + s->counts.step_let.cells, s->counts.soft_let.particles + s->counts.step_let.particles,
+  int64_t sums[] = {s->counts.soft_let.received.cells + s->counts.step_let.received.cells,
+                    s->counts.soft_let.received.particles + s->counts.step_let.received.particles,
                     s->counts.soft_let.bytes + s->counts.step_let.bytes, s->counts.outside, s->counts.migrated};
   comm_sum_int64(s->comm, sums, 5);
   r->cells = (double)sums[0], r->particles = (double)sums[1], r->bytes = (double)sums[2], r->outside = sums[3];
