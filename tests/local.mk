@@ -9,7 +9,7 @@ SH_LOG_COMPILER = $(SHELL)
 
 unit_tests = %D%/particles
 mpi_tests = %D%/snapshot.mpi %D%/formats.mpi %D%/bad_input.mpi %D%/fuzz_input.mpi
-script_tests = %D%/full_disk.sh %D%/yt.sh
+script_tests = %D%/files_ranks.sh %D%/full_disk.sh %D%/yt.sh
 test_helpers = %D%/full_disk %D%/make_snapshot
 check_PROGRAMS += $(unit_tests) $(mpi_tests) $(test_helpers)
 AM_TESTS_ENVIRONMENT += MPIRUN='$(MPIRUN) $(MPIRUN_FLAGS)'; export MPIRUN;
