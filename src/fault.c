@@ -60,12 +60,13 @@ const char *nearest_name(const char *word, const char *const *names, int count)
   return best;
 }
 
-void fatal_context(int rank, long long step, const char *phase)
+void fatal_context(int rank, long long step)
 {
   context.rank = rank;
   context.step = step;
-  context.phase = phase;
 }
+
+void fatal_phase(const char *phase) { context.phase = phase; }
 
 void fatal_at(const char *file, int line, const char *format, ...)
 {

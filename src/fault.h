@@ -22,7 +22,8 @@ int fault_set(struct fault *f, const char *format, ...) __attribute__((format(pr
 const char *nearest_name(const char *word, const char *const *names, int count);
 
 /* Where this process is, named in fatal messages. `phase` must be a string that lives on. */
-void fatal_context(int rank, long long step, const char *phase);
+void fatal_context(int rank, long long step);
+void fatal_phase(const char *phase);
 
 /* Print rank, step, phase, file and line and the message on stderr and abort every rank (MPI_Abort when MPI runs). */
 void fatal_at(const char *file, int line, const char *format, ...) __attribute__((noreturn, format(printf, 3, 4)));

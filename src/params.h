@@ -47,13 +47,36 @@ struct param_entry {
 extern const struct param_entry param_table[];
 extern const int param_count;
 
+/* Where each value came from, for messages: a line of the parameter file, or one of these. */
+enum { PARAM_LIMIT = 64, ORIGIN_DEFAULT = 0, ORIGIN_OPTION = -1 };
+struct param_origin {
+  const char *file;       /* NULL: no file */
+  int line[PARAM_LIMIT];  /* by index in param_table */
+};
+
+/* The entry's index in param_table, or -1; `section` NULL: in any section. */
+int param_find(const char *section, const char *name);
 /* All defaults. */
 void params_defaults(struct params *p);
-/* Read `file`, then apply `overrides` ("Section:Name=value"), check every range and the rules between parameters.
- * Faults name file, line, key, what was expected and the nearest known name. Local. Returns 0 or -1. */
+/* Set one value from its text. The fault says what was expected ("expected a number above 0 (length), found 'x'"), not
+ * where. 0 or -1. */
+int params_set(struct params *p, const struct param_entry *e, const char *text, struct fault *f);
+/* Read `file` (NULL: none), then apply `overrides` ("Section:Name=value"; of two for one name the later counts), check
+ * every range and the rules between parameters. Faults name file, line, key, what was expected and the nearest known name.
+ * Paths in the file are relative to the current folder. Local. Returns 0 or -1. */
 int params_read(struct params *p, const char *file, const char *const *overrides, int override_count, struct fault *f);
-/* The value as it would stand in a file. */
+/* The same; `origin` (may be NULL) learns where each value came from. */
+int params_read_origin(struct params *p, const char *file, const char *const *overrides, int override_count,
+                       struct param_origin *origin, struct fault *f);
+/* The rules between parameters, each value being in its range. Local. 0 or -1. */
+int params_check_rules(const struct params *p, const struct param_origin *origin, struct fault *f);
+/* What a run needs beyond that: InitCondFile is given, and it and OutputListFilename are there (what they hold is for
+ * their readers to judge). Local. 0 or -1. */
+int params_check_files(const struct params *p, const struct param_origin *origin, struct fault *f);
+/* The value as it would stand in a file; reading it back gives the same value, bit by bit. */
 void params_format(const struct params *p, const struct param_entry *e, char *text, size_t size);
+/* The values allowed, for people: "above 0", "from 0 to 1", "a, b or c"; strings: empty. */
+void param_range(const struct param_entry *e, char *text, size_t size);
 /* A whole parameter file with comments (`p` NULL: the defaults), and the table for the documentation. */
 void params_write_ini(FILE *out, const struct params *p);
 void params_write_markdown(FILE *out);

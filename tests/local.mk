@@ -7,17 +7,52 @@ MPI_LOG_COMPILER = $(MPIRUN) $(MPIRUN_FLAGS) -n $(NP)
 SH_LOG_DRIVER = $(TAP_DRIVER)
 SH_LOG_COMPILER = $(SHELL)
 
-unit_tests = %D%/particles
-mpi_tests = %D%/snapshot.mpi %D%/formats.mpi %D%/bad_input.mpi %D%/fuzz_input.mpi
-script_tests = %D%/files_ranks.sh %D%/full_disk.sh %D%/yt.sh
-test_helpers = %D%/full_disk %D%/make_snapshot
+unit_tests = \
+  %D%/ic \
+  %D%/params \
+  %D%/particles \
+  %D%/units
+mpi_tests = \
+  %D%/bad_input.mpi \
+  %D%/formats.mpi \
+  %D%/fuzz_input.mpi \
+  %D%/ic_ranks.mpi \
+  %D%/snapshot.mpi
+script_tests = \
+  %D%/cli.sh \
+  %D%/files_ranks.sh \
+  %D%/full_disk.sh \
+  %D%/parameter_pages.sh \
+  %D%/rules.sh \
+  %D%/yt.sh
+# Programs that scripts start.
+test_helpers = \
+  %D%/full_disk \
+  %D%/make_snapshot
+# The second tier, of minutes each: make check-slow.
+slow_tests = \
+  %D%/slow/distcheck.sh \
+  %D%/slow/sanitizers.sh \
+  %D%/slow/valgrind.sh
 check_PROGRAMS += $(unit_tests) $(mpi_tests) $(test_helpers)
-AM_TESTS_ENVIRONMENT += MPIRUN='$(MPIRUN) $(MPIRUN_FLAGS)'; export MPIRUN;
 TESTS += $(unit_tests) $(mpi_tests) $(script_tests)
-EXTRA_DIST += $(script_tests)
+EXTRA_DIST += $(script_tests) $(slow_tests) %D%/slow/common.sh %D%/lsan.supp %D%/valgrind.supp
+
+# With its own summary, so that the logs of make check stay as they are; one after the other, since each uses all cores.
+check-slow: all
+	$(MAKE) $(AM_MAKEFLAGS) -j1 check TESTS='$(slow_tests)' TEST_SUITE_LOG=slow-suite.log
+.PHONY: check-slow
+CLEANFILES += slow-suite.log
+clean-local:
+	-chmod -R u+w slow-sanitizers slow-valgrind slow-distcheck 2>/dev/null
+	-rm -rf slow-sanitizers slow-valgrind slow-distcheck
 
 %C%_particles_SOURCES = %D%/particles.c %D%/tap.h
 %C%_snapshot_mpi_SOURCES = %D%/snapshot.c %D%/files.h %D%/tap.h
+%C%_params_SOURCES = %D%/params.c %D%/tap.h
+%C%_units_SOURCES = %D%/units.c %D%/tap.h
+%C%_ic_SOURCES = %D%/ic.c %D%/tap.h
+%C%_ic_ranks_mpi_SOURCES = %D%/ic_ranks.c %D%/tap.h
 %C%_formats_mpi_SOURCES = %D%/formats.c %D%/writers.h %D%/files.h %D%/tap.h
 %C%_bad_input_mpi_SOURCES = %D%/bad_input.c %D%/writers.h %D%/files.h %D%/tap.h
 %C%_fuzz_input_mpi_SOURCES = %D%/fuzz_input.c %D%/writers.h %D%/files.h %D%/tap.h

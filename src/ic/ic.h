@@ -19,6 +19,16 @@ struct ic_model {
   double relative_velocity;  /* merger: along x, approaching */
 };
 
-/* Make this rank's slice; the centre of mass and its velocity are removed (global). Collective. 0 or -1. */
+extern const char *const ic_names[];
+extern const int ic_count;
+#define IC_MOST ((int64_t)1 << 36)   /* particles */
+enum { IC_FARTHEST = 1000 };         /* largest separation, impact parameter and relative velocity */
+
+/* Every option's default; name and n are left empty. */
+void ic_defaults(struct ic_model *model);
+/* Are name, number and options in their ranges? Local. 0 or -1. */
+int ic_check(const struct ic_model *model, struct fault *f);
+/* Make this rank's slice of particles of equal mass with ids from 1 (`p` must be empty); the centre of mass and its
+ * velocity are removed (global). Bit-identical particles on any number of ranks. Collective. 0 or -1. */
 int ic_make(const struct comm *c, const struct ic_model *model, struct particles *p, struct fault *f);
 #endif

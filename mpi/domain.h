@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Domains: P = px * py * pz cuboids, cut from sampled particles by x, then y, then z (Watanabe & Nakasato 2014, III-B;
+ * Makino 2004). The outer faces are at infinity, so every position has a home. */
+#ifndef DOMAIN_H
+#define DOMAIN_H
+#include "backend.h"
+#include "comm.h"
+
+struct domain {
+  int px, py, pz;
+  double *x;   /* [px - 1] cuts */
+  double *y;   /* [px][py - 1] */
+  double *z;   /* [px][py][pz - 1] */
+};
+
+/* Near-cubic numbers of domains for so many ranks; no cuts yet. */
+void domain_open(struct domain *d, int ranks);
+void domain_close(struct domain *d);
+
+/* How many of the ascending cuts lie at or below x. */
+static inline int domain_slot(const double *cut, int cuts, double x)
+{
+  int slot = 0;
+  while (slot < cuts && x >= cut[slot]) slot++;
+  return slot;
+}
+
+/* The rank that owns a position. */
+static inline int domain_home(const struct domain *d, const double pos[3])
+{
+  int i = domain_slot(d->x, d->px - 1, pos[0]);
+  int j = domain_slot(d->y + i * (d->py - 1), d->py - 1, pos[1]);
+  int k = domain_slot(d->z + (i * d->py + j) * (d->pz - 1), d->pz - 1, pos[2]);
+  return (i * d->py + j) * d->pz + k;
+}
+
+/* A sampled particle and the work that it stands for. */
+struct weighted {
+  double pos[3], weight;
+  uint64_t id;
+};
+
+/* Cut so that the domains share the weight of the samples evenly; `samples` is reordered. Pure: the result depends on
+ * the set of samples alone. */
+void domain_cut(struct domain *d, struct weighted *samples, int64_t count);
+
+/* Sample the particles of all ranks (a fraction `rate`, at least enough for sensible cuts), give each the weight
+ * `work` / (particles of its rank), cut on rank 0 and broadcast. Collective. */
+void domain_decompose(struct domain *d, const struct comm *c, const struct backend *be, struct device *device, double rate,
+                      double work);
+
+/* Send every particle to its home. Returns how many this rank sent. Collective. */
+int64_t domain_exchange(const struct domain *d, const struct comm *c, const struct backend *be, struct device *device);
+#endif

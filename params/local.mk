@@ -1,0 +1,7 @@
+nobase_dist_pkgdata_DATA += %D%/default.ini %D%/merger.ini
+
+# What the table of parameters says in files that are kept; a test compares.
+.PHONY: parameter-pages
+parameter-pages: espalier$(EXEEXT)
+	./espalier params --ini > $(srcdir)/params/default.ini
+	./espalier params --markdown > $(srcdir)/doc/parameters.md

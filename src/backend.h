@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The table that a device implements: the only door to it. The host sees counts, boxes, messages and tallies.
+ *
+ * Order of a soft step: [pack, unpack] order, build, moments, groups, boxes, let_select, let_attach, walk, ... A verb
+ * says what it needs. Verbs queue work on the device where it can queue; what returns numbers to the host waits for them. */
+#ifndef BACKEND_H
+#define BACKEND_H
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "lattice.h"
+#include "mac.h"
+#include "octree.h"
+#include "particles.h"
+#include "split.h"
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TICKS 1073741824   /* 2^30 ticks in a soft step */
+
+struct device;   /* a backend's own state */
+
+struct device_config {
+  double gravity, softening;
+  int max_leaf, max_group;
+  int quadrupole;   /* cells carry second moments */
+  int ranks;        /* room for the LETs of so many ranks */
+};
+
+/* What a verb did; the single stream that feeds timers, cost model, log. */
+struct tally {
+  double seconds;
+  int64_t targets;          /* particles that got a force */
+  int64_t particle_pairs;   /* target-particle interactions */
+  int64_t cell_pairs;       /* target-cell interactions */
+  int64_t split_pairs;      /* of both, those that went through the split kernel */
+  int64_t tests;            /* acceptance tests */
+  int64_t groups;           /* interaction lists */
+};
+
+/* A cuboid of a rank's groups, for the choice of LETs. */
+struct let_box {
+  double low[3], high[3];
+  double a_old;            /* smallest |a_old| within (floored, see walk_request) */
+  double v[3], v_spread;   /* mean velocity, largest speed about it */
+  double a_spread;         /* largest hard acceleration within */
+};
+
+enum let_kind { LET_SOFT, LET_STEP, LET_KINDS };   /* of the synchronisation; of the substeps */
+
+struct let_request {
+  const struct let_box *boxes;   /* of the receiver */
+  int box_count;
+  const struct mac *mac;
+  double a_floor;                /* |a_old| is raised to it */
+  double cutoff;                 /* only what can come within it (R2); negative: no limit */
+  double horizon;                /* for so long a time from now (0: now) */
+};
+
+enum walk_kind {
+  WALK_TOTAL,      /* acc and pot of all particles at a synchronisation; with the split on also acc_hard */
+  WALK_HARD,       /* acc_hard of the active particles, at `tick`; entries within R2 only where the split is on */
+};
+
+struct walk_request {
+  enum walk_kind kind;
+  struct mac mac;
+  double a_floor;        /* |a_old| is raised to it */
+  struct split split;
+  enum let_kind let;     /* which LETs the forest has */
+  int32_t tick;          /* sources are predicted to it */
+  double tick_length;    /* time of one tick */
+  int potential;         /* WALK_TOTAL: pot as well */
+};
+
+struct sample {
+  double pos[3];
+  uint64_t id;
+};
+
+/* Sums over the particles of this rank, for diagnostics. Doubles only: they are added over ranks as one array. */
+struct sums {
+  double mass, count;
+  double kinetic[PARTICLE_TYPES], potential[PARTICLE_TYPES];
+  double momentum[3], angular[3], com[3];   /* com: sum of m x */
+  double acc2;                              /* sum of m a^2 */
+  double acc2_count;                        /* sum of a^2 */
+  double bad;                               /* particles with a value that is not finite */
+};
+
+/* How particles choose their steps (numerics: both accelerations, velocity about the centre of mass). */
+struct step_rule {
+  double eta, softening;
+  double v_com[3];
+  int use_velocity;      /* min-av; else the acceleration alone */
+  double soft_step;
+};
+
+/* Cuts of space into px * py * pz cuboids: x[0..px], y of every column, z of every pillar (see mpi/domain.h). */
+struct domain;
+
+struct backend {
+  const char *name;
+  /* Number of devices; where it is 0, `why` says the reason. */
+  int (*probe)(char *why, size_t size);
+  /* One paragraph about the device, for people. */
+  void (*describe)(FILE *out);
+  struct device *(*open)(const struct device_config *config);
+  void (*close)(struct device *d);
+
+  /* The device's particles become these; the host's set may not be used until download (which brings all fields back,
+   * in the device's order). */
+  void (*upload)(struct device *d, struct particles *p);
+  void (*download)(struct device *d, struct particles *p);
+  /* The particles as they are, for reading only (files, tests), until the next verb. */
+  const struct particles *(*view)(struct device *d);
+
+  /* Smallest box around the particles ([1e300, -1e300] when there are none). */
+  void (*bounds)(struct device *d, double low[3], double high[3]);
+  /* The particles whose hashed id is at most `threshold` (UINT64_MAX: all), at most `most` of them; returns how many. The
+   * choice does not depend on ranks. */
+  int64_t (*sample)(struct device *d, uint64_t threshold, int64_t most, struct sample *out);
+  /* Take the particles whose home is another rank out of the set, packed by destination: *buffer (owner: device, until
+   * the next call) with counts[rank] particles for each rank, in rank order. Returns how many stayed. */
+  int64_t (*pack)(struct device *d, const struct domain *domain, int self, int64_t *counts, void **buffer);
+  /* Append so many packed particles. */
+  void (*unpack)(struct device *d, const void *buffer, int64_t count);
+
+  /* Lattice coordinates, keys, sort into Peano-Hilbert order. Returns how many lay outside the lattice. */
+  int64_t (*order)(struct device *d, const struct lattice *lattice);
+  /* The octree of the sorted particles (links only). */
+  void (*build)(struct device *d);
+  /* Moments and motions of all nodes from the particles as they are at `tick`; also a refresh between builds. */
+  void (*moments)(struct device *d, const struct mac *mac, int32_t tick, double tick_length);
+  /* Sources take velocity, hard acceleration and time from the particles (after kicks). */
+  void (*sources)(struct device *d);
+  /* Groups of targets with enclosing balls and smallest |a_old|; needs build. */
+  void (*groups)(struct device *d);
+  /* At most `most` boxes around this rank's groups; returns how many. */
+  int (*boxes)(struct device *d, int most, struct let_box *boxes);
+
+  /* Choose and pack the LET for one receiver. *message (owner: device, until the next selection of this kind for the
+   * same peer). The choice is kept for let_refresh. Returns the message's bytes. */
+  size_t (*let_select)(struct device *d, enum let_kind kind, int peer, const struct let_request *request, void **message);
+  /* Pack a selected LET again with the present positions and motions; the message has the same size. */
+  size_t (*let_refresh)(struct device *d, enum let_kind kind, int peer, void **message);
+  /* The place where a message from a peer is to be received (owner: device), and its use as part of the forest. A message
+   * of no bytes takes the peer out of the forest. */
+  void *(*let_room)(struct device *d, enum let_kind kind, int peer, size_t bytes);
+  void (*let_attach)(struct device *d, enum let_kind kind, int peer, size_t bytes);
+  /* Forget all LETs of a kind. */
+  void (*let_clear)(struct device *d, enum let_kind kind);
+
+  /* Forces from the local tree and then from each attached LET in rank order. */
+  void (*walk)(struct device *d, const struct walk_request *request, struct tally *tally);
+  /* Double-precision direct sum of this rank's particles at given points: acc[n][3], pot[n] (added to); sources at no
+   * distance whose id is skip[i] are left out. hard: with the split's K, or NULL. */
+  void (*direct)(struct device *d, int64_t n, const double (*at)[3], const uint64_t *skip, const struct split *split,
+                 double (*acc)[3], double (*hard)[3], double *pot);
+  /* Distances from given points to the k nearest local particles (excluding the id in skip), ascending; missing: 1e300. */
+  void (*nearest)(struct device *d, int64_t n, const double (*at)[3], const uint64_t *skip, int k, double *distance);
+
+  /* v += dt acc_soft, all particles. */
+  void (*kick_soft)(struct device *d, double dt);
+  /* acc_soft = acc - acc_hard. */
+  void (*split_soft)(struct device *d);
+  /* Choose levels at a synchronisation; returns the largest. With `shared` >= 0 everyone gets that level. */
+  int (*levels)(struct device *d, const struct step_rule *rule, int shared);
+  /* The next tick at which somebody's step ends. */
+  int32_t (*next_tick)(struct device *d);
+  /* Particles whose step ends at `tick` become active; returns how many. Their positions are predicted to it. */
+  int64_t (*select)(struct device *d, int32_t tick, double tick_length);
+  /* Close the steps of the active particles: kicks, new time, next level (`shared` as in levels). */
+  void (*correct)(struct device *d, int32_t tick, double tick_length, const struct step_rule *rule, int shared);
+  /* End of a soft step: everyone is predicted to TICKS and gets the opening half of the closing kick, with the old
+   * acc_hard; after the walk `finish` gives the other half and sets the ticks to 0. */
+  void (*drift_to_end)(struct device *d, double tick_length);
+  void (*finish)(struct device *d, double tick_length);
+
+  void (*reduce)(struct device *d, struct sums *sums);
+  /* Number of particles at each level, 32 entries. */
+  void (*histogram)(struct device *d, int64_t *count);
+  void (*wait)(struct device *d);
+};
+
+extern const struct backend backend_cpu;
+
+/* All backends that this program knows, also those that were not compiled: these have a name and a probe that says why
+ * not. Returns their number. */
+int backend_list(const struct backend *const **list);
+/* The backend for `choice` (enum backend_choice), or NULL with the reason. */
+const struct backend *backend_choose(int choice, char *why, size_t size);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

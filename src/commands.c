@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <config.h>
+#include "commands.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "info.h"
+
+static const struct command *const commands[] = {&command_run, &command_force, &command_ic, &command_params, &command_info};
+enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
+
+static void print_usage(FILE *out, const struct command *self)
+{
+  fprintf(out, "usage: %s %s\n", PACKAGE_NAME, self ? self->usage : "[-h] [-V] COMMAND [ARGUMENT]...");
+}
+
+static void print_help(const struct command *self)
+{
+  print_usage(stdout, self);
+  if (self) {
+    printf("%s.\n\n%s  -h, --help              print this\n  -V, --version           print the version and how it was built\n", self->summary,
+           self->help);
+    return;
+  }
+  printf("Collisionless self-gravity of many particles with trees, on many ranks.\n\ncommands:\n");
+  for (int i = 0; i < COMMAND_COUNT; i++) printf("  %-8s %s\n", commands[i]->name, commands[i]->summary);
+  printf("\n'%s COMMAND --help' explains a command.\nExit status: 0 well done, 1 error, 2 wrong command line.\n", PACKAGE_NAME);
+}
+
+int command_misused(const struct command *self, const struct comm *c, const char *format, ...)
+{
+  if (c->rank != 0) return STATUS_USAGE;
+  va_list args;
+  va_start(args, format);
+  fprintf(stderr, "%s: ", PACKAGE_NAME);
+  if (self) fprintf(stderr, "%s: ", self->name);
+  vfprintf(stderr, format, args);
+  fputc('\n', stderr);
+  va_end(args);
+  print_usage(stderr, self);
+  return STATUS_USAGE;
+}
+
+int command_failed(const struct comm *c, const struct fault *f)
+{
+  if (c->rank == 0) fprintf(stderr, "%s: error: %s\n", PACKAGE_NAME, f->text);
+  return STATUS_ERROR;
+}
+
+static int bad_option(const struct command *self, const struct comm *c, char **argv, int option)
+{
+  /* of a short option getopt gives the letter, of a long one only the word before optind tells */
+  const char letter[3] = {'-', (char)optopt, 0}, *word = argv[optind - 1];
+  int is_long = strncmp(word, "--", 2) == 0;
+  if (option == ':') return command_misused(self, c, "option %s needs a value", is_long ? word : letter);
+  if (is_long && optopt) return command_misused(self, c, "option %s: expected no value", word);
+  return command_misused(self, c, "unknown or ambiguous option %s", is_long ? word : letter);
+}
+
+int command_option(const struct command *self, const struct comm *c, int argc, char **argv, const char *options,
+                   const struct option *longs, int *status)
+{
+  opterr = 0;
+  int option = getopt_long(argc, argv, options, longs, NULL);
+  if (option == 'h' && c->rank == 0) print_help(self);
+  if (option == 'V' && c->rank == 0) info_version(stdout);
+  if (option == 'h' || option == 'V') *status = STATUS_OK;
+  if (option == '?' || option == ':') *status = bad_option(self, c, argv, option);
+  return option == 'h' || option == 'V' || option == '?' || option == ':' ? COMMAND_DONE : option;
+}
+
+const char *command_operand(const struct command *self, const struct comm *c, int argc, char **argv, const char *what, int *status)
+{
+  if (argc - optind == 1) return argv[optind];
+  if (argc == optind)
+    *status = command_misused(self, c, "%s is missing", what);
+  else
+    *status = command_misused(self, c, "expected one %s, found '%s' too", what, argv[optind + 1]);
+  return NULL;
+}
+
+int command_whole(const char *text, long long least, long long most, long long *x)
+{
+  char *end;
+  errno = 0;
+  *x = strtoll(text, &end, 10);
+  return end == text || *end || errno || *x < least || *x > most ? -1 : 0;
+}
+
+int command_real(const char *text, double *x)
+{
+  char *end;
+  errno = 0;
+  *x = strtod(text, &end);
+  return end == text || *end || errno || !isfinite(*x) ? -1 : 0;
+}
+
+static const struct command *find_command(const char *name, const char **near)
+{
+  const char *names[COMMAND_COUNT];
+  for (int i = 0; i < COMMAND_COUNT; i++) {
+    names[i] = commands[i]->name;
+    if (strcmp(name, names[i]) == 0) return commands[i];
+  }
+  *near = nearest_name(name, names, COMMAND_COUNT);
+  return NULL;
+}
+
+static int dispatch(const struct comm *c, int argc, char **argv)
+{
+  static const struct option longs[] = {COMMAND_LONG};
+  int status = STATUS_OK, option = command_option(NULL, c, argc, argv, "+" COMMAND_SHORT, longs, &status);
+  if (option == COMMAND_DONE) return status;
+  if (optind == argc) return command_misused(NULL, c, "a command is missing");
+  const char *near = NULL;
+  const struct command *command = find_command(argv[optind], &near);
+  if (!command)
+    return command_misused(NULL, c, "unknown command '%s'%s%s%s", argv[optind], near ? "; did you mean '" : "", near ? near : "",
+                           near ? "'?" : "");
+  argc -= optind;
+  argv += optind;
+  optind = 0;   /* getopt starts anew */
+  return command->act(command, c, argc, argv);
+}
+
+int commands_run(const struct comm *c, int argc, char **argv)
+{
+  int status = dispatch(c, argc, argv);
+  struct fault f = {""};
+  if (c->rank == 0 && (fflush(stdout) || ferror(stdout))) fault_set(&f, "standard output: %s", strerror(errno));
+  if (comm_verdict(c, &f) && status == STATUS_OK) status = command_failed(c, &f);
+  return status;
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The CPU backend's table, and the verbs about particle sets. */
+#include <config.h>
+#include <math.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "device.h"
+#include "domain.h"
+#include "fault.h"
+#include "memory.h"
+
+double cpu_seconds(void)
+{
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* --- instruction sets -------------------------------------------------------------------------------------------- */
+
+static int runs_avx2(void)
+{
+#ifdef ESP_HAVE_X86_V3
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
+#else
+  return 0;
+#endif
+}
+
+static int runs_avx512(void)
+{
+#ifdef ESP_HAVE_X86_V4
+  return runs_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd");
+#else
+  return 0;
+#endif
+}
+
+const struct walk_isa *walk_isa_choose(void)
+{
+  const char *asked = getenv("ESPALIER_SIMD");
+  int most = !asked || !*asked || strcmp(asked, "avx512") == 0 ? 2 : strcmp(asked, "avx2") == 0 ? 1 : 0;
+#ifdef ESP_HAVE_X86_V4
+  if (most >= 2 && runs_avx512()) return &walk_isa_avx512;
+#endif
+#ifdef ESP_HAVE_X86_V3
+  if (most >= 1 && runs_avx2()) return &walk_isa_avx2;
+#endif
+  (void)most, (void)runs_avx512;
+  return &walk_isa_generic;
+}
+
+/* --- the device -------------------------------------------------------------------------------------------------- */
+
+static int probe(char *why, size_t size)
+{
+  (void)why, (void)size;
+  return 1;
+}
+
+static void describe(FILE *out)
+{
+  fprintf(out, "cpu: %d OpenMP threads, %d processors, pair loops for %s\n", omp_get_max_threads(), omp_get_num_procs(),
+          walk_isa_choose()->name);
+}
+
+static struct device *open_device(const struct device_config *config)
+{
+  struct device *d = memory_alloc("device", sizeof *d);
+  d->config = *config;
+  d->isa = walk_isa_choose();
+  d->threads = omp_get_max_threads();
+  for (int kind = 0; kind < LET_KINDS; kind++) d->let[kind] = memory_alloc("let", sizeof **d->let * (size_t)config->ranks);
+  return d;
+}
+
+static void close_device(struct device *d)
+{
+  cpu_walk_free(d);
+  cpu_let_free(d);
+  memory_free(d->tree.memory);
+  memory_free(d->range);
+  memory_free(d->group);
+  memory_free(d->key);
+  memory_free(d->permutation);
+  memory_free(d->packed);
+  memory_free(d->active);
+  memory_free(d);
+}
+
+/* The arrays change hands; nothing is copied. */
+static void upload(struct device *d, struct particles *p)
+{
+  d->p = *p;
+  particles_init(p);
+}
+
+static void download(struct device *d, struct particles *p)
+{
+  *p = d->p;
+  particles_init(&d->p);
+}
+
+static const struct particles *view(struct device *d) { return &d->p; }
+
+static void wait_for(struct device *d) { (void)d; }
+
+/* --- sets -------------------------------------------------------------------------------------------------------- */
+
+static void bounds(struct device *d, double low[3], double high[3])
+{
+  for (int c = 0; c < 3; c++) {
+    double least = 1e300, most = -1e300;
+#pragma omp parallel for schedule(static) reduction(min : least) reduction(max : most)
+    for (int64_t i = 0; i < d->p.n; i++) {
+      double x = d->p.pos[3 * i + c];
+      least = x < least ? x : least;
+      most = x > most ? x : most;
+    }
+    low[c] = least;
+    high[c] = most;
+  }
+}
+
+/* A fixed mixing of the bits of an id (the finaliser of MurmurHash3), so that samples follow the ids alone. */
+static uint64_t mix(uint64_t x)
+{
+  x = (x ^ x >> 33) * 0xff51afd7ed558ccdULL;
+  x = (x ^ x >> 33) * 0xc4ceb9fe1a85ec53ULL;
+  return x ^ x >> 33;
+}
+
+static int64_t sample(struct device *d, uint64_t threshold, int64_t most, struct sample *out)
+{
+  int64_t count = 0;
+  for (int64_t i = 0; i < d->p.n && count < most; i++) {
+    if (mix(d->p.id[i]) > threshold) continue;
+    memcpy(out[count].pos, &d->p.pos[3 * i], sizeof out->pos);
+    out[count++].id = d->p.id[i];
+  }
+  return count;
+}
+
+static int64_t pack(struct device *d, const struct domain *domain, int self, int64_t *counts, void **buffer)
+{
+  struct particles *p = &d->p;
+  int ranks = d->config.ranks;
+  size_t bytes = particle_bytes();
+  int32_t *home = memory_alloc("exchange", sizeof *home * (size_t)(p->n + 1));
+  int64_t *place = memory_alloc("exchange", sizeof *place * (size_t)ranks), leaving = 0, kept = 0;
+  memset(counts, 0, sizeof *counts * (size_t)ranks);
+  for (int64_t i = 0; i < p->n; i++) {
+    home[i] = domain_home(domain, &p->pos[3 * i]);
+    if (home[i] != self) counts[home[i]]++;
+  }
+  for (int r = 0; r < ranks; r++) {
+    place[r] = leaving;
+    leaving += counts[r];
+  }
+  memory_free(d->packed);
+  d->packed = memory_alloc("exchange", bytes * (size_t)leaving);
+  for (int64_t i = 0; i < p->n; i++) {
+    if (home[i] != self)
+      particles_pack(p, i, (char *)d->packed + bytes * (size_t)place[home[i]]++);
+    else if (kept++ != i)
+      particles_copy(p, kept - 1, p, i);
+  }
+  p->n = kept;
+  memory_free(place);
+  memory_free(home);
+  *buffer = d->packed;
+  return kept;
+}
+
+static void unpack(struct device *d, const void *buffer, int64_t count)
+{
+  struct particles *p = &d->p;
+  size_t bytes = particle_bytes();
+  if (p->n + count > p->capacity) particles_reserve(p, p->n + count + (p->n + count) / 8 + 16);
+  for (int64_t k = 0; k < count; k++) particles_unpack(p, p->n + k, (const char *)buffer + bytes * (size_t)k);
+  p->n += count;
+}
+
+const struct backend backend_cpu = {.name = "cpu",
+                                    .probe = probe,
+                                    .describe = describe,
+                                    .open = open_device,
+                                    .close = close_device,
+                                    .upload = upload,
+                                    .download = download,
+                                    .view = view,
+                                    .bounds = bounds,
+                                    .sample = sample,
+                                    .pack = pack,
+                                    .unpack = unpack,
+                                    .order = cpu_order,
+                                    .build = cpu_build,
+                                    .moments = cpu_moments,
+                                    .sources = cpu_sources,
+                                    .groups = cpu_groups,
+                                    .boxes = cpu_boxes,
+                                    .let_select = cpu_let_select,
+                                    .let_refresh = cpu_let_refresh,
+                                    .let_room = cpu_let_room,
+                                    .let_attach = cpu_let_attach,
+                                    .let_clear = cpu_let_clear,
+                                    .walk = cpu_walk,
+                                    .direct = cpu_direct,
+                                    .nearest = cpu_nearest,
+                                    .kick_soft = cpu_kick_soft,
+                                    .split_soft = cpu_split_soft,
+                                    .levels = cpu_levels,
+                                    .next_tick = cpu_next_tick,
+                                    .select = cpu_select,
+                                    .correct = cpu_correct,
+                                    .drift_to_end = cpu_drift_to_end,
+                                    .finish = cpu_finish,
+                                    .reduce = cpu_reduce,
+                                    .histogram = cpu_histogram,
+                                    .wait = wait_for};

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The octree's links, level by level from the sorted keys, and the sources in lattice coordinates. */
+#include <config.h>
+#include <string.h>
+
+#include "device.h"
+#include "fault.h"
+#include "memory.h"
+
+/* The arrays are placed anew at every build, since the number of nodes is known only afterwards; `nodes` is a guess that
+ * grows. Links and ranges of nodes made so far are kept. */
+static void place(struct device *d, int64_t nodes)
+{
+  struct octree old = d->tree;
+  size_t bytes = octree_bytes(nodes, d->source_capacity, 1);
+  void *block = memory_alloc("octree", bytes);
+  octree_place(&d->tree, block, nodes, d->source_capacity, 1);
+  d->tree.memory = block;
+  if (old.memory) {
+    size_t keep = (size_t)(old.nodes < nodes ? old.nodes : nodes);
+    memcpy(d->tree.node, old.node, sizeof *old.node * keep);
+    memory_free(old.memory);
+  }
+  d->range = memory_resize("octree", d->range, sizeof *d->range * (size_t)nodes);
+  d->node_capacity = nodes;
+}
+
+static void fill_positions(struct device *d)
+{
+  const struct particles *p = &d->p;
+  struct sources *s = &d->tree.source;
+  s->n = (int32_t)p->n;
+#pragma omp parallel for schedule(static)
+  for (int64_t i = 0; i < p->n; i++) {
+    int out = 0;
+    s->x[i] = lattice_of(&d->lattice, 0, p->pos[3 * i], &out);
+    s->y[i] = lattice_of(&d->lattice, 1, p->pos[3 * i + 1], &out);
+    s->z[i] = lattice_of(&d->lattice, 2, p->pos[3 * i + 2], &out);
+    s->m[i] = p->mass[i];
+  }
+}
+
+/* First particle in [begin, end) whose digit at `shift` is at least `digit`. */
+static int32_t lower_bound(const uint64_t *key, int32_t begin, int32_t end, int shift, unsigned digit)
+{
+  while (begin < end) {
+    int32_t middle = begin + (end - begin) / 2;
+    if ((key[middle] >> shift & 7) < digit)
+      begin = middle + 1;
+    else
+      end = middle;
+  }
+  return begin;
+}
+
+/* The bounds of the eight parts of a node's particles; returns how many parts are not empty. */
+static int divide(const struct device *d, const struct range *r, int32_t bounds[9])
+{
+  int shift = 3 * (KEY_LEVELS - 1 - r->level), parts = 0;
+  bounds[0] = r->begin;
+  bounds[8] = r->end;
+  for (unsigned k = 1; k < 8; k++) bounds[k] = lower_bound(d->key, bounds[k - 1], r->end, shift, k);
+  for (int k = 0; k < 8; k++) parts += bounds[k + 1] > bounds[k];
+  return parts;
+}
+
+static int is_leaf(const struct device *d, const struct range *r)
+{
+  return r->end - r->begin <= d->config.max_leaf || r->level == KEY_LEVELS;
+}
+
+static void make_children(struct device *d, int32_t parent, const int32_t bounds[9])
+{
+  int32_t child = d->tree.node[parent].first;
+  for (int k = 0; k < 8; k++) {
+    if (bounds[k + 1] == bounds[k]) continue;
+    struct range *r = &d->range[child];
+    r->begin = bounds[k];
+    r->end = bounds[k + 1];
+    r->level = d->range[parent].level + 1;
+    child++;
+  }
+}
+
+/* Divide the nodes [begin, end) of one level; returns the end of the next. */
+static int32_t divide_level(struct device *d, int32_t begin, int32_t end)
+{
+  int32_t(*bounds)[9] = memory_alloc("build", sizeof *bounds * (size_t)(end - begin));
+#pragma omp parallel for schedule(static, 64)
+  for (int32_t i = begin; i < end; i++) {
+    struct node *n = &d->tree.node[i];
+    const struct range *r = &d->range[i];
+    if (is_leaf(d, r)) {
+      n->first = r->begin;
+      n->info = NODE_LEAF | (uint32_t)(r->end - r->begin);
+    } else {
+      n->info = (uint32_t)divide(d, r, bounds[i - begin]);
+    }
+  }
+  int64_t next = end;
+  for (int32_t i = begin; i < end; i++) {
+    struct node *n = &d->tree.node[i];
+    if (n->info & NODE_LEAF) continue;
+    n->first = (int32_t)next;
+    next += n->info & NODE_COUNT;
+  }
+  if (next > d->node_capacity) place(d, next + next / 2);
+#pragma omp parallel for schedule(static, 64)
+  for (int32_t i = begin; i < end; i++)
+    if (!(d->tree.node[i].info & NODE_LEAF)) make_children(d, i, bounds[i - begin]);
+  memory_free(bounds);
+  return (int32_t)next;
+}
+
+/* Room for this many particles, with some to spare; the guess of the nodes is generous. */
+static void room(struct device *d, int64_t n)
+{
+  if (n > INT32_MAX / 2) fatal("%lld particles on one rank, at most %d: use more ranks", (long long)n, INT32_MAX / 2);
+  d->tree.nodes = 0;
+  if (d->tree.memory && n <= d->source_capacity) return;
+  memory_free(d->tree.memory);
+  memset(&d->tree, 0, sizeof d->tree);
+  d->source_capacity = n + n / 8 + 64;
+  place(d, d->source_capacity / d->config.max_leaf * 4 + 64);
+}
+
+void cpu_build(struct device *d)
+{
+  room(d, d->p.n);
+  d->range[0] = (struct range){0, (int32_t)d->p.n, 0};
+  d->level_begin[0] = 0;
+  d->levels = 0;
+  int32_t begin = 0, end = d->p.n > 0;
+  while (begin < end) {
+    d->tree.nodes = end;
+    d->level_begin[d->levels++] = begin;
+    int32_t next = divide_level(d, begin, end);
+    begin = end;
+    end = next;
+  }
+  d->tree.nodes = end;
+  d->level_begin[d->levels] = end;
+  fill_positions(d);
+}

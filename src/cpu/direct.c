@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The double-precision direct sum, the yardstick of all forces; and neighbours. */
+#include <config.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "device.h"
+#include "memory.h"
+
+/* Sum over all local particles at one point. */
+static void direct_one(const struct device *d, const double at[3], uint64_t skip, const struct split *split, double *acc, double *hard,
+                       double *pot)
+{
+  const struct particles *p = &d->p;
+  double eps2 = d->config.softening * d->config.softening, g = d->config.gravity;
+  double a[3] = {0}, h[3] = {0}, phi = 0;
+  for (int64_t j = 0; j < p->n; j++) {
+    if (p->id[j] == skip) continue;
+    double dx = p->pos[3 * j] - at[0], dy = p->pos[3 * j + 1] - at[1], dz = p->pos[3 * j + 2] - at[2];
+    double r2 = dx * dx + dy * dy + dz * dz, inverse = 1 / sqrt(r2 + eps2), w = p->mass[j] * inverse;
+    phi -= w;
+    w *= inverse * inverse;
+    a[0] += w * dx, a[1] += w * dy, a[2] += w * dz;
+    if (!split) continue;
+    double k = split_hard(split, (float)sqrt(r2));
+    h[0] += k * w * dx, h[1] += k * w * dy, h[2] += k * w * dz;
+  }
+  for (int c = 0; c < 3; c++) {
+    acc[c] += g * a[c];
+    if (split) hard[c] += g * h[c];
+  }
+  *pot += g * phi;
+}
+
+void cpu_direct(struct device *d, int64_t n, const double (*at)[3], const uint64_t *skip, const struct split *split,
+                double (*acc)[3], double (*hard)[3], double *pot)
+{
+#pragma omp parallel for schedule(dynamic, 4)
+  for (int64_t i = 0; i < n; i++) direct_one(d, at[i], skip[i], split, acc[i], split ? hard[i] : NULL, &pot[i]);
+}
+
+/* --- neighbours -------------------------------------------------------------------------------------------------- */
+
+/* The k smallest distances so far, ascending. */
+static void insert(double *nearest, int k, double r)
+{
+  if (r >= nearest[k - 1]) return;
+  int at = k - 1;
+  for (; at > 0 && nearest[at - 1] > r; at--) nearest[at] = nearest[at - 1];
+  nearest[at] = r;
+}
+
+static double node_distance(const struct device *d, int32_t i, const double at[3])
+{
+  const struct node *n = &d->tree.node[i];
+  double r2 = 0;
+  for (int c = 0; c < 3; c++) {
+    double x = lattice_position(&d->lattice, c, n->x[c]) - at[c];
+    r2 += x * x;
+  }
+  return sqrt(r2) - n->b - 2 * d->lattice.spacing;
+}
+
+static void search(const struct device *d, int32_t i, const double at[3], uint64_t skip, int k, double *nearest)
+{
+  const struct node *n = &d->tree.node[i];
+  const struct particles *p = &d->p;
+  int32_t end = n->first + (int32_t)(n->info & NODE_COUNT);
+  if (n->info & NODE_LEAF) {
+    for (int32_t j = n->first; j < end; j++) {
+      if (p->id[j] == skip) continue;
+      double dx = p->pos[3 * (int64_t)j] - at[0], dy = p->pos[3 * (int64_t)j + 1] - at[1], dz = p->pos[3 * (int64_t)j + 2] - at[2];
+      insert(nearest, k, sqrt(dx * dx + dy * dy + dz * dz));
+    }
+    return;
+  }
+  /* nearest child first, so that the others can be left out */
+  double distance[8];
+  int32_t child[8];
+  int count = 0;
+  for (int32_t c = n->first; c < end; c++) {
+    double r = node_distance(d, c, at);
+    int place = count++;
+    for (; place > 0 && distance[place - 1] > r; place--) distance[place] = distance[place - 1], child[place] = child[place - 1];
+    distance[place] = r;
+    child[place] = c;
+  }
+  for (int c = 0; c < count && distance[c] < nearest[k - 1]; c++) search(d, child[c], at, skip, k, nearest);
+}
+
+void cpu_nearest(struct device *d, int64_t n, const double (*at)[3], const uint64_t *skip, int k, double *distance)
+{
+#pragma omp parallel for schedule(dynamic, 4)
+  for (int64_t i = 0; i < n; i++) {
+    for (int m = 0; m < k; m++) distance[i * k + m] = 1e300;
+    if (d->tree.nodes > 0) search(d, 0, at[i], skip[i], k, distance + i * k);
+  }
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Upsweep: centres of mass, radii, reaches of the acceptance criterion, second moments, motions. */
+#include <config.h>
+#include <math.h>
+#include <string.h>
+
+#include "device.h"
+
+/* Sums over the particles below a node, about the corner of the lattice; positions in lattice units. */
+struct raw {
+  double mass, x[3], v[3], a[3];
+};
+
+static void add_raw(struct raw *sum, double m, const double x[3], const double v[3], const double a[3])
+{
+  sum->mass += m;
+  for (int c = 0; c < 3; c++) {
+    sum->x[c] += m * x[c];
+    sum->v[c] += m * v[c];
+    sum->a[c] += m * a[c];
+  }
+}
+
+/* Where source j is at `tick`, in lattice units, and how it moves. */
+static void source_at(const struct device *d, int32_t j, int32_t tick, double tick_length, double x[3], double v[3], double a[3])
+{
+  const struct sources *s = &d->tree.source;
+  double dt = (double)(tick - s->tick[j]) * tick_length, to_lattice = d->lattice.inverse;
+  a[0] = s->ax[j], a[1] = s->ay[j], a[2] = s->az[j];
+  v[0] = s->vx[j], v[1] = s->vy[j], v[2] = s->vz[j];
+  x[0] = s->x[j], x[1] = s->y[j], x[2] = s->z[j];
+  for (int c = 0; c < 3; c++) {
+    x[c] += (v[c] + 0.5 * a[c] * dt) * dt * to_lattice;
+    v[c] += a[c] * dt;
+  }
+}
+
+static int32_t to_lattice(double x) { return x <= 0 ? 0 : x >= LATTICE_SIDE - 1 ? INT32_MAX : (int32_t)(x + 0.5); }
+
+/* The node's own record from the sums; massless nodes take the plain mean. */
+static void set_centre(struct node *n, struct motion *w, const struct raw *sum, const struct raw *plain)
+{
+  const struct raw *use = sum->mass > 0 ? sum : plain;
+  n->mass = (float)sum->mass;
+  for (int c = 0; c < 3; c++) {
+    n->x[c] = to_lattice(use->x[c] / use->mass);
+    w->v[c] = (float)(use->v[c] / use->mass);
+    w->a[c] = (float)(use->a[c] / use->mass);
+  }
+}
+
+static double length3(double x, double y, double z) { return sqrt(x * x + y * y + z * z); }
+
+static void add_quad(double q[6], double m, const double x[3])
+{
+  q[0] += m * x[0] * x[0];
+  q[1] += m * x[1] * x[1];
+  q[2] += m * x[2] * x[2];
+  q[3] += m * x[0] * x[1];
+  q[4] += m * x[0] * x[2];
+  q[5] += m * x[1] * x[2];
+}
+
+/* What a node is besides its centre: radius, second moments, spreads; distances in units of length. */
+struct shape {
+  double b, spread_v, spread_a, quad[6];
+};
+
+static void set_shape(struct device *d, int32_t i, const struct shape *s, const struct mac *mac)
+{
+  struct node *n = &d->tree.node[i];
+  /* rounding up keeps the particles inside */
+  n->b = (float)(s->b * (1 + 1e-6));
+  d->tree.motion[i].spread_v = (float)s->spread_v;
+  d->tree.motion[i].spread_a = (float)s->spread_a;
+  n->reach = mac_reach(mac, n->mass, s->b, s->quad[0] + s->quad[1] + s->quad[2]);
+  for (int k = 0; k < 6; k++) d->tree.quad[i][k] = (float)s->quad[k];
+}
+
+static void leaf_moments(struct device *d, int32_t i, const struct mac *mac, int32_t tick, double tick_length)
+{
+  struct node *n = &d->tree.node[i];
+  struct motion *w = &d->tree.motion[i];
+  int32_t end = n->first + (int32_t)(n->info & NODE_COUNT);
+  struct raw sum = {0}, plain = {0};
+  double x[3], v[3], a[3];
+  for (int32_t j = n->first; j < end; j++) {
+    source_at(d, j, tick, tick_length, x, v, a);
+    add_raw(&sum, d->tree.source.m[j], x, v, a);
+    add_raw(&plain, 1, x, v, a);
+  }
+  set_centre(n, w, &sum, &plain);
+  struct shape s = {0};
+  double b2 = 0, v2 = 0, a2 = 0;
+  for (int32_t j = n->first; j < end; j++) {
+    source_at(d, j, tick, tick_length, x, v, a);
+    double dv2 = 0, da2 = 0, r2 = 0;
+    for (int c = 0; c < 3; c++) {
+      x[c] = (x[c] - n->x[c]) * d->lattice.spacing;
+      r2 += x[c] * x[c];
+      dv2 += (v[c] - w->v[c]) * (v[c] - w->v[c]);
+      da2 += (a[c] - w->a[c]) * (a[c] - w->a[c]);
+    }
+    b2 = fmax(b2, r2);
+    v2 = fmax(v2, dv2);
+    a2 = fmax(a2, da2);
+    add_quad(s.quad, d->tree.source.m[j], x);
+  }
+  s.b = sqrt(b2);
+  s.spread_v = sqrt(v2);
+  s.spread_a = sqrt(a2);
+  set_shape(d, i, &s, mac);
+}
+
+static void cell_centre(struct device *d, int32_t i)
+{
+  struct node *n = &d->tree.node[i];
+  struct raw sum = {0}, plain = {0};
+  for (int32_t k = n->first; k < n->first + (int32_t)(n->info & NODE_COUNT); k++) {
+    const struct node *child = &d->tree.node[k];
+    const struct motion *w = &d->tree.motion[k];
+    double x[3], v[3], a[3], count = d->range[k].end - d->range[k].begin;
+    for (int c = 0; c < 3; c++) x[c] = child->x[c], v[c] = w->v[c], a[c] = w->a[c];
+    add_raw(&sum, child->mass, x, v, a);
+    add_raw(&plain, count, x, v, a);
+  }
+  set_centre(n, &d->tree.motion[i], &sum, &plain);
+}
+
+/* Radii and spreads of a cell are bounds: the farthest child's centre plus the child's own. */
+static void cell_shape(struct device *d, int32_t i, const struct mac *mac)
+{
+  struct node *n = &d->tree.node[i];
+  const struct motion *w = &d->tree.motion[i];
+  struct shape s = {0};
+  for (int32_t k = n->first; k < n->first + (int32_t)(n->info & NODE_COUNT); k++) {
+    const struct node *child = &d->tree.node[k];
+    const struct motion *cw = &d->tree.motion[k];
+    double x[3];
+    for (int c = 0; c < 3; c++) x[c] = ((double)child->x[c] - n->x[c]) * d->lattice.spacing;
+    s.b = fmax(s.b, length3(x[0], x[1], x[2]) + child->b);
+    s.spread_v = fmax(s.spread_v, length3(cw->v[0] - w->v[0], cw->v[1] - w->v[1], cw->v[2] - w->v[2]) + cw->spread_v);
+    s.spread_a = fmax(s.spread_a, length3(cw->a[0] - w->a[0], cw->a[1] - w->a[1], cw->a[2] - w->a[2]) + cw->spread_a);
+    add_quad(s.quad, child->mass, x);
+    for (int q = 0; q < 6; q++) s.quad[q] += d->tree.quad[k][q];
+  }
+  set_shape(d, i, &s, mac);
+}
+
+/* The radius that a cell's particles really have: the bound by children overestimates b by up to a factor of two, and b
+ * enters every acceptance test. The largest cells are always opened, so theirs does not matter. */
+enum { EXACT_RADIUS_MOST = 32768 };
+
+static void exact_radius(struct device *d, int32_t i, const struct mac *mac)
+{
+  struct node *n = &d->tree.node[i];
+  const struct range *r = &d->range[i];
+  if (r->end - r->begin > EXACT_RADIUS_MOST) return;
+  double b = sqrt(d->isa->farthest(&d->tree.source, r->begin, r->end, n->x)) * d->lattice.spacing;
+  if (b >= n->b) return;
+  n->b = (float)(b * (1 + 1e-6));
+  n->reach = mac_reach(mac, n->mass, b, (double)d->tree.quad[i][0] + d->tree.quad[i][1] + d->tree.quad[i][2]);
+}
+
+void cpu_moments(struct device *d, const struct mac *mac, int32_t tick, double tick_length)
+{
+  struct octree *t = &d->tree;
+  t->motion_tick = tick;
+  for (int l = d->levels - 1; l >= 0; l--) {
+#pragma omp parallel for schedule(static, 64)
+    for (int32_t i = d->level_begin[l]; i < d->level_begin[l + 1]; i++) {
+      if (t->node[i].info & NODE_LEAF) {
+        leaf_moments(d, i, mac, tick, tick_length);
+      } else {
+        cell_centre(d, i);
+        cell_shape(d, i, mac);
+      }
+    }
+  }
+  if (tick != 0) return;   /* a refresh: particles are elsewhere than their records say */
+#pragma omp parallel for schedule(dynamic, 64)
+  for (int32_t i = 0; i < t->nodes; i++)
+    if (!(t->node[i].info & NODE_LEAF)) exact_radius(d, i, mac);
+}
+
+void cpu_sources(struct device *d)
+{
+  const struct particles *p = &d->p;
+  struct sources *s = &d->tree.source;
+#pragma omp parallel for schedule(static)
+  for (int64_t i = 0; i < p->n; i++) {
+    s->vx[i] = (float)p->vel[3 * i];
+    s->vy[i] = (float)p->vel[3 * i + 1];
+    s->vz[i] = (float)p->vel[3 * i + 2];
+    s->ax[i] = p->acc_hard[3 * i];
+    s->ay[i] = p->acc_hard[3 * i + 1];
+    s->az[i] = p->acc_hard[3 * i + 2];
+    s->tick[i] = p->tick[i];
+  }
+}

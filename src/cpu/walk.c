@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The walk: for every group of targets, the forest is traversed and the lists are evaluated. */
+#include <config.h>
+#include <math.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device.h"
+#include "memory.h"
+
+enum {
+  STACK = 8 * (KEY_LEVELS + 2),   /* every level leaves at most seven siblings behind */
+  SUBGROUP = 16,                  /* targets that share a pruned hard list */
+  SLACK = 64                      /* entries past the end that padded loops may touch */
+};
+
+/* A thread's lists and targets. */
+struct workspace {
+  struct finds finds;
+  struct list particles[2];   /* far, near */
+  struct list pruned;
+  struct targets targets, sub;
+  int32_t member[GROUP_MOST]; /* particles behind the targets */
+  int32_t stack[STACK + CELL_PAD];
+  struct tally tally;
+  char *memory;
+};
+
+/* --- workspaces -------------------------------------------------------------------------------------------------- */
+
+static void *carve(char **at, size_t bytes)
+{
+  void *here = *at;
+  *at += (bytes + 63) / 64 * 64;
+  return here;
+}
+
+static void carve_list(char **at, struct list *l, int quad)
+{
+  size_t bytes = sizeof(float) * (LIST_MOST + SLACK);
+  l->x = carve(at, bytes), l->y = carve(at, bytes), l->z = carve(at, bytes), l->m = carve(at, bytes);
+  for (int q = 0; q < 6 && quad; q++) l->quad[q] = carve(at, bytes);
+}
+
+static void carve_targets(char **at, struct targets *t)
+{
+  size_t reals = sizeof(float) * (GROUP_MOST + TARGET_PAD), sums = sizeof(double) * (GROUP_MOST + TARGET_PAD);
+  t->x = carve(at, reals), t->y = carve(at, reals), t->z = carve(at, reals);
+  for (int c = 0; c < 3; c++) t->a[c] = carve(at, sums), t->h[c] = carve(at, sums);
+  t->pot = carve(at, sums);
+}
+
+static struct workspace *workspace_open(void)
+{
+  struct workspace *w = memory_alloc("walk", sizeof *w);
+  char *at = w->memory = memory_alloc("walk", sizeof(float) * (LIST_MOST + SLACK) * 48 + sizeof(double) * (GROUP_MOST + SLACK) * 16);
+  for (int k = 0; k < 2; k++) {
+    carve_list(&at, &w->finds.cells[k], 1);
+    w->finds.cell_node[k] = carve(&at, sizeof(int32_t) * (LIST_MOST + SLACK));
+    carve_list(&at, &w->particles[k], 0);
+  }
+  carve_list(&at, &w->pruned, 1);
+  w->finds.leaf = carve(&at, sizeof(int32_t) * (LIST_MOST + SLACK));
+  w->finds.leaf_near = carve(&at, LIST_MOST + SLACK);
+  carve_targets(&at, &w->targets);
+  carve_targets(&at, &w->sub);
+  return w;
+}
+
+static void open_workspaces(struct device *d)
+{
+  if (d->workspace) return;
+  d->workspace = memory_alloc("walk", sizeof *d->workspace * (size_t)d->threads);
+  for (int t = 0; t < d->threads; t++) d->workspace[t] = workspace_open();
+}
+
+void cpu_walk_free(struct device *d)
+{
+  for (int t = 0; d->workspace && t < d->threads; t++) {
+    memory_free(d->workspace[t]->memory);
+    memory_free(d->workspace[t]);
+  }
+  memory_free(d->workspace);
+  d->workspace = NULL;
+}
+
+/* --- targets ----------------------------------------------------------------------------------------------------- */
+
+static void pad_targets(struct targets *t)
+{
+  for (int i = t->n; i % TARGET_PAD; i++) t->x[i] = t->x[t->n - 1], t->y[i] = t->y[t->n - 1], t->z[i] = t->z[t->n - 1];
+}
+
+static void clear_sums(struct targets *t)
+{
+  for (int c = 0; c < 3; c++) {
+    memset(t->a[c], 0, sizeof(double) * (size_t)t->n);
+    memset(t->h[c], 0, sizeof(double) * (size_t)t->n);
+  }
+  memset(t->pot, 0, sizeof(double) * (size_t)t->n);
+}
+
+/* The members of a group that want a force; active NULL: all. Their box's centre becomes the view's, the ball encloses
+ * them. Sources that are targets are at their own position: records of active particles are at the present tick. */
+static int take_targets(const struct device *d, const struct group *g, const uint8_t *active, struct workspace *w, struct view *v)
+{
+  const struct sources *s = &d->tree.source;
+  struct targets *t = &w->targets;
+  t->n = 0;
+  int32_t low[3] = {INT32_MAX, INT32_MAX, INT32_MAX}, high[3] = {0, 0, 0};
+  for (int32_t i = g->begin; i < g->end; i++) {
+    if (active && !active[i]) continue;
+    int32_t x[3] = {s->x[i], s->y[i], s->z[i]};
+    for (int c = 0; c < 3; c++) {
+      if (x[c] < low[c]) low[c] = x[c];
+      if (x[c] > high[c]) high[c] = x[c];
+    }
+    w->member[t->n++] = i;
+  }
+  if (t->n == 0) return 0;
+  for (int c = 0; c < 3; c++) v->centre[c] = low[c] + (high[c] - low[c]) / 2;
+  float r2 = 0, h = v->spacing;
+  for (int k = 0; k < t->n; k++) {
+    int32_t i = w->member[k];
+    t->x[k] = (float)(s->x[i] - v->centre[0]) * h;
+    t->y[k] = (float)(s->y[i] - v->centre[1]) * h;
+    t->z[k] = (float)(s->z[i] - v->centre[2]) * h;
+    r2 = fmaxf(r2, t->x[k] * t->x[k] + t->y[k] * t->y[k] + t->z[k] * t->z[k]);
+  }
+  v->radius = sqrtf(r2) * (1 + 1e-6f);
+  pad_targets(t);
+  clear_sums(t);
+  return t->n;
+}
+
+/* --- evaluation -------------------------------------------------------------------------------------------------- */
+
+/* Everything that one walk over a group needs to know. */
+struct visit {
+  const struct device *d;
+  const struct octree *tree;
+  struct workspace *w;
+  struct view view;
+  struct pair_job plain, split;   /* beyond R2, and within */
+  int quad;
+  int pruned;                     /* hard part only: sub-groups prune the near lists again */
+};
+
+static void count(struct visit *v, const struct list *l, int targets, int cells, int split)
+{
+  int64_t pairs = (int64_t)l->n * targets;
+  if (cells)
+    v->w->tally.cell_pairs += pairs;
+  else
+    v->w->tally.particle_pairs += pairs;
+  if (split) v->w->tally.split_pairs += pairs;
+}
+
+static void evaluate(struct visit *v, const struct targets *t, struct list *l, int cells, const struct pair_job *job)
+{
+  if (l->n == 0) return;
+  count(v, l, t->n, cells, job->hard);
+  if (cells && v->quad)
+    v->d->isa->quad_pairs(t, l, job);
+  else
+    v->d->isa->pairs(t, l, job);
+}
+
+/* Hard sums of a near list: sub-groups of consecutive targets take only what is within R2 of them. */
+static void evaluate_pruned(struct visit *v, struct list *l, int cells)
+{
+  const struct targets *t = &v->w->targets;
+  struct targets sub = *t;
+  for (int first = 0; first < t->n; first += SUBGROUP) {
+    sub.n = t->n - first < SUBGROUP ? t->n - first : SUBGROUP;
+    sub.x = t->x + first, sub.y = t->y + first, sub.z = t->z + first;
+    for (int c = 0; c < 3; c++) sub.h[c] = t->h[c] + first;
+    float low[3] = {sub.x[0], sub.y[0], sub.z[0]}, high[3] = {sub.x[0], sub.y[0], sub.z[0]}, centre[3], r2 = 0;
+    for (int i = 1; i < sub.n; i++) {
+      low[0] = fminf(low[0], sub.x[i]), high[0] = fmaxf(high[0], sub.x[i]);
+      low[1] = fminf(low[1], sub.y[i]), high[1] = fmaxf(high[1], sub.y[i]);
+      low[2] = fminf(low[2], sub.z[i]), high[2] = fmaxf(high[2], sub.z[i]);
+    }
+    for (int c = 0; c < 3; c++) centre[c] = 0.5f * (low[c] + high[c]);
+    for (int i = 0; i < sub.n; i++) {
+      float x = sub.x[i] - centre[0], y = sub.y[i] - centre[1], z = sub.z[i] - centre[2];
+      r2 = fmaxf(r2, x * x + y * y + z * z);
+    }
+    struct list *out = &v->w->pruned;
+    out->n = 0;
+    v->d->isa->filter(l, cells && v->quad, centre, (sqrtf(r2) + v->view.near) * (1 + 1e-6f), out);
+    evaluate(v, &sub, out, cells, &v->split);
+  }
+}
+
+static void use_list(struct visit *v, struct list *l, int cells, int near)
+{
+  if (near && v->pruned)
+    evaluate_pruned(v, l, cells);
+  else
+    evaluate(v, &v->w->targets, l, cells, near ? &v->split : &v->plain);
+  l->n = 0;
+}
+
+static void stage_leaf(struct visit *v, const struct node *leaf, int near)
+{
+  struct list *l = &v->w->particles[near];
+  int left = (int)(leaf->info & NODE_COUNT);
+  for (int32_t first = leaf->first; left > 0;) {
+    int room = LIST_MOST - l->n, n = left < room ? left : room;
+    v->d->isa->stage(v->tree, &v->view, first, n, l);
+    if (l->n == LIST_MOST) use_list(v, l, 0, near);
+    first += n;
+    left -= n;
+  }
+}
+
+static void use_finds(struct visit *v)
+{
+  struct finds *f = &v->w->finds;
+  for (int near = 0; near < 2; near++) {
+    struct list *l = &f->cells[near];
+    if (v->quad) v->d->isa->stage_quad(v->tree, f->cell_node[near], l->n, l);
+    use_list(v, l, 1, near);
+  }
+  for (int k = 0; k < f->leaves; k++) stage_leaf(v, &v->tree->node[f->leaf[k]], f->leaf_near[k]);
+  f->leaves = 0;
+}
+
+static void walk_tree(struct visit *v, const struct octree *tree)
+{
+  if (tree->nodes == 0) return;
+  struct workspace *w = v->w;
+  v->tree = tree;
+  w->stack[0] = 0;
+  int depth = 1, done = 0;
+  /* the root itself is tested as if it were a child: traversal opens what stands on the stack */
+  while (!done) {
+    done = v->d->isa->traverse(tree, &v->view, w->stack, &depth, &w->finds, LIST_MOST);
+    use_finds(v);
+  }
+  for (int near = 0; near < 2; near++) use_list(v, &w->particles[near], 0, near);
+}
+
+/* --- results ----------------------------------------------------------------------------------------------------- */
+
+static void store_total(struct device *d, const struct visit *v, const struct walk_request *r)
+{
+  const struct targets *t = &v->w->targets;
+  double g = d->config.gravity;
+  float self = d->isa->inverse_root(v->plain.eps2);
+  for (int k = 0; k < t->n; k++) {
+    int64_t i = v->w->member[k];
+    for (int c = 0; c < 3; c++) {
+      d->p.acc[3 * i + c] = (float)(g * t->a[c][k]);
+      d->p.acc_hard[3 * i + c] = r->split.on ? (float)(g * t->h[c][k]) : d->p.acc[3 * i + c];
+    }
+    if (r->potential) d->p.pot[i] = (float)(g * (t->pot[k] + (double)(d->tree.source.m[i] * self)));
+  }
+}
+
+static void store_hard(struct device *d, const struct visit *v, const struct walk_request *r)
+{
+  const struct targets *t = &v->w->targets;
+  for (int k = 0; k < t->n; k++)
+    for (int c = 0; c < 3; c++)
+      d->p.acc_hard[3 * (int64_t)v->w->member[k] + c] = (float)(d->config.gravity * (r->split.on ? t->h[c][k] : t->a[c][k]));
+}
+
+/* --- the verb ---------------------------------------------------------------------------------------------------- */
+
+static void set_visit(struct device *d, const struct walk_request *r, struct visit *v)
+{
+  int total = r->kind == WALK_TOTAL;
+  float eps = (float)d->config.softening;
+  memset(v, 0, sizeof *v);
+  v->d = d;
+  v->quad = d->config.quadrupole;
+  v->pruned = !total && r->split.on;
+  v->plain = (struct pair_job){eps * eps, total && r->potential, 1, 0, r->split};
+  v->split = (struct pair_job){eps * eps, total && r->potential, total, r->split.on, r->split};
+  if (!r->split.on) v->split = v->plain;
+  v->view.spacing = (float)d->lattice.spacing;
+  v->view.near = r->split.on ? r->split.r2 : 0;
+  v->view.prune = v->pruned;
+  v->view.order = r->mac.order;
+  v->view.tick = r->tick;
+  v->view.tick_length = (float)r->tick_length;
+}
+
+static void walk_group(struct device *d, const struct walk_request *r, struct visit *v, const struct group *g)
+{
+  const uint8_t *active = r->kind == WALK_HARD ? d->active : NULL;
+  if (!take_targets(d, g, active, v->w, &v->view)) return;
+  v->view.sink = mac_sink(&r->mac, fmax(g->a_old, r->a_floor));
+  v->view.dt_nodes = (float)((r->tick - d->tree.motion_tick) * r->tick_length);
+  walk_tree(v, &d->tree);
+  for (int p = 0; p < d->config.ranks; p++) {
+    const struct let *let = &d->let[r->let][p];
+    if (!let->attached) continue;
+    v->view.dt_nodes = (float)((r->tick - let->tree.motion_tick) * r->tick_length);
+    walk_tree(v, &let->tree);
+  }
+  v->w->tally.targets += v->w->targets.n;
+  v->w->tally.groups++;
+  if (r->kind == WALK_TOTAL)
+    store_total(d, v, r);
+  else
+    store_hard(d, v, r);
+}
+
+void cpu_walk(struct device *d, const struct walk_request *r, struct tally *tally)
+{
+  double start = cpu_seconds();
+  open_workspaces(d);
+#pragma omp parallel num_threads(d->threads)
+  {
+    struct visit v;
+    set_visit(d, r, &v);
+    v.w = d->workspace[omp_get_thread_num()];
+    memset(&v.w->tally, 0, sizeof v.w->tally);
+    v.w->finds.tests = 0;
+#pragma omp for schedule(dynamic, 1)
+    for (int32_t g = 0; g < d->groups; g++) walk_group(d, r, &v, &d->group[g]);
+  }
+  for (int t = 0; t < d->threads; t++) {
+    struct tally *one = &d->workspace[t]->tally;
+    tally->targets += one->targets;
+    tally->particle_pairs += one->particle_pairs;
+    tally->cell_pairs += one->cell_pairs;
+    tally->split_pairs += one->split_pairs;
+    tally->tests += d->workspace[t]->finds.tests;
+    tally->groups += one->groups;
+  }
+  tally->seconds += cpu_seconds() - start;
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Compiled once for each instruction set, with ESP_ISA its name: traversal, staging of lists, pair loops. */
+#include <config.h>
+#include "walk_isa.h"
+
+#include <string.h>
+
+#include "simd.h"
+
+#define INLINE static inline __attribute__((always_inline))
+
+/* --- traversal --------------------------------------------------------------------------------------------------- */
+
+INLINE int traverse_with(const struct octree *t, const struct view *v, int32_t *stack, int *depth, struct finds *f, int most,
+                         const int moving)
+{
+  int sp = *depth, far = f->cells[0].n, near = f->cells[1].n, leaves = f->leaves;
+  float h = v->spacing, dt = v->dt_nodes, half = 0.5f * dt * dt;
+  int64_t tests = 0;
+  while (sp > 0 && far + CELL_PAD <= most && near + CELL_PAD <= most && leaves + CELL_PAD <= most) {
+    const struct node *parent = &t->node[stack[--sp]];
+    int32_t first = parent->first, end = first + (int32_t)(parent->info & NODE_COUNT);
+    if (parent->info & (NODE_LEAF | NODE_TERMINAL)) {   /* a root without children */
+      first = (int32_t)(parent - t->node);
+      end = first + 1;
+    }
+    tests += end - first;
+    for (int32_t k = first; k < end; k++) {
+      const struct node *n = &t->node[k];
+      float x = (float)(n->x[0] - v->centre[0]) * h;
+      float y = (float)(n->x[1] - v->centre[1]) * h;
+      float z = (float)(n->x[2] - v->centre[2]) * h;
+      float b = n->b, reach = n->reach;
+      if (moving) {
+        const struct motion *w = &t->motion[k];
+        float growth = w->spread_v * dt + w->spread_a * half;
+        x += w->v[0] * dt + w->a[0] * half;
+        y += w->v[1] * dt + w->a[1] * half;
+        z += w->v[2] * dt + w->a[2] * half;
+        b += growth;
+        reach += 2 * growth;
+      }
+      float r2 = x * x + y * y + z * z;
+      float needed = reach * v->sink, least = v->radius + (needed > b ? needed : b);
+      float out = v->radius + v->near, away = out + b;
+      int keep = !v->prune | (r2 <= away * away);
+      int terminal = (n->info & NODE_TERMINAL) != 0;
+      int accept = ((r2 > 0) & (r2 >= least * least)) | terminal;
+      int leaf = (n->info & NODE_LEAF) != 0;
+      int is_near = r2 < out * out;
+      f->cells[0].x[far] = x, f->cells[0].y[far] = y, f->cells[0].z[far] = z, f->cells[0].m[far] = n->mass;
+      f->cell_node[0][far] = k;
+      far += accept & !is_near & !v->prune;
+      f->cells[1].x[near] = x, f->cells[1].y[near] = y, f->cells[1].z[near] = z, f->cells[1].m[near] = n->mass;
+      f->cell_node[1][near] = k;
+      near += accept & is_near;
+      f->leaf[leaves] = k;
+      f->leaf_near[leaves] = r2 <= away * away;
+      leaves += keep & !accept & leaf;
+      stack[sp] = k;
+      sp += keep & !accept & !leaf;
+    }
+  }
+  *depth = sp;
+  f->cells[0].n = far, f->cells[1].n = near, f->leaves = leaves;
+  f->tests += tests;
+  return sp == 0;
+}
+
+static int traverse(const struct octree *t, const struct view *v, int32_t *stack, int *depth, struct finds *f, int most)
+{
+  return v->dt_nodes != 0 ? traverse_with(t, v, stack, depth, f, most, 1) : traverse_with(t, v, stack, depth, f, most, 0);
+}
+
+/* --- staging ----------------------------------------------------------------------------------------------------- */
+
+static void stage(const struct octree *t, const struct view *v, int32_t first, int n, struct list *l)
+{
+  const struct sources *s = &t->source;
+  int at = l->n;
+  float h = v->spacing, tick = v->tick_length;
+  for (int k = 0; k < n; k++) {
+    int32_t j = first + k;
+    l->x[at + k] = (float)(s->x[j] - v->centre[0]) * h;
+    l->y[at + k] = (float)(s->y[j] - v->centre[1]) * h;
+    l->z[at + k] = (float)(s->z[j] - v->centre[2]) * h;
+    l->m[at + k] = s->m[j];
+  }
+  if (v->tick != 0)
+    for (int k = 0; k < n; k++) {
+      int32_t j = first + k;
+      float dt = (float)(v->tick - s->tick[j]) * tick, half = 0.5f * dt;
+      l->x[at + k] += (s->vx[j] + s->ax[j] * half) * dt;
+      l->y[at + k] += (s->vy[j] + s->ay[j] * half) * dt;
+      l->z[at + k] += (s->vz[j] + s->az[j] * half) * dt;
+    }
+  l->n = at + n;
+}
+
+static void stage_quad(const struct octree *t, const int32_t *node, int n, struct list *l)
+{
+  for (int k = 0; k < n; k++)
+    for (int q = 0; q < 6; q++) l->quad[q][k] = t->quad[node[k]][q];
+}
+
+static void filter(const struct list *all, int quad, const float centre[3], float reach, struct list *l)
+{
+  float most = reach * reach;
+  int n = l->n, j = 0;
+#if defined __AVX512F__
+  __m512 cx = _mm512_set1_ps(centre[0]), cy = _mm512_set1_ps(centre[1]), cz = _mm512_set1_ps(centre[2]);
+  for (; !quad && j + LANES <= all->n; j += LANES) {
+    __m512 x = _mm512_loadu_ps(all->x + j), y = _mm512_loadu_ps(all->y + j), z = _mm512_loadu_ps(all->z + j);
+    __m512 dx = _mm512_sub_ps(x, cx), dy = _mm512_sub_ps(y, cy), dz = _mm512_sub_ps(z, cz);
+    __m512 r2 = _mm512_fmadd_ps(dz, dz, _mm512_fmadd_ps(dy, dy, _mm512_mul_ps(dx, dx)));
+    __mmask16 in = _mm512_cmp_ps_mask(r2, _mm512_set1_ps(most), _CMP_LE_OQ);
+    _mm512_storeu_ps(l->x + n, _mm512_maskz_compress_ps(in, x));
+    _mm512_storeu_ps(l->y + n, _mm512_maskz_compress_ps(in, y));
+    _mm512_storeu_ps(l->z + n, _mm512_maskz_compress_ps(in, z));
+    _mm512_storeu_ps(l->m + n, _mm512_maskz_compress_ps(in, _mm512_loadu_ps(all->m + j)));
+    n += __builtin_popcount(in);
+  }
+#endif
+  for (; j < all->n; j++) {
+    float x = all->x[j] - centre[0], y = all->y[j] - centre[1], z = all->z[j] - centre[2];
+    l->x[n] = all->x[j], l->y[n] = all->y[j], l->z[n] = all->z[j], l->m[n] = all->m[j];
+    if (quad)
+      for (int q = 0; q < 6; q++) l->quad[q][n] = all->quad[q][j];
+    n += x * x + y * y + z * z <= most;
+  }
+  l->n = n;
+}
+
+/* --- pairs ------------------------------------------------------------------------------------------------------- */
+
+/* Massless entries fill the last vector. */
+INLINE void pad(struct list *l, const int quad)
+{
+  int whole = (l->n + LANES - 1) / LANES * LANES;
+  for (int j = l->n; j < whole; j++) {
+    l->x[j] = l->y[j] = l->z[j] = 1;
+    l->m[j] = 0;
+    if (quad)
+      for (int q = 0; q < 6; q++) l->quad[q][j] = 0;
+  }
+}
+
+/* K of the split for squared distances. */
+INLINE vf split_k(vf r2, const struct split *s, const int kernel)
+{
+  vf r = r2 * vf_rsqrt(r2 + 1e-30f);
+  vf y = vf_min(vf_max((s->r2 - r) * s->inverse, vf_set(0)), vf_set(1));
+  return kernel == SPLIT_DLL ? SPLIT_K_DLL(y) : SPLIT_K_QUINTIC(y);
+}
+
+/* Sums of BLOCK targets over a list; the flags are constants at every call, so that only what is asked for is computed.
+ * Second moments: potential -M/rho - (3/2 d.S.d rho^-5 - 1/2 tr S rho^-3), rho^2 = d^2 + eps^2, and its gradient. */
+enum { BLOCK = 4 };
+
+INLINE void pair_block(const struct targets *t, int first, const struct list *l, const struct pair_job *job, const int block,
+                       const int quad, const int potential, const int total, const int hard, const int kernel)
+{
+  vf ax[BLOCK], ay[BLOCK], az[BLOCK], hx[BLOCK], hy[BLOCK], hz[BLOCK], po[BLOCK];
+  float eps2 = job->eps2;
+  for (int b = 0; b < BLOCK; b++) ax[b] = ay[b] = az[b] = hx[b] = hy[b] = hz[b] = po[b] = vf_set(0);
+  for (int j = 0; j < l->n; j += LANES) {
+    vf x = vf_load(l->x + j), y = vf_load(l->y + j), z = vf_load(l->z + j), m = vf_load(l->m + j);
+#pragma GCC unroll 4
+    for (int b = 0; b < block; b++) {
+      vf dx = x - t->x[first + b], dy = y - t->y[first + b], dz = z - t->z[first + b];
+      vf r2 = dx * dx + dy * dy + dz * dz;
+      vf inverse = vf_rsqrt(r2 + eps2), inverse2 = inverse * inverse, w = m * inverse;
+      vf fx, fy, fz, phi = w;
+      w *= inverse2;
+      if (quad) {
+        vf xx = vf_load(l->quad[0] + j), yy = vf_load(l->quad[1] + j), zz = vf_load(l->quad[2] + j);
+        vf xy = vf_load(l->quad[3] + j), xz = vf_load(l->quad[4] + j), yz = vf_load(l->quad[5] + j);
+        vf sx = xx * dx + xy * dy + xz * dz, sy = xy * dx + yy * dy + yz * dz, sz = xz * dx + yz * dy + zz * dz;
+        vf trace = xx + yy + zz, q = sx * dx + sy * dy + sz * dz;
+        vf inverse3 = inverse * inverse2, inverse5 = inverse3 * inverse2;
+        phi += 1.5f * q * inverse5 - 0.5f * trace * inverse3;
+        w += inverse5 * (7.5f * q * inverse2 - 1.5f * trace);
+        fx = w * dx - 3.0f * inverse5 * sx, fy = w * dy - 3.0f * inverse5 * sy, fz = w * dz - 3.0f * inverse5 * sz;
+      } else {
+        fx = w * dx, fy = w * dy, fz = w * dz;
+      }
+      if (total) ax[b] += fx, ay[b] += fy, az[b] += fz;
+      if (potential) po[b] += phi;
+      if (hard) {
+        vf k = split_k(r2, &job->split, kernel);
+        hx[b] += k * fx, hy[b] += k * fy, hz[b] += k * fz;
+      }
+    }
+  }
+  for (int b = 0; b < block && first + b < t->n; b++) {
+    int i = first + b;
+    if (total) t->a[0][i] += vf_sum(ax[b]), t->a[1][i] += vf_sum(ay[b]), t->a[2][i] += vf_sum(az[b]);
+    if (hard) t->h[0][i] += vf_sum(hx[b]), t->h[1][i] += vf_sum(hy[b]), t->h[2][i] += vf_sum(hz[b]);
+    if (potential) t->pot[i] -= vf_sum(po[b]);
+  }
+}
+
+INLINE void pair_all(const struct targets *t, struct list *l, const struct pair_job *job, const int quad, const int potential,
+                     const int total, const int hard, const int kernel)
+{
+  pad(l, quad);
+  const int block = quad || hard ? BLOCK / 2 : BLOCK;   /* as many targets as the registers hold */
+  for (int i = 0; i < t->n; i += block) pair_block(t, i, l, job, block, quad, potential, total, hard, kernel);
+}
+
+/* The combinations that walks use, each its own loop. */
+INLINE void pair_choose(const struct targets *t, struct list *l, const struct pair_job *job, const int quad)
+{
+  int dll = job->split.kernel == SPLIT_DLL;
+  if (!job->hard) {
+    if (job->potential)
+      pair_all(t, l, job, quad, 1, 1, 0, 0);
+    else
+      pair_all(t, l, job, quad, 0, 1, 0, 0);
+  } else if (job->total) {
+    if (dll)
+      pair_all(t, l, job, quad, 1, 1, 1, SPLIT_DLL);
+    else
+      pair_all(t, l, job, quad, 1, 1, 1, SPLIT_QUINTIC);
+  } else {
+    if (dll)
+      pair_all(t, l, job, quad, 0, 0, 1, SPLIT_DLL);
+    else
+      pair_all(t, l, job, quad, 0, 0, 1, SPLIT_QUINTIC);
+  }
+}
+
+static void pairs(const struct targets *t, struct list *l, const struct pair_job *job) { pair_choose(t, l, job, 0); }
+static void quad_pairs(const struct targets *t, struct list *l, const struct pair_job *job) { pair_choose(t, l, job, 1); }
+
+static double farthest(const struct sources *s, int32_t begin, int32_t end, const int32_t c[3])
+{
+  float most = 0;
+  for (int32_t j = begin; j < end; j++) {
+    float x = (float)(s->x[j] - c[0]), y = (float)(s->y[j] - c[1]), z = (float)(s->z[j] - c[2]);
+    float r2 = x * x + y * y + z * z;
+    most = r2 > most ? r2 : most;
+  }
+  return most;
+}
+
+static float inverse_root(float eps2) { return vf_rsqrt(vf_set(eps2))[0]; }
+
+#define TABLE(isa) TABLE_(isa)
+#define TABLE_(isa)                                                                                                         \
+  const struct walk_isa walk_isa_##isa = {.name = #isa, .traverse = traverse, .stage = stage, .stage_quad = stage_quad,    \
+                                          .filter = filter, .pairs = pairs, .quad_pairs = quad_pairs, .farthest = farthest,       \
+                                          .inverse_root = inverse_root};
+TABLE(ESP_ISA)

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The inner loops of the walk, compiled once per instruction set (walk_isa.c); the program picks a table at run time. */
+#ifndef CPU_WALK_ISA_H
+#define CPU_WALK_ISA_H
+#include <stdint.h>
+
+#include "octree.h"
+#include "split.h"
+
+enum { LIST_MOST = 2048, GROUP_MOST = 1024, TARGET_PAD = 4, CELL_PAD = 8 };
+
+/* Point masses in the group's own frame (lengths), padded with massless entries. */
+struct list {
+  int n;
+  float *x, *y, *z, *m;
+  float *quad[6];   /* cells with second moments only */
+};
+
+struct targets {
+  int n;                    /* at most GROUP_MOST */
+  float *x, *y, *z;         /* in the group's own frame, padded to TARGET_PAD with copies of the last */
+  double *a[3], *h[3], *pot;   /* sums: acceleration, hard acceleration, potential (all without G) */
+};
+
+/* What a pair loop yields. */
+struct pair_job {
+  float eps2;
+  int potential, total, hard;   /* hard: through the split */
+  struct split split;
+};
+
+/* Where a traversal stands: the group's ball, the criterion's number, the time that has gone since the nodes' centres. */
+struct view {
+  int32_t centre[3];   /* of the group's ball, lattice */
+  float spacing;
+  float radius;        /* of the ball */
+  float sink;          /* of the acceptance criterion */
+  float near;          /* beyond it there is no hard part (R2), 0 where the split is off */
+  int prune;           /* leave out what is wholly beyond `near` */
+  int order;           /* 1 or 2 */
+  float dt_nodes;      /* time since the nodes' centres */
+  int32_t tick;
+  float tick_length;
+};
+
+/* What a traversal found: cells in the group's frame, near (maybe with a hard part) and far, and leaves. */
+struct finds {
+  struct list cells[2];          /* [0] far, [1] near */
+  int32_t *cell_node[2];         /* their nodes, for second moments */
+  int32_t *leaf;                 /* nodes */
+  uint8_t *leaf_near;
+  int leaves;
+  int64_t tests;
+};
+
+struct walk_isa {
+  const char *name;
+  /* Visit nodes from *stack[*depth]; returns when the stack is empty (1) or when the finds have no room for another
+   * node's children (0; use the finds, empty them, call again). */
+  int (*traverse)(const struct octree *t, const struct view *v, int32_t *stack, int *depth, struct finds *f, int most);
+  /* Append sources [first, first + n) predicted to the view's time to the list. */
+  void (*stage)(const struct octree *t, const struct view *v, int32_t first, int n, struct list *l);
+  /* Append the second moments of cells. */
+  void (*stage_quad)(const struct octree *t, const int32_t *node, int n, struct list *l);
+  /* The entries of `all` within `reach` of the point (with radius added), appended to `l`. */
+  void (*filter)(const struct list *all, int quad, const float centre[3], float reach, struct list *l);
+  void (*pairs)(const struct targets *t, struct list *l, const struct pair_job *job);
+  void (*quad_pairs)(const struct targets *t, struct list *l, const struct pair_job *job);
+  /* Largest squared distance, in lattice units, of sources [begin, end) from a point. */
+  double (*farthest)(const struct sources *s, int32_t begin, int32_t end, const int32_t x[3]);
+  /* 1 / sqrt(eps2) with the very rounding of the pair loops, to take the self energy out exactly. */
+  float (*inverse_root)(float eps2);
+};
+
+extern const struct walk_isa walk_isa_generic, walk_isa_avx2, walk_isa_avx512;
+/* The best table for this machine; the environment variable ESPALIER_SIMD (generic, avx2, avx512) may ask for less. */
+const struct walk_isa *walk_isa_choose(void);
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef DIAGNOSTICS_H
+#define DIAGNOSTICS_H
+#include <stdio.h>
+
+#include "backend.h"
+#include "comm.h"
+
+/* Global sums at a synchronisation. */
+struct diagnostics {
+  double mass, count;
+  double kinetic, potential, total;
+  double kinetic_type[PARTICLE_TYPES], potential_type[PARTICLE_TYPES];
+  double momentum[3], angular[3], com[3];   /* com: position */
+  double v_com[3], v_rms, a_rms;            /* mass-weighted; v_rms about v_com */
+  double a_rms_plain;                       /* every particle counts alike */
+  double bad;                               /* particles with values that are not finite */
+};
+
+/* Add up over ranks. Collective. */
+void diagnostics_measure(struct diagnostics *d, const struct comm *c, const struct backend *be, struct device *device);
+
+/* Columns of energy.csv: time,kinetic,potential,total,... */
+void diagnostics_header(FILE *out);
+void diagnostics_row(FILE *out, double time, const struct diagnostics *d);
+#endif

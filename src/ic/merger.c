@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Two Plummer spheres on their way to each other, masses M1 + M2 = 1, M2 / M1 the mass ratio. All particles have the same
+ * mass, so the spheres' numbers of particles have that ratio; their scale radii, b M^(1/3), give both the same density and
+ * so the same inner time scale. The first sphere's particles have type 1, the second's type 2. */
+#include <config.h>
+#include <math.h>
+
+#include "ic/models.h"
+
+int64_t merger_first(const struct ic_model *m) { return m->n - llrint((double)m->n * m->mass_ratio / (1 + m->mass_ratio)); }
+
+void merger_draw(const struct ic_model *m, int64_t index, struct ic_random *r, struct ic_point *point)
+{
+  int64_t first = merger_first(m);
+  int second = index >= first;
+  double mass = (double)(second ? m->n - first : first) / (double)m->n;
+  plummer_sphere(mass, 3 * M_PI / 16 * cbrt(mass), r, point);
+  double lever = second ? 1 - mass : mass - 1;   /* distance from the common centre, with its sign */
+  point->pos[0] += lever * m->separation;
+  point->pos[1] += lever * m->impact_parameter;
+  point->vel[0] -= lever * m->relative_velocity;
+  point->type = second ? 2 : 1;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Plummer sphere: b = 3 pi / 16, drawn inside 100 b, which leaves out 1.5e-4 of the mass. Velocities by rejection from
+ * the isotropic distribution function (Aarseth, Henon & Wielen 1974). */
+#include <config.h>
+#include <math.h>
+
+#include "ic/models.h"
+
+static const double cut = 100;   /* in scale radii */
+
+void plummer_sphere(double mass, double scale, struct ic_random *r, struct ic_point *point)
+{
+  double inside = pow(1 + 1 / (cut * cut), -1.5);
+  double radius = scale / sqrt(pow(inside * random_uniform(r), -2. / 3) - 1);
+  double escape = sqrt(2 * mass / sqrt(radius * radius + scale * scale));
+  double q, y;
+  do {
+    q = random_uniform(r);
+    y = 0.1 * random_uniform(r);   /* the largest value of q^2 (1 - q^2)^3.5 is 0.0922 */
+  } while (y > q * q * pow(1 - q * q, 3.5));
+  random_direction(r, radius, point->pos);
+  random_direction(r, q * escape, point->vel);
+}
+
+void plummer_draw(const struct ic_model *m, int64_t index, struct ic_random *r, struct ic_point *point)
+{
+  (void)m, (void)index;
+  plummer_sphere(1, 3 * M_PI / 16, r, point);
+  point->type = 1;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Random numbers of one particle: Philox keyed by seed and id, so that they do not depend on who draws them or when. */
+#ifndef IC_RANDOM_H
+#define IC_RANDOM_H
+#include <Random123/philox.h>
+#include <math.h>
+#include <stdint.h>
+
+struct ic_random {
+  philox4x64_key_t key;
+  philox4x64_ctr_t counter, words;
+  int left;   /* words not yet used */
+};
+
+static inline struct ic_random random_of(uint64_t seed, uint64_t id)
+{
+  struct ic_random r = {.key = {{seed, id}}, .left = 0};
+  return r;
+}
+
+/* Uniform in the open interval (0, 1). */
+static inline double random_uniform(struct ic_random *r)
+{
+  if (r->left == 0) {
+    r->words = philox4x64(r->counter, r->key);
+    r->counter.v[0]++;
+    r->left = 4;
+  }
+  return ((double)(r->words.v[--r->left] >> 12) + 0.5) * 0x1p-52;
+}
+
+/* A vector of this length in a random direction. */
+static inline void random_direction(struct ic_random *r, double length, double x[3])
+{
+  double cosine = 2 * random_uniform(r) - 1, angle = 2 * M_PI * random_uniform(r);
+  double across = length * sqrt(1 - cosine * cosine);
+  x[0] = across * cos(angle);
+  x[1] = across * sin(angle);
+  x[2] = length * cosine;
+}
+
+/* Two normal deviates (Box and Muller). */
+static inline void random_normal(struct ic_random *r, double x[2])
+{
+  double length = sqrt(-2 * log(random_uniform(r))), angle = 2 * M_PI * random_uniform(r);
+  x[0] = length * cos(angle);
+  x[1] = length * sin(angle);
+}
+#endif

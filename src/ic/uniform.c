@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Homogeneous sphere with normally distributed velocities that give the virial ratio Q = 2 T / |W|. Of W = -3 / (5 R) and
+ * E = W (1 - Q / 2) = -1/4 follows R. */
+#include <config.h>
+#include <math.h>
+
+#include "ic/models.h"
+
+void uniform_draw(const struct ic_model *m, int64_t index, struct ic_random *r, struct ic_point *point)
+{
+  (void)index;
+  double radius = 2.4 * (1 - m->virial_ratio / 2), potential_energy = 0.6 / radius;
+  double dispersion = sqrt(m->virial_ratio * potential_energy / 3), normal[4];
+  random_direction(r, radius * cbrt(random_uniform(r)), point->pos);
+  random_normal(r, normal);
+  random_normal(r, normal + 2);
+  for (int c = 0; c < 3; c++) point->vel[c] = dispersion * normal[c];
+  point->type = 1;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Multipole acceptance criteria (Miki & Umemura 2017, eqs 2-7), with G.
+ * d is the distance from the surface of the group's ball to the cell's centre of mass. Each criterion has the form
+ *     accept when  d >= reach * sink  and  d > b
+ * with `reach` a number of the cell and `sink` one of the group, so that a walk need not know which one it is. The
+ * second condition guards: a cell that may contain a target is always opened. */
+#ifndef MAC_H
+#define MAC_H
+#include <math.h>
+
+#include "hd.h"
+
+enum { MAC_ACCELERATION, MAC_MULTIPOLE, MAC_ANGLE };   /* the order of enum opening */
+
+struct mac {
+  int kind;
+  int order;         /* 1 monopole, 2 quadrupole cells */
+  double gravity;    /* G */
+  double delta;      /* acceleration: Delta; multipole: Delta_mul (an acceleration); angle: theta */
+};
+
+#define MAC_FAR 1e18f   /* stands for infinity: products with a zero reach stay zero */
+
+/* The cell's number: mass, radius b about its centre of mass, B2 = sum of m |x - x_com|^2. */
+HD float mac_reach(const struct mac *m, double mass, double b, double b2)
+{
+  switch (m->kind) {
+  case MAC_ANGLE: return (float)(b / m->delta);
+  case MAC_MULTIPOLE: return (float)(0.5 * b + sqrt(0.25 * b * b + sqrt(3 * m->gravity * b2 / m->delta)));
+  default:
+    return m->order == 2 ? (float)pow(m->gravity * mass * b * b * b / m->delta, 0.2)
+                         : (float)sqrt(sqrt(m->gravity * mass * b * b / m->delta));
+  }
+}
+
+/* The group's number: a_old is the smallest |a_old| of its members. */
+HD float mac_sink(const struct mac *m, double a_old)
+{
+  if (m->kind != MAC_ACCELERATION) return 1;
+  if (!(a_old > 0)) return MAC_FAR;
+  double f = m->order == 2 ? pow(a_old, -0.2) : 1 / sqrt(sqrt(a_old));
+  return f < MAC_FAR ? (float)f : MAC_FAR;
+}
+#endif

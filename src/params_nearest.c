@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <config.h>
+#include "params_nearest.h"
+
+#include <dirent.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "params.h"
+
+enum { FILES_LOOKED_AT = 1000 };
+
+/* The sections, or the names in one section (NULL: all names), in the table's order. */
+static int list_names(const char *section, int sections, const char **names)
+{
+  int count = 0;
+  for (int i = 0; i < param_count; i++) {
+    const struct param_entry *e = &param_table[i];
+    int first = count == 0 || strcmp(names[count - 1], e->section) != 0;
+    if (sections && first) names[count++] = e->section;
+    if (!sections && (!section || strcmp(section, e->section) == 0)) names[count++] = e->name;
+  }
+  return count;
+}
+
+int section_known(const char *name)
+{
+  for (int i = 0; i < param_count; i++)
+    if (strcmp(param_table[i].section, name) == 0) return 1;
+  return 0;
+}
+
+static void list_all(const char *before, const char **names, int count, char *hint, size_t size)
+{
+  size_t at = (size_t)snprintf(hint, size, "; %s", before);
+  for (int i = 0; i < count && at < size; i++) at += (size_t)snprintf(hint + at, size - at, "%s %s", i ? "," : "", names[i]);
+}
+
+void section_hint(const char *name, char *hint, size_t size)
+{
+  const char *names[PARAM_LIMIT] = {NULL};
+  int count = list_names(NULL, 1, names);
+  const char *near = nearest_name(name, names, count);
+  if (near)
+    snprintf(hint, size, "; did you mean [%s]?", near);
+  else
+    list_all("there are", names, count, hint, size);
+}
+
+void param_hint(const char *section, const char *name, char *hint, size_t size)
+{
+  const char *names[PARAM_LIMIT] = {NULL};
+  int at = param_find(NULL, name);
+  if (at >= 0) {
+    snprintf(hint, size, "; it belongs in [%s]", param_table[at].section);
+    return;
+  }
+  int here = section_known(section), count = list_names(here ? section : NULL, 0, names);
+  const char *near = nearest_name(name, names, count);
+  if (!near) near = nearest_name(name, names, list_names(NULL, 0, names));
+  at = near ? param_find(NULL, near) : -1;
+  if (at >= 0 && strcmp(param_table[at].section, section) == 0)
+    snprintf(hint, size, "; did you mean '%s'?", near);
+  else if (at >= 0)
+    snprintf(hint, size, "; did you mean '%s' in [%s]?", near, param_table[at].section);
+  else
+    list_all("there are", names, list_names(here ? section : NULL, 0, names), hint, size);
+}
+
+void file_hint(const char *path, char *hint, size_t size)
+{
+  const char *slash = strrchr(path, '/');
+  char folder[1024];
+  snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) + 1 : 1, slash ? path : ".");
+  *hint = 0;
+  DIR *dir = opendir(folder);
+  if (!dir) return;
+  const char **names = malloc(sizeof *names * FILES_LOOKED_AT);
+  int count = 0;
+  for (struct dirent *d; names && count < FILES_LOOKED_AT && (d = readdir(dir));)
+    if (d->d_name[0] != '.' && (names[count] = strdup(d->d_name))) count++;
+  const char *near = names ? nearest_name(slash ? slash + 1 : path, names, count) : NULL;
+  if (near) snprintf(hint, size, "; did you mean '%s%s'?", slash ? folder : "", near);
+  for (int i = 0; i < count; i++) free((char *)(uintptr_t)names[i]);
+  free(names);
+  closedir(dir);
+}

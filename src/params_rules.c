@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Rules between parameters, and the files that they name. */
+#include <config.h>
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "params.h"
+#include "params_nearest.h"
+
+/* "SoftStep = 0.5 (line 12)". */
+static const char *cite(const struct params *p, const struct param_origin *origin, const char *name, char *text, size_t size)
+{
+  int i = param_find(NULL, name), line = origin ? origin->line[i] : ORIGIN_DEFAULT;
+  char value[PARAM_TEXT];
+  params_format(p, &param_table[i], value, sizeof value);
+  size_t at = (size_t)snprintf(text, size, "%s = %.100s", name, value[0] ? value : "''");
+  if (at >= size) return text;
+  if (line == ORIGIN_OPTION)
+    snprintf(text + at, size - at, " (-P)");
+  else if (line == ORIGIN_DEFAULT)
+    snprintf(text + at, size - at, " (default)");
+  else
+    snprintf(text + at, size - at, " (line %d)", line);
+  return text;
+}
+
+struct rules {
+  const struct params *p;
+  const struct param_origin *origin;
+  struct fault *f;
+};
+
+/* The fault: "FILE:LINE: Name = value (line) and Other = value (line): what was expected". `other` may be NULL. */
+static int broken(const struct rules *r, const char *name, const char *other, const char *expected)
+{
+  char a[250], b[250], where[600] = "";
+  int line = r->origin ? r->origin->line[param_find(NULL, name)] : ORIGIN_DEFAULT;
+  if (r->origin && r->origin->file && line > 0)
+    snprintf(where, sizeof where, "%.500s:%d: ", r->origin->file, line);
+  else if (r->origin && r->origin->file)
+    snprintf(where, sizeof where, "%.500s: ", r->origin->file);
+  cite(r->p, r->origin, name, a, sizeof a);
+  if (other) cite(r->p, r->origin, other, b, sizeof b);
+  return fault_set(r->f, "%s%s%s%s: %s", where, a, other ? " and " : "", other ? b : "", expected);
+}
+
+/* Is `step` = `base` times 1, 2, 4, ...? Decimal numbers in a file are not exact. */
+static int is_power_multiple(double step, double base)
+{
+  double power = log2(step / base);
+  return power > -0.5 && fabs(step / base / exp2(round(power)) - 1) < 1e-9;
+}
+
+static int check_output(const struct rules *r)
+{
+  const struct params *p = r->p;
+  if (!(p->TimeMax > p->TimeBegin)) return broken(r, "TimeMax", "TimeBegin", "expected TimeMax above TimeBegin");
+  if (!p->OutputDir[0]) return broken(r, "OutputDir", NULL, "expected a folder ('.' is the current one)");
+  if (!p->SnapshotFileBase[0]) return broken(r, "SnapshotFileBase", NULL, "expected the first part of the snapshots' names");
+  if (strpbrk(p->SnapshotFileBase, "./"))
+    return broken(r, "SnapshotFileBase", NULL, "expected a name without '.' (readers cut names there) and '/' (the folder is OutputDir)");
+  if (p->TimeBetSnapshot > 0 && p->OutputListFilename[0])
+    return broken(r, "TimeBetSnapshot", "OutputListFilename", "expected one of the two, not both");
+  return 0;
+}
+
+static int check_split(const struct rules *r)
+{
+  const struct params *p = r->p;
+  if (p->R2 > 0 && !(p->R1 > 0)) return broken(r, "R2", "R1", "expected R1 above 0 where R2 is given (or R2 = 0: both by rule)");
+  if (p->R2 > 0 && !(p->R2 > p->R1)) return broken(r, "R2", "R1", "expected R2 above R1");
+  if (p->Mode != MODE_TREE && p->SoftStep > 0 && p->MaxSizeTimestep > 0 && p->SoftStep > p->MaxSizeTimestep)
+    return broken(r, "SoftStep", "MaxSizeTimestep", "expected SoftStep not above MaxSizeTimestep, which caps it");
+  return 0;
+}
+
+static int check_fixed_step(const struct rules *r)
+{
+  const struct params *p = r->p;
+  if (!(p->FixedStep > 0)) return 0;
+  if (p->Scheme == SCHEME_BLOCK) return broken(r, "FixedStep", "Scheme", "expected Scheme = shared where FixedStep is given");
+  if (p->Mode != MODE_TREE && !(p->SoftStep > 0))
+    return broken(r, "FixedStep", "SoftStep", "expected SoftStep too: FixedStep times a power of two (1, 2, 4, ...)");
+  if (p->SoftStep > 0 && !is_power_multiple(p->SoftStep, p->FixedStep))
+    return broken(r, "FixedStep", "SoftStep", "expected SoftStep to be FixedStep times a power of two (1, 2, 4, ...)");
+  if (p->Mode == MODE_TREE && p->MaxSizeTimestep > 0 && !is_power_multiple(p->MaxSizeTimestep, p->FixedStep))
+    return broken(r, "FixedStep", "MaxSizeTimestep",
+                  "expected MaxSizeTimestep, in tree mode the soft step, to be FixedStep times a power of two (1, 2, 4, ...)");
+  return 0;
+}
+
+int params_check_rules(const struct params *p, const struct param_origin *origin, struct fault *f)
+{
+  struct rules r = {p, origin, f};
+  return check_output(&r) || check_split(&r) || check_fixed_step(&r) ? -1 : 0;
+}
+
+/* A set of several files is named without its endings. */
+static int is_there(const char *path)
+{
+  static const char *const endings[] = {"", ".0", ".hdf5", ".0.hdf5"};
+  for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+    char whole[PARAM_TEXT + 16];
+    struct stat st;
+    snprintf(whole, sizeof whole, "%s%s", path, endings[i]);
+    if (stat(whole, &st) == 0 && !S_ISDIR(st.st_mode)) return 1;
+  }
+  return 0;
+}
+
+static int check_file(const struct rules *r, const char *name, const char *path)
+{
+  struct stat st;
+  char hint[600], expected[700];
+  if (is_there(path)) return 0;
+  if (stat(path, &st) == 0) return broken(r, name, NULL, "expected a file, found a folder");
+  int error = errno;
+  file_hint(path, hint, sizeof hint);
+  snprintf(expected, sizeof expected, "%s%s", strerror(error), hint);
+  return broken(r, name, NULL, expected);
+}
+
+int params_check_files(const struct params *p, const struct param_origin *origin, struct fault *f)
+{
+  struct rules r = {p, origin, f};
+  if (!p->InitCondFile[0]) return broken(&r, "InitCondFile", NULL, "expected a file with initial conditions");
+  if (check_file(&r, "InitCondFile", p->InitCondFile)) return -1;
+  return p->OutputListFilename[0] ? check_file(&r, "OutputListFilename", p->OutputListFilename) : 0;
+}

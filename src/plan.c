@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <config.h>
+#include "plan.h"
+
+#include <math.h>
+
+#include "timeline.h"
+
+/* The adaptive soft step: the change of the soft force over it stays small (x = xs R2 / v_rms and its counterpart for
+ * accelerations, which holds in a cold collapse). */
+static double adaptive(const struct params *p, const struct diagnostics *now, double r2)
+{
+  double step = 1e300;
+  if (now->v_rms > 0) step = p->xs * r2 / now->v_rms;
+  if (now->a_rms > 0) step = fmin(step, p->ys * sqrt(r2 / now->a_rms));
+  return step;
+}
+
+static double wanted_step(const struct params *p, const struct diagnostics *now, double r2, int hybrid)
+{
+  if (hybrid) {
+    double step = p->SoftStep > 0 ? p->SoftStep : adaptive(p, now, r2);
+    return p->MaxSizeTimestep > 0 ? fmin(step, p->MaxSizeTimestep) : step;
+  }
+  if (p->MaxSizeTimestep > 0) return p->MaxSizeTimestep;
+  return p->FixedStep > 0 ? p->FixedStep : adaptive(p, now, r2);
+}
+
+struct plan plan_next(const struct params *p, const struct diagnostics *now, double time, double target, double r2, int hybrid,
+                      long long step)
+{
+  struct plan plan = {.target = target, .shared_level = -1};
+  double wanted = wanted_step(p, now, r2, hybrid);
+  plan.soft_step = timeline_step(time, target, wanted, &plan.at_target);
+  plan.shared = p->Scheme == SCHEME_SHARED;
+  if (plan.shared && p->FixedStep > 0) plan.shared_level = timeline_level(wanted, p->FixedStep * (1 + 1e-9));
+  plan.measure_radius = step > 0 && step % RADIUS_INTERVAL == 0 && p->R1 == 0 && p->R2 == 0;
+  return plan;
+}

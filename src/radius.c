@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <config.h>
+#include "radius.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "memory.h"
+
+enum { NEIGHBOURS = 28, SAMPLES = 512, ROOM = 2 * SAMPLES };
+
+static int ascending(const void *a, const void *b)
+{
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+/* Samples of all ranks, the same on all of them, in rank order; returns how many. */
+static int64_t gather_samples(const struct comm *c, const struct backend *be, struct device *d, struct sample **all)
+{
+  int64_t total = be->view(d)->n;
+  comm_sum_int64(c, &total, 1);
+  double fraction = (double)SAMPLES / (double)total;
+  uint64_t threshold = fraction >= 1 ? UINT64_MAX : (uint64_t)(fraction * 18446744073709551615.0);
+  struct sample *mine = memory_alloc("radius", sizeof *mine * ROOM);
+  int n = (int)(be->sample(d, threshold, ROOM, mine) * (int64_t)sizeof *mine);
+  int *sizes = memory_alloc("radius", 2 * sizeof *sizes * (size_t)c->size), *offset = sizes + c->size, bytes = 0;
+  MPI_Allgather(&n, 1, MPI_INT, sizes, 1, MPI_INT, c->mpi);
+  for (int r = 0; r < c->size; r++) {
+    offset[r] = bytes;
+    bytes += sizes[r];
+  }
+  *all = memory_alloc("radius", (size_t)bytes + 1);
+  MPI_Allgatherv(mine, n, MPI_BYTE, *all, sizes, offset, MPI_BYTE, c->mpi);
+  memory_free(sizes);
+  memory_free(mine);
+  return bytes / (int64_t)sizeof **all;
+}
+
+/* The 28th of all ranks' distances for one sample (or the farthest that exists). */
+static double merged(const struct comm *c, const double *all, int64_t samples, int64_t i, double *scratch)
+{
+  int count = 0;
+  for (int r = 0; r < c->size; r++)
+    for (int k = 0; k < NEIGHBOURS; k++) {
+      double x = all[((int64_t)r * samples + i) * NEIGHBOURS + k];
+      if (x < 1e300) scratch[count++] = x;
+    }
+  qsort(scratch, (size_t)count, sizeof *scratch, ascending);
+  return count == 0 ? 0 : scratch[count < NEIGHBOURS ? count - 1 : NEIGHBOURS - 1];
+}
+
+double radius_by_rule(const struct comm *c, const struct backend *be, struct device *d, double quantile)
+{
+  struct sample *s;
+  int64_t n = gather_samples(c, be, d, &s);
+  size_t values = (size_t)n * NEIGHBOURS;
+  double(*at)[3] = memory_alloc("radius", sizeof *at * (size_t)(n + 1));
+  uint64_t *id = memory_alloc("radius", sizeof *id * (size_t)(n + 1));
+  double *mine = memory_alloc("radius", sizeof *mine * values), *all = memory_alloc("radius", sizeof *all * values * (size_t)c->size);
+  double *scratch = memory_alloc("radius", sizeof *scratch * NEIGHBOURS * (size_t)c->size);
+  double *result = memory_alloc("radius", sizeof *result * (size_t)(n + 1));
+  for (int64_t i = 0; i < n; i++) {
+    memcpy(at[i], s[i].pos, sizeof at[i]);
+    id[i] = s[i].id;
+  }
+  be->nearest(d, n, (const double(*)[3])at, id, NEIGHBOURS, mine);
+  MPI_Allgather(mine, (int)values, MPI_DOUBLE, all, (int)values, MPI_DOUBLE, c->mpi);
+  for (int64_t i = 0; i < n; i++) result[i] = merged(c, all, n, i, scratch);
+  qsort(result, (size_t)n, sizeof *result, ascending);
+  double radius = n == 0 ? 0 : result[(int64_t)(quantile * (double)(n - 1) + 0.5)];
+  memory_free(result);
+  memory_free(scratch);
+  memory_free(all);
+  memory_free(mine);
+  memory_free(id);
+  memory_free(at);
+  memory_free(s);
+  return radius;
+}

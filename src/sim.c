@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <config.h>
+#include "sim.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "fault.h"
+#include "memory.h"
+#include "radius.h"
+#include "units.h"
+
+/* Margin of the lattice about the particles, as a fraction of their extent: predicted positions stay inside. */
+#define LATTICE_MARGIN 0.05
+/* |a_old| is raised to this fraction of the rms: particles at rest at a centre would open every cell. */
+#define A_FLOOR 1e-5
+/* The rule's radius is taken anew when it has changed by so much. */
+#define RADIUS_CHANGE 0.2
+
+static struct mac criterion(const struct params *p, int kind, double gravity)
+{
+  double delta = kind == OPENING_ANGLE ? p->ErrTolTheta : kind == OPENING_MULTIPOLE ? p->ErrTolMultipole : p->ErrTolForceAcc;
+  return (struct mac){kind, p->MultipoleOrder, gravity, delta};
+}
+
+void sim_open(struct sim *s, const struct comm *c, const struct params *par, const struct backend *be, struct particles *p)
+{
+  memset(s, 0, sizeof *s);
+  s->comm = c;
+  s->par = par;
+  s->be = be;
+  s->gravity = units_gravity(par);
+  s->mac = criterion(par, par->TypeOfOpeningCriterion, s->gravity);
+  struct device_config config = {.gravity = s->gravity,
+                                 .softening = par->Softening,
+                                 .max_leaf = par->MaxLeafSize,
+                                 .max_group = par->MaxGroupSize,
+                                 .quadrupole = par->MultipoleOrder == 2,
+                                 .ranks = c->size};
+  s->dev = be->open(&config);
+  be->upload(s->dev, p);
+  domain_open(&s->domain, c->size);
+  timer_reset(&s->timer);
+}
+
+void sim_close(struct sim *s)
+{
+  struct particles p;
+  s->be->download(s->dev, &p);
+  particles_free(&p);
+  s->be->close(s->dev);
+  domain_close(&s->domain);
+}
+
+/* The lattice of all particles. Collective. */
+static void cover(struct sim *s)
+{
+  double box[6];
+  s->be->bounds(s->dev, box, box + 3);
+  for (int c = 0; c < 3; c++) box[c] = -box[c];
+  comm_max_double(s->comm, box, 6);
+  for (int c = 0; c < 3; c++) box[c] = -box[c];
+  s->lattice = lattice_cover(box, box + 3, LATTICE_MARGIN, 16 * s->par->Softening);
+}
+
+void sim_arrange(struct sim *s, int decompose)
+{
+  timer_phase(&s->timer, PHASE_domain);
+  if (s->comm->size > 1) {
+    if (decompose) domain_decompose(&s->domain, s->comm, s->be, s->dev, s->par->SamplingRate, s->par->Balance == BALANCE_WORK ? s->work : 0);
+    s->counts.migrated += domain_exchange(&s->domain, s->comm, s->be, s->dev);
+  }
+  cover(s);
+  timer_phase(&s->timer, PHASE_order);
+  s->counts.outside += s->be->order(s->dev, &s->lattice);
+  timer_phase(&s->timer, PHASE_build);
+  s->be->build(s->dev);
+}
+
+void sim_force(struct sim *s, const struct mac *mac, int potential)
+{
+  timer_phase(&s->timer, PHASE_moments);
+  s->be->sources(s->dev);
+  s->be->moments(s->dev, mac, 0, 0);
+  s->be->groups(s->dev);
+  timer_phase(&s->timer, PHASE_let_select);
+  struct let_request request = {.mac = mac, .a_floor = s->a_floor, .cutoff = -1, .horizon = 0};
+  let_exchange(s->comm, s->be, s->dev, LET_SOFT, request, &s->counts.soft_let);
+  timer_phase(&s->timer, PHASE_walk);
+  struct walk_request walk = {.kind = WALK_TOTAL, .mac = *mac, .a_floor = s->a_floor, .split = s->split, .let = LET_SOFT, .potential = potential};
+  s->be->walk(s->dev, &walk, &s->counts.full);
+  timer_phase(&s->timer, PHASE_other);
+}
+
+void sim_measure(struct sim *s)
+{
+  timer_phase(&s->timer, PHASE_diagnostics);
+  diagnostics_measure(&s->now, s->comm, s->be, s->dev);
+  s->a_floor = A_FLOOR * s->now.a_rms_plain;
+  timer_phase(&s->timer, PHASE_other);
+}
+
+int sim_radius(struct sim *s, int first)
+{
+  const struct params *p = s->par;
+  if (p->R1 > 0 || p->R2 > 0) {   /* given: R1, and R2 or twice R1 */
+    if (first && p->Mode != MODE_TREE) s->split = split_make(p->Kernel, p->R1, p->R2 > 0 ? p->R2 : 2 * p->R1);
+    s->radius_rule = p->R2 > 0 ? p->R2 : 2 * p->R1;
+    return first;
+  }
+  double rule = radius_by_rule(s->comm, s->be, s->dev, p->RQuantile);
+  if (!first && fabs(rule - s->radius_rule) < RADIUS_CHANGE * s->radius_rule) return 0;
+  s->radius_rule = rule;
+  double r2 = fmax(rule * p->R1OverR0 / 2, 1e-3 * p->Softening);
+  if (p->Mode != MODE_TREE && (first || s->split.on)) s->split = split_make(p->Kernel, 0.5 * r2, r2);
+  return 1;
+}
+
+void sim_first_force(struct sim *s)
+{
+  sim_arrange(s, 1);
+  timer_phase(&s->timer, PHASE_moments);
+  s->be->sources(s->dev);
+  s->be->moments(s->dev, &s->mac, 0, 0);
+  sim_radius(s, 1);
+  if (s->mac.kind == MAC_ACCELERATION) {
+    struct mac angle = criterion(s->par, OPENING_ANGLE, s->gravity);
+    sim_force(s, &angle, 0);
+    sim_measure(s);
+  }
+  sim_force(s, &s->mac, 1);
+  s->be->split_soft(s->dev);
+  sim_measure(s);
+}

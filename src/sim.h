@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The simulated system: what every part of a step needs, and the path from particles to forces at a synchronisation. */
+#ifndef SIM_H
+#define SIM_H
+#include "backend.h"
+#include "comm.h"
+#include "diagnostics.h"
+#include "domain.h"
+#include "let.h"
+#include "params.h"
+#include "timer.h"
+
+/* Counts of one soft step; of this rank until they are added up. */
+struct step_counts {
+  struct tally full, hard;
+  int64_t substeps, refreshes, migrated;
+  int level_most;
+  struct let_traffic soft_let, step_let;
+  int64_t outside;
+};
+
+struct sim {
+  const struct comm *comm;
+  const struct params *par;
+  const struct backend *be;
+  struct device *dev;
+  struct domain domain;
+  struct lattice lattice;
+  struct split split;        /* .on: hybrid */
+  struct mac mac;            /* the criterion of all forces but the first */
+  double gravity;
+  double a_floor;            /* |a_old| is raised to it */
+  double time;
+  long long step;            /* soft steps since the start */
+  double radius_rule;        /* R2 of the rule at R1OverR0 = 2, as last measured; 0: not yet */
+  double work;               /* interactions of this rank in the last soft step */
+  struct diagnostics now;    /* at the last synchronisation */
+  struct step_counts counts;
+  struct timer timer;
+};
+
+/* A system of the particles (which become the device's). Local. */
+void sim_open(struct sim *s, const struct comm *c, const struct params *par, const struct backend *be, struct particles *p);
+void sim_close(struct sim *s);
+
+/* Give every particle to its rank, then order, build, moments, groups. With `decompose` 0 the cuts stay. Collective. */
+void sim_arrange(struct sim *s, int decompose);
+/* The forces of all particles at a synchronisation, by the criterion `mac`; the system must be arranged. Collective. */
+void sim_force(struct sim *s, const struct mac *mac, int potential);
+/* The forces of a system that has none yet: by opening angle, then once more by the criterion. Measures R where the rule
+ * asks for it. Collective. */
+void sim_first_force(struct sim *s);
+/* Sums at a synchronisation, into s->now; sets the floor of |a_old|. Collective. */
+void sim_measure(struct sim *s);
+/* Measure the rule's radius again, and take it when it has changed by a fifth (or at once with `first`); returns 1 when
+ * the split changed. Collective. */
+int sim_radius(struct sim *s, int first);
+#endif

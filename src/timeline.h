@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Integer time. Every soft step has a real length and 2^30 ticks of its own; block level k advances 2^(30-k) ticks; all
+ * particles are synchronised at its ends. Pure functions. */
+#ifndef TIMELINE_H
+#define TIMELINE_H
+#include <stdint.h>
+
+#include "backend.h"
+#include "hd.h"
+
+enum { TIMELINE_BITS = 30, LEVEL_MOST = 24 };   /* deeper levels would be shorter than what doubles resolve in long runs */
+
+HD int32_t timeline_ticks(int level) { return (int32_t)(TICKS >> level); }
+
+/* The smallest level whose step is at most `wanted`. */
+HD int timeline_level(double soft_step, double wanted)
+{
+  int level = 0;
+  while (soft_step > wanted && level < LEVEL_MOST) {
+    soft_step *= 0.5;
+    level++;
+  }
+  return level;
+}
+
+/* The smallest level >= `level` whose steps may begin at `tick`. */
+HD int timeline_aligned(int32_t tick, int level)
+{
+  while (tick % timeline_ticks(level) != 0) level++;
+  return level;
+}
+
+/* The soft step from `now`: at most `wanted`, and such that a whole number of equal steps reaches `target` exactly.
+ * Steps that would be shorter than 1e-10 of the distance are one. Returns the length; *last is set when this step ends at the target. */
+double timeline_step(double now, double target, double wanted, int *last);
+
+/* The next of the multiples of `interval` after `begin` that lies behind `now` (with the tolerance of rounding), at most
+ * `end`; with interval 0: end. */
+double timeline_next_output(double begin, double interval, double now, double end);
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Seconds by phase; one phase at a time. */
+#ifndef TIMER_H
+#define TIMER_H
+
+#define PHASES(X) \
+  X(domain) X(order) X(build) X(moments) X(let_select) X(walk) X(hard_let) X(hard_walk) X(correct) X(diagnostics) X(output) X(other)
+
+enum phase {
+#define X(name) PHASE_##name,
+  PHASES(X)
+#undef X
+  PHASE_COUNT
+};
+extern const char *const phase_names[PHASE_COUNT];
+
+struct timer {
+  double seconds[PHASE_COUNT];
+  enum phase now;
+  double since;
+};
+
+double timer_clock(void);
+void timer_reset(struct timer *t);
+/* The time since the last call goes to the phase that was on; `next` is on from now. Names it in fatal messages too. */
+void timer_phase(struct timer *t, enum phase next);
+double timer_total(const struct timer *t);
+#endif

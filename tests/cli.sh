@@ -1,0 +1,150 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# The command line: exit statuses and sentences. The cases run a few at a time, because starting MPI is mostly waiting.
+dir=$(mktemp -d) || exit 99
+trap 'rm -rf "$dir"' EXIT
+here=$(pwd)
+mpirun="${MPIRUN:-mpirun} $MPIRUN_FLAGS"
+cases=0
+
+# expect STATUS FRAGMENT ARGUMENT...: run later, by 'settle'. FRAGMENT is a basic regular expression. RANKS=n: with mpirun.
+expect() {
+  cases=$((cases + 1))
+  printf '%s\n%s\n%s\n' "$1" "$2" "${RANKS:-1}" > "$dir/$cases.expected"
+  shift 2
+  echo "espalier $*" > "$dir/$cases.command"
+  start=; test -z "$RANKS" || start="$mpirun -n $RANKS"
+  (cd "$dir" && $start "$here/espalier" "$@" > "$cases.out" 2> "$cases.err"; echo $? > "$cases.status") &
+  test $((cases % 6)) -ne 0 || wait
+}
+
+# file NAME LINE...: a parameter file
+file() {
+  name=$1; shift
+  printf '%s\n' "$@" > "$dir/$name"
+}
+
+# Each case once: the status, the fragment in what was printed, and messages from one rank only.
+settle() {
+  wait
+  echo "1..$cases"
+  for i in $(seq $cases); do
+    { read -r status; read -r fragment; read -r ranks; } < "$dir/$i.expected"
+    cat "$dir/$i.out" "$dir/$i.err" > "$dir/both"
+    found=$(grep -c -e "$fragment" "$dir/both")
+    said=$(cat "$dir/both" | grep -c '^espalier:')
+    good=no
+    test "$(cat "$dir/$i.status")" = "$status" && test "$found" -ge 1 && test "$said" -le 1 && good=yes
+    # where it fails something is said, on stderr
+    test "$status" = 0 || grep -q '^espalier: ' "$dir/$i.err" || good=no
+    test "$status" != 2 || grep -q '^usage: espalier' "$dir/$i.err" || good=no
+    if test $good = yes; then echo "ok $i - $(cat "$dir/$i.command") ($ranks): $status, $fragment"
+    else
+      echo "not ok $i - $(cat "$dir/$i.command") ($ranks): $status, $fragment"
+      echo "# status $(cat "$dir/$i.status")"; sed 's/^/# /' "$dir/both"
+    fi
+  done
+}
+
+expect 0 '^commands:' --help
+expect 0 '^usage: espalier run' run -h
+expect 0 '^usage: espalier force' force --help
+expect 0 'mass-ratio' ic --help
+expect 0 '^usage: espalier params' params -h
+expect 0 '^usage: espalier info' info -h
+expect 0 '^espalier [0-9]' -V
+expect 0 '^revision  *[^ ]' --version
+expect 0 '^configure' run --version
+expect 0 '^MPI  *[^ ]' -V
+expect 0 '^HDF5  *1\.' -V
+expect 0 '^Softening = ' params
+expect 0 '^| Softening |' params --markdown
+expect 0 '^  cpu ' info
+
+expect 2 'a command is missing'
+expect 2 "unknown command 'rum'; did you mean 'run'" rum
+expect 2 'unknown or ambiguous option --chekc' run --chekc x.ini
+expect 2 'unknown or ambiguous option -q' -q
+expect 2 'option --check=1: expected no value' run --check=1 x.ini
+expect 2 'option -n needs a value' run -n
+expect 2 "option -n: expected a number of steps, found '-1'" run -n -1 x.ini
+expect 2 'parameter file is missing' run
+expect 2 "found 'b.ini' too" force a.ini b.ini
+expect 2 'expected Section:Name=value' run -P Softening=1 x.ini
+expect 2 "option --direct: expected a number of particles, found '1e3'" force --direct 1e3 x.ini
+expect 2 "unexpected 'x'" params x
+expect 2 'model is missing' ic -n 10 -o x.hdf5
+expect 2 "unknown model 'plumer'; did you mean 'plummer'" ic plumer -n 10 -o x.hdf5
+expect 2 'option -n is missing' ic plummer -o x.hdf5
+expect 2 'option -o is missing' ic plummer -n 10
+expect 2 "found '0'" ic plummer -n 0 -o x.hdf5
+expect 2 "found '1e4'" ic plummer -n 1e4 -o x.hdf5
+expect 2 'option -s: expected a whole number' ic plummer -n 10 -s x -o x.hdf5
+expect 2 '--mass-ratio belongs to model merger, not to plummer' ic plummer -n 10 --mass-ratio 2 -o x.hdf5
+expect 2 "option --separation: expected a number, found 'nan'" ic merger -n 10 --separation nan -o x.hdf5
+expect 2 'virial ratio: expected a number from 0 to 1.9, found 2' ic uniform -n 10 --virial-ratio 2 -o x.hdf5
+
+echo precious > "$dir/there.hdf5"
+mkdir "$dir/folder"
+expect 1 'there.hdf5: is there already' ic plummer -n 10 -o there.hdf5
+expect 1 'expected a file name, found a folder' ic plummer -n 10 -o folder
+expect 1 'folder absent: No such file or directory' ic plummer -n 10 -o absent/x.hdf5
+expect 1 'Not a directory' ic plummer -n 10 -o there.hdf5/x.hdf5
+RANKS=3 expect 1 'there.hdf5: is there already' ic plummer -n 10 -o there.hdf5
+expect 0 'made.hdf5: 10 particles of model plummer, seed 1' ic plummer -n 10 -o made.hdf5
+
+file section.ini '[Gravty]' 'Softening = 1'
+file key.ini '[Gravity]' 'Sofening = 1'
+file place.ini '[Gravity]' 'OutputDir = x'
+file nowhere.ini 'Softening = 1'
+file twice.ini '[Gravity]' 'Softening = 1' 'Softening = 1'
+file number.ini '[Gravity]' 'Softening = 1.0x'
+file nan.ini '[Gravity]' 'Softening = nan'
+file range.ini '[Gravity]' 'Softening = 0'
+file whole.ini '[Gravity]' 'MaxLeafSize = 2.5'
+file choice.ini '[Split]' 'Kernel = cubic'
+file equals.ini '[Split]' 'Kernel'
+file long.ini '[Output]' "OutputDir = $(printf %0600d 0)"
+file times.ini '[Time]' 'TimeMax = 1' 'TimeBegin = 2'
+file radii.ini '[Split]' 'R1 = 3' 'R2 = 2'
+file block.ini '[Steps]' 'FixedStep = 0.1'
+file fixed.ini '[Steps]' 'FixedStep = 0.1' 'Scheme = shared' '[Split]' 'SoftStep = 0.3'
+file base.ini '[Output]' 'SnapshotFileBase = a.b'
+file noinput.ini '[Time]' 'TimeMax = 1'
+file input.ini '[Input]' 'InitCondFile = ther.hdf5'
+file list.ini '[Input]' 'InitCondFile = there.hdf5' '[Output]' 'OutputListFilename = times'
+: > "$dir/empty.ini"
+head -c 3000 "$here/espalier" > "$dir/binary.ini"
+expect 1 'error: section.ini:1: unknown section .Gravty.; did you mean .Gravity.' run section.ini
+expect 1 "error: key.ini:2: unknown parameter 'Sofening' in .Gravity.; did you mean 'Softening'" run key.ini
+expect 1 'place.ini:2: .*it belongs in .Output.' run place.ini
+expect 1 'nowhere.ini:1: .*before any .Section.' run nowhere.ini
+expect 1 'twice.ini:3: .*is given twice; the first is in line 2' run twice.ini
+expect 1 "number.ini:2: .*expected a number above 0 (length), found '1.0x'" run number.ini
+expect 1 "nan.ini:2: .*found 'nan'" run nan.ini
+expect 1 "range.ini:2: .*expected a number above 0 (length), found '0'" force range.ini
+expect 1 'whole.ini:2: .*expected a whole number from 1 to 256' run whole.ini
+expect 1 "choice.ini:2: .*expected one of quintic or dll, found 'cubic'" run choice.ini
+expect 1 "equals.ini:2: expected 'Name = value'" run equals.ini
+expect 1 'long.ini:2: .*at most 511 characters' run long.ini
+expect 1 'times.ini:2: .*expected TimeMax above TimeBegin' run times.ini
+expect 1 'radii.ini:3: .*expected R2 above R1' run radii.ini
+expect 1 'block.ini:2: FixedStep.*and Scheme' run block.ini
+expect 1 'fixed.ini:2: FixedStep.*and SoftStep.*power of two' run fixed.ini
+expect 1 'base.ini:2: SnapshotFileBase' run base.ini
+expect 1 'noinput.ini: InitCondFile' run noinput.ini
+expect 1 "input.ini:2: InitCondFile.*No such file.*did you mean 'there.hdf5'" run input.ini
+expect 1 'list.ini:4: OutputListFilename.*No such file' run list.ini
+expect 1 'empty.ini: expected parameters, found none' run empty.ini
+expect 1 'binary.ini:1: byte 0x.*not a text file' run binary.ini
+expect 1 'emty.ini: .*No such file or directory.*empty.ini' run emty.ini
+expect 1 'folder: expected a parameter file, found a folder' run folder
+expect 1 "P Gravity:Softning=1: .*did you mean 'Softening'" run -P Gravity:Softning=1 noinput.ini
+expect 1 'TimeMax = -1 (-P) and TimeBegin = 0 (default)' force -P Time:TimeMax=-1 noinput.ini
+RANKS=3 expect 1 'key.ini:2: unknown parameter' run key.ini
+RANKS=3 expect 1 'binary.ini:1: byte 0x' force binary.ini
+RANKS=3 expect 1 'input.ini:2: InitCondFile' run input.ini
+RANKS=3 expect 2 'parameter file is missing' run
+RANKS=3 expect 0 '^commands:' -h
+settle
+test "$(cat "$dir/there.hdf5")" = precious || echo 'Bail out! an existing file was replaced'
