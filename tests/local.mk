@@ -20,6 +20,7 @@ mpi_tests = \
   %D%/snapshot.mpi
 script_tests = \
   %D%/cli.sh \
+  %D%/files_ranks.sh \
   %D%/full_disk.sh \
   %D%/parameter_pages.sh \
   %D%/rules.sh \
