@@ -87,6 +87,10 @@ static void close_device(struct device *d)
   memory_free(d->group);
   memory_free(d->key);
   memory_free(d->permutation);
+  memory_free(d->item[0]);
+  memory_free(d->item[1]);
+  memory_free(d->histogram);
+  particles_free(&d->spare);
   memory_free(d->packed);
   memory_free(d->active);
   memory_free(d);

@@ -11,6 +11,12 @@ struct range {
   int32_t level;
 };
 
+/* What is sorted: a key, and where its particle stands. */
+struct item {
+  uint64_t key;
+  int64_t from;
+};
+
 /* Consecutive particles that share an interaction list. */
 struct group {
   int32_t begin, end;
@@ -34,8 +40,11 @@ struct device {
   struct device_config config;
   struct particles p;              /* the arrays are the host's: no copy on this backend */
   struct lattice lattice;
+  struct particles spare;          /* lends arrays to the sort */
   uint64_t *key;
   int64_t *permutation;
+  struct item *item[2];
+  int64_t *histogram;
   int64_t order_capacity;
   void *packed;
 
