@@ -1,1 +1,1 @@
-EXTRA_DIST += %D%/parameters.md
+dist_doc_DATA += %D%/index.md %D%/parameters.md

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 # ESP_NEED(NAME, HEADER, FUNCTION, LIBS, DEBIAN PACKAGE): a library that the build cannot do without.
 AC_DEFUN([ESP_NEED], [
 AC_CHECK_HEADER([$2], [], [AC_MSG_FAILURE([no $1 header <$2>: install it (Debian: $5)])])

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 # ESP_MPI: the C compiler must compile and link MPI programs.
 AC_DEFUN([ESP_MPI], [
 AC_ARG_VAR([MPIRUN], [command that starts an MPI program in 'make check'])

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
 # ESP_SIMD: the pair kernels are compiled once per instruction set; the program picks at run time.
 # Sets the conditionals HAVE_X86_V3 (AVX2) and HAVE_X86_V4 (AVX-512) where the compiler knows them.
 AC_DEFUN([ESP_SIMD_TRY], [

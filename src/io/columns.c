@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <config.h>
+#include "columns.h"
+
+#include <math.h>
+#include <xxhash.h>
+
+#include "snapshot.h"
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "rows are hashed as they lie in memory, which must be the file's order");
+
+#define AT(member) offsetof(struct particles, member)
+/* Velocities are double although readers would do with less: the state is double, and a restart must be exact. */
+const struct column columns[] = {
+    {"Coordinates", AT(pos), COLUMN_F64, 3, 24, 0, 1, 0, 0},
+    {"Velocities", AT(vel), COLUMN_F64, 3, 24, 0, 0, 0, 1},
+    {"Masses", AT(mass), COLUMN_F32, 1, 4, 0, 0, 1, 0},
+    {"ParticleIDs", AT(id), COLUMN_U64, 1, 8, 0, 0, 0, 0},
+    {"Potential", AT(pot), COLUMN_F32, 1, 4, SNAPSHOT_POTENTIAL, 0, 0, 2},
+    {"Acceleration", AT(acc), COLUMN_F32, 3, 12, SNAPSHOT_ACCELERATION, -1, 0, 2},
+    {"AccelerationHard", AT(acc_hard), COLUMN_F32, 3, 12, SNAPSHOT_ACCELERATION_HARD, -1, 0, 2},
+};
+const int column_count = sizeof columns / sizeof *columns;
+
+const void *columns_row(const struct column *k, const struct particles *p, int64_t i)
+{
+  const char *array = *(char *const *)((const char *)p + k->offset);
+  return array + k->bytes * (size_t)i;
+}
+
+hid_t columns_type(const struct column *k)
+{
+  return k->number == COLUMN_F64 ? H5T_IEEE_F64LE : k->number == COLUMN_F32 ? H5T_IEEE_F32LE : H5T_STD_U64LE;
+}
+
+double columns_to_cgs(const struct column *k, const struct units *u)
+{
+  return pow(u->length_cm, k->length) * pow(u->mass_g, k->mass) * pow(u->velocity_cm_s, k->velocity);
+}
+
+uint64_t row_checksum(const void *row, size_t bytes, uint64_t number) { return XXH64(row, bytes, number); }

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <config.h>
+#include "h5.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void h5_quiet(void) { H5Eset_auto2(H5E_DEFAULT, NULL, NULL); }
+
+static herr_t take_first(unsigned n, const H5E_error2_t *e, void *to)
+{
+  if (n == 0 && e->desc) snprintf(to, 256, "%s", e->desc);
+  return 0;
+}
+
+const char *h5_cause(char text[256])
+{
+  text[0] = 0;
+  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, take_first, text);
+  if (!text[0]) snprintf(text, 256, "HDF5 gives no cause");
+  return text;
+}
+
+hid_t h5_open_read(const char *path)
+{
+  hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+  H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);
+#if H5_VERSION_GE(1, 10, 7)
+  H5Pset_file_locking(access, 1, 1);   /* go on where the file system knows no locks */
+#endif
+  hid_t file = H5Fopen(path, H5F_ACC_RDONLY, access);
+  H5Pclose(access);
+  return file;
+}
+
+int h5_exists(hid_t loc, const char *path)
+{
+  char part[256];
+  for (size_t i = 1; path[i - 1] && i < sizeof part; i++) {
+    if (path[i] && path[i] != '/') continue;
+    snprintf(part, sizeof part, "%.*s", (int)i, path);
+    if (H5Lexists(loc, part, H5P_DEFAULT) <= 0) return 0;
+  }
+  return 1;
+}
+
+static int is_number(hid_t type)
+{
+  H5T_class_t kind = H5Tget_class(type);
+  return kind == H5T_INTEGER || kind == H5T_FLOAT;
+}
+
+int h5_numbers(hid_t loc, const char *name, hid_t memory, int most, void *to)
+{
+  if (H5Aexists(loc, name) <= 0) return 0;
+  hid_t a = H5Aopen(loc, name, H5P_DEFAULT);
+  if (a < 0) return -1;
+  hid_t type = H5Aget_type(a), space = H5Aget_space(a);
+  hssize_t n = space < 0 ? -1 : H5Sget_simple_extent_npoints(space);
+  int bad = type < 0 || n < 1 || n > most || !is_number(type) || H5Aread(a, memory, to) < 0;
+  if (type >= 0) H5Tclose(type);
+  if (space >= 0) H5Sclose(space);
+  H5Aclose(a);
+  return bad ? -1 : (int)n;
+}
+
+int h5_text_is(hid_t loc, const char *name, const char *text)
+{
+  enum { LONGEST = 64 };
+  char found[LONGEST + 1] = {0};
+  if (H5Aexists(loc, name) <= 0) return 0;
+  hid_t a = H5Aopen(loc, name, H5P_DEFAULT);
+  if (a < 0) return 0;
+  hid_t type = H5Aget_type(a), space = H5Aget_space(a);
+  int fits = type >= 0 && space >= 0 && H5Tget_class(type) == H5T_STRING && H5Tis_variable_str(type) == 0 &&
+             H5Tget_size(type) <= LONGEST && H5Sget_simple_extent_npoints(space) == 1;
+  if (fits && H5Aread(a, type, found) < 0) fits = 0;
+  if (type >= 0) H5Tclose(type);
+  if (space >= 0) H5Sclose(space);
+  H5Aclose(a);
+  return fits && strcmp(found, text) == 0;
+}
+
+herr_t h5_put(hid_t loc, const char *name, hid_t stored, hid_t memory, int count, const void *from)
+{
+  hsize_t extent = (hsize_t)count;
+  hid_t space = count ? H5Screate_simple(1, &extent, NULL) : H5Screate(H5S_SCALAR);
+  hid_t a = H5Acreate2(loc, name, stored, space, H5P_DEFAULT, H5P_DEFAULT);
+  herr_t status = a < 0 ? -1 : H5Awrite(a, memory, from);
+  if (a >= 0 && H5Aclose(a) < 0) status = -1;
+  H5Sclose(space);
+  return status;
+}
+
+herr_t h5_put_real(hid_t loc, const char *name, double x)
+{
+  return h5_put(loc, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 0, &x);
+}
+
+herr_t h5_put_whole(hid_t loc, const char *name, int x) { return h5_put(loc, name, H5T_STD_I32LE, H5T_NATIVE_INT, 0, &x); }
+
+herr_t h5_put_text(hid_t loc, const char *name, const char *text)
+{
+  size_t n = strlen(text);
+  hid_t type = H5Tcopy(H5T_C_S1);
+  H5Tset_size(type, n ? n : 1);   /* HDF5 has no strings of length 0 */
+  H5Tset_strpad(type, H5T_STR_NULLPAD);
+  herr_t status = h5_put(loc, name, type, type, 0, text);
+  H5Tclose(type);
+  return status;
+}

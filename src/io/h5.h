@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What reading and writing HDF5 share: quiet errors with their cause, and attributes. */
+#ifndef IO_H5_H
+#define IO_H5_H
+#include <hdf5.h>
+#include <stdint.h>
+
+/* HDF5 must not print on its own: its message becomes part of our sentence. */
+void h5_quiet(void);
+/* The innermost message of the last failed call; `text` is never empty. Returns `text`. */
+const char *h5_cause(char text[256]);
+/* Open for reading with plain POSIX calls; < 0 on failure. Closing the file closes all that was opened in it. */
+hid_t h5_open_read(const char *path);
+/* `path` below `loc` is there (every link of it)? */
+int h5_exists(hid_t loc, const char *path);
+
+/* Numbers of an attribute, converted to `memory` (an 8-byte type), at most `most` of them. Returns how many (1 for a
+ * scalar), 0 when it is not there, -1 when it has another type, or is larger, or cannot be read. */
+int h5_numbers(hid_t loc, const char *name, hid_t memory, int most, void *to);
+/* A fixed-length string attribute equal to `text`? */
+int h5_text_is(hid_t loc, const char *name, const char *text);
+
+/* Write attributes; < 0 on failure. `count` 0: a scalar. */
+herr_t h5_put(hid_t loc, const char *name, hid_t stored, hid_t memory, int count, const void *from);
+herr_t h5_put_real(hid_t loc, const char *name, double x);
+herr_t h5_put_whole(hid_t loc, const char *name, int x);
+/* A fixed-length string: yt fails on variable-length ones. */
+herr_t h5_put_text(hid_t loc, const char *name, const char *text);
+#endif

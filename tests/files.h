@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the tests of files share: a folder of their own, particles, and verdicts over all ranks. */
+#ifndef TEST_FILES_H
+#define TEST_FILES_H
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "comm.h"
+#include "memory.h"
+#include "params.h"
+#include "particles.h"
+#include "tap.h"
+
+/* A new folder, the same name on all ranks. */
+static inline void folder_make(const struct comm *c, char name[256])
+{
+  const char *top = getenv("TMPDIR");
+  snprintf(name, 256, "%.200s/espalier-test-XXXXXX", top ? top : "/tmp");
+  if (c->rank == 0 && !mkdtemp(name)) MPI_Abort(c->mpi, 99);
+  MPI_Bcast(name, 256, MPI_CHAR, 0, c->mpi);
+}
+
+static inline int folder_files(const char *name)
+{
+  int n = 0;
+  DIR *d = opendir(name);
+  for (struct dirent *e = d ? readdir(d) : NULL; e; e = readdir(d)) n += e->d_name[0] != '.';
+  if (d) closedir(d);
+  return n;
+}
+
+/* Remove it with the plain files in it. */
+static inline void folder_remove(const struct comm *c, const char *name)
+{
+  MPI_Barrier(c->mpi);
+  if (c->rank != 0) return;
+  DIR *d = opendir(name);
+  for (struct dirent *e = d ? readdir(d) : NULL; e; e = readdir(d)) {
+    char path[1024];
+    snprintf(path, sizeof path, "%.500s/%.255s", name, e->d_name);
+    unlink(path);
+  }
+  if (d) closedir(d);
+  rmdir(name);
+}
+
+static inline void all_ok(const struct comm *c, int ok, const char *what)
+{
+  int all = (int)comm_min_int64(c, ok);
+  if (c->rank == 0) tap_ok(all, what);
+}
+
+/* Numbers that look arbitrary and are exact in every precision. */
+static inline double value(int64_t row, int k) { return (double)((row * 7919 + k * 104729) % 20011 - 10005) / 64; }
+
+/* `total` particles of mixed types; rank r holds those with row % size == r, but every third rank holds none. */
+static inline void particles_make(struct particles *p, const struct comm *c, int64_t total, int types)
+{
+  int holders = c->size > 2 ? c->size - 1 : c->size;
+  particles_init(p);
+  particles_reserve(p, total);
+  if (c->rank >= holders) return;
+  for (int64_t row = c->rank; row < total; row += holders) {
+    int64_t i = p->n++;
+    for (int k = 0; k < 3; k++) {
+      p->pos[3 * i + k] = value(row, k) + 1e-9 * value(row, 5);
+      p->vel[3 * i + k] = value(row, 3 + k) / 3;
+      p->acc[3 * i + k] = (float)value(row, 6 + k);
+      p->acc_hard[3 * i + k] = (float)value(row, 9 + k);
+    }
+    p->mass[i] = 1.0f / (float)(1 + row % 13);
+    p->pot[i] = (float)value(row, 12);
+    p->id[i] = (uint64_t)(row * 3 + 1);
+    p->type[i] = (uint8_t)(row % types == 0 ? 0 : row % types);
+  }
+}
+
+static inline uint64_t digest_all(const struct comm *c, const struct particles *p)
+{
+  int64_t sum = (int64_t)particles_digest(p);
+  comm_sum_int64(c, &sum, 1);
+  return (uint64_t)sum;
+}
+#endif

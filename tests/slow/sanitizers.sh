@@ -1,0 +1,40 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# AddressSanitizer, LeakSanitizer and UndefinedBehaviorSanitizer find nothing: in the unit tests, in the tests by script
+# (bad input above all), and in a hybrid run on three ranks.
+# ESPALIER_DETECT_LEAKS=0 leaves leaks out (LeakSanitizer cannot run where ptrace is forbidden).
+. "${srcdir:-.}/tests/slow/common.sh"
+plan 5
+scratch sanitizers
+cd "$scratch_dir" || exit 99
+
+# Stacks must be whole to tell whose memory it is, and Open MPI unloads its components before the search for
+# leaks, which would then meet unknown code: so nothing is unloaded.
+echo 'int dlclose(void *handle) { (void)handle; return 0; }' > keep.c
+"${CC:-cc}" -shared -fPIC keep.c -o keep.so || exit 99
+leaks=${ESPALIER_DETECT_LEAKS:-1}
+export LSAN_OPTIONS="suppressions=$src/tests/lsan.supp:print_suppressions=0"
+export UBSAN_OPTIONS="print_stacktrace=1"
+asan="allocator_may_return_null=1:verify_asan_link_order=0:fast_unwind_on_malloc=0"
+export ASAN_OPTIONS="$asan:detect_leaks=$leaks"
+export OMP_NUM_THREADS=2
+
+# Without --without-cuda the CUDA runtime would be linked, which ASan does not know.
+try 120 configure.log "a build with sanitizers can be configured" \
+  "$src/configure" --enable-sanitizers --enable-checks --without-cuda CFLAGS="-O1 -g" || give_up
+# The programs of the tests are built here, so that the next stages time tests only.
+try 300 make.log "it compiles" "$MAKE" -j2 all check TESTS= || give_up
+
+export LD_PRELOAD="$scratch_dir/keep.so"
+# shellcheck disable=SC2016  # make expands these
+try 400 unit.log "unit tests run clean" "$MAKE" check TESTS='$(unit_tests) $(mpi_tests)'
+
+hybrid ./espalier
+tail_lines=60
+try 300 hybrid.log "a hybrid run on 3 ranks is clean" sh ./hybrid.sh
+
+# A program that ends with an error may leave memory to the system, so leaks do not count here.
+export ASAN_OPTIONS="$asan:detect_leaks=0"
+# shellcheck disable=SC2016
+try 400 scripts.log "tests by script run clean" "$MAKE" check TESTS='$(script_tests)'
+finish
