@@ -73,6 +73,29 @@ int64_t comm_exscan_int64(const struct comm *c, int64_t x)
   return c->rank == 0 ? 0 : below;
 }
 
+void comm_barrier(const struct comm *c) { MPI_Barrier(c->mpi); }
+
+void *comm_gather(const struct comm *c, const void *mine, size_t bytes, size_t *total)
+{
+  size_t ranks = (size_t)c->size;
+  const void **send = memory_alloc("messages", sizeof *send * ranks);
+  size_t *sizes = memory_alloc("messages", 3 * sizeof *sizes * ranks), *got = sizes + ranks, *offset = got + ranks;
+  void *all;
+  for (size_t r = 0; r < ranks; r++) {
+    send[r] = mine;
+    sizes[r] = bytes;
+  }
+  comm_exchange(c, send, sizes, &all, got, offset);
+  *total = 0;
+  for (size_t r = 0; r < ranks; r++) {   /* messages start on cache lines: close the gaps */
+    memmove((char *)all + *total, (char *)all + offset[r], got[r]);
+    *total += got[r];
+  }
+  memory_free(sizes);
+  memory_free(send);
+  return all;
+}
+
 /* Post the pieces of one message; returns how many requests were added. */
 static int post(const struct comm *c, void *buffer, size_t bytes, int peer, int sending, MPI_Request *requests)
 {

@@ -59,6 +59,11 @@ struct let_request {
   double horizon;                /* for so long a time from now (0: now) */
 };
 
+/* What came with LETs. */
+struct let_count {
+  int64_t cells, particles;
+};
+
 enum walk_kind {
   WALK_TOTAL,      /* acc and pot of all particles at a synchronisation; with the split on also acc_hard */
   WALK_HARD,       /* acc_hard of the active particles, at `tick`; entries within R2 only where the split is on */
@@ -147,9 +152,9 @@ struct backend {
   /* Pack a selected LET again with the present positions and motions; the message has the same size. */
   size_t (*let_refresh)(struct device *d, enum let_kind kind, int peer, void **message);
   /* The place where a message from a peer is to be received (owner: device), and its use as part of the forest. A message
-   * of no bytes takes the peer out of the forest. */
+   * of no bytes takes the peer out of the forest. `count` is added to. */
   void *(*let_room)(struct device *d, enum let_kind kind, int peer, size_t bytes);
-  void (*let_attach)(struct device *d, enum let_kind kind, int peer, size_t bytes);
+  void (*let_attach)(struct device *d, enum let_kind kind, int peer, size_t bytes, struct let_count *count);
   /* Forget all LETs of a kind. */
   void (*let_clear)(struct device *d, enum let_kind kind);
 

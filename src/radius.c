@@ -23,18 +23,10 @@ static int64_t gather_samples(const struct comm *c, const struct backend *be, st
   double fraction = (double)SAMPLES / (double)total;
   uint64_t threshold = fraction >= 1 ? UINT64_MAX : (uint64_t)(fraction * 18446744073709551615.0);
   struct sample *mine = memory_alloc("radius", sizeof *mine * ROOM);
-  int n = (int)(be->sample(d, threshold, ROOM, mine) * (int64_t)sizeof *mine);
-  int *sizes = memory_alloc("radius", 2 * sizeof *sizes * (size_t)c->size), *offset = sizes + c->size, bytes = 0;
-  MPI_Allgather(&n, 1, MPI_INT, sizes, 1, MPI_INT, c->mpi);
-  for (int r = 0; r < c->size; r++) {
-    offset[r] = bytes;
-    bytes += sizes[r];
-  }
-  *all = memory_alloc("radius", (size_t)bytes + 1);
-  MPI_Allgatherv(mine, n, MPI_BYTE, *all, sizes, offset, MPI_BYTE, c->mpi);
-  memory_free(sizes);
+  size_t bytes = sizeof *mine * (size_t)be->sample(d, threshold, ROOM, mine), all_bytes;
+  *all = comm_gather(c, mine, bytes, &all_bytes);
   memory_free(mine);
-  return bytes / (int64_t)sizeof **all;
+  return (int64_t)(all_bytes / sizeof **all);
 }
 
 /* The 28th of all ranks' distances for one sample (or the farthest that exists). */
@@ -57,7 +49,7 @@ double radius_by_rule(const struct comm *c, const struct backend *be, struct dev
   size_t values = (size_t)n * NEIGHBOURS;
   double(*at)[3] = memory_alloc("radius", sizeof *at * (size_t)(n + 1));
   uint64_t *id = memory_alloc("radius", sizeof *id * (size_t)(n + 1));
-  double *mine = memory_alloc("radius", sizeof *mine * values), *all = memory_alloc("radius", sizeof *all * values * (size_t)c->size);
+  double *mine = memory_alloc("radius", sizeof *mine * values), *all;
   double *scratch = memory_alloc("radius", sizeof *scratch * NEIGHBOURS * (size_t)c->size);
   double *result = memory_alloc("radius", sizeof *result * (size_t)(n + 1));
   for (int64_t i = 0; i < n; i++) {
@@ -65,7 +57,7 @@ double radius_by_rule(const struct comm *c, const struct backend *be, struct dev
     id[i] = s[i].id;
   }
   be->nearest(d, n, (const double(*)[3])at, id, NEIGHBOURS, mine);
-  MPI_Allgather(mine, (int)values, MPI_DOUBLE, all, (int)values, MPI_DOUBLE, c->mpi);
+  all = comm_gather(c, mine, sizeof *mine * values, &values);
   for (int64_t i = 0; i < n; i++) result[i] = merged(c, all, n, i, scratch);
   qsort(result, (size_t)n, sizeof *result, ascending);
   double radius = n == 0 ? 0 : result[(int64_t)(quantile * (double)(n - 1) + 0.5)];

@@ -7,12 +7,34 @@ MPI_LOG_COMPILER = $(MPIRUN) $(MPIRUN_FLAGS) -n $(NP)
 SH_LOG_DRIVER = $(TAP_DRIVER)
 SH_LOG_COMPILER = $(SHELL)
 
-unit_tests = %D%/particles %D%/params %D%/units %D%/ic
-mpi_tests = %D%/snapshot.mpi %D%/ic_ranks.mpi
-script_tests = %D%/rules.sh %D%/cli.sh %D%/parameter_pages.sh
+unit_tests = \
+  %D%/ic \
+  %D%/params \
+  %D%/particles \
+  %D%/units
+mpi_tests = \
+  %D%/bad_input.mpi \
+  %D%/formats.mpi \
+  %D%/fuzz_input.mpi \
+  %D%/ic_ranks.mpi \
+  %D%/snapshot.mpi
+script_tests = \
+  %D%/cli.sh \
+  %D%/files_ranks.sh \
+  %D%/full_disk.sh \
+  %D%/parameter_pages.sh \
+  %D%/rules.sh \
+  %D%/yt.sh
+# Programs that scripts start.
+test_helpers = \
+  %D%/full_disk \
+  %D%/make_snapshot
 # The second tier, of minutes each: make check-slow.
-slow_tests = %D%/slow/sanitizers.sh %D%/slow/valgrind.sh %D%/slow/distcheck.sh
-check_PROGRAMS += $(unit_tests) $(mpi_tests)
+slow_tests = \
+  %D%/slow/distcheck.sh \
+  %D%/slow/sanitizers.sh \
+  %D%/slow/valgrind.sh
+check_PROGRAMS += $(unit_tests) $(mpi_tests) $(test_helpers)
 TESTS += $(unit_tests) $(mpi_tests) $(script_tests)
 EXTRA_DIST += $(script_tests) $(slow_tests) %D%/slow/common.sh %D%/lsan.supp %D%/valgrind.supp
 
@@ -26,8 +48,13 @@ clean-local:
 	-rm -rf slow-sanitizers slow-valgrind slow-distcheck
 
 %C%_particles_SOURCES = %D%/particles.c %D%/tap.h
+%C%_snapshot_mpi_SOURCES = %D%/snapshot.c %D%/files.h %D%/tap.h
 %C%_params_SOURCES = %D%/params.c %D%/tap.h
 %C%_units_SOURCES = %D%/units.c %D%/tap.h
 %C%_ic_SOURCES = %D%/ic.c %D%/tap.h
 %C%_ic_ranks_mpi_SOURCES = %D%/ic_ranks.c %D%/tap.h
-%C%_snapshot_mpi_SOURCES = %D%/snapshot.c %D%/files.h %D%/tap.h
+%C%_formats_mpi_SOURCES = %D%/formats.c %D%/writers.h %D%/files.h %D%/tap.h
+%C%_bad_input_mpi_SOURCES = %D%/bad_input.c %D%/writers.h %D%/files.h %D%/tap.h
+%C%_fuzz_input_mpi_SOURCES = %D%/fuzz_input.c %D%/writers.h %D%/files.h %D%/tap.h
+%C%_full_disk_SOURCES = %D%/full_disk.c %D%/files.h %D%/tap.h
+%C%_make_snapshot_SOURCES = %D%/make_snapshot.c %D%/files.h %D%/tap.h

@@ -69,7 +69,7 @@ int cpu_boxes(struct device *d, int most, struct let_box *boxes);
 size_t cpu_let_select(struct device *d, enum let_kind kind, int peer, const struct let_request *request, void **message);
 size_t cpu_let_refresh(struct device *d, enum let_kind kind, int peer, void **message);
 void *cpu_let_room(struct device *d, enum let_kind kind, int peer, size_t bytes);
-void cpu_let_attach(struct device *d, enum let_kind kind, int peer, size_t bytes);
+void cpu_let_attach(struct device *d, enum let_kind kind, int peer, size_t bytes, struct let_count *count);
 void cpu_let_clear(struct device *d, enum let_kind kind);
 void cpu_let_free(struct device *d);
 void cpu_walk(struct device *d, const struct walk_request *request, struct tally *tally);

@@ -157,8 +157,8 @@ INLINE vf split_k(vf r2, const struct split *s, const int kernel)
  * Second moments: potential -M/rho - (3/2 d.S.d rho^-5 - 1/2 tr S rho^-3), rho^2 = d^2 + eps^2, and its gradient. */
 enum { BLOCK = 4 };
 
-INLINE void pair_block(const struct targets *t, int first, const struct list *l, const struct pair_job *job, const int quad,
-                       const int potential, const int total, const int hard, const int kernel)
+INLINE void pair_block(const struct targets *t, int first, const struct list *l, const struct pair_job *job, const int block,
+                       const int quad, const int potential, const int total, const int hard, const int kernel)
 {
   vf ax[BLOCK], ay[BLOCK], az[BLOCK], hx[BLOCK], hy[BLOCK], hz[BLOCK], po[BLOCK];
   float eps2 = job->eps2;
@@ -166,7 +166,7 @@ INLINE void pair_block(const struct targets *t, int first, const struct list *l,
   for (int j = 0; j < l->n; j += LANES) {
     vf x = vf_load(l->x + j), y = vf_load(l->y + j), z = vf_load(l->z + j), m = vf_load(l->m + j);
 #pragma GCC unroll 4
-    for (int b = 0; b < BLOCK; b++) {
+    for (int b = 0; b < block; b++) {
       vf dx = x - t->x[first + b], dy = y - t->y[first + b], dz = z - t->z[first + b];
       vf r2 = dx * dx + dy * dy + dz * dz;
       vf inverse = vf_rsqrt(r2 + eps2), inverse2 = inverse * inverse, w = m * inverse;
@@ -192,7 +192,7 @@ INLINE void pair_block(const struct targets *t, int first, const struct list *l,
       }
     }
   }
-  for (int b = 0; b < BLOCK && first + b < t->n; b++) {
+  for (int b = 0; b < block && first + b < t->n; b++) {
     int i = first + b;
     if (total) t->a[0][i] += vf_sum(ax[b]), t->a[1][i] += vf_sum(ay[b]), t->a[2][i] += vf_sum(az[b]);
     if (hard) t->h[0][i] += vf_sum(hx[b]), t->h[1][i] += vf_sum(hy[b]), t->h[2][i] += vf_sum(hz[b]);
@@ -204,7 +204,8 @@ INLINE void pair_all(const struct targets *t, struct list *l, const struct pair_
                      const int total, const int hard, const int kernel)
 {
   pad(l, quad);
-  for (int i = 0; i < t->n; i += BLOCK) pair_block(t, i, l, job, quad, potential, total, hard, kernel);
+  const int block = quad || hard ? BLOCK / 2 : BLOCK;   /* as many targets as the registers hold */
+  for (int i = 0; i < t->n; i += block) pair_block(t, i, l, job, block, quad, potential, total, hard, kernel);
 }
 
 /* The combinations that walks use, each its own loop. */

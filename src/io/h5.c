@@ -4,12 +4,22 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 void h5_quiet(void) { H5Eset_auto2(H5E_DEFAULT, NULL, NULL); }
 
+/* Of "file write failed: time = ..., error message = 'No space left on device', ..." keep what a user wants to know. */
 static herr_t take_first(unsigned n, const H5E_error2_t *e, void *to)
 {
-  if (n == 0 && e->desc) snprintf(to, 256, "%s", e->desc);
+  if (n != 0 || !e->desc) return 0;
+  const char *details = strstr(e->desc, ": time ="), *system = strstr(e->desc, "error message = '");
+  if (details && system) {
+    system += strlen("error message = '");
+    snprintf(to, 256, "%.*s: %.*s", (int)(details - e->desc), e->desc, (int)strcspn(system, "'"), system);
+  } else {
+    snprintf(to, 256, "%.*s", (int)strcspn(e->desc, "\n"), e->desc);
+  }
   return 0;
 }
 
@@ -21,7 +31,7 @@ const char *h5_cause(char text[256])
   return text;
 }
 
-hid_t h5_open_read(const char *path)
+hid_t h5_open_read(const char *path, char cause[256])
 {
   hid_t access = H5Pcreate(H5P_FILE_ACCESS);
   H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);
@@ -29,8 +39,26 @@ hid_t h5_open_read(const char *path)
   H5Pset_file_locking(access, 1, 1);   /* go on where the file system knows no locks */
 #endif
   hid_t file = H5Fopen(path, H5F_ACC_RDONLY, access);
+  if (file < 0) h5_cause(cause);
   H5Pclose(access);
   return file;
+}
+
+herr_t h5_close_written(hid_t file, char cause[256])
+{
+  herr_t status = H5Fflush(file, H5F_SCOPE_GLOBAL);
+  if (status < 0) {
+    void *handle = NULL;
+    h5_cause(cause);
+    int memory = memfd_create("abandoned", MFD_CLOEXEC);
+    if (memory >= 0 && H5Fget_vfd_handle(file, H5P_DEFAULT, &handle) >= 0) dup2(memory, *(int *)handle);
+    if (memory >= 0) close(memory);
+  }
+  if (H5Fclose(file) < 0 && status >= 0) {
+    status = -1;
+    h5_cause(cause);
+  }
+  return status;
 }
 
 int h5_exists(hid_t loc, const char *path)

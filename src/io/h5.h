@@ -7,10 +7,16 @@
 
 /* HDF5 must not print on its own: its message becomes part of our sentence. */
 void h5_quiet(void);
-/* The innermost message of the last failed call; `text` is never empty. Returns `text`. */
+/* The innermost message of the last call, if it failed; `text` is never empty. Returns `text`. Every other call into the
+ * library, even a close, clears it. */
 const char *h5_cause(char text[256]);
-/* Open for reading with plain POSIX calls; < 0 on failure. Closing the file closes all that was opened in it. */
-hid_t h5_open_read(const char *path);
+/* Open for reading with plain POSIX calls; < 0 on failure, with its cause. Closing the file closes all that was opened in
+ * it. */
+hid_t h5_open_read(const char *path, char cause[256]);
+/* Close a file made with plain POSIX calls. Where that fails (full disk) the library must not be left with a file that it
+ * can never close, for it would crash at the end of the program: it may then finish into memory. < 0 on failure, with its
+ * cause. */
+herr_t h5_close_written(hid_t file, char cause[256]);
 /* `path` below `loc` is there (every link of it)? */
 int h5_exists(hid_t loc, const char *path);
 

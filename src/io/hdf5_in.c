@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* HDF5 in the style of GADGET-2/3/4, AREPO and SWIFT, and one's own snapshots. */
 #include <config.h>
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -59,7 +60,8 @@ static int totals(hid_t header, const char *path, struct set_header *h, struct f
 static int header(hid_t file_id, const char *path, struct set_header *h, struct set_file *file, struct fault *f)
 {
   int64_t count[FILE_TYPES] = {0}, files = 1;
-  if (!h5_exists(file_id, "Header")) return fault_set(f, "%s has no group /Header: it is no file with particles that we know", path);
+  if (!h5_exists(file_id, "Header"))
+    return fault_set(f, "%s has no group /Header: it is no file with particles that we know", path);
   hid_t header = H5Gopen2(file_id, "Header", H5P_DEFAULT);
   if (header < 0) return fault_set(f, "%s: /Header cannot be opened as a group", path);
   int found = by_type(header, "NumPart_ThisFile", path, count, f);
@@ -173,10 +175,10 @@ static int inspect(const char *path, struct set_header *h, struct set_file *file
 {
   char cause[256];
   struct stat st;
+  if (stat(path, &st) != 0) return fault_set(f, "%s: %s", path, strerror(errno));
   h5_quiet();
-  hid_t file_id = h5_open_read(path);
-  if (file_id < 0 || stat(path, &st) != 0)
-    return fault_set(f, "%s cannot be opened as an HDF5 file: %s", path, h5_cause(cause));
+  hid_t file_id = h5_open_read(path, cause);
+  if (file_id < 0) return fault_set(f, "%s cannot be opened as an HDF5 file: %s", path, cause);
   int types = 0, bad = header(file_id, path, h, file, f) != 0;
   for (int t = 0; t < PARTICLE_TYPES && !bad; t++) {
     if (file->count[t] == 0) continue;
@@ -264,8 +266,8 @@ static int read_rows(const struct set *s, int k, int64_t first, int64_t count, s
   const struct set_file *file = &s->file[k];
   set_path(s, k, path);
   h5_quiet();
-  hid_t file_id = h5_open_read(path);
-  if (file_id < 0) return fault_set(f, "%s cannot be opened as an HDF5 file: %s", path, h5_cause(cause));
+  hid_t file_id = h5_open_read(path, cause);
+  if (file_id < 0) return fault_set(f, "%s cannot be opened as an HDF5 file: %s", path, cause);
   int bad = 0;
   int64_t begins = 0;
   for (int t = 0; t < PARTICLE_TYPES && !bad; begins += file->count[t++]) {

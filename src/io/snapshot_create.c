@@ -194,7 +194,10 @@ static herr_t attribute_groups(hid_t file, const struct layout *l, const struct 
   for (int i = 0; i < 4; i++) {
     hid_t group = make_group(file, names[i]);
     if (group < 0) return -1;
-    s |= i == 0 ? header(group, l, facts) : i == 1 ? parameters(group, facts, u) : i == 2 ? configuration(group) : put_units(group, u);
+    s |= i == 0   ? header(group, l, facts)
+         : i == 1 ? parameters(group, facts, u)
+         : i == 2 ? configuration(group)
+                  : put_units(group, u);
     s |= H5Gclose(group);
   }
   return s;
@@ -202,7 +205,7 @@ static herr_t attribute_groups(hid_t file, const struct layout *l, const struct 
 
 int snapshot_create(const char *path, const struct layout *l, const struct snapshot_facts *facts, struct fault *f)
 {
-  char cause[256] = "";
+  char cause[256];
   struct units u = units_of(facts->params);
   hid_t access = H5Pcreate(H5P_FILE_ACCESS), plist = H5Pcreate(H5P_FILE_CREATE);
   H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);
@@ -212,9 +215,10 @@ int snapshot_create(const char *path, const struct layout *l, const struct snaps
   herr_t s = file < 0 ? -1 : attribute_groups(file, l, facts, &u);
   if (s >= 0) s = particle_groups(file, l, &u);
   if (s < 0) h5_cause(cause);
-  if (file >= 0 && H5Fclose(file) < 0 && s >= 0) {
+  char closing[256];
+  if (file >= 0 && h5_close_written(file, closing) < 0) {
+    if (s >= 0) memcpy(cause, closing, sizeof cause);
     s = -1;
-    h5_cause(cause);
   }
   H5Pclose(access);
   H5Pclose(plist);

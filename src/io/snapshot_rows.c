@@ -12,8 +12,9 @@
 
 enum { BUFFER_BYTES = 16 << 20 };
 
-/* Opened through parallel HDF5 the rows go out by independent transfers: with collective ones Open MPI's OMPIO was seen
- * to report success on a full disk with values lost. */
+/* Each rank opens the file for itself (MPI_COMM_SELF) and writes its rows by independent transfers. Open MPI's collective
+ * writes were seen to report success on a full disk with values lost, and its collective open hangs when one rank fails in
+ * it (a full /tmp on its node is enough); here all that goes wrong is an error on the rank that meets it. */
 
 int layout_has(const struct layout *l, const struct column *k) { return !k->extra || (l->extras & k->extra); }
 
@@ -69,7 +70,7 @@ static herr_t get(hid_t set, hid_t type, hid_t memory, hid_t file, void *buffer)
 }
 
 /* Move `count` rows from row `first` between the dataset and a buffer. */
-static herr_t move(hid_t set, const struct column *k, transfer *how, int64_t first, int64_t count, void *buffer)
+static herr_t move(hid_t set, const struct column *k, transfer *how, int64_t first, int64_t count, void *buffer, char cause[256])
 {
   int rank = k->components > 1 ? 2 : 1;
   hsize_t start[2] = {(hsize_t)first, 0}, extent[2] = {(hsize_t)count, (hsize_t)k->components};
@@ -77,6 +78,7 @@ static herr_t move(hid_t set, const struct column *k, transfer *how, int64_t fir
   herr_t s = -1;
   if (file >= 0 && memory >= 0 && H5Sselect_hyperslab(file, H5S_SELECT_SET, start, NULL, extent, NULL) >= 0)
     s = how(set, columns_type(k), memory, file, buffer);
+  if (s < 0) h5_cause(cause);
   if (file >= 0) H5Sclose(file);
   if (memory >= 0) H5Sclose(memory);
   return s;
@@ -95,13 +97,13 @@ static void write_column(hid_t file, int t, const struct column *k, const struct
   int64_t n = l->mine.count[t], most = rows_at_once(c, k);
   hid_t set = open_dataset(file, t, k, name);
   herr_t s = set < 0 ? -1 : 0;
+  if (s < 0) h5_cause(cause);
   for (int64_t done = 0; done < n && s >= 0; done += most) {
     int64_t piece = n - done < most ? n - done : most;
     for (int64_t i = 0; i < piece; i++)
       memcpy((char *)buffer + k->bytes * (size_t)i, columns_row(k, p, l->order[begin + done + i]), k->bytes);
-    s = move(set, k, put, l->mine.first[t] + done, piece, buffer);
+    s = move(set, k, put, l->mine.first[t] + done, piece, buffer, cause);
   }
-  if (s < 0) h5_cause(cause);
   if (set >= 0 && H5Dclose(set) < 0 && s >= 0) {
     s = -1;
     h5_cause(cause);
@@ -112,28 +114,24 @@ static void write_column(hid_t file, int t, const struct column *k, const struct
 void snapshot_rows(const struct comm *c, const char *path, const struct layout *l, const struct particles *p, struct fault *f)
 {
   char cause[256];
-  MPI_Comm own;
-  MPI_Comm_dup(c->mpi, &own);
   hid_t access = H5Pcreate(H5P_FILE_ACCESS);
-  H5Pset_fapl_mpio(access, own, MPI_INFO_NULL);
+  H5Pset_fapl_mpio(access, MPI_COMM_SELF, MPI_INFO_NULL);
   H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);
   H5Pset_libver_bounds(access, H5F_LIBVER_V18, H5F_LIBVER_V18);
-  hid_t file = H5Fopen(path, H5F_ACC_RDWR, access);
-  if (file < 0) fault_set(f, "snapshot %s: parallel HDF5 cannot open it on rank %d: %s", path, c->rank, h5_cause(cause));
+  hid_t file = p->n > 0 ? H5Fopen(path, H5F_ACC_RDWR, access) : H5I_INVALID_HID;
+  if (file < 0 && p->n > 0)
+    fault_set(f, "snapshot %s: parallel HDF5 cannot open it on rank %d: %s", path, c->rank, h5_cause(cause));
   H5Pclose(access);
-  int64_t opened = comm_min_int64(c, file >= 0);
-  if (opened) {
-    void *buffer = memory_alloc("snapshot", BUFFER_BYTES + sizeof(double) * 3);
-    int64_t begin = 0;
-    for (int t = 0; t < PARTICLE_TYPES; begin += l->mine.count[t++])
-      for (int k = 0; k < column_count && l->mine.count[t] && !f->text[0]; k++)
-        if (layout_has(l, &columns[k])) write_column(file, t, &columns[k], c, l, begin, p, buffer, path, f);
-    memory_free(buffer);
-    if (H5Fflush(file, H5F_SCOPE_GLOBAL) < 0) fault_set(f, "snapshot %s: flushing failed on rank %d: %s", path, c->rank, h5_cause(cause));
-    if (H5Fclose(file) < 0) fault_set(f, "snapshot %s: closing failed on rank %d: %s", path, c->rank, h5_cause(cause));
-  }
-  /* Where only some ranks could open it, theirs stays open: closing is collective and would hang. */
-  if (opened || file < 0) MPI_Comm_free(&own);
+  if (file < 0) return;
+  void *buffer = memory_alloc("snapshot", BUFFER_BYTES + sizeof(double) * 3);
+  int64_t begin = 0;
+  for (int t = 0; t < PARTICLE_TYPES; begin += l->mine.count[t++])
+    for (int k = 0; k < column_count && l->mine.count[t] && !f->text[0]; k++)
+      if (layout_has(l, &columns[k])) write_column(file, t, &columns[k], c, l, begin, p, buffer, path, f);
+  memory_free(buffer);
+  if (H5Fflush(file, H5F_SCOPE_GLOBAL) < 0)
+    fault_set(f, "snapshot %s: flushing failed on rank %d: %s", path, c->rank, h5_cause(cause));
+  if (H5Fclose(file) < 0) fault_set(f, "snapshot %s: closing failed on rank %d: %s", path, c->rank, h5_cause(cause));
 }
 
 /* What the next rank wrote; so no rank sees only what its own node keeps in memory. */
@@ -145,21 +143,22 @@ static struct slab neighbour_slab(const struct comm *c, const struct slab *mine)
   return next;
 }
 
-static uint64_t read_column(hid_t file, int t, const struct column *k, const struct comm *c, const struct slab *slab, void *buffer,
-                            const char *path, struct fault *f)
+static uint64_t read_column(hid_t file, int t, const struct column *k, const struct comm *c, const struct slab *slab,
+                            void *buffer, const char *path, struct fault *f)
 {
   char name[64], cause[256];
   uint64_t sum = 0;
   int64_t n = slab->count[t], most = rows_at_once(c, k);
   hid_t set = open_dataset(file, t, k, name);
   herr_t s = set < 0 ? -1 : 0;
+  if (s < 0) h5_cause(cause);
   for (int64_t done = 0; done < n && s >= 0; done += most) {
     int64_t piece = n - done < most ? n - done : most;
-    s = move(set, k, get, slab->first[t] + done, piece, buffer);
+    s = move(set, k, get, slab->first[t] + done, piece, buffer, cause);
     for (int64_t i = 0; i < piece && s >= 0; i++)
       sum += row_checksum((char *)buffer + k->bytes * (size_t)i, k->bytes, (uint64_t)(slab->first[t] + done + i));
   }
-  if (s < 0) fault_set(f, "snapshot %s: reading back %s failed on rank %d: %s", path, name, c->rank, h5_cause(cause));
+  if (s < 0) fault_set(f, "snapshot %s: reading back %s failed on rank %d: %s", path, name, c->rank, cause);
   if (set >= 0) H5Dclose(set);
   return sum;
 }
@@ -192,23 +191,23 @@ static void check_stated(hid_t file, const struct layout *l, const char *path, s
 void snapshot_verify(const struct comm *c, const char *path, const struct layout *l, struct fault *f)
 {
   char cause[256];
-  int64_t sums[PARTICLE_TYPES][MOST_COLUMNS] = {{0}};
+  uint64_t sums[PARTICLE_TYPES][MOST_COLUMNS] = {{0}};
   struct slab slab = neighbour_slab(c, &l->mine);
   flush_to_disk(path, f);
   if (comm_agree(c, f) != 0) return;
-  hid_t file = h5_open_read(path);
-  if (file < 0) fault_set(f, "snapshot %s: reading back failed on rank %d: %s", path, c->rank, h5_cause(cause));
+  hid_t file = h5_open_read(path, cause);
+  if (file < 0) fault_set(f, "snapshot %s: reading back failed on rank %d: %s", path, c->rank, cause);
   void *buffer = memory_alloc("snapshot", BUFFER_BYTES + sizeof(double) * 3);
   for (int t = 0; t < PARTICLE_TYPES; t++)
     for (int k = 0; k < column_count && slab.count[t] && !f->text[0]; k++)
-      if (layout_has(l, &columns[k])) sums[t][k] = (int64_t)read_column(file, t, &columns[k], c, &slab, buffer, path, f);
+      if (layout_has(l, &columns[k])) sums[t][k] = read_column(file, t, &columns[k], c, &slab, buffer, path, f);
   memory_free(buffer);
   if (c->rank == 0 && file >= 0) check_stated(file, l, path, f);
   if (file >= 0) H5Fclose(file);
   comm_sum_int64(c, (int64_t *)sums, PARTICLE_TYPES * MOST_COLUMNS);
   for (int t = 0; t < PARTICLE_TYPES; t++)
     for (int k = 0; k < column_count; k++)
-      if ((uint64_t)sums[t][k] != l->sums[t][k])
+      if (sums[t][k] != l->sums[t][k])
         fault_set(f, "snapshot %s: /PartType%d/%s read back is not what was written: the disk may be full or failing", path, t,
                   columns[k].name);
 }

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <config.h>
+#include "logs.h"
+
+#include <errno.h>
+#include <math.h>
+#include <omp.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "revision.h"
+#include "units.h"
+
+/* A hybrid pays only where a hard force is much cheaper than a full one. */
+#define H_WARNING 0.3
+
+/* --- files ------------------------------------------------------------------------------------------------------- */
+
+static int make_folder(const char *path, struct fault *f)
+{
+  char part[PARAM_TEXT];
+  snprintf(part, sizeof part, "%s", path);
+  for (char *at = part + 1;; at++) {
+    if (*at != '/' && *at != 0) continue;
+    char was = *at;
+    *at = 0;
+    struct stat st;
+    if (mkdir(part, 0777) && errno != EEXIST) return fault_set(f, "OutputDir: cannot make the folder %s: %s", part, strerror(errno));
+    if (stat(part, &st) == 0 && !S_ISDIR(st.st_mode)) return fault_set(f, "OutputDir: %s is not a folder", part);
+    *at = was;
+    if (!was) break;
+  }
+  if (access(path, W_OK | X_OK)) return fault_set(f, "OutputDir: cannot write in %s: %s", path, strerror(errno));
+  return 0;
+}
+
+static FILE *open_table(const char *folder, const char *name, int overwrite, struct fault *f)
+{
+  char path[PARAM_TEXT + 64];
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  if (!overwrite && access(path, F_OK) == 0) {
+    fault_set(f, "%s exists: an earlier run's results are in OutputDir; choose another folder, or give --overwrite", path);
+    return NULL;
+  }
+  FILE *out = fopen(path, "w");
+  if (!out) fault_set(f, "cannot write %s: %s", path, strerror(errno));
+  return out;
+}
+
+static void describe(FILE *out, const struct sim *s)
+{
+  struct units u = units_of(s->par);
+  fprintf(out, "# espalier %s (%s), %d ranks x %d threads, backend %s\n", PACKAGE_VERSION, revision, s->comm->size, omp_get_max_threads(), s->be->name);
+  fprintf(out, "# units: length %g cm, mass %g g, velocity %g cm/s, time %g s; G = %.9g\n", u.length_cm, u.mass_g, u.velocity_cm_s,
+          units_time_s(&u), s->gravity);
+}
+
+static void headers(struct logs *l, const struct sim *s)
+{
+  describe(l->energy, s);
+  diagnostics_header(l->energy);
+  describe(l->steps, s);
+  fprintf(l->steps, "step,time,dt_soft,R1,R2,substeps,level_max,evaluations_full,evaluations_hard,pairs_full,pairs_hard,list_full,list_hard,h,"
+                    "imbalance,dE,seconds,migrated,let_cells,let_particles,let_bytes");
+  for (int k = 0; k < LEVELS_LOGGED; k++) fprintf(l->steps, ",level_%d", k);
+  fputc('\n', l->steps);
+  describe(l->timers, s);
+  fprintf(l->timers, "# seconds of the slowest rank\nstep,time");
+  for (int p = 0; p < PHASE_COUNT; p++) fprintf(l->timers, ",%s", phase_names[p]);
+  fputc('\n', l->timers);
+}
+
+static void open_all(struct logs *l, const struct sim *s, int overwrite, struct fault *f)
+{
+  const char *folder = s->par->OutputDir;
+  if (make_folder(folder, f)) return;
+  l->energy = open_table(folder, "energy.csv", overwrite, f);
+  if (l->energy) l->steps = open_table(folder, "steps.csv", overwrite, f);
+  if (l->steps) l->timers = open_table(folder, "timers.csv", overwrite, f);
+  FILE *used = l->timers ? open_table(folder, "parameters-used.ini", 1, f) : NULL;
+  if (!used) return;
+  params_write_ini(used, s->par);
+  if (fclose(used)) fault_set(f, "cannot write %s/parameters-used.ini: %s", folder, strerror(errno));
+  headers(l, s);
+}
+
+int logs_open(struct logs *l, const struct sim *s, int overwrite, struct fault *f)
+{
+  memset(l, 0, sizeof *l);
+  l->begin = s->time;
+  l->end = s->par->TimeMax;
+  l->started = timer_clock();
+  if (s->comm->rank == 0) open_all(l, s, overwrite, f);
+  if (comm_verdict(s->comm, f) == 0) return 0;
+  struct fault ignored = {""};
+  logs_close(l, s, &ignored);
+  return -1;
+}
+
+int logs_close(struct logs *l, const struct sim *s, struct fault *f)
+{
+  FILE *all[] = {l->energy, l->steps, l->timers};
+  for (int k = 0; k < 3; k++) {
+    if (!all[k]) continue;
+    int bad = ferror(all[k]);
+    if (fclose(all[k]) || bad) fault_set(f, "a table in %s could not be written to its end (disk full?)", s->par->OutputDir);
+  }
+  l->energy = l->steps = l->timers = NULL;
+  return comm_verdict(s->comm, f);
+}
+
+/* --- numbers ----------------------------------------------------------------------------------------------------- */
+
+static void add_tally(const struct comm *c, struct tally *t)
+{
+  int64_t sums[] = {t->targets, t->particle_pairs, t->cell_pairs, t->split_pairs, t->tests, t->groups};
+  comm_sum_int64(c, sums, 6);
+  comm_max_double(c, &t->seconds, 1);
+  *t = (struct tally){t->seconds, sums[0], sums[1], sums[2], sums[3], sums[4], sums[5]};
+}
+
+static double pairs(const struct tally *t) { return (double)(t->particle_pairs + t->cell_pairs); }
+
+void logs_collect(struct step_report *r, struct sim *s, double dt)
+{
+  memset(r, 0, sizeof *r);
+  r->dt = dt;
+  r->full = s->counts.full;
+  r->hard = s->counts.hard;
+  add_tally(s->comm, &r->full);
+  add_tally(s->comm, &r->hard);
+  double most = s->work, sum = s->work;
+  comm_max_double(s->comm, &most, 1);
+  comm_sum_double(s->comm, &sum, 1);
+  r->imbalance = sum > 0 ? most * s->comm->size / sum : 1;
+  timer_phase(&s->timer, PHASE_other);
+  r->wall = timer_total(&s->timer);
+  memcpy(r->seconds, s->timer.seconds, sizeof r->seconds);
+  comm_max_double(s->comm, r->seconds, PHASE_COUNT);
+  timer_reset(&s->timer);
+  int64_t sums[] = {s->counts.soft_let.received.cells + s->counts.step_let.received.cells,
+                    s->counts.soft_let.received.particles + s->counts.step_let.received.particles,
+                    s->counts.soft_let.bytes + s->counts.step_let.bytes, s->counts.outside, s->counts.migrated};
+  comm_sum_int64(s->comm, sums, 5);
+  r->cells = (double)sums[0], r->particles = (double)sums[1], r->bytes = (double)sums[2], r->outside = sums[3];
+  s->counts.migrated = sums[4];
+  s->be->histogram(s->dev, r->levels);
+  comm_sum_int64(s->comm, r->levels, 32);
+  if (r->full.targets) r->list_full = pairs(&r->full) / (double)r->full.targets;
+  if (r->hard.targets) r->list_hard = pairs(&r->hard) / (double)r->hard.targets;
+  if (r->hard.targets && r->full.seconds > 0)
+    r->h = r->hard.seconds / (double)r->hard.targets / (r->full.seconds / (double)r->full.targets);
+}
+
+double logs_error(const struct logs *l, double total)
+{
+  return l->first_energy != 0 ? fabs((total - l->first_energy) / l->first_energy) : fabs(total - l->first_energy);
+}
+
+void logs_energy(struct logs *l, const struct sim *s)
+{
+  if (!l->has_energy) l->first_energy = s->now.total;
+  l->has_energy = 1;
+  l->worst = fmax(l->worst, logs_error(l, s->now.total));
+  if (!l->energy) return;
+  diagnostics_row(l->energy, s->time, &s->now);
+  fflush(l->energy);
+}
+
+/* --- the terminal ------------------------------------------------------------------------------------------------ */
+
+static const char *duration(double seconds, char *text, size_t size)
+{
+  long long s = (long long)(seconds + 0.5);
+  if (s < 3600)
+    snprintf(text, size, "%lld:%02lld", s / 60, s % 60);
+  else if (s < 86400)
+    snprintf(text, size, "%lld:%02lld:%02lld", s / 3600, s / 60 % 60, s % 60);
+  else
+    snprintf(text, size, "%lldd %lldh", s / 86400, s / 3600 % 24);
+  return text;
+}
+
+static void progress(struct logs *l, const struct sim *s, const struct step_report *r, int energy)
+{
+  char eta[32], error[16] = "-";
+  if (l->lines++ % 20 == 0)
+    printf("%7s %12s %10s %5s %8s %8s %6s %6s %9s %8s %9s\n", "step", "time", "dt_soft", "sub", "list", "hard", "h", "imbal", "|dE/E|", "s/step", "ETA");
+  double elapsed = timer_clock() - l->started, done = (s->time - l->begin) / (l->end - l->begin);
+  if (energy) snprintf(error, sizeof error, "%.2e", logs_error(l, s->now.total));
+  printf("%7lld %12.6g %10.3e %5lld %8.1f %8.1f %6.3f %6.2f %9s %8.3f %9s\n", s->step, s->time, r->dt, (long long)s->counts.substeps, r->list_full,
+         r->list_hard, r->h, r->imbalance, error, r->wall, duration(elapsed * (1 - done) / done, eta, sizeof eta));
+  fflush(stdout);
+}
+
+static void warn(struct logs *l, const struct sim *s, const struct step_report *r)
+{
+  if (s->split.on && r->h > H_WARNING && !l->warned_h) {
+    printf("note: a hard force costs %.2f of a full one (%.0f and %.0f list entries): above %.1f the split gains little; try a smaller "
+           "R1OverR0, or Mode = tree\n", r->h, r->list_hard, r->list_full, H_WARNING);
+    l->warned_h = 1;
+  }
+  if (r->outside && !l->warned_outside) {
+    printf("warning: %lld positions lay outside the lattice and were moved to its faces\n", (long long)r->outside);
+    l->warned_outside = 1;
+  }
+}
+
+void logs_step(struct logs *l, const struct sim *s, const struct step_report *r, int energy)
+{
+  if (s->comm->rank != 0) return;
+  double r1 = s->split.on ? s->split.r1 : 0, r2 = s->split.on ? s->split.r2 : 0;
+  fprintf(l->steps, "%lld,%.15g,%.9g,%.9g,%.9g,%lld,%d,%lld,%lld,%.0f,%.0f,%.2f,%.2f,%.4f,%.4f,", s->step, s->time, r->dt, r1, r2, (long long)s->counts.substeps,
+          s->counts.level_most, (long long)r->full.targets, (long long)r->hard.targets, pairs(&r->full), pairs(&r->hard), r->list_full, r->list_hard, r->h, r->imbalance);
+  if (energy) fprintf(l->steps, "%.6e", logs_error(l, s->now.total));
+  fprintf(l->steps, ",%.6f,%lld,%.0f,%.0f,%.0f", r->wall, (long long)s->counts.migrated, r->cells, r->particles, r->bytes);
+  for (int k = 0; k < LEVELS_LOGGED; k++) fprintf(l->steps, ",%lld", (long long)r->levels[k]);
+  fputc('\n', l->steps);
+  fflush(l->steps);
+  fprintf(l->timers, "%lld,%.15g", s->step, s->time);
+  for (int p = 0; p < PHASE_COUNT; p++) fprintf(l->timers, ",%.6f", r->seconds[p]);
+  fputc('\n', l->timers);
+  fflush(l->timers);
+  warn(l, s, r);
+  progress(l, s, r, energy);
+}

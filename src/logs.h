@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a run tells: energy.csv, steps.csv, timers.csv in the output folder, and a line a step on the terminal. */
+#ifndef LOGS_H
+#define LOGS_H
+#include <stdio.h>
+
+#include "plan.h"
+#include "sim.h"
+
+enum { LEVELS_LOGGED = 25 };
+
+/* Counts of a soft step, of all ranks. */
+struct step_report {
+  double dt;
+  struct tally full, hard;
+  double imbalance;             /* largest over mean work of the ranks */
+  double seconds[PHASE_COUNT];  /* the slowest rank's, by phase */
+  double wall;                  /* all phases of this rank */
+  double cells, particles, bytes;   /* LETs: received, received, sent */
+  int64_t outside;
+  double list_full, list_hard;  /* entries per target */
+  double h;                     /* time of a hard force over that of a full one; 0: no hard forces */
+  int64_t levels[32];
+};
+
+struct logs {
+  FILE *energy, *steps, *timers;   /* rank 0 only */
+  double first_energy, worst;      /* total energy at the start; largest |dE/E| so far */
+  int has_energy;
+  double begin, end;               /* of the run, in simulated time */
+  double started;                  /* clock */
+  int lines;                       /* progress lines so far */
+  int warned_h, warned_outside;
+};
+
+/* Make the folder and open the tables (rank 0); faults agree on all ranks. Refuses a folder with an earlier run's tables
+ * unless `overwrite`. The parameters go to parameters-used.ini. Collective. 0 or -1. */
+int logs_open(struct logs *l, const struct sim *s, int overwrite, struct fault *f);
+/* Collective: a fault when something could not be written. */
+int logs_close(struct logs *l, const struct sim *s, struct fault *f);
+
+/* Add up the last step's counts over ranks. Collective. */
+void logs_collect(struct step_report *r, struct sim *s, double dt);
+/* A row of energy.csv. */
+void logs_energy(struct logs *l, const struct sim *s);
+/* Rows of steps.csv and timers.csv, and the progress line; `energy` tells whether s->now has a potential. */
+void logs_step(struct logs *l, const struct sim *s, const struct step_report *r, int energy);
+/* |dE/E| of a total energy against the start's. */
+double logs_error(const struct logs *l, double total);
+#endif

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <config.h>
+#include "outputs.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "memory.h"
+#include "timeline.h"
+
+static void add(struct outputs *o, double t)
+{
+  if (o->count % 256 == 0) o->time = memory_resize("outputs", o->time, sizeof *o->time * (size_t)(o->count + 256));
+  o->time[o->count++] = t;
+}
+
+static int read_line(struct outputs *o, const char *file, int number, char *line, struct fault *f)
+{
+  char *comment = strchr(line, '#'), *end;
+  if (comment) *comment = 0;
+  while (isspace((unsigned char)*line)) line++;
+  if (!*line) return 0;
+  double t = strtod(line, &end);
+  while (isspace((unsigned char)*end)) end++;
+  if (*end || !isfinite(t)) return fault_set(f, "%s:%d: '%.60s' is not an output time: one number a line was expected", file, number, line);
+  if (o->count > 0 && t <= o->time[o->count - 1])
+    return fault_set(f, "%s:%d: output time %g does not come after %g: ascending times were expected", file, number, t, o->time[o->count - 1]);
+  add(o, t);
+  return 0;
+}
+
+static int read_list(struct outputs *o, const char *file, struct fault *f)
+{
+  struct stat st;
+  FILE *in = fopen(file, "r");
+  if (!in) return fault_set(f, "OutputListFilename: %s: %s", file, strerror(errno));
+  if (fstat(fileno(in), &st) || !S_ISREG(st.st_mode)) {
+    fclose(in);
+    return fault_set(f, "OutputListFilename: %s is not a file", file);
+  }
+  char line[512];
+  for (int number = 1; fgets(line, sizeof line, in); number++)
+    if (read_line(o, file, number, line, f)) break;
+  fclose(in);
+  if (f->text[0]) return -1;
+  return o->count > 0 ? 0 : fault_set(f, "OutputListFilename: %s holds no output time", file);
+}
+
+int outputs_open(struct outputs *o, const struct params *p, double begin, struct fault *f)
+{
+  *o = (struct outputs){.begin = begin, .end = p->TimeMax, .interval = p->TimeBetSnapshot};
+  if (!p->OutputListFilename[0]) return 0;
+  if (read_list(o, p->OutputListFilename, f) == 0) return 0;
+  outputs_close(o);
+  return -1;
+}
+
+void outputs_close(struct outputs *o)
+{
+  memory_free(o->time);
+  o->time = NULL;
+}
+
+double outputs_next(const struct outputs *o, double now)
+{
+  if (!o->time) return timeline_next_output(o->begin, o->interval, now, o->end);
+  for (int64_t i = 0; i < o->count; i++)
+    if (o->time[i] > now && o->time[i] < o->end) return o->time[i];
+  return o->end;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* When snapshots are due. */
+#ifndef OUTPUTS_H
+#define OUTPUTS_H
+#include <stdint.h>
+
+#include "params.h"
+
+struct outputs {
+  double begin, end, interval;
+  double *time;      /* ascending list, or NULL: every `interval` */
+  int64_t count;
+};
+
+/* From TimeBetSnapshot or the list in OutputListFilename: one time a line, ascending, '#' comments. Local. 0 or -1 with a
+ * sentence that names file and line. */
+int outputs_open(struct outputs *o, const struct params *p, double begin, struct fault *f);
+void outputs_close(struct outputs *o);
+/* The first output time after `now`, at most the end of the run. */
+double outputs_next(const struct outputs *o, double now);
+#endif

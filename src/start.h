@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef START_H
+#define START_H
+#include "sim.h"
+
+/* From parameters to a system without forces: the backend is chosen, the initial conditions are read and checked, units
+ * compared. On a fault nothing stays allocated. Collective. 0 or -1. */
+int sim_start(struct sim *s, const struct comm *c, const struct params *par, struct fault *f);
+#endif

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Files that must be refused: on every rank, with a sentence, and without a hang (an alarm ends one). */
+#include <config.h>
+#include <math.h>
+#include <mpi.h>
+#include <sys/stat.h>
+
+#include "io/initial.h"
+#include "writers.h"
+
+static struct comm c;
+static char folder[256], path[512];
+
+/* All ranks refuse `path`, with `word` in the sentence. */
+static void refused(enum ic_format format, const char *word, const char *what)
+{
+  struct particles p;
+  struct initial_facts facts;
+  struct fault f = {""};
+  size_t before = memory_current();
+  MPI_Barrier(c.mpi);
+  particles_init(&p);
+  alarm(20);
+  int ok = initial_read(&c, path, format, &p, &facts, &f) == -1 && strstr(f.text, word) && p.n == 0 && memory_current() == before;
+  alarm(0);
+  if (!ok || c.rank == 0) printf("# %s\n", f.text);
+  all_ok(&c, ok, what);
+  if (p.n) particles_free(&p);
+}
+
+static void keep(struct bytes *b)
+{
+  if (c.rank == 0) save(b, path);
+  drop(b);
+}
+
+static const struct gadget plain = {.format = 1, .real_width = 4, .id_width = 4, .count = {0, 60, 40, 0, 0, 0},
+                                    .total = {0, 60, 40, 0, 0, 0}, .files = 1};
+/* Where the blocks' values begin in the plain file. */
+enum { POS_AT = 264 + 4, VEL_AT = POS_AT + 1200 + 8, ID_AT = VEL_AT + 1200 + 8, MASS_AT = ID_AT + 400 + 8, END = MASS_AT + 404 };
+
+static struct bytes good(int format)
+{
+  struct bytes b = {0};
+  struct gadget g = plain;
+  g.format = format;
+  gadget_build(&b, &g);
+  return b;
+}
+
+static void cut(int format, size_t size, const char *what)
+{
+  struct bytes b = good(format);
+  b.n = size < b.n ? size : b.n - 1;
+  keep(&b);
+  refused(FORMAT_AUTO, "", what);
+}
+
+static void poke(size_t at, const void *bytes, size_t n, const char *word, const char *what)
+{
+  struct bytes b = good(1);
+  memcpy(b.at + at, bytes, n);
+  keep(&b);
+  refused(FORMAT_AUTO, word, what);
+}
+
+static void gadget_truncated(void)
+{
+  static const size_t sizes[] = {2, 4, 100, 259, 262, 266, POS_AT + 1, POS_AT + 1200, VEL_AT + 600, ID_AT + 399, MASS_AT - 4,
+                                 MASS_AT + 4, END - 1};
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    char what[64];
+    snprintf(what, sizeof what, "GADGET 1 cut at byte %zu", sizes[i]);
+    cut(1, sizes[i], what);
+  }
+  cut(2, 10, "GADGET 2 cut in its first label");
+  cut(2, 300, "GADGET 2 cut after its header");
+  cut(2, 99999, "GADGET 2 without its last byte");
+}
+
+static void gadget_values(void)
+{
+  const float nan_value = NAN, infinite = INFINITY, negative = -1;
+  const uint32_t many = 0xfffffff0u, none[6] = {0}, one = 1;
+  const double negative_mass = -1;
+  poke(POS_AT + 36, &nan_value, 4, "particle 4 ", "NaN in a position names the particle");
+  poke(VEL_AT + 1188, &infinite, 4, "particle 100 ", "infinite velocity of the last particle");
+  poke(MASS_AT + 40, &nan_value, 4, "particle 11 ", "NaN as a mass");
+  poke(MASS_AT + 40, &negative, 4, "mass -1", "negative mass");
+  poke(24 + 4 + 8, &negative_mass, 8, "type 1", "negative mass in the mass table");
+  poke(4 + 4, &many, 4, "4294967280", "a count of four thousand million");
+  poke(4 + 4, &one, 4, "position block", "a count that is too small");
+  poke(4, none, 24, "no particles", "zero particles");
+  poke(POS_AT - 4, &one, 4, "position", "a wrong record length");
+  poke(POS_AT + 1200, &one, 4, "end", "record lengths that differ");
+  poke(260, &one, 4, "header", "a header without its end");
+  poke(4 + 124, &many, 4, "files", "a negative number of files");
+  uint32_t files = 7;
+  poke(4 + 124, &files, 4, "NAME.K", "one file of seven under no such name");
+}
+
+static void same_ids(void)
+{
+  struct bytes b = good(1);
+  memcpy(b.at + ID_AT + 4 * 90, b.at + ID_AT + 4 * 3, 4);
+  keep(&b);
+  refused(FORMAT_AUTO, "particles 4 and 91", "two particles on different ranks with one id");
+  b = good(1);
+  memset(b.at + MASS_AT, 0, 400);
+  keep(&b);
+  refused(FORMAT_AUTO, "mass 0", "all masses zero");
+  b = good(1);
+  keep(&b);
+  refused(FORMAT_HDF5, "GADGET format 1", "a GADGET file when HDF5 is asked for");
+  refused(FORMAT_GADGET2, "GADGET format 1", "format 1 when format 2 is asked for");
+  struct gadget g = plain;
+  g.table[1] = g.table[2] = 1e-60;
+  gadget_build(&b, &g);
+  keep(&b);
+  refused(FORMAT_AUTO, "single precision", "masses below single precision");
+  char first[512];
+  snprintf(first, sizeof first, "%s", path);
+  snprintf(path, sizeof path, "%s/part.0", folder);
+  g = plain;
+  g.files = 2;
+  gadget_build(&b, &g);
+  keep(&b);
+  refused(FORMAT_AUTO, "part.1", "the second file of a set is not there");
+  snprintf(path, sizeof path, "%s", first);
+}
+
+static void wide_header(void)
+{
+  static const uint64_t huge[] = {(uint64_t)1 << 63, ((uint64_t)1 << 63) - 1, (uint64_t)1 << 61};
+  for (int i = 0; i < 3; i++) {
+    struct bytes b = {0};
+    struct gadget g = plain;
+    char what[64];
+    g.wide = 1;
+    gadget_build(&b, &g);
+    memcpy(b.at + 4 + 8, &huge[i], 8);
+    keep(&b);
+    snprintf(what, sizeof what, "a 64-bit count of %llu", (unsigned long long)huge[i]);
+    refused(FORMAT_AUTO, "particles of type 1", what);
+  }
+}
+
+static void tipsy_bad(void)
+{
+  for (int i = 0; i < 4; i++) {
+    static const char *const what[] = {"TIPSY cut in its last record", "TIPSY with a byte too many", "TIPSY with a NaN",
+                                       "TIPSY cut in its header"};
+    struct bytes b = {.big = i % 2};
+    struct tipsy y = {.count = {3, 30, 7}, .header = 32, .real_width = 4};
+    const unsigned char nan_value[4] = {0, 0, 0xc0, 0x7f};
+    tipsy_build(&b, &y);
+    if (i == 0) b.n -= 5;
+    if (i == 1) put_zeros(&b, 1);
+    if (i == 2) memcpy(b.at + 32 + 48 + 4, nan_value, 4);
+    if (i == 3) b.n = 20;
+    keep(&b);
+    refused(i == 3 ? FORMAT_TIPSY : FORMAT_AUTO, i < 2 ? "TIPSY file of" : i == 2 ? "particle 2 " : "truncated", what[i]);
+  }
+}
+
+static void text_bad(const char *content, const char *word, const char *what)
+{
+  struct bytes b = {0};
+  put_raw(&b, content, strlen(content));
+  keep(&b);
+  refused(FORMAT_AUTO, word, what);
+}
+
+static void ascii_bad(void)
+{
+  text_bad("", "empty", "an empty file");
+  text_bad("# nothing\n\n", "no particles", "ASCII with comments only");
+  text_bad("1 2 3 4 5 6 7\n1 2 3 4 5 6\n", ":2:", "ASCII with six columns names the line");
+  text_bad("1 2 3 4 5 6 7 8\n", "8 numbers", "ASCII with eight columns");
+  text_bad("# c\nx y z vx vy vz m\n", ":2: 'x'", "ASCII with a title line");
+  text_bad("1 2 3 4 5 6 7\n1 2 3 nan 5 6 7\n", ":2: column 4", "ASCII with a NaN");
+  text_bad("1 2 3 4 5 6 -7\n", ":1: column 7", "ASCII with a negative mass");
+  text_bad("1 2 3 4 5 6 7e80\n", "single precision", "ASCII with a mass beyond single precision");
+  text_bad("\001\002 no format at all", "none of", "bytes of no format");
+}
+
+enum harm { CUT, FEWER_ROWS, SHAPE, INTEGERS, NO_HEADER, NO_COUNTS, UNWRITTEN, NEUTRINOS, SAME_IDS, SHORT_COUNTS, DANGLING };
+
+static void harm_types(hid_t file, enum harm harm)
+{
+  double x[300] = {0};
+  int64_t id[100] = {0};
+  hid_t at = H5Gopen2(file, "PartType1", H5P_DEFAULT);
+  const char *victim = harm == SAME_IDS ? "ParticleIDs" : "Velocities";
+  H5Ldelete(at, victim, H5P_DEFAULT);
+  if (harm == SHAPE) dataset(at, victim, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 100, 2, 0, x);
+  if (harm == INTEGERS) dataset(at, victim, H5T_STD_I64LE, H5T_NATIVE_DOUBLE, 100, 3, 0, x);
+  if (harm == FEWER_ROWS) dataset(at, victim, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 99, 3, 0, x);
+  if (harm == UNWRITTEN) dataset(at, victim, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 100, 3, 0, NULL);
+  if (harm == SAME_IDS) dataset(at, victim, H5T_STD_I64LE, H5T_NATIVE_INT64, 100, 0, 0, id);
+  if (harm == DANGLING) H5Lcreate_soft("/nowhere", at, victim, H5P_DEFAULT, H5P_DEFAULT);
+  H5Gclose(at);
+}
+
+static void harm_header(hid_t file, enum harm harm)
+{
+  const int64_t seven[7] = {0, 100, 0, 0, 0, 0, 5};
+  hid_t at = H5Gopen2(file, "Header", H5P_DEFAULT);
+  H5Adelete(at, "NumPart_ThisFile");
+  if (harm == NEUTRINOS) attribute(at, "NumPart_ThisFile", H5T_STD_I64LE, H5T_NATIVE_INT64, 7, seven);
+  if (harm == SHORT_COUNTS) attribute(at, "NumPart_ThisFile", H5T_STD_I64LE, H5T_NATIVE_INT64, 3, seven);
+  H5Gclose(at);
+}
+
+static void hdf_harm(enum harm harm, const char *word, const char *what)
+{
+  if (c.rank == 0) {
+    struct hdf h = {.g = plain, .count_type = H5T_STD_U32LE};
+    h.g.count[1] = h.g.total[1] = 100;
+    h.g.count[2] = h.g.total[2] = 0;
+    hdf_save(&h, path);
+    hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
+    if (harm == NO_HEADER)
+      H5Ldelete(file, "Header", H5P_DEFAULT);
+    else if (harm == NO_COUNTS || harm == NEUTRINOS || harm == SHORT_COUNTS)
+      harm_header(file, harm);
+    else if (harm != CUT)
+      harm_types(file, harm);
+    H5Fclose(file);
+    struct stat st;
+    stat(path, &st);
+    if (harm == CUT && truncate(path, st.st_size / 2) != 0) abort();
+  }
+  refused(FORMAT_AUTO, word, what);
+}
+
+static void hdf_bad(void)
+{
+  hdf_harm(CUT, "truncated", "HDF5 cut in half");
+  hdf_harm(SHAPE, "Velocities has the shape [100, 2]", "HDF5 with two columns");
+  hdf_harm(FEWER_ROWS, "[99, 3]", "HDF5 with a row less than the header states");
+  hdf_harm(INTEGERS, "Velocities should hold", "HDF5 with integers for reals");
+  hdf_harm(NO_HEADER, "/Header", "HDF5 without a header");
+  hdf_harm(NO_COUNTS, "NumPart_ThisFile", "HDF5 without counts");
+  hdf_harm(SHORT_COUNTS, "NumPart_ThisFile", "HDF5 with three counts");
+  hdf_harm(UNWRITTEN, "Velocities", "HDF5 with a dataset that was never written");
+  hdf_harm(NEUTRINOS, "neutrino", "HDF5 with neutrinos");
+  hdf_harm(SAME_IDS, "same id 0", "HDF5 with equal ids");
+  hdf_harm(DANGLING, "Velocities", "HDF5 with a link to nowhere");
+}
+
+static void names_bad(void)
+{
+  char file[512];
+  snprintf(file, sizeof file, "%s", path);
+  snprintf(path, sizeof path, "%s", folder);
+  refused(FORMAT_AUTO, "directory", "a directory");
+  snprintf(path, sizeof path, "%s/none", folder);
+  refused(FORMAT_AUTO, "No such file", "a file that is not there");
+  snprintf(path, sizeof path, "%.500s/x", file);
+  refused(FORMAT_AUTO, "Not a directory", "a name below a regular file");
+  snprintf(path, sizeof path, "/dev/null");
+  refused(FORMAT_AUTO, "regular", "a device");
+  path[0] = 0;
+  refused(FORMAT_AUTO, "InitCondFile", "no name");
+  snprintf(path, sizeof path, "%s", file);
+  if (c.rank == 0) chmod(path, 0);
+  if (geteuid() != 0)
+    refused(FORMAT_AUTO, "Permission", "a file that may not be read");
+  else if (c.rank == 0)
+    tap_skip("a file that may not be read", "root may read all");
+}
+
+int main(int argc, char **argv)
+{
+  MPI_Init(&argc, &argv);
+  comm_open(&c, MPI_COMM_WORLD);
+  folder_make(&c, folder);
+  snprintf(path, sizeof path, "%s/bad", folder);
+  gadget_truncated();
+  gadget_values();
+  same_ids();
+  wide_header();
+  tipsy_bad();
+  ascii_bad();
+  hdf_bad();
+  names_bad();
+  folder_remove(&c, folder);
+  all_ok(&c, handles_left() == 0, "all handles of HDF5 are given back");
+  int failed = c.rank == 0 ? tap_end() : 0;
+  comm_close(&c);
+  MPI_Finalize();
+  return failed;
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <config.h>
+#include <math.h>
+#include <mpi.h>
+
+#include "io/initial.h"
+#include "writers.h"
+
+static struct comm c;
+static char folder[256];
+
+static void name_in(char path[512], const char *name) { snprintf(path, 512, "%s/%s", folder, name); }
+
+/* What a file should give, on rank 0. */
+static void expect(struct particles *p, const int64_t count[6], const double table[6], int ids)
+{
+  particles_init(p);
+  if (c.rank != 0) return;
+  int64_t n = 0;
+  for (int t = 0; t < 6; t++) n += count[t];
+  particles_reserve(p, n);
+  for (int t = 0; t < 6; t++)
+    for (int64_t i = 0; i < count[t]; i++) {
+      int64_t row = p->n++;
+      for (int k = 0; k < 3; k++) {
+        p->pos[3 * row + k] = value(row, k);
+        p->vel[3 * row + k] = value(row, 3 + k);
+      }
+      p->type[row] = (uint8_t)t;
+      p->mass[row] = (float)(table && table[t] > 0 ? table[t] : row_mass(row));
+      p->id[row] = ids ? row_id(row) : (uint64_t)row + 1;
+    }
+}
+
+static void reads(const char *name, enum ic_format format, const char *title, double time, const int64_t count[6],
+                  const double *table, int ids, const char *what)
+{
+  char path[512];
+  struct particles p, q;
+  struct initial_facts facts, headers;
+  struct fault f = {""};
+  name_in(path, name);
+  MPI_Barrier(c.mpi);
+  expect(&q, count, table, ids);
+  particles_init(&p);
+  int64_t n = 0, slice;
+  int ok = initial_read(&c, path, format, &p, &facts, &f) == 0;
+  for (int t = 0; t < 6; t++) n += count[t];
+  slice = n / c.size + (c.rank < n % c.size);
+  if (ok)
+    ok = digest_all(&c, &p) == digest_all(&c, &q) && p.n == slice && memcmp(facts.count, count, sizeof facts.count) == 0 &&
+         strcmp(facts.format, title) == 0 && facts.time == time && !facts.own &&
+         initial_inspect(path, format, &headers, &f) == 0 && memcmp(headers.count, count, sizeof headers.count) == 0;
+  if (!ok) printf("# rank %d: %s (%s, time %g, %lld particles)\n", c.rank, f.text, facts.format, facts.time, (long long)p.n);
+  all_ok(&c, ok, what);
+  particles_free(&p);
+  particles_free(&q);
+}
+
+static const int64_t mixed[6] = {5, 300, 200, 0, 41, 7};
+static const double table[6] = {0, 0.5, 0, 0, 0.125, 0};
+
+static struct gadget gadget_of(int format, int wide, int real_width, int id_width, const double *masses)
+{
+  struct gadget g = {.format = format, .wide = wide, .real_width = real_width, .id_width = id_width, .files = 1, .time = 1.5};
+  memcpy(g.count, mixed, sizeof mixed);
+  memcpy(g.total, mixed, sizeof mixed);
+  if (masses) memcpy(g.table, masses, sizeof g.table);
+  return g;
+}
+
+static void gadget_one(int format, int wide, int big, int real_width, int id_width, const double *masses)
+{
+  char what[128], title[64], path[512];
+  struct bytes b = {.big = big};
+  struct gadget g = gadget_of(format, wide, real_width, id_width, masses);
+  name_in(path, "gadget");
+  gadget_build(&b, &g);
+  if (c.rank == 0) save(&b, path);
+  drop(&b);
+  snprintf(title, sizeof title, "GADGET %d, %s endian", format, big ? "big" : "little");
+  snprintf(what, sizeof what, "%s, %d-byte reals, %d-byte ids, %s header, %s", title, real_width, id_width,
+           wide ? "192-byte" : "256-byte", masses ? "mass table" : "mass block");
+  reads("gadget", FORMAT_AUTO, title, 1.5, mixed, masses, id_width, what);
+}
+
+static void gadget_all(void)
+{
+  for (int format = 1; format <= 2; format++)
+    for (int big = 0; big < 2; big++) {
+      gadget_one(format, 0, big, 4, 4, NULL);
+      gadget_one(format, 0, big, 8, 8, NULL);
+      gadget_one(format, 0, big, 4, 8, table);
+      gadget_one(format, 1, big, 8, 4, table);
+    }
+  static const double all_equal[6] = {1, 1, 1, 1, 1, 1};
+  gadget_one(1, 0, 0, 4, 0, all_equal);
+  gadget_one(2, 0, 1, 8, 0, table);
+  reads("gadget", FORMAT_GADGET2, "GADGET 2, big endian", 1.5, mixed, table, 0, "the format may be named");
+}
+
+/* Three files; the second has no particle, the set's order is file by file. */
+static void gadget_split(void)
+{
+  static const int64_t parts[3][6] = {{0, 100, 0, 0, 0, 0}, {0}, {0, 50, 0, 0, 0, 0}};
+  static const int64_t whole[6] = {0, 150, 0, 0, 0, 0};
+  int64_t first = 0;
+  for (int k = 0; k < 3; k++) {
+    char name[32], path[512];
+    struct bytes b = {0};
+    struct gadget g = gadget_of(1, 0, 4, 4, NULL);
+    memcpy(g.count, parts[k], sizeof g.count);
+    memcpy(g.total, whole, sizeof whole);
+    g.files = 3;
+    g.first = first;
+    first += gadget_n(&g);
+    snprintf(name, sizeof name, "split.%d", k);
+    name_in(path, name);
+    gadget_build(&b, &g);
+    if (c.rank == 0) save(&b, path);
+    drop(&b);
+  }
+  reads("split", FORMAT_AUTO, "GADGET 1, little endian", 1.5, whole, NULL, 1, "three files by their common name");
+  reads("split.0", FORMAT_AUTO, "GADGET 1, little endian", 1.5, whole, NULL, 1, "three files by the first one's name");
+}
+
+static void tipsy_all(void)
+{
+  static const int64_t count[6] = {9, 130, 0, 0, 77, 0};
+  for (int big = 0; big < 2; big++)
+    for (int header = 28; header <= 32; header += 4)
+      for (int width = 4; width <= 8; width += 4) {
+        char what[128], title[64], path[512];
+        struct bytes b = {.big = big};
+        struct tipsy y = {.count = {9, 130, 77}, .header = header, .real_width = width};
+        name_in(path, "tipsy");
+        tipsy_build(&b, &y);
+        if (c.rank == 0) save(&b, path);
+        drop(&b);
+        snprintf(title, sizeof title, "TIPSY, %s endian", big ? "big" : "little");
+        snprintf(what, sizeof what, "%s, header of %d bytes, %d-byte positions", title, header, width);
+        reads("tipsy", FORMAT_AUTO, title, 2.5, count, NULL, 0, what);
+      }
+}
+
+static void ascii_all(void)
+{
+  static const int64_t count[6] = {0, 97, 0, 0, 0, 0};
+  char path[512];
+  name_in(path, "text");
+  if (c.rank == 0) {
+    FILE *f = fopen(path, "w");
+    fprintf(f, "# x y z vx vy vz m\n\n");
+    for (int row = 0; row < 97; row++) {
+      const char *gap = row % 3 == 0 ? " " : row % 3 == 1 ? ", " : ";\t";
+      for (int k = 0; k < 6; k++) fprintf(f, "%.17g%s", value(row, k), gap);
+      fprintf(f, "%.17g%s", row_mass(row), row % 5 == 0 ? "  # a comment\n" : row == 96 ? "" : row % 5 == 1 ? "\r\n" : "\n");
+      if (row == 50) fprintf(f, "#%05000d\n   \n", 0);
+    }
+    fclose(f);
+  }
+  reads("text", FORMAT_AUTO, "ASCII, 7 columns", 0, count, NULL, 0, "ASCII with comments, separators, no last line end");
+}
+
+static void hdf_one(const struct hdf *h, int ids, const char *name, const char *what)
+{
+  char path[512];
+  name_in(path, name);
+  if (c.rank == 0) hdf_save(h, path);
+  reads(name, FORMAT_AUTO, "HDF5", 1.5, mixed, h->g.table, ids, what);
+}
+
+static void hdf_all(void)
+{
+  struct hdf h = {.g = gadget_of(1, 0, 4, 4, table), .count_type = H5T_STD_U32LE};
+  hdf_one(&h, 1, "a.hdf5", "HDF5: GADGET-2 style, 32-bit counts, single precision, mass table");
+  h = (struct hdf){.g = gadget_of(1, 0, 8, 8, NULL), .count_type = H5T_STD_U64LE, .chunk = 64};
+  hdf_one(&h, 1, "b.hdf5", "HDF5: 64-bit counts, double precision, compressed chunks");
+  h = (struct hdf){.g = gadget_of(1, 0, 4, 0, NULL), .count_type = H5T_STD_I32BE, .big = 1};
+  hdf_one(&h, 0, "c.hdf5", "HDF5: big endian, no ids");
+  h = (struct hdf){.g = gadget_of(1, 0, 4, 8, NULL), .count_type = H5T_STD_U32LE, .swift = 1};
+  hdf_one(&h, 1, "d.hdf5", "HDF5: SWIFT style, seven types, attributes of length 1");
+  h = (struct hdf){.g = gadget_of(1, 0, 4, 8, NULL), .count_type = H5T_IEEE_F64LE};
+  hdf_one(&h, 1, "e.hdf5", "HDF5: counts written as reals");
+}
+
+static void hdf_units(void)
+{
+  char path[512];
+  struct initial_facts facts;
+  struct params par;
+  struct fault f = {""};
+  name_in(path, "d.hdf5");
+  params_defaults(&par);
+  int ok = initial_inspect(path, FORMAT_AUTO, &facts, &f) == 0 && facts.has_units && facts.units.length_cm == 3e21 &&
+           facts.units.mass_g == 2e43 && fabs(facts.units.velocity_cm_s - 1e5) < 1e-3;
+  all_ok(&c, ok, "SWIFT's units are found");
+  all_ok(&c, initial_check_units(path, &facts, &par, &f) == -1 && strstr(f.text, "UnitLength_in_cm"),
+         "units that contradict the parameters are named");
+  par.UnitLength_in_cm = 3.001e21;
+  par.UnitMass_in_g = 2.001e43;
+  f.text[0] = 0;
+  all_ok(&c, initial_check_units(path, &facts, &par, &f) == 0, "units within 1e-3 agree");
+}
+
+static void hdf_split(void)
+{
+  static const int64_t parts[2][6] = {{0, 100, 20, 0, 0, 0}, {0, 0, 30, 0, 0, 0}};
+  char path[512];
+  struct particles p;
+  struct initial_facts facts;
+  struct fault f = {""};
+  for (int k = 0; k < 2 && c.rank == 0; k++) {
+    char name[32];
+    struct hdf h = {.g = gadget_of(1, 0, 4, 4, NULL), .count_type = H5T_STD_U32LE};
+    memcpy(h.g.count, parts[k], sizeof h.g.count);
+    for (int t = 0; t < 6; t++) h.g.total[t] = parts[0][t] + parts[1][t];
+    h.g.files = 2;
+    h.g.first = k ? 120 : 0;
+    snprintf(name, sizeof name, "set.%d.hdf5", k);
+    name_in(path, name);
+    hdf_save(&h, path);
+  }
+  name_in(path, "set");
+  MPI_Barrier(c.mpi);
+  particles_init(&p);
+  int ok = initial_read(&c, path, FORMAT_AUTO, &p, &facts, &f) == 0 && facts.count[1] == 100 && facts.count[2] == 50;
+  for (int64_t i = 0; i < p.n && ok; i++) {
+    int64_t share = 150 / c.size, rest = 150 % c.size;
+    int64_t row = share * c.rank + (c.rank < rest ? c.rank : rest) + i;
+    ok = p.id[i] == row_id(row) && p.pos[3 * i] == value(row, 0) && p.type[i] == (row < 100 ? 1 : 2);
+  }
+  if (!ok) printf("# %s\n", f.text);
+  all_ok(&c, ok, "HDF5: two files by their common name, rows in file order");
+  particles_free(&p);
+}
+
+int main(int argc, char **argv)
+{
+  MPI_Init(&argc, &argv);
+  comm_open(&c, MPI_COMM_WORLD);
+  folder_make(&c, folder);
+  gadget_all();
+  gadget_split();
+  tipsy_all();
+  ascii_all();
+  hdf_all();
+  hdf_units();
+  hdf_split();
+  folder_remove(&c, folder);
+  all_ok(&c, memory_current() == 0, "all memory is given back");
+  all_ok(&c, handles_left() == 0, "all handles of HDF5 are given back");
+  int failed = c.rank == 0 ? tap_end() : 0;
+  comm_close(&c);
+  MPI_Finalize();
+  return failed;
+}

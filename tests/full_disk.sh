@@ -1,0 +1,27 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Snapshots on a full disk of 2 MB, on one and on three ranks; a hang is a failure.
+set -u
+: "${MPIRUN:=mpirun --oversubscribe}"
+folder=$(mktemp -d) || exit 99
+trap 'rmdir "$folder"' EXIT
+inside="mount -t tmpfs -o size=2m espalier-test $folder"
+unshare=
+for try in "unshare -m" "unshare -rm"; do
+  if $try sh -c "$inside" 2>/dev/null; then unshare=$try; break; fi
+done
+echo 1..2
+test=0
+for ranks in 1 3; do
+  test=$((test + 1))
+  if [ -z "$unshare" ]; then
+    echo "ok $test - $ranks rank(s) # SKIP a file system may not be mounted here"
+    continue
+  fi
+  $unshare sh -c "$inside && timeout 60 $MPIRUN -n $ranks ./tests/full_disk $folder" >"$folder.log" 2>&1
+  status=$?
+  sed 's/^/# /' "$folder.log"
+  rm -f "$folder.log"
+  if [ $status -eq 0 ]; then echo "ok $test - full disk, $ranks rank(s)"
+  else echo "not ok $test - full disk, $ranks rank(s): status $status"; fi
+done

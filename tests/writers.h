@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Writers of the formats that are read, in the tests' own words: nothing here comes from the readers. */
+#ifndef TEST_WRITERS_H
+#define TEST_WRITERS_H
+#include <hdf5.h>
+
+#include "files.h"
+
+/* Bytes of a file to be. */
+struct bytes {
+  unsigned char *at;
+  size_t n, room;
+  int big;   /* big endian */
+};
+
+static inline void put_raw(struct bytes *b, const void *from, size_t n)
+{
+  if (n == 0) return;
+  if (b->n + n > b->room) {
+    b->room = 2 * (b->n + n);
+    b->at = realloc(b->at, b->room);
+  }
+  memcpy(b->at + b->n, from, n);
+  b->n += n;
+}
+
+static inline void put_swapped(struct bytes *b, const void *from, size_t n)
+{
+  unsigned char turned[8];
+  for (size_t i = 0; i < n; i++) turned[i] = ((const unsigned char *)from)[b->big ? n - 1 - i : i];
+  put_raw(b, turned, n);
+}
+
+static inline void put_u32(struct bytes *b, uint32_t x) { put_swapped(b, &x, 4); }
+static inline void put_u64(struct bytes *b, uint64_t x) { put_swapped(b, &x, 8); }
+static inline void put_f64(struct bytes *b, double x) { put_swapped(b, &x, 8); }
+static inline void put_real(struct bytes *b, double x, int width)
+{
+  float single = (float)x;
+  put_swapped(b, width == 8 ? (void *)&x : (void *)&single, (size_t)width);
+}
+static inline void put_zeros(struct bytes *b, size_t n)
+{
+  for (size_t i = 0; i < n; i++) put_raw(b, "", 1);
+}
+
+static inline void save(const struct bytes *b, const char *path)
+{
+  FILE *f = fopen(path, "wb");
+  if (!f || (b->n && fwrite(b->at, 1, b->n, f) != b->n) || fclose(f) != 0) abort();
+}
+static inline void drop(struct bytes *b)
+{
+  free(b->at);
+  memset(b, 0, sizeof *b);
+}
+
+/* The particles that all of these files hold, in file order: values that single precision holds exactly. */
+static inline double row_mass(int64_t row) { return 0.25 * (double)(1 + row % 7); }
+static inline uint64_t row_id(int64_t row) { return (uint64_t)(1000 - 3 * (row % 300) + 1000 * (row / 300)); }
+
+struct gadget {
+  int format, wide, real_width, id_width;   /* id_width 0: no ids */
+  int64_t count[6], total[6];
+  double table[6];                          /* mass table */
+  int files;
+  int64_t first;                            /* row of the set that this file begins with */
+  double time;
+};
+
+static inline int64_t gadget_n(const struct gadget *g)
+{
+  int64_t n = 0;
+  for (int t = 0; t < 6; t++) n += g->count[t];
+  return n;
+}
+
+static inline void gadget_label(struct bytes *b, const struct gadget *g, const char *label, uint32_t bytes)
+{
+  if (g->format != 2) return;
+  put_u32(b, 8);
+  put_raw(b, label, 4);
+  put_u32(b, bytes + 8);
+  put_u32(b, 8);
+}
+
+static inline void gadget_header(struct bytes *b, const struct gadget *g)
+{
+  uint32_t size = g->wide ? 192 : 256;
+  gadget_label(b, g, "HEAD", size);
+  put_u32(b, size);
+  size_t start = b->n;
+  if (g->wide) {
+    for (int t = 0; t < 6; t++) put_u64(b, (uint64_t)g->count[t]);
+    for (int t = 0; t < 6; t++) put_u64(b, (uint64_t)g->total[t]);
+  } else {
+    for (int t = 0; t < 6; t++) put_u32(b, (uint32_t)g->count[t]);
+  }
+  for (int t = 0; t < 6; t++) put_f64(b, g->table[t]);
+  put_f64(b, g->time);
+  put_f64(b, 0);
+  if (g->wide) {
+    put_f64(b, 0);
+    put_u32(b, (uint32_t)g->files);
+  } else {
+    put_zeros(b, 8);
+    for (int t = 0; t < 6; t++) put_u32(b, (uint32_t)g->total[t]);
+    put_zeros(b, 4);
+    put_u32(b, (uint32_t)g->files);
+  }
+  put_zeros(b, size - (b->n - start));
+  put_u32(b, size);
+}
+
+/* A block of `components` reals a particle, from value() with numbers from `k`. */
+static inline void gadget_reals(struct bytes *b, const struct gadget *g, const char *label, int k)
+{
+  uint32_t size = (uint32_t)(gadget_n(g) * 3 * g->real_width);
+  gadget_label(b, g, label, size);
+  put_u32(b, size);
+  for (int64_t i = 0; i < gadget_n(g); i++)
+    for (int c = 0; c < 3; c++) put_real(b, value(g->first + i, k + c), g->real_width);
+  put_u32(b, size);
+}
+
+static inline void gadget_ids(struct bytes *b, const struct gadget *g)
+{
+  uint32_t size = (uint32_t)(gadget_n(g) * g->id_width);
+  if (!size) return;
+  gadget_label(b, g, "ID  ", size);
+  put_u32(b, size);
+  for (int64_t i = 0; i < gadget_n(g); i++)
+    if (g->id_width == 8)
+      put_u64(b, row_id(g->first + i));
+    else
+      put_u32(b, (uint32_t)row_id(g->first + i));
+  put_u32(b, size);
+}
+
+static inline void gadget_masses(struct bytes *b, const struct gadget *g)
+{
+  uint32_t size = 0;
+  for (int t = 0; t < 6; t++)
+    if (g->table[t] == 0) size += (uint32_t)(g->count[t] * g->real_width);
+  if (!size) return;
+  gadget_label(b, g, "MASS", size);
+  put_u32(b, size);
+  int64_t row = g->first;
+  for (int t = 0; t < 6; row += g->count[t++])
+    for (int64_t i = 0; i < g->count[t] && g->table[t] == 0; i++) put_real(b, row_mass(row + i), g->real_width);
+  put_u32(b, size);
+}
+
+static inline void gadget_build(struct bytes *b, const struct gadget *g)
+{
+  gadget_header(b, g);
+  gadget_reals(b, g, "POS ", 0);
+  gadget_reals(b, g, "VEL ", 3);
+  gadget_ids(b, g);
+  gadget_masses(b, g);
+  if (g->count[0] && g->id_width) {   /* internal energies of the gas, which a reader here does not want */
+    uint32_t size = (uint32_t)(g->count[0] * g->real_width);
+    gadget_label(b, g, "U   ", size);
+    put_u32(b, size);
+    for (int64_t i = 0; i < g->count[0]; i++) put_real(b, 1, g->real_width);
+    put_u32(b, size);
+  }
+}
+
+struct tipsy {
+  int64_t count[3];   /* gas, dark, star */
+  int header, real_width;
+};
+
+static inline void tipsy_build(struct bytes *b, const struct tipsy *y)
+{
+  static const int extra[3] = {5, 2, 4};
+  int64_t row = 0;
+  put_f64(b, 2.5);
+  put_u32(b, (uint32_t)(y->count[0] + y->count[1] + y->count[2]));
+  put_u32(b, 3);
+  for (int k = 0; k < 3; k++) put_u32(b, (uint32_t)y->count[k]);
+  put_zeros(b, (size_t)y->header - 28);
+  for (int k = 0; k < 3; k++)
+    for (int64_t i = 0; i < y->count[k]; i++, row++) {
+      put_real(b, row_mass(row), 4);
+      for (int c = 0; c < 3; c++) put_real(b, value(row, c), y->real_width);
+      for (int c = 0; c < 3; c++) put_real(b, value(row, 3 + c), 4);
+      put_zeros(b, 4 * (size_t)extra[k]);
+    }
+}
+
+static inline void attribute(hid_t at, const char *name, hid_t type, hid_t memory, hsize_t n, const void *from)
+{
+  hid_t space = n ? H5Screate_simple(1, &n, NULL) : H5Screate(H5S_SCALAR);
+  hid_t a = H5Acreate2(at, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
+  H5Awrite(a, memory, from);
+  H5Aclose(a);
+  H5Sclose(space);
+}
+
+static inline void dataset(hid_t at, const char *name, hid_t type, hid_t memory, hsize_t n, hsize_t width, hsize_t chunk,
+                           const void *from)
+{
+  hsize_t extent[2] = {n, width}, chunks[2] = {chunk < n ? chunk : n, width};
+  hid_t space = H5Screate_simple(width ? 2 : 1, extent, NULL), plist = H5Pcreate(H5P_DATASET_CREATE);
+  if (chunk) H5Pset_chunk(plist, width ? 2 : 1, chunks);
+  if (chunk) H5Pset_deflate(plist, 4);
+  hid_t set = H5Dcreate2(at, name, type, space, H5P_DEFAULT, plist, H5P_DEFAULT);
+  if (from) H5Dwrite(set, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, from);
+  H5Dclose(set);
+  H5Pclose(plist);
+  H5Sclose(space);
+}
+
+struct hdf {
+  struct gadget g;
+  int swift;      /* seven types, length-1 attributes, units by name */
+  int big, no_velocities, chunk;
+  hid_t count_type;   /* of NumPart attributes */
+};
+
+static inline void hdf_header(hid_t file, const struct hdf *h)
+{
+  hid_t at = H5Gcreate2(file, "Header", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+  int64_t count[7] = {0}, total[7] = {0}, zero[7] = {0};
+  double table[7] = {0};
+  hsize_t types = h->swift ? 7 : 6, one = h->swift ? 1 : 0;
+  for (int t = 0; t < 6; t++) {
+    count[t] = h->g.count[t];
+    total[t] = h->g.total[t];
+    table[t] = h->g.table[t];
+  }
+  attribute(at, "NumPart_ThisFile", h->count_type, H5T_NATIVE_INT64, types, count);
+  attribute(at, "NumPart_Total", h->count_type, H5T_NATIVE_INT64, types, total);
+  attribute(at, "NumPart_Total_HighWord", H5T_STD_U32LE, H5T_NATIVE_INT64, types, zero);
+  attribute(at, "MassTable", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, types, table);
+  attribute(at, "Time", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, one, &h->g.time);
+  attribute(at, "NumFilesPerSnapshot", H5T_STD_I32LE, H5T_NATIVE_INT, one, &h->g.files);
+  H5Gclose(at);
+  if (!h->swift) return;
+  double length = 3e21, mass = 2e43, time = 3e16;
+  at = H5Gcreate2(file, "Units", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+  attribute(at, "Unit length in cgs (U_L)", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 1, &length);
+  attribute(at, "Unit mass in cgs (U_M)", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 1, &mass);
+  attribute(at, "Unit time in cgs (U_t)", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 1, &time);
+  H5Gclose(at);
+}
+
+static inline void hdf_type(hid_t file, const struct hdf *h, int t, int64_t row)
+{
+  char name[32];
+  int64_t n = h->g.count[t];
+  hid_t real = h->g.real_width == 8 ? (h->big ? H5T_IEEE_F64BE : H5T_IEEE_F64LE) : h->big ? H5T_IEEE_F32BE : H5T_IEEE_F32LE;
+  double *x = malloc(sizeof *x * 3 * (size_t)n), *v = malloc(sizeof *v * 3 * (size_t)n), *m = malloc(sizeof *m * (size_t)n);
+  uint64_t *id = malloc(sizeof *id * (size_t)n);
+  for (int64_t i = 0; i < n; i++) {
+    for (int c = 0; c < 3; c++) x[3 * i + c] = value(row + i, c);
+    for (int c = 0; c < 3; c++) v[3 * i + c] = value(row + i, 3 + c);
+    m[i] = row_mass(row + i);
+    id[i] = row_id(row + i);
+  }
+  snprintf(name, sizeof name, "PartType%d", t);
+  hid_t at = H5Gcreate2(file, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+  hsize_t chunk = (hsize_t)h->chunk;
+  dataset(at, "Coordinates", real, H5T_NATIVE_DOUBLE, (hsize_t)n, 3, chunk, x);
+  if (!h->no_velocities) dataset(at, "Velocities", real, H5T_NATIVE_DOUBLE, (hsize_t)n, 3, chunk, v);
+  if (h->g.table[t] == 0) dataset(at, "Masses", real, H5T_NATIVE_DOUBLE, (hsize_t)n, 0, chunk, m);
+  if (h->g.id_width)
+    dataset(at, "ParticleIDs", h->g.id_width == 8 ? H5T_STD_I64LE : H5T_STD_U32LE, H5T_NATIVE_UINT64, (hsize_t)n, 0, chunk, id);
+  H5Gclose(at);
+  free(x);
+  free(v);
+  free(m);
+  free(id);
+}
+
+static inline void hdf_save(const struct hdf *h, const char *path)
+{
+  hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  int64_t row = h->g.first;
+  hdf_header(file, h);
+  for (int t = 0; t < 6; row += h->g.count[t++])
+    if (h->g.count[t]) hdf_type(file, h, t, row);
+  H5Fclose(file);
+}
+#endif
