@@ -37,6 +37,8 @@ int comm_verdict(const struct comm *c, struct fault *f)
   return f->text[0] ? -1 : 0;
 }
 
+void comm_broadcast(const struct comm *c, void *data, size_t bytes) { MPI_Bcast(data, (int)bytes, MPI_BYTE, 0, c->mpi); }
+
 void comm_sum_double(const struct comm *c, double *x, int n)
 {
   double *all = memory_alloc("messages", sizeof *all * (size_t)n * (size_t)c->size);

@@ -24,6 +24,9 @@ int comm_agree(const struct comm *c, struct fault *f);
 /* Rank 0's verdict for everyone (rank 0's `f` is broadcast): 0 or -1. Collective. */
 int comm_verdict(const struct comm *c, struct fault *f);
 
+/* `bytes` bytes (below 2 GiB) of rank 0's `data` for everyone. Collective. */
+void comm_broadcast(const struct comm *c, void *data, size_t bytes);
+
 /* Reductions over ranks, in place; collective. Sums of doubles are added in rank order, so that they do not depend on
  * the library's choice of algorithm. */
 void comm_sum_double(const struct comm *c, double *x, int n);

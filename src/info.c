@@ -66,5 +66,5 @@ void info_version(FILE *out)
   fprintf(out, "MPI        %s\n", library);
   fprintf(out, "HDF5       %u.%u.%u\n", major, minor, release);
   fprintf(out, "backends   cpu\n");
-  fprintf(out, "configure  %s\n", ESP_CONFIGURE_FLAGS);
+  fprintf(out, "configure  %s\n", ESP_CONFIGURE_FLAGS[0] ? ESP_CONFIGURE_FLAGS : "(no arguments)");
 }
