@@ -38,6 +38,7 @@ struct tally {
   int64_t split_pairs;      /* of both, those that went through the split kernel */
   int64_t tests;            /* acceptance tests */
   int64_t groups;           /* interaction lists */
+  double evaluating;        /* seconds of all threads spent in pair loops */
 };
 
 /* A cuboid of a rank's groups, for the choice of LETs. */
@@ -110,7 +111,7 @@ struct backend {
   const char *name;
   /* Number of devices; where it is 0, `why` says the reason. */
   int (*probe)(char *why, size_t size);
-  /* One paragraph about the device, for people. */
+  /* A line about each device, for people. */
   void (*describe)(FILE *out);
   struct device *(*open)(const struct device_config *config);
   void (*close)(struct device *d);
@@ -160,6 +161,9 @@ struct backend {
 
   /* Forces from the local tree and then from each attached LET in rank order. */
   void (*walk)(struct device *d, const struct walk_request *request, struct tally *tally);
+  /* Interactions per second of a plain direct-sum loop over point masses (acceleration and potential) in the pair
+   * arithmetic of `walk`, all threads: the ceiling of the walk. */
+  double (*ceiling)(struct device *d);
   /* Double-precision direct sum of this rank's particles at given points: acc[n][3], pot[n] (added to); sources at no
    * distance whose id is skip[i] are left out. hard: with the split's K, or NULL. */
   void (*direct)(struct device *d, int64_t n, const double (*at)[3], const uint64_t *skip, const struct split *split,

@@ -2,6 +2,8 @@
 #include <config.h>
 #include "force.h"
 
+#include <gsl/gsl_sort.h>
+#include <gsl/gsl_statistics_double.h>
 #include <math.h>
 #include <omp.h>
 #include <stdlib.h>
@@ -16,12 +18,6 @@
 enum { WARM_UPS = 2, REPEATS = 5 };
 
 /* --- timing ------------------------------------------------------------------------------------------------------ */
-
-static int ascending(const void *a, const void *b)
-{
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
 
 /* One whole force: from unsorted positions to accelerations. Seconds by phase, the slowest rank's. */
 static void one_force(struct sim *s, double seconds[PHASE_COUNT])
@@ -44,8 +40,8 @@ static void bench(struct sim *s, double median[PHASE_COUNT])
   for (int k = 0; k < REPEATS; k++) one_force(s, all[k]);
   for (int p = 0; p < PHASE_COUNT; p++) {
     for (int k = 0; k < REPEATS; k++) column[k] = all[k][p];
-    qsort(column, REPEATS, sizeof *column, ascending);
-    median[p] = column[REPEATS / 2];
+    gsl_sort(column, 1, REPEATS);
+    median[p] = gsl_stats_median_from_sorted_data(column, 1, REPEATS);
   }
 }
 
@@ -135,9 +131,10 @@ static double relative_error(const double a[3], const double exact[3])
 
 static void print_errors(const char *what, double *error, int64_t n)
 {
-  qsort(error, (size_t)n, sizeof *error, ascending);
-  int64_t at99 = (int64_t)ceil(0.99 * (double)n) - 1;
-  printf("  %-28s median %.3e   99 %% %.3e   maximum %.3e\n", what, error[(n - 1) / 2], error[at99 < 0 ? 0 : at99], error[n - 1]);
+  size_t count = (size_t)n;
+  gsl_sort(error, 1, count);
+  printf("  %-28s median %.3e   99 %% %.3e   maximum %.3e\n", what, gsl_stats_median_from_sorted_data(error, 1, count),
+         gsl_stats_quantile_from_sorted_data(error, 1, count, 0.99), error[count - 1]);
 }
 
 static void compare(struct sim *s, int64_t m)
@@ -188,7 +185,7 @@ static const char *opening_name(const struct params *p, char *text, size_t size)
   return text;
 }
 
-static void print_table(const struct sim *s, const struct tally *t, const struct let_traffic *let, const double seconds[PHASE_COUNT], int repeats)
+static void print_table(const struct sim *s, const struct tally *t, const struct let_traffic *let, const double seconds[PHASE_COUNT], int repeats, double ceiling)
 {
   char text[96];
   double n = (double)t->targets, sum = 0;
@@ -207,7 +204,9 @@ static void print_table(const struct sim *s, const struct tally *t, const struct
     if (seconds[p] > 1e-6) printf("%s %.2f  ", phase_names[p], 1e3 * seconds[p]);
   }
   printf("all %.2f%s\n", 1e3 * sum, repeats > 1 ? "  (medians of five)" : "");
-  printf("rate               %.4g interactions/s in the walk\n", (double)(t->particle_pairs + t->cell_pairs) / seconds[PHASE_walk]);
+  double pairs = (double)(t->particle_pairs + t->cell_pairs), workers = (double)s->comm->size * omp_get_max_threads();
+  printf("interactions/s     %.4g in the walk, %.4g in its pair loops, %.4g in a direct-sum loop: ratio %.2f\n", pairs / seconds[PHASE_walk],
+         pairs / t->evaluating * workers, ceiling, pairs / t->evaluating * workers / ceiling);
 }
 
 int force(const struct comm *c, const struct params *par, const struct force_options *options)
@@ -230,9 +229,12 @@ int force(const struct comm *c, const struct params *par, const struct force_opt
   struct let_traffic let = s.counts.soft_let;
   int64_t sums[] = {t.targets, t.particle_pairs, t.cell_pairs, t.split_pairs, t.tests, t.groups, let.received.cells, let.received.particles, let.bytes};
   comm_sum_int64(c, sums, 9);
-  t = (struct tally){0, sums[0], sums[1], sums[2], sums[3], sums[4], sums[5]};
+  double rates[] = {t.evaluating, s.be->ceiling(s.dev)}, ceiling;
+  comm_sum_double(c, rates, 2);
+  ceiling = rates[1];
+  t = (struct tally){0, sums[0], sums[1], sums[2], sums[3], sums[4], sums[5], rates[0]};
   let = (struct let_traffic){{sums[6], sums[7]}, sums[8]};
-  if (c->rank == 0) print_table(&s, &t, &let, seconds, options->bench);
+  if (c->rank == 0) print_table(&s, &t, &let, seconds, options->bench, ceiling);
   if (options->direct > 0) compare(&s, options->direct);
   int status = 0;
   if (options->output) {

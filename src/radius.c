@@ -2,18 +2,13 @@
 #include <config.h>
 #include "radius.h"
 
-#include <stdlib.h>
+#include <gsl/gsl_sort.h>
+#include <gsl/gsl_statistics_double.h>
 #include <string.h>
 
 #include "memory.h"
 
 enum { NEIGHBOURS = 28, SAMPLES = 512, ROOM = 2 * SAMPLES };
-
-static int ascending(const void *a, const void *b)
-{
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
 
 /* Samples of all ranks, the same on all of them, in rank order; returns how many. */
 static int64_t gather_samples(const struct comm *c, const struct backend *be, struct device *d, struct sample **all)
@@ -38,7 +33,7 @@ static double merged(const struct comm *c, const double *all, int64_t samples, i
       double x = all[((int64_t)r * samples + i) * NEIGHBOURS + k];
       if (x < 1e300) scratch[count++] = x;
     }
-  qsort(scratch, (size_t)count, sizeof *scratch, ascending);
+  gsl_sort(scratch, 1, (size_t)count);
   return count == 0 ? 0 : scratch[count < NEIGHBOURS ? count - 1 : NEIGHBOURS - 1];
 }
 
@@ -59,8 +54,8 @@ double radius_by_rule(const struct comm *c, const struct backend *be, struct dev
   be->nearest(d, n, (const double(*)[3])at, id, NEIGHBOURS, mine);
   all = comm_gather(c, mine, sizeof *mine * values, &values);
   for (int64_t i = 0; i < n; i++) result[i] = merged(c, all, n, i, scratch);
-  qsort(result, (size_t)n, sizeof *result, ascending);
-  double radius = n == 0 ? 0 : result[(int64_t)(quantile * (double)(n - 1) + 0.5)];
+  gsl_sort(result, 1, (size_t)n);
+  double radius = n == 0 ? 0 : gsl_stats_quantile_from_sorted_data(result, 1, (size_t)n, quantile);
   memory_free(result);
   memory_free(scratch);
   memory_free(all);

@@ -82,6 +82,7 @@ void cpu_let_attach(struct device *d, enum let_kind kind, int peer, size_t bytes
 void cpu_let_clear(struct device *d, enum let_kind kind);
 void cpu_let_free(struct device *d);
 void cpu_walk(struct device *d, const struct walk_request *request, struct tally *tally);
+double cpu_ceiling(struct device *d);
 void cpu_direct(struct device *d, int64_t n, const double (*at)[3], const uint64_t *skip, const struct split *split,
                 double (*acc)[3], double (*hard)[3], double *pot);
 void cpu_nearest(struct device *d, int64_t n, const double (*at)[3], const uint64_t *skip, int k, double *distance);
