@@ -74,27 +74,37 @@ static int traverse(const struct octree *t, const struct view *v, int32_t *stack
 
 /* --- staging ----------------------------------------------------------------------------------------------------- */
 
+/* Whole vectors are staged, also for the short rests that leaves are: what lies behind the n sources is other sources or
+ * the slack of their block, and what lies behind the list's end does not count. The lists do not overlap the sources. */
+INLINE void stage_with(const struct sources s, const struct view *v, int32_t first, int n, struct list *l, const int moving)
+{
+  float *restrict x = l->x + l->n, *restrict y = l->y + l->n, *restrict z = l->z + l->n, *restrict m = l->m + l->n;
+  float h = v->spacing, length = v->tick_length;
+  int32_t cx = v->centre[0], cy = v->centre[1], cz = v->centre[2], tick = v->tick;
+  for (int begin = 0; begin < n; begin += LANES) {
+#pragma GCC ivdep
+    for (int lane = 0; lane < LANES; lane++) {
+      int k = begin + lane;
+      int32_t j = first + k;
+      float dx = (float)(s.x[j] - cx) * h, dy = (float)(s.y[j] - cy) * h, dz = (float)(s.z[j] - cz) * h;
+      if (moving) {
+        float dt = (float)(tick - s.tick[j]) * length, half = 0.5f * dt;
+        dx += (s.vx[j] + s.ax[j] * half) * dt;
+        dy += (s.vy[j] + s.ay[j] * half) * dt;
+        dz += (s.vz[j] + s.az[j] * half) * dt;
+      }
+      x[k] = dx, y[k] = dy, z[k] = dz, m[k] = s.m[j];
+    }
+  }
+  l->n += n;
+}
+
 static void stage(const struct octree *t, const struct view *v, int32_t first, int n, struct list *l)
 {
-  const struct sources *s = &t->source;
-  int at = l->n;
-  float h = v->spacing, tick = v->tick_length;
-  for (int k = 0; k < n; k++) {
-    int32_t j = first + k;
-    l->x[at + k] = (float)(s->x[j] - v->centre[0]) * h;
-    l->y[at + k] = (float)(s->y[j] - v->centre[1]) * h;
-    l->z[at + k] = (float)(s->z[j] - v->centre[2]) * h;
-    l->m[at + k] = s->m[j];
-  }
   if (v->tick != 0)
-    for (int k = 0; k < n; k++) {
-      int32_t j = first + k;
-      float dt = (float)(v->tick - s->tick[j]) * tick, half = 0.5f * dt;
-      l->x[at + k] += (s->vx[j] + s->ax[j] * half) * dt;
-      l->y[at + k] += (s->vy[j] + s->ay[j] * half) * dt;
-      l->z[at + k] += (s->vz[j] + s->az[j] * half) * dt;
-    }
-  l->n = at + n;
+    stage_with(t->source, v, first, n, l, 1);
+  else
+    stage_with(t->source, v, first, n, l, 0);
 }
 
 static void stage_quad(const struct octree *t, const int32_t *node, int n, struct list *l)
@@ -243,6 +253,7 @@ struct piece {
 /* Positions about source `origin` at `tick`, in lengths; velocities and accelerations. */
 static void load_piece(const struct sources *s, int32_t origin, int32_t first, int n, int32_t tick, float tick_length, float h, struct piece *p)
 {
+#pragma GCC ivdep
   for (int k = 0; k < n; k++) {
     int32_t j = first + k;
     float dt = (float)(tick - s->tick[j]) * tick_length, half = 0.5f * dt;
