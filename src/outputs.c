@@ -23,9 +23,9 @@ static int read_line(struct outputs *o, const char *file, int number, char *line
   char *comment = strchr(line, '#'), *end;
   if (comment) *comment = 0;
   while (isspace((unsigned char)*line)) line++;
+  for (end = line + strlen(line); end > line && isspace((unsigned char)end[-1]);) *--end = 0;
   if (!*line) return 0;
   double t = strtod(line, &end);
-  while (isspace((unsigned char)*end)) end++;
   if (*end || !isfinite(t)) return fault_set(f, "%s:%d: '%.60s' is not an output time: one number a line was expected", file, number, line);
   if (o->count > 0 && t <= o->time[o->count - 1])
     return fault_set(f, "%s:%d: output time %g does not come after %g: ascending times were expected", file, number, t, o->time[o->count - 1]);

@@ -12,6 +12,9 @@
 
 /* Margin of the lattice about the particles, as a fraction of their extent: predicted positions stay inside. */
 #define LATTICE_MARGIN 0.05
+/* A soft step of the adaptive rule takes a particle of the rms velocity at most xs R2 far, the fastest some times that. In
+ * large systems this is within the margin; in small ones R2 is as large as the system. */
+#define WAY 5
 /* |a_old| is raised to this fraction of the rms: particles at rest at a centre would open every cell. */
 #define A_FLOOR 1e-5
 /* The rule's radius is taken anew when it has changed by so much. */
@@ -59,8 +62,22 @@ static void cover(struct sim *s)
   s->be->bounds(s->dev, box, box + 3);
   for (int c = 0; c < 3; c++) box[c] = -box[c];
   comm_max_double(s->comm, box, 6);
-  for (int c = 0; c < 3; c++) box[c] = -box[c];
+  double way = s->split.on ? WAY * s->par->xs * s->split.r2 : 0;
+  for (int c = 0; c < 3; c++) {
+    box[c] = -box[c] - way;
+    box[c + 3] += way;
+  }
   s->lattice = lattice_cover(box, box + 3, LATTICE_MARGIN, 16 * s->par->Softening);
+}
+
+/* The lattice, and the tree on it. Collective. */
+static void plant(struct sim *s)
+{
+  cover(s);
+  timer_phase(&s->timer, PHASE_order);
+  s->counts.outside += s->be->order(s->dev, &s->lattice);
+  timer_phase(&s->timer, PHASE_build);
+  s->be->build(s->dev);
 }
 
 void sim_arrange(struct sim *s, int decompose)
@@ -70,11 +87,7 @@ void sim_arrange(struct sim *s, int decompose)
     if (decompose) domain_decompose(&s->domain, s->comm, s->be, s->dev, s->par->SamplingRate, s->par->Balance == BALANCE_WORK ? s->work : 0);
     s->counts.migrated += domain_exchange(&s->domain, s->comm, s->be, s->dev);
   }
-  cover(s);
-  timer_phase(&s->timer, PHASE_order);
-  s->counts.outside += s->be->order(s->dev, &s->lattice);
-  timer_phase(&s->timer, PHASE_build);
-  s->be->build(s->dev);
+  plant(s);
 }
 
 void sim_force(struct sim *s, const struct mac *mac, int potential)
@@ -123,6 +136,7 @@ void sim_first_force(struct sim *s)
   s->be->sources(s->dev);
   s->be->moments(s->dev, &s->mac, 0, 0);
   sim_radius(s, 1);
+  if (s->split.on) plant(s);   /* the lattice reaches as far as R2 asks for */
   if (s->mac.kind == MAC_ACCELERATION) {
     struct mac angle = criterion(s->par, OPENING_ANGLE, s->gravity);
     sim_force(s, &angle, 0);

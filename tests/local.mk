@@ -8,21 +8,35 @@ SH_LOG_DRIVER = $(TAP_DRIVER)
 SH_LOG_COMPILER = $(SHELL)
 
 unit_tests = \
+  %D%/domain \
+  %D%/force \
   %D%/ic \
+  %D%/keys \
+  %D%/lattice \
+  %D%/mac \
+  %D%/octree \
+  %D%/outputs \
   %D%/params \
   %D%/particles \
-  %D%/units
+  %D%/plan \
+  %D%/split \
+  %D%/timeline \
+  %D%/units \
+  %D%/walk
 mpi_tests = \
   %D%/bad_input.mpi \
+  %D%/force_ranks.mpi \
   %D%/formats.mpi \
   %D%/fuzz_input.mpi \
   %D%/ic_ranks.mpi \
   %D%/snapshot.mpi
 script_tests = \
   %D%/cli.sh \
+  %D%/determinism.sh \
   %D%/files_ranks.sh \
   %D%/full_disk.sh \
   %D%/parameter_pages.sh \
+  %D%/ranks.sh \
   %D%/rules.sh \
   %D%/yt.sh
 # Programs that scripts start.
@@ -59,3 +73,15 @@ clean-local:
 %C%_fuzz_input_mpi_SOURCES = %D%/fuzz_input.c %D%/writers.h %D%/files.h %D%/tap.h
 %C%_full_disk_SOURCES = %D%/full_disk.c %D%/files.h %D%/tap.h
 %C%_make_snapshot_SOURCES = %D%/make_snapshot.c %D%/files.h %D%/tap.h
+%C%_domain_SOURCES = %D%/domain.c %D%/chance.h %D%/tap.h
+%C%_keys_SOURCES = %D%/keys.c %D%/chance.h %D%/tap.h
+%C%_lattice_SOURCES = %D%/lattice.c %D%/chance.h %D%/tap.h
+%C%_mac_SOURCES = %D%/mac.c %D%/chance.h %D%/tap.h
+%C%_outputs_SOURCES = %D%/outputs.c %D%/tap.h
+%C%_plan_SOURCES = %D%/plan.c %D%/tap.h
+%C%_split_SOURCES = %D%/split.c %D%/tap.h
+%C%_timeline_SOURCES = %D%/timeline.c %D%/chance.h %D%/tap.h
+%C%_force_SOURCES = %D%/force.c %D%/chance.h %D%/rig.h %D%/sets.h %D%/tap.h
+%C%_octree_SOURCES = %D%/octree.c %D%/chance.h %D%/rig.h %D%/sets.h %D%/tap.h
+%C%_walk_SOURCES = %D%/walk.c %D%/chance.h %D%/rig.h %D%/sets.h %D%/tap.h
+%C%_force_ranks_mpi_SOURCES = %D%/force_ranks.c %D%/chance.h %D%/sets.h %D%/tap.h

@@ -90,6 +90,10 @@ int64_t cpu_select(struct device *d, int32_t tick, double tick_length)
     s->z[i] = lattice_of(&d->lattice, 2, p->pos[3 * i + 2], &out);
     s->tick[i] = tick;
     for (int c = 0; c < 3; c++) p->vel[3 * i + c] += 0.5 * dt * p->acc_hard[3 * i + c];
+    /* the record's velocity belongs to its new time too: moments may be taken before the correction */
+    s->vx[i] = (float)(p->vel[3 * i] + 0.5 * dt * p->acc_hard[3 * i]);
+    s->vy[i] = (float)(p->vel[3 * i + 1] + 0.5 * dt * p->acc_hard[3 * i + 1]);
+    s->vz[i] = (float)(p->vel[3 * i + 2] + 0.5 * dt * p->acc_hard[3 * i + 2]);
     count++;
   }
   return count;

@@ -60,6 +60,8 @@ static enum need box_needs(const struct device *d, const struct let_request *r, 
   for (int c = 0; c < 3; c++) x[c] = lattice_position(&d->lattice, c, n->x[c]);
   double distance = box_distance(b, x) - approach(&d->tree.motion[i], b, r->horizon);
   if (r->cutoff >= 0 && distance - n->b > r->cutoff) return NEED_NOTHING;
+  /* a particle alone is sent as such where it will move: a cell would not know of its corrections */
+  if (r->horizon > 0 && n->info == (NODE_LEAF | 1)) return NEED_OPEN;
   double sink = mac_sink(r->mac, fmax(b->a_old, r->a_floor));
   return distance > n->b && distance >= n->reach * sink ? NEED_CELL : NEED_OPEN;
 }

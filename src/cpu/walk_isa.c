@@ -30,7 +30,7 @@ INLINE int traverse_with(const struct octree *t, const struct view *v, int32_t *
       float x = (float)(n->x[0] - v->centre[0]) * h;
       float y = (float)(n->x[1] - v->centre[1]) * h;
       float z = (float)(n->x[2] - v->centre[2]) * h;
-      float b = n->b, reach = n->reach;
+      float b = n->b, grown = 0;
       if (moving) {
         const struct motion *w = &t->motion[k];
         float growth = w->spread_v * dt + w->spread_a * half;
@@ -38,15 +38,18 @@ INLINE int traverse_with(const struct octree *t, const struct view *v, int32_t *
         y += w->v[1] * dt + w->a[1] * half;
         z += w->v[2] * dt + w->a[2] * half;
         b += growth;
-        reach += 2 * growth;
+        grown = 2 * growth;   /* a length, while the unit of the reach is the criterion's own */
       }
       float r2 = x * x + y * y + z * z;
-      float needed = reach * v->sink, least = v->radius + (needed > b ? needed : b);
+      float needed = n->reach * v->sink + grown, least = v->radius + (needed > b ? needed : b);
       float out = v->radius + v->near, away = out + b;
       int keep = !v->prune | (r2 <= away * away);
       int terminal = (n->info & NODE_TERMINAL) != 0;
-      int accept = ((r2 > 0) & (r2 >= least * least)) | terminal;
       int leaf = (n->info & NODE_LEAF) != 0;
+      /* a particle alone has no extent and would be a cell at any distance; but cells move as they did when their moments
+       * were taken, and particles as they do since their last correction */
+      int alone = moving & leaf & ((n->info & NODE_COUNT) == 1);
+      int accept = ((r2 > 0) & (r2 >= least * least) & !alone) | terminal;
       int is_near = r2 < out * out;
       f->cells[0].x[far] = x, f->cells[0].y[far] = y, f->cells[0].z[far] = z, f->cells[0].m[far] = n->mass;
       f->cell_node[0][far] = k;

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Forces on several ranks against the direct sum: at the start, and at the ticks of substeps. With the argument "short"
+ * only some sets, for many numbers of ranks. */
+#include <config.h>
+#include <mpi.h>
+
+#include "plan.h"
+#include "sets.h"
+#include "sim.h"
+#include "tap.h"
+#include "timeline.h"
+
+enum { SUBSTEPS = 12 };
+
+/* All particles of all ranks as they are at a tick. */
+struct everyone {
+  int64_t n;
+  double (*pos)[3];
+  double *mass;
+};
+
+static int is_active(const struct particles *p, int64_t i, int32_t tick) { return p->tick[i] + timeline_ticks(p->level[i]) == tick; }
+
+static struct everyone gather(const struct comm *c, const struct particles *p, int32_t tick, double tick_length)
+{
+  struct everyone all = {.n = p->n};
+  int *count = memory_alloc("test", 2 * sizeof *count * (size_t)c->size), *offset = count + c->size, mine = (int)p->n * 4;
+  double(*own)[4] = memory_alloc("test", sizeof *own * (size_t)(p->n + 1));
+  for (int64_t i = 0; i < p->n; i++) {
+    /* those that are active stand at the tick already */
+    double dt = tick == 0 || is_active(p, i, tick) ? 0 : (tick - p->tick[i]) * tick_length;
+    for (int k = 0; k < 3; k++) own[i][k] = p->pos[3 * i + k] + (p->vel[3 * i + k] + 0.5 * dt * p->acc_hard[3 * i + k]) * dt;
+    own[i][3] = p->mass[i];
+  }
+  comm_sum_int64(c, &all.n, 1);
+  MPI_Allgather(&mine, 1, MPI_INT, count, 1, MPI_INT, c->mpi);
+  for (int r = 1; r < c->size; r++) offset[r] = offset[r - 1] + count[r - 1];
+  double(*flat)[4] = memory_alloc("test", sizeof *flat * (size_t)(all.n + 1));
+  MPI_Allgatherv(own, mine, MPI_DOUBLE, flat, count, offset, MPI_DOUBLE, c->mpi);
+  all.pos = memory_alloc("test", sizeof *all.pos * (size_t)(all.n + 1));
+  all.mass = memory_alloc("test", sizeof *all.mass * (size_t)(all.n + 1));
+  for (int64_t i = 0; i < all.n; i++) {
+    memcpy(all.pos[i], flat[i], sizeof *all.pos);
+    all.mass[i] = flat[i][3];
+  }
+  memory_free(flat);
+  memory_free(own);
+  memory_free(count);
+  return all;
+}
+
+static void release(struct everyone *all)
+{
+  memory_free(all->pos);
+  memory_free(all->mass);
+}
+
+/* The direct sum at one particle; itself adds nothing. */
+static void sum_at(const struct everyone *all, const struct sim *s, const double at[3], double acc[3], double hard[3])
+{
+  double eps2 = s->par->Softening * s->par->Softening, reach = s->split.r2;
+  memset(acc, 0, 3 * sizeof *acc);
+  memset(hard, 0, 3 * sizeof *hard);
+  for (int64_t j = 0; j < all->n; j++) {
+    double dx[3] = {all->pos[j][0] - at[0], all->pos[j][1] - at[1], all->pos[j][2] - at[2]};
+    double r2 = dx[0] * dx[0] + dx[1] * dx[1] + dx[2] * dx[2], rho2 = r2 + eps2, w = s->gravity * all->mass[j] / (rho2 * sqrt(rho2));
+    double k = r2 < reach * reach ? direct_k(&s->split, sqrt(r2)) : 0;
+    for (int c = 0; c < 3; c++) acc[c] += w * dx[c], hard[c] += k * w * dx[c];
+  }
+}
+
+/* Errors of this rank's particles, so many. */
+struct record {
+  int64_t n, room;
+  double *error;
+};
+
+static void add(struct record *r, double error)
+{
+  if (r->n == r->room) {
+    r->room = 2 * r->room + 256;
+    r->error = memory_resize("test", r->error, sizeof *r->error * (size_t)r->room);
+  }
+  r->error[r->n++] = error;
+}
+
+static double distance(const float *got, const double *want, const double *acc, double rms)
+{
+  double e = 0, scale = sqrt(acc[0] * acc[0] + acc[1] * acc[1] + acc[2] * acc[2]);
+  for (int c = 0; c < 3; c++) e += (got[c] - want[c]) * (got[c] - want[c]);
+  return sqrt(e) / (scale > 1e-6 * rms ? scale : rms > 0 ? rms : 1);
+}
+
+/* Of all ranks; on every rank. Empties the record. */
+static struct errors collect(const struct comm *c, struct record *r)
+{
+  int mine = (int)r->n, total = 0, *count = memory_alloc("test", 2 * sizeof *count * (size_t)c->size), *offset = count + c->size;
+  MPI_Allgather(&mine, 1, MPI_INT, count, 1, MPI_INT, c->mpi);
+  for (int k = 0; k < c->size; k++) offset[k] = total, total += count[k];
+  double *all = memory_alloc("test", sizeof *all * (size_t)(total + 1));
+  MPI_Allgatherv(r->error, mine, MPI_DOUBLE, all, count, offset, MPI_DOUBLE, c->mpi);
+  struct errors e = errors_of(all, total);
+  memory_free(all);
+  memory_free(count);
+  memory_free(r->error);
+  *r = (struct record){0};
+  return e;
+}
+
+/* What one case yields. */
+struct result {
+  struct errors acc, hard, step;
+  int kept, home, finite;
+  int64_t substeps, steps_seen, outside;
+  uint64_t bits;    /* of forces and state after the substeps, in this rank's order */
+};
+
+static uint64_t hash(uint64_t h, const void *data, size_t bytes)
+{
+  for (size_t i = 0; i < bytes; i++) h = (h ^ ((const unsigned char *)data)[i]) * 0x100000001b3ULL;
+  return h;
+}
+
+static uint64_t global_digest(const struct comm *c, const struct particles *p)
+{
+  int64_t sum = (int64_t)particles_digest(p);
+  comm_sum_int64(c, &sum, 1);
+  return (uint64_t)sum;
+}
+
+/* This rank's share of the set: all on the last rank, or dealt out by id. */
+static void share(const struct comm *c, const struct set *s, int64_t n, int on_one, struct particles *mine)
+{
+  struct set part = *s;
+  struct particles all;
+  part.n = n;
+  set_make(&part, 0.7 * sqrt(s->gravity), &all);
+  particles_init(mine);
+  particles_reserve(mine, n);
+  for (int64_t i = 0; i < n; i++)
+    if (on_one ? c->rank == c->size - 1 : (int)(i % c->size) == c->rank) particles_copy(mine, mine->n++, &all, i);
+  particles_free(&all);
+}
+
+static void compare_start(struct sim *s, struct result *r)
+{
+  const struct particles *p = s->be->view(s->dev);
+  struct everyone all = gather(s->comm, p, 0, 0);
+  struct record total = {0}, hard = {0};
+  r->home = 1;
+  for (int64_t i = 0; i < p->n; i++) {
+    double a[3], h[3];
+    sum_at(&all, s, &p->pos[3 * i], a, h);
+    add(&total, distance(&p->acc[3 * i], a, a, s->now.a_rms_plain));
+    add(&hard, distance(&p->acc_hard[3 * i], h, a, s->now.a_rms_plain));
+    r->home &= domain_home(&s->domain, &p->pos[3 * i]) == s->comm->rank;
+  }
+  r->home = (int)comm_min_int64(s->comm, r->home);
+  r->acc = collect(s->comm, &total);
+  r->hard = collect(s->comm, &hard);
+  release(&all);
+}
+
+/* Substeps of a soft step, the forces of the active particles against the sum over everyone's predicted position. */
+static void compare_substeps(struct sim *s, double soft_step, struct result *r)
+{
+  double tick_length = soft_step / TICKS;
+  struct record errors = {0};
+  struct step_rule rule = {.eta = 0.5, .softening = s->par->Softening, .use_velocity = 0, .soft_step = soft_step};
+  struct let_request request = {.mac = &s->mac, .a_floor = s->a_floor, .cutoff = s->split.r2, .horizon = soft_step};
+  s->be->levels(s->dev, &rule, -1);
+  s->be->kick_soft(s->dev, 0.5 * soft_step);
+  s->be->sources(s->dev);
+  s->be->moments(s->dev, &s->mac, 0, 0);
+  let_exchange(s->comm, s->be, s->dev, LET_STEP, request, &s->counts.step_let);
+  for (r->substeps = 0; r->substeps < SUBSTEPS; r->substeps++) {
+    int32_t tick = (int32_t)comm_min_int64(s->comm, s->be->next_tick(s->dev));
+    if (tick == TICKS) break;
+    s->be->select(s->dev, tick, tick_length);
+    const struct particles *p = s->be->view(s->dev);
+    struct everyone all = gather(s->comm, p, tick, tick_length);
+    for (int64_t i = 0; i < all.n; i++)
+      for (int k = 0; k < 3; k++) {
+        int out = 0;
+        lattice_of(&s->lattice, k, all.pos[i][k], &out);
+        r->outside += out;
+      }
+    if (r->substeps % 4 == 3) s->be->moments(s->dev, &s->mac, tick, tick_length);
+    let_refresh(s->comm, s->be, s->dev, LET_STEP, &s->counts.step_let);
+    struct walk_request walk = {.kind = WALK_HARD, .mac = s->mac, .a_floor = s->a_floor, .split = s->split, .let = LET_STEP, .tick = tick, .tick_length = tick_length};
+    s->be->walk(s->dev, &walk, &s->counts.hard);
+    p = s->be->view(s->dev);
+    for (int64_t i = 0; i < p->n; i++) {
+      double a[3], h[3];
+      if (!is_active(p, i, tick)) continue;
+      sum_at(&all, s, &p->pos[3 * i], a, h);
+      add(&errors, distance(&p->acc_hard[3 * i], h, a, s->now.a_rms_plain));
+    }
+    s->be->correct(s->dev, tick, tick_length, &rule, -1);
+    release(&all);
+  }
+  r->steps_seen = errors.n;
+  comm_sum_int64(s->comm, &r->steps_seen, 1);
+  r->step = collect(s->comm, &errors);
+}
+
+static struct result one_case(const struct comm *c, const struct set *set, int64_t n, int order, int on_one, double delta)
+{
+  struct result r = {0};
+  struct params par;
+  struct particles mine;
+  struct sim s;
+  char why[256];
+  params_defaults(&par);
+  par.GravityConstantInternal = set->gravity;
+  par.Softening = set->softening;
+  par.R1 = set->r1;
+  par.R2 = set->r2;
+  par.MultipoleOrder = order;
+  par.Kernel = order == 2 ? KERNEL_DLL : KERNEL_QUINTIC;
+  par.ErrTolForceAcc = delta;
+  par.MaxLeafSize = 8;
+  par.MaxGroupSize = 32;
+  share(c, set, n, on_one, &mine);
+  uint64_t digest = global_digest(c, &mine);
+  sim_open(&s, c, &par, backend_choose(BACKEND_AUTO, why, sizeof why), &mine);
+  sim_first_force(&s);
+  const struct particles *p = s.be->view(s.dev);
+  r.kept = global_digest(c, p) == digest && s.now.count == (double)n;
+  r.finite = s.now.bad == 0;
+  compare_start(&s, &r);
+  par.TimeMax = 1e3 * set->r2;
+  compare_substeps(&s, plan_next(&par, &s.now, 0, par.TimeMax, s.split.r2, 1, 1).soft_step, &r);
+  p = s.be->view(s.dev);
+  r.bits = 0xcbf29ce484222325ULL;
+  r.bits = hash(r.bits, p->id, sizeof *p->id * (size_t)p->n);
+  r.bits = hash(r.bits, p->pos, 3 * sizeof *p->pos * (size_t)p->n);
+  r.bits = hash(r.bits, p->vel, 3 * sizeof *p->vel * (size_t)p->n);
+  r.bits = hash(r.bits, p->acc, 3 * sizeof *p->acc * (size_t)p->n);
+  r.bits = hash(r.bits, p->acc_hard, 3 * sizeof *p->acc_hard * (size_t)p->n);
+  sim_close(&s);
+  return r;
+}
+
+static void say(const struct comm *c, int good, const char *set, const char *what, const struct errors *e)
+{
+  char line[300], numbers[80] = "";
+  if (e) snprintf(numbers, sizeof numbers, " (median %.1e, 99 %% %.1e)", e->median, e->most99);
+  snprintf(line, sizeof line, "%d ranks, %s: %s%s", c->size, set, what, numbers);
+  if (c->rank == 0) tap_ok(good, line);
+}
+
+/* On a line the pulls of both sides cancel, and all errors point along it: the criterion promises less there. */
+static int within(const struct set *s, const struct errors *e)
+{
+  double more = s->place == place_line ? 2 : 1;
+  return e->finite && e->median <= more * 5e-3 && e->most99 <= more * 1.7e-2;
+}
+
+static void check(const struct comm *c, const struct set *s, int64_t n, int order, int on_one)
+{
+  struct result r = one_case(c, s, n, order, on_one, 1.0 / 512);
+  char name[150];
+  snprintf(name, sizeof name, "%s%s%s", s->name, order == 2 ? ", second moments, DLL" : "", on_one ? ", all on one rank at first" : "");
+  say(c, r.kept, name, "no particle is lost or changed", NULL);
+  say(c, r.home, name, "everyone is at home", NULL);
+  say(c, r.finite && within(s, &r.acc), name, "acceleration", &r.acc);
+  say(c, within(s, &r.hard), name, "hard part", &r.hard);
+  say(c, r.outside == 0, name, "nobody leaves the lattice during a soft step", NULL);
+  say(c, within(s, &r.step) && (r.steps_seen > 0 || s->place == place_point || n == 1), name, "hard forces in substeps", &r.step);
+}
+
+/* With so fine a criterion that hardly a cell is accepted, what is left is whether every particle within R2 arrives, at
+ * its own place and time: the worst error counts. */
+static void check_fine(const struct comm *c, const struct set *s, int64_t n, int order)
+{
+  struct result r = one_case(c, s, n, order, 0, 1e-9);
+  char what[100];
+  snprintf(what, sizeof what, "fine criterion, hard forces in substeps: worst %.1e", r.step.worst);
+  say(c, r.step.finite && r.step.worst < 1e-4 && r.steps_seen > 0, s->name, what, &r.step);
+  snprintf(what, sizeof what, "fine criterion, acceleration and hard part at the start: worst %.1e, %.1e", r.acc.worst, r.hard.worst);
+  say(c, r.acc.finite && r.hard.finite && r.acc.worst < 1e-4 && r.hard.worst < 1e-4, s->name, what, &r.hard);
+}
+
+/* Messages cut into small pieces, and the same case twice: the same bits on every rank. */
+static void check_bits(const struct comm *c, const struct set *s, int64_t n)
+{
+  struct comm small;
+  setenv("ESPALIER_LARGEST_MESSAGE", "1000", 1);
+  comm_open(&small, c->mpi);
+  unsetenv("ESPALIER_LARGEST_MESSAGE");
+  struct result a = one_case(c, s, n, 1, 0, 1.0 / 512), b = one_case(c, s, n, 1, 0, 1.0 / 512), cut = one_case(&small, s, n, 1, 0, 1.0 / 512);
+  int same = (int)comm_min_int64(c, a.bits == b.bits), equal = (int)comm_min_int64(c, a.bits == cut.bits);
+  say(c, same, s->name, "the same case twice gives the same bits", NULL);
+  say(c, equal && small.largest_message == 1000, s->name, "messages cut to 1000 bytes give the same bits", NULL);
+  comm_close(&small);
+}
+
+int main(int argc, char **argv)
+{
+  struct comm world;
+  MPI_Init(&argc, &argv);
+  comm_open(&world, MPI_COMM_WORLD);
+  int brief = argc > 1 && strcmp(argv[1], "short") == 0;
+  for (int k = 0; k < SETS; k++) {
+    int64_t n = sets[k].n > 1500 ? brief ? 800 : 1500 : sets[k].n;
+    if (brief && n > 3 && sets[k].place != place_plummer && sets[k].place != place_contrast && sets[k].place != place_coincident) continue;
+    check(&world, &sets[k], n, 1, k % 2);
+  }
+  check(&world, &sets[0], 800, 1, 1);
+  check(&world, &sets[1], 800, 2, 0);
+  check_fine(&world, &sets[0], 800, 1);
+  check_fine(&world, &sets[1], 800, 2);
+  check_fine(&world, &sets[2], 800, 1);
+  check_fine(&world, &sets[8], 800, 1);
+  check_bits(&world, &sets[0], 800);
+  int64_t left = comm_max_int64(&world, (int64_t)memory_current());
+  if (world.rank == 0) tap_ok(left == 0, "all memory is given back");
+  int failed = world.rank == 0 ? tap_end() : 0;
+  comm_close(&world);
+  MPI_Finalize();
+  return failed;
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The acceptance criteria against their inequalities, written out anew. */
+#include <config.h>
+#include "mac.h"
+
+#include "tap.h"
+#include "chance.h"
+
+enum { TRIALS = 100000 };
+
+struct cell {
+  double mass, b, b2;
+};
+
+static int accepts(const struct mac *m, const struct cell *c, double d, double a_old)
+{
+  double g = m->gravity;
+  if (m->kind == MAC_ANGLE) return c->b / d <= m->delta;
+  /* Miki & Umemura 2017, eq. 3 (Warren & Salmon 1993) as a bound on the error: 3 G B2 / (d^2 (d^2 - b d)) ... <= Delta */
+  if (m->kind == MAC_MULTIPOLE) return d > c->b / 2 && (d - c->b / 2) * (d - c->b / 2) - c->b * c->b / 4 >= sqrt(3 * g * c->b2 / m->delta);
+  if (m->order == 2) return g * c->mass * pow(c->b, 3) / pow(d, 5) <= m->delta * a_old;
+  return g * c->mass / (d * d) * (c->b / d) * (c->b / d) <= m->delta * a_old;
+}
+
+static void check(int kind, int order, const char *what)
+{
+  struct random r = {3};
+  int same = 1, accepted = 0;
+  for (int i = 0; i < TRIALS; i++) {
+    struct mac m = {kind, order, random_log(&r, 1e-4, 1e5), kind == MAC_ANGLE ? random_between(&r, 0.1, 1) : random_log(&r, 1e-6, 1)};
+    struct cell c = {random_log(&r, 1e-8, 1e2), random_log(&r, 1e-5, 10), 0};
+    c.b2 = c.mass * c.b * c.b * random_unit(&r);
+    double a_old = random_log(&r, 1e-5, 1e5);
+    double least = (double)mac_reach(&m, c.mass, c.b, c.b2) * mac_sink(&m, a_old);
+    /* at both sides of the limit, and anywhere */
+    double d[3] = {least * (1 - 1e-4), least * (1 + 1e-4), c.b * random_log(&r, 0.5, 1e4)};
+    for (int k = 0; k < 3; k++) {
+      if (k == 2 && fabs(d[k] / least - 1) < 1e-4) continue;
+      int mine = d[k] >= least;
+      same &= mine == accepts(&m, &c, d[k], a_old);
+      accepted += k == 2 && mine;
+    }
+  }
+  tap_ok(same && accepted > TRIALS / 20 && accepted < TRIALS * 19 / 20, what);
+}
+
+static void check_guards(void)
+{
+  struct mac m = {MAC_ACCELERATION, 1, 1, 1e-3};
+  int finite = 1, far = 1, open = 1;
+  for (int order = 1; order <= 2; order++) {
+    m.order = order;
+    const double none[] = {0, -1, NAN, 1e-300};
+    for (int k = 0; k < 4; k++) {
+      float sink = mac_sink(&m, none[k]);
+      finite &= isfinite(sink);
+      far &= k == 3 || sink == MAC_FAR;
+      open &= mac_reach(&m, 1, 1e-3, 1e-6) * sink > 1e6f;
+    }
+    finite &= mac_sink(&m, 1e300) >= 0;
+  }
+  tap_ok(finite, "without an old acceleration the sink is finite");
+  tap_ok(far && open, "and every cell with an extent is opened");
+  int zero = 1;
+  for (int kind = MAC_ACCELERATION; kind <= MAC_ANGLE; kind++) {
+    struct mac any = {kind, 1, 43007.1, 0.5};
+    zero &= mac_reach(&any, 1, 0, 0) * MAC_FAR == 0;
+    zero &= kind != MAC_ACCELERATION || mac_reach(&any, 0, 1, 0) * MAC_FAR == 0;
+  }
+  tap_ok(zero, "cells without extent, or without mass, need no distance");
+  struct mac angle = {MAC_ANGLE, 1, 1, 0.5};
+  struct mac multipole = {MAC_MULTIPOLE, 1, 1, 0.5};
+  tap_ok(mac_sink(&angle, 0) == 1 && mac_sink(&multipole, 1e-9) == 1, "angle and multipole criteria do not know the old acceleration");
+  /* the quadrupole's error falls faster: for a small cell far away it may stand nearer */
+  struct mac mono = {MAC_ACCELERATION, 1, 1, 1e-3}, quad = {MAC_ACCELERATION, 2, 1, 1e-3};
+  tap_ok(mac_reach(&quad, 1, 0.1, 0) * mac_sink(&quad, 1) < mac_reach(&mono, 1, 0.1, 0) * mac_sink(&mono, 1), "second moments are accepted nearer");
+}
+
+int main(void)
+{
+  check(MAC_ANGLE, 1, "opening angle: b / d <= theta");
+  check(MAC_MULTIPOLE, 1, "multipole: d >= b/2 + sqrt(b^2/4 + sqrt(3 G B2 / Delta))");
+  check(MAC_ACCELERATION, 1, "acceleration, monopole: G m b^2 / d^4 <= Delta |a_old|");
+  check(MAC_ACCELERATION, 2, "acceleration, quadrupole: G m b^3 / d^5 <= Delta |a_old|");
+  check_guards();
+  return tap_end();
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <config.h>
+#include "outputs.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "memory.h"
+#include "tap.h"
+
+static const char file[] = "outputs-test.txt";
+
+static struct params with(const char *text)
+{
+  struct params p;
+  params_defaults(&p);
+  p.TimeMax = 10;
+  snprintf(p.OutputListFilename, sizeof p.OutputListFilename, "%s", file);
+  FILE *out = fopen(file, "w");
+  if (!out || fputs(text, out) < 0 || fclose(out)) exit(99);
+  return p;
+}
+
+/* The text is refused, with a sentence that holds `fragment`, and no memory is kept. */
+static void refused(const char *text, const char *fragment, const char *what)
+{
+  struct params p = with(text);
+  struct fault f = {""};
+  struct outputs o;
+  int status = outputs_open(&o, &p, 0, &f);
+  tap_ok(status == -1 && strstr(f.text, fragment) && memory_current() == 0, what);
+  if (!strstr(f.text, fragment)) printf("# said: %s\n", f.text);
+}
+
+static void check_lists(void)
+{
+  struct params p = with("# times\n0.5\n  1.25e0  # a comment\n\n\t3\n9.75\n12\n");
+  struct fault f = {""};
+  struct outputs o;
+  int good = outputs_open(&o, &p, 0, &f) == 0;
+  tap_ok(good && o.count == 5, "a list with comments, blanks and empty lines");
+  const double now[] = {-1, 0, 0.5, 1, 1.25, 3, 9.7, 9.75, 11}, next[] = {0.5, 0.5, 1.25, 1.25, 3, 9.75, 9.75, 10, 10};
+  int all = good;
+  for (size_t i = 0; i < sizeof now / sizeof *now; i++) all &= good && outputs_next(&o, now[i]) == next[i];
+  tap_ok(all, "the next time of the list after now, and at most the end of the run");
+  outputs_close(&o);
+
+  char many[20000] = "";
+  for (int i = 1; i <= 1000; i++) sprintf(many + strlen(many), "%.3f\n", i * 0.001);
+  p = with(many);
+  good = outputs_open(&o, &p, 0, &f) == 0;
+  tap_ok(good && o.count == 1000 && outputs_next(&o, 0.9985) == 0.999 && outputs_next(&o, 1) == 10, "a long list");
+  outputs_close(&o);
+  tap_ok(memory_current() == 0, "all memory is given back");
+}
+
+static void check_faults(void)
+{
+  refused("0.5\nsoon\n", "outputs-test.txt:2: 'soon' is not an output time", "a word is no time; file and line are named");
+  refused("0.5 0.75\n", "outputs-test.txt:1", "two times in a line");
+  refused("1\n2\n2\n", "outputs-test.txt:3: output time 2 does not come after 2", "a time twice");
+  refused("1\n0.5\n", "outputs-test.txt:2", "descending times");
+  refused("nan\n", "outputs-test.txt:1", "a NaN");
+  refused("inf\n", "outputs-test.txt:1", "infinity");
+  refused("# nothing\n\n", "holds no output time", "a list without times");
+  struct params p = with("");
+  struct fault f = {""};
+  struct outputs o;
+  strcpy(p.OutputListFilename, ".");
+  tap_ok(outputs_open(&o, &p, 0, &f) == -1 && strstr(f.text, "OutputListFilename: .") && strstr(f.text, "not a file"), "a folder is not a list");
+  unlink(file);
+  f.text[0] = 0;
+  strcpy(p.OutputListFilename, file);
+  tap_ok(outputs_open(&o, &p, 0, &f) == -1 && strstr(f.text, "No such file"), "a missing list");
+}
+
+static void check_intervals(void)
+{
+  struct params p;
+  struct fault f = {""};
+  struct outputs o;
+  params_defaults(&p);
+  p.TimeMax = 2;
+  p.TimeBetSnapshot = 0.75;
+  int good = outputs_open(&o, &p, 1, &f) == 0;
+  tap_ok(good && outputs_next(&o, 1) == 1.75 && outputs_next(&o, 1.75) == 2, "without a list: every TimeBetSnapshot after the start");
+  outputs_close(&o);
+  p.TimeBetSnapshot = 0;
+  good = outputs_open(&o, &p, 1, &f) == 0;
+  tap_ok(good && outputs_next(&o, 1) == 2, "or only at the end");
+  outputs_close(&o);
+}
+
+int main(void)
+{
+  check_lists();
+  check_faults();
+  check_intervals();
+  return tap_end();
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <config.h>
+#include "plan.h"
+
+#include <math.h>
+
+#include "backend.h"
+#include "tap.h"
+
+static struct params base(void)
+{
+  struct params p;
+  params_defaults(&p);
+  p.xs = 0.2;
+  p.ys = 0.1;
+  return p;
+}
+
+static int near(double a, double b) { return fabs(a - b) <= 1e-12 * fabs(b); }
+
+static void check_hybrid(void)
+{
+  struct params p = base();
+  struct diagnostics now = {.v_rms = 2, .a_rms = 1e-9};
+  struct plan plan = plan_next(&p, &now, 0, 1000, 0.5, 1, 1);
+  tap_ok(near(plan.soft_step, 0.2 * 0.5 / 2) && plan.shared_level == -1 && !plan.shared, "hybrid: xs R2 / v_rms, block levels by the criterion");
+  now.a_rms = 100;
+  plan = plan_next(&p, &now, 0, 1000, 0.25, 1, 1);
+  tap_ok(fabs(plan.soft_step - 0.1 * sqrt(0.25 / 100)) < 1e-6, "or ys sqrt(R2 / a_rms), where that is shorter");
+  p.MaxSizeTimestep = 0.001;
+  plan = plan_next(&p, &now, 0, 1000, 0.25, 1, 1);
+  tap_ok(near(plan.soft_step, 0.001), "MaxSizeTimestep caps the soft step");
+  p.MaxSizeTimestep = 0;
+  p.SoftStep = 0.125;
+  plan = plan_next(&p, &now, 0, 1000, 0.25, 1, 1);
+  tap_ok(near(plan.soft_step, 0.125) && !plan.at_target, "SoftStep fixes it");
+  plan = plan_next(&p, &now, 999.9, 1000, 0.25, 1, 1);
+  tap_ok(plan.at_target && plan.target == 1000 && fabs(plan.soft_step - 0.1) < 1e-9, "the last step ends at the target");
+  plan = plan_next(&p, &now, 999.8, 1000, 0.25, 1, 1);
+  tap_ok(!plan.at_target && fabs(plan.soft_step - 0.1) < 1e-9, "the two before it are equal");
+  struct diagnostics still = {0};
+  p.SoftStep = 0;
+  plan = plan_next(&p, &still, 0, 3, 0.25, 1, 1);
+  tap_ok(plan.soft_step == 3 && plan.at_target, "nothing moves and nothing pulls: one step");
+}
+
+static void check_tree(void)
+{
+  struct params p = base();
+  struct diagnostics now = {.v_rms = 2, .a_rms = 1e-9};
+  p.Mode = MODE_TREE;
+  p.SoftStep = 0.5;
+  p.MaxSizeTimestep = 0.0625;
+  struct plan plan = plan_next(&p, &now, 0, 1, 0.5, 0, 1);
+  tap_ok(near(plan.soft_step, 0.0625), "tree: MaxSizeTimestep is the soft step, SoftStep is not looked at");
+  p.MaxSizeTimestep = 0;
+  plan = plan_next(&p, &now, 0, 1000, 0.5, 0, 1);
+  tap_ok(near(plan.soft_step, 0.05), "tree without it: the rule of the hybrid mode");
+  p.Scheme = SCHEME_SHARED;
+  p.FixedStep = 0.01;
+  plan = plan_next(&p, &now, 0, 1, 0.5, 0, 1);
+  tap_ok(near(plan.soft_step, 0.01) && plan.shared && plan.shared_level == 0, "tree, shared: FixedStep is the step");
+}
+
+static void check_shared(void)
+{
+  struct params p = base();
+  struct diagnostics now = {.v_rms = 1, .a_rms = 1};
+  p.Scheme = SCHEME_SHARED;
+  p.SoftStep = 0.25;
+  struct plan plan = plan_next(&p, &now, 0, 1, 0.5, 1, 1);
+  tap_ok(plan.shared && plan.shared_level == -1, "shared: everyone takes the deepest level that is asked for");
+  int all = 1;
+  for (int k = 0; k < 12; k++) {
+    p.FixedStep = 0.25 / (1 << k);
+    plan = plan_next(&p, &now, 0, 1, 0.5, 1, 1);
+    all &= plan.shared_level == k && near(plan.soft_step, 0.25);
+  }
+  tap_ok(all, "Watanabe & Nakasato: soft step / FixedStep = 2^k gives level k");
+  p.SoftStep = 0.3;
+  p.FixedStep = 0.3 / 8;
+  plan = plan_next(&p, &now, 0, 3, 0.5, 1, 1);
+  tap_ok(plan.shared_level == 3, "also where the lengths are no binary numbers");
+}
+
+static void check_radius(void)
+{
+  struct params p = base();
+  struct diagnostics now = {.v_rms = 1, .a_rms = 1};
+  int due = 0, wrong = 0;
+  for (long long step = 0; step < 10 * RADIUS_INTERVAL; step++) {
+    int measure = plan_next(&p, &now, 0, 1, 0.5, 1, step).measure_radius;
+    due += measure;
+    wrong += measure && (step == 0 || step % RADIUS_INTERVAL);
+  }
+  tap_ok(due == 9 && !wrong, "the rule's radius is measured again at times, not at the start");
+  p.R1 = 0.1;
+  due = 0;
+  for (long long step = 0; step < 10 * RADIUS_INTERVAL; step++) due += plan_next(&p, &now, 0, 1, 0.5, 1, step).measure_radius;
+  tap_ok(due == 0, "and never where R1 was given");
+}
+
+int main(void)
+{
+  check_hybrid();
+  check_tree();
+  check_shared();
+  check_radius();
+  return tap_end();
+}

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Particle sets of the tests of forces, and the double-precision direct sums that they are compared with. */
+#ifndef SETS_H
+#define SETS_H
+#include <stdlib.h>
+#include <string.h>
+
+#include "chance.h"
+#include "memory.h"
+#include "particles.h"
+#include "split.h"
+
+struct set {
+  const char *name;
+  int64_t n;
+  double gravity, softening, r1, r2;
+  void (*place)(struct random *r, int64_t i, int64_t n, double x[3], float *mass);
+};
+
+static inline double plummer_radius(struct random *r) { return 1 / sqrt(pow(random_between(r, 0, 0.99), -2.0 / 3) - 1); }
+
+static inline void place_plummer(struct random *r, int64_t i, int64_t n, double x[3], float *mass)
+{
+  (void)i;
+  random_direction(r, 0.59 * plummer_radius(r), x);
+  *mass = 1.0f / (float)n;
+}
+
+static inline void place_hernquist(struct random *r, int64_t i, int64_t n, double x[3], float *mass)
+{
+  (void)i;
+  double s = sqrt(random_between(r, 0, 0.95));
+  random_direction(r, s / (1 - s), x);
+  *mass = 1.0f / (float)n;
+}
+
+/* A light sphere of light particles beside a heavy one of heavy particles. */
+static inline void place_two(struct random *r, int64_t i, int64_t n, double x[3], float *mass)
+{
+  int light = i >= n / 3;
+  random_direction(r, (light ? 0.4 : 1) * plummer_radius(r), x);
+  x[0] += light ? 6 : -2;
+  x[1] += light ? 1 : 0;
+  *mass = light ? 1e-4f : 1e-2f;
+}
+
+static inline void place_disk(struct random *r, int64_t i, int64_t n, double x[3], float *mass)
+{
+  (void)i;
+  double length = -3 * log(random_unit(r) * random_unit(r)), phi = 6.283185307179586 * random_unit(r);
+  x[0] = length * cos(phi), x[1] = length * sin(phi);
+  x[2] = 0.02 * (random_unit(r) + random_unit(r) + random_unit(r) - 1.5);
+  *mass = 4.0f / (float)n;
+}
+
+/* A ball in which many particles stand at two points, with two or seven at some others. */
+static inline void place_coincident(struct random *r, int64_t i, int64_t n, double x[3], float *mass)
+{
+  static const double at[2][3] = {{0.3, -0.1, 0.2}, {-0.5, 0.45, 0.1}};
+  random_direction(r, cbrt(random_unit(r)), x);
+  int64_t pile = i < n / 10 ? 0 : i < n / 3 ? 1 : 2;
+  if (pile < 2) memcpy(x, at[pile], sizeof at[pile]);
+  if (i >= n / 2) {   /* the last half: groups of two and seven at one point each */
+    struct random own = {(uint64_t)(i / (i < 3 * n / 4 ? 2 : 7)) * 7919};
+    random_direction(&own, cbrt(random_unit(&own)), x);
+  }
+  *mass = 1.0f / (float)n;
+}
+
+static inline void place_point(struct random *r, int64_t i, int64_t n, double x[3], float *mass)
+{
+  (void)r, (void)i;
+  x[0] = 0.1, x[1] = -0.2, x[2] = 1e3;
+  *mass = 1.0f / (float)n;
+}
+
+static inline void place_plane(struct random *r, int64_t i, int64_t n, double x[3], float *mass)
+{
+  place_plummer(r, i, n, x, mass);
+  x[1] = 0.125;
+}
+
+static inline void place_line(struct random *r, int64_t i, int64_t n, double x[3], float *mass)
+{
+  place_plummer(r, i, n, x, mass);
+  x[0] = x[2] = -1;
+}
+
+/* Half of the mass in a core whose density is 1e8 times that of the rest. */
+static inline void place_contrast(struct random *r, int64_t i, int64_t n, double x[3], float *mass)
+{
+  random_direction(r, (i % 2 ? 1 : 1 / 464.0) * plummer_radius(r), x);
+  *mass = 1.0f / (float)n;
+}
+
+/* One to three particles, unlike each other. */
+static inline void place_few(struct random *r, int64_t i, int64_t n, double x[3], float *mass)
+{
+  (void)n;
+  random_direction(r, 1 + (double)i, x);
+  *mass = 0.3f + (float)i;
+}
+
+static const struct set sets[] = {
+  {"Plummer", 3000, 1, 0.0125, 0.14, 0.28, place_plummer},
+  {"Hernquist", 3000, 1, 0.0125, 0.2, 0.4, place_hernquist},
+  {"two spheres of unequal masses", 3000, 1, 0.02, 0.3, 0.6, place_two},
+  {"a thin disk, G = 43007.1", 3000, 43007.1, 0.05, 0.6, 1.2, place_disk},
+  {"coincident particles", 3000, 1, 0.02, 0.15, 0.3, place_coincident},
+  {"all at one point", 500, 1, 0.1, 0.2, 0.4, place_point},
+  {"all in a plane", 3000, 1, 0.0125, 0.1, 0.2, place_plane},
+  {"all on a line", 1000, 1, 0.0125, 0.05, 0.1, place_line},
+  {"density contrast 1e8", 3000, 1, 2e-4, 0.1, 0.2, place_contrast},
+  {"one particle", 1, 1, 0.1, 0.5, 1, place_few},
+  {"two particles", 2, 1, 0.1, 1, 5, place_few},
+  {"three particles", 3, 43007.1, 0.1, 1, 5, place_few},
+};
+enum { SETS = sizeof sets / sizeof *sets };
+
+/* The particles of a set, ids from 1, with velocities of about `speed`. */
+static inline void set_make(const struct set *s, double speed, struct particles *p)
+{
+  struct random r = {77};
+  particles_init(p);
+  particles_reserve(p, s->n);
+  p->n = s->n;
+  for (int64_t i = 0; i < s->n; i++) {
+    s->place(&r, i, s->n, &p->pos[3 * i], &p->mass[i]);
+    random_direction(&r, speed * random_unit(&r), &p->vel[3 * i]);
+    p->id[i] = (uint64_t)i + 1;
+    p->type[i] = 1;
+  }
+}
+
+/* Sums over all other particles, at the place id - 1; `scale`: |acc|, or its rms where it is (almost) zero. */
+struct direct {
+  int64_t n;
+  double (*acc)[3], (*hard)[3], *pot, *scale;
+};
+
+/* K in double precision, written out anew. */
+static inline double direct_k(const struct split *s, double r)
+{
+  if (!s->on) return 1;
+  double y = fmin(fmax((s->r2 - r) / ((double)s->r2 - s->r1), 0), 1);
+  double u = s->kernel == SPLIT_DLL ? y * y : y, u3 = u * u * u;
+  return 10 * u3 - 15 * u3 * u + 6 * u3 * u * u;
+}
+
+static inline void direct_scale(struct direct *d)
+{
+  double rms = 0;
+  for (int64_t i = 0; i < d->n; i++) {
+    d->scale[i] = sqrt(d->acc[i][0] * d->acc[i][0] + d->acc[i][1] * d->acc[i][1] + d->acc[i][2] * d->acc[i][2]);
+    rms += d->scale[i] * d->scale[i] / (double)d->n;
+  }
+  rms = rms > 0 ? sqrt(rms) : 1;
+  for (int64_t i = 0; i < d->n; i++)
+    if (d->scale[i] < 1e-6 * rms) d->scale[i] = rms;
+}
+
+static inline struct direct direct_open(const struct particles *p, double gravity, double softening, const struct split *split)
+{
+  struct direct d = {.n = p->n};
+  size_t n = (size_t)p->n;
+  d.acc = memory_alloc("direct", sizeof *d.acc * n);
+  d.hard = memory_alloc("direct", sizeof *d.hard * n);
+  d.pot = memory_alloc("direct", sizeof *d.pot * n);
+  d.scale = memory_alloc("direct", sizeof *d.scale * n);
+  for (int64_t i = 0; i < p->n; i++)
+    for (int64_t j = i + 1; j < p->n; j++) {
+      double dx[3], r2 = 0;
+      for (int c = 0; c < 3; c++) {
+        dx[c] = p->pos[3 * j + c] - p->pos[3 * i + c];
+        r2 += dx[c] * dx[c];
+      }
+      double rho = sqrt(r2 + softening * softening), w = gravity / (rho * rho * rho), k = r2 < (double)split->r2 * split->r2 || !split->on ? direct_k(split, sqrt(r2)) : 0;
+      int64_t a = (int64_t)p->id[i] - 1, b = (int64_t)p->id[j] - 1;
+      for (int c = 0; c < 3; c++) {
+        d.acc[a][c] += p->mass[j] * w * dx[c];
+        d.acc[b][c] -= p->mass[i] * w * dx[c];
+        d.hard[a][c] += k * p->mass[j] * w * dx[c];
+        d.hard[b][c] -= k * p->mass[i] * w * dx[c];
+      }
+      d.pot[a] -= gravity * p->mass[j] / rho;
+      d.pot[b] -= gravity * p->mass[i] / rho;
+    }
+  direct_scale(&d);
+  return d;
+}
+
+static inline void direct_close(struct direct *d)
+{
+  memory_free(d->acc);
+  memory_free(d->hard);
+  memory_free(d->pot);
+  memory_free(d->scale);
+}
+
+/* How far values are from what they should be. */
+struct errors {
+  double median, most99, worst;
+  int finite;
+};
+
+static inline int errors_ascending(const void *a, const void *b)
+{
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+/* Of n values; sorts them. */
+static inline struct errors errors_of(double *e, int64_t n)
+{
+  struct errors r = {0, 0, 0, 1};
+  for (int64_t i = 0; i < n; i++) r.finite &= isfinite(e[i]) != 0;
+  if (!r.finite || n == 0) return r;
+  qsort(e, (size_t)n, sizeof *e, errors_ascending);
+  r.median = e[n / 2];
+  r.most99 = e[(int64_t)(0.99 * (double)(n - 1) + 0.5)];
+  r.worst = e[n - 1];
+  return r;
+}
+
+/* |got - reference| / scale of a three-component field; `got` in the particles' order, the others by id. Adds two
+ * fields where `more` is not NULL. */
+static inline struct errors errors_between(const struct particles *p, const float *got, const float *more, const double (*reference)[3], const double *scale)
+{
+  double *e = memory_alloc("errors", sizeof *e * (size_t)(p->n + 1));
+  for (int64_t i = 0; i < p->n; i++) {
+    int64_t at = (int64_t)p->id[i] - 1;
+    double sum = 0;
+    for (int c = 0; c < 3; c++) {
+      double x = (double)got[3 * i + c] + (more ? more[3 * i + c] : 0) - reference[at][c];
+      sum += x * x;
+    }
+    e[i] = sqrt(sum) / scale[at];
+  }
+  struct errors r = errors_of(e, p->n);
+  memory_free(e);
+  return r;
+}
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <config.h>
+#include "split.h"
+
+#include "tap.h"
+
+enum { POINTS = 20000 };
+
+/* Watanabe & Nakasato's eq. 10 and the quintic, in doubles and with powers. */
+static double reference(int kernel, double r, double r1, double r2)
+{
+  double y = fmin(fmax((r2 - r) / (r2 - r1), 0), 1);
+  return kernel == SPLIT_DLL ? 10 * pow(y, 6) - 15 * pow(y, 8) + 6 * pow(y, 10) : 10 * pow(y, 3) - 15 * pow(y, 4) + 6 * pow(y, 5);
+}
+
+static void check(int kernel, double r1, double r2, const char *name)
+{
+  struct split s = split_make(kernel, r1, r2);
+  /* polynomials of numbers near ten cancel: a few units of the last place of ten */
+  const double rounding = 1e-5;
+  int ends = 1, falls = 1, values = 1, bounded = 1, smooth = 1;
+  double width = r2 - r1, last = 1;
+  for (int i = 0; i <= POINTS; i++) {
+    double r = 1.5 * r2 * i / POINTS, k = split_hard(&s, (float)r);
+    if (r <= r1 * (1 - 1e-6)) ends &= k == 1;
+    if (r >= r2 * (1 + 1e-6)) ends &= k == 0;
+    values &= fabs(k - reference(kernel, r, r1, r2)) < rounding;
+    falls &= k <= last + rounding;
+    bounded &= k >= -rounding && k <= 1 + rounding;
+    last = k;
+  }
+  /* first and second derivative vanish at both ends: K leaves 1 and reaches 0 with at least the third power */
+  double third = kernel == SPLIT_DLL ? 80 : 10;
+  for (double t = 0.002; t < 0.1; t *= 1.3) {
+    smooth &= 1 - split_hard(&s, (float)(r1 + t * width)) < 1.05 * third * t * t * t + rounding;
+    smooth &= split_hard(&s, (float)(r2 - t * width)) < 10.5 * t * t * t + rounding;
+  }
+  char what[100];
+  struct { int good; const char *what; } lines[] = {
+    {ends, "K is exactly 1 within R1 and exactly 0 beyond R2"}, {values, "values of the formula"}, {falls, "K never rises"},
+    {bounded, "hard and soft share lie in [0, 1]"}, {smooth, "two derivatives vanish at both ends"},
+    {split_hard(&s, 0) == 1, "at r = 0 the force is hard"}};
+  for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+    snprintf(what, sizeof what, "%s, R1 = %g, R2 = %g: %s", name, r1, r2, lines[i].what);
+    tap_ok(lines[i].good, what);
+  }
+}
+
+int main(void)
+{
+  check(SPLIT_QUINTIC, 0.05, 0.1, "quintic");
+  check(SPLIT_QUINTIC, 900, 1000, "quintic");
+  check(SPLIT_DLL, 0.05, 0.1, "DLL");
+  check(SPLIT_DLL, 1e-4, 0.3, "DLL");
+
+  struct split q = split_make(SPLIT_QUINTIC, 1, 2), d = split_make(SPLIT_DLL, 1, 2), off = {0};
+  int mirrored = 1;
+  for (int i = 0; i <= 100; i++) {
+    float y = (float)i / 100;
+    mirrored &= fabsf(split_hard(&q, 2 - y) + split_hard(&q, 1 + y) - 1) < 1e-5f;
+    /* DLL is the quintic of Y^2 */
+    mirrored &= fabsf(split_hard(&d, 2 - sqrtf(y)) - split_hard(&q, 2 - y)) < 1e-5f;
+  }
+  tap_ok(mirrored, "the quintic is its own complement, DLL the quintic of Y^2");
+  tap_ok(split_hard(&off, 0) == 1 && split_hard(&off, 1e30f) == 1, "without a split all force is hard");
+  return tap_end();
+}

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The hard walk: the hard part of the full walk on the same tree, of all or of some, now or later. */
+#include <config.h>
+#include "device.h"
+#include "memory.h"
+#include "rig.h"
+#include "tap.h"
+
+static char label[100];
+
+static void say(int good, const struct set *s, const char *what, double worst)
+{
+  char line[300];
+  snprintf(line, sizeof line, "%s, %s: %s (worst %.1e)", label, s->name, what, worst);
+  tap_ok(good, line);
+}
+
+static struct step_rule rule_of(const struct set *s, double soft_step)
+{
+  return (struct step_rule){.eta = 1, .softening = s->softening, .soft_step = soft_step};
+}
+
+/* Hard forces of the particles whose step ends at `tick`. */
+static const struct particles *hard_walk(struct rig *g, const struct mac *mac, int32_t tick, double tick_length)
+{
+  struct walk_request r = {.kind = WALK_HARD, .mac = *mac, .a_floor = g->a_floor, .split = g->split, .let = LET_STEP, .tick = tick, .tick_length = tick_length};
+  g->be->select(g->dev, tick, tick_length);
+  g->be->walk(g->dev, &r, &g->tally);
+  return g->be->view(g->dev);
+}
+
+/* A copy of a field by id. */
+static float (*by_id(const struct particles *p, const float *field))[3]
+{
+  float(*copy)[3] = memory_alloc("test", sizeof *copy * (size_t)p->n);
+  for (int64_t i = 0; i < p->n; i++) memcpy(copy[p->id[i] - 1], &field[3 * i], sizeof *copy);
+  return copy;
+}
+
+static double modulus(const float a[3]) { return sqrt((double)a[0] * a[0] + (double)a[1] * a[1] + (double)a[2] * a[2]); }
+
+/* Largest difference of the hard accelerations from a copy, in units of |hard| + floor: sums in another order differ by
+ * the rounding of their largest terms, which cancel. `want` NULL: of all. */
+static double difference(const struct particles *p, float (*old)[3], int (*want)(const struct particles *, int64_t), double floor)
+{
+  double worst = 0;
+  for (int64_t i = 0; i < p->n; i++) {
+    if (want && !want(p, i)) continue;
+    const float *h = &p->acc_hard[3 * i], *o = old[p->id[i] - 1];
+    float d[3] = {h[0] - o[0], h[1] - o[1], h[2] - o[2]};
+    double e = modulus(d) / (modulus(o) + floor + 1e-30);
+    worst = fmax(worst, isfinite(e) ? e : 1e300);
+  }
+  return worst;
+}
+
+static double rms_of(const struct particles *p)
+{
+  double sum = 0;
+  for (int64_t k = 0; k < 3 * p->n; k++) sum += (double)p->acc[k] * p->acc[k];
+  return sqrt(sum / (double)p->n);
+}
+
+/* All particles stand still and all are active: the tree is that of the full walk, the hard sums must be the same. */
+static void check_same(const struct backend *be, const struct set *s, int kernel, int order, int group)
+{
+  struct particles p;
+  struct rig g;
+  set_make(s, 0, &p);
+  rig_open(&g, be, s, &p, order, 8, group);
+  g.split = split_make(kernel, s->r1, s->r2);
+  const struct particles *v = rig_first_force(&g, 1.0 / 512);
+  int64_t full_pairs = g.tally.cell_pairs + g.tally.particle_pairs;
+  struct mac mac = rig_mac(&g, MAC_ACCELERATION, 1.0 / 512);
+  double rms = rms_of(v);
+  float(*full)[3] = by_id(v, v->acc_hard);
+  /* with no velocity and no hard acceleration nobody moves until the tick */
+  struct particles still;
+  be->download(g.dev, &still);
+  memset(still.acc_hard, 0, sizeof(float) * 3 * (size_t)still.n);
+  be->upload(g.dev, &still);
+  be->sources(g.dev);
+  be->moments(g.dev, &mac, 0, 0);
+  struct step_rule rule = rule_of(s, 1);
+  be->levels(g.dev, &rule, 2);
+  memset(&g.tally, 0, sizeof g.tally);
+  v = hard_walk(&g, &mac, TICKS / 4, 1.0 / TICKS);
+  double worst = difference(v, full, NULL, 1e-2 * rms);
+  char what[100];
+  snprintf(what, sizeof what, "hard walk = hard part of the full walk, %s, order %d, groups of %d", kernel == SPLIT_DLL ? "DLL" : "quintic", order, group);
+  say(worst <= 1e-5 && g.tally.targets == s->n, s, what, worst);
+  if (s->n > 1000 && s->place != place_coincident)
+    say(g.tally.cell_pairs + g.tally.particle_pairs < full_pairs, s, "with fewer interactions", 0);
+  memory_free(full);
+  rig_close(&g);
+}
+
+static int is_active(const struct particles *p, int64_t i) { return p->level[i] == 3; }
+
+/* Make about a third active at the tick of level 3, the others later; in whole groups (of the CPU backend) or scattered. */
+static void choose_active(struct rig *g, int whole)
+{
+  struct particles p;
+  g->be->download(g->dev, &p);
+  for (int64_t i = 0; i < p.n; i++) p.level[i] = !whole && p.id[i] % 3 == 0 ? 3 : 1;
+  for (int32_t k = 0; whole && k < g->dev->groups; k += 3)
+    for (int32_t i = g->dev->group[k].begin; i < g->dev->group[k].end; i++) p.level[i] = 3;
+  g->be->upload(g->dev, &p);
+}
+
+/* Some are active: they get the forces that they get among all. Where whole groups are active their balls are the same,
+ * and the forces are equal to rounding; a smaller ball opens fewer cells, so else within the criterion's error. */
+static void check_some(const struct backend *be, const struct set *s, int whole)
+{
+  const double tick_length = 0.02 / TICKS;
+  float(*all)[3] = NULL;
+  double rms = 1, worst = 0;
+  int64_t got = 0, wanted = 0;
+  int kept = 1;
+  for (int some = 0; some < 2; some++) {
+    struct particles p;
+    struct rig g;
+    set_make(s, 0.5, &p);
+    rig_open(&g, be, s, &p, 1, 8, 32);
+    const struct particles *v = rig_first_force(&g, 1.0 / 512);
+    struct mac mac = rig_mac(&g, MAC_ACCELERATION, 1.0 / 512);
+    rms = rms_of(v);
+    struct step_rule rule = rule_of(s, 1);
+    be->levels(g.dev, &rule, 3);
+    if (some) choose_active(&g, whole);
+    be->sources(g.dev);
+    be->moments(g.dev, &mac, 0, 0);
+    v = be->view(g.dev);
+    float(*before)[3] = by_id(v, v->acc_hard);
+    for (int64_t i = 0; i < v->n; i++) wanted += some && is_active(v, i);
+    memset(&g.tally, 0, sizeof g.tally);
+    v = hard_walk(&g, &mac, TICKS / 8, tick_length);
+    if (!some) {
+      all = by_id(v, v->acc_hard);
+    } else {
+      worst = difference(v, all, is_active, whole ? 1e-2 * rms : 0.3 * rms);
+      got = g.tally.targets;
+      for (int64_t i = 0; i < v->n; i++) kept &= is_active(v, i) || memcmp(&v->acc_hard[3 * i], before[v->id[i] - 1], sizeof *before) == 0;
+    }
+    memory_free(before);
+    rig_close(&g);
+  }
+  memory_free(all);
+  say(worst <= (whole ? 1e-5 : 2e-2) && got == wanted && wanted > s->n / 5, s, whole ? "whole groups of active particles: the forces among all, to rounding" : "scattered active particles: the forces among all, within the criterion", worst);
+  say(kept, s, "the others keep theirs", 0);
+}
+
+/* Positions of everyone at a tick by the definition, in doubles: with velocity and hard acceleration at the start. */
+static void drift(struct particles *p, double dt)
+{
+  for (int64_t k = 0; k < 3 * p->n; k++) p->pos[k] += (p->vel[k] + 0.5 * dt * p->acc_hard[k]) * dt;
+}
+
+/* Particles on their way: at a later tick the hard forces are those of the predicted positions; with the moments of the
+ * start, and with refreshed ones. */
+static void check_moving(const struct backend *be, const struct set *s, int kernel, int order)
+{
+  struct particles p, later;
+  struct rig g;
+  set_make(s, 0.5, &p);
+  rig_open(&g, be, s, &p, order, 8, 32);
+  g.split = split_make(kernel, s->r1, s->r2);
+  const struct particles *v = rig_first_force(&g, 1.0 / 512);
+  struct mac mac = rig_mac(&g, MAC_ACCELERATION, 1.0 / 512);
+  struct step_rule rule = rule_of(s, 1);
+  double most = 0, dt = fmin(0.05, s->r2 * 0.3 / 0.5);
+  for (int64_t i = 0; i < v->n; i++) most = fmax(most, modulus(&v->acc_hard[3 * i]));
+  if (most > 0) dt = fmin(dt, sqrt(10 * s->softening / most));
+  double tick_length = dt / (TICKS / 2);
+  be->levels(g.dev, &rule, 1);
+  be->sources(g.dev);
+  be->moments(g.dev, &mac, 0, 0);
+  particles_init(&later);
+  particles_reserve(&later, v->n);
+  later.n = v->n;
+  for (int64_t i = 0; i < v->n; i++) particles_copy(&later, i, v, i);
+  drift(&later, dt);
+  struct direct d = direct_open(&later, s->gravity, s->softening, &g.split), now = direct_open(v, s->gravity, s->softening, &g.split);
+  double moved = 0;
+  for (int64_t k = 0; k < s->n; k++)
+    for (int c = 0; c < 3; c++) moved = fmax(moved, fabs(now.hard[k][c] - d.hard[k][c]) / d.scale[k]);
+  v = hard_walk(&g, &mac, TICKS / 2, tick_length);
+  struct errors e = errors_between(v, v->acc_hard, NULL, (const double(*)[3])d.hard, d.scale);
+  char what[150];
+  const char *name = kernel == SPLIT_DLL ? "DLL" : "quintic";
+  snprintf(what, sizeof what, "hard walk of moving particles, %s, order %d: direct sum of predicted positions (median %.1e, 99 %% %.1e)", name, order, e.median, e.most99);
+  say(e.finite && e.median <= 5e-3 && e.most99 <= 1.7e-2 && (s->n < 1000 || moved > 0.1), s, what, e.worst);
+  be->moments(g.dev, &mac, TICKS / 2, tick_length);
+  struct walk_request r = {.kind = WALK_HARD, .mac = mac, .a_floor = g.a_floor, .split = g.split, .let = LET_STEP, .tick = TICKS / 2, .tick_length = tick_length};
+  be->walk(g.dev, &r, &g.tally);
+  v = be->view(g.dev);
+  e = errors_between(v, v->acc_hard, NULL, (const double(*)[3])d.hard, d.scale);
+  snprintf(what, sizeof what, "the same with refreshed moments (median %.1e, 99 %% %.1e)", e.median, e.most99);
+  say(e.finite && e.median <= 5e-3 && e.most99 <= 1.7e-2, s, what, e.worst);
+  direct_close(&now);
+  direct_close(&d);
+  particles_free(&later);
+  rig_close(&g);
+}
+
+/* Without a split the hard walk is the full walk. */
+static void check_tree_mode(const struct backend *be, const struct set *s, int order)
+{
+  struct particles p;
+  struct rig g;
+  set_make(s, 0, &p);
+  rig_open(&g, be, s, &p, order, 8, 32);
+  memset(&g.split, 0, sizeof g.split);
+  const struct particles *v = rig_first_force(&g, 1.0 / 512);
+  struct mac mac = rig_mac(&g, MAC_ACCELERATION, 1.0 / 512);
+  float(*full)[3] = by_id(v, v->acc);
+  struct particles still;
+  be->download(g.dev, &still);
+  memset(still.acc_hard, 0, sizeof(float) * 3 * (size_t)still.n);
+  be->upload(g.dev, &still);
+  be->sources(g.dev);
+  be->moments(g.dev, &mac, 0, 0);
+  struct step_rule rule = rule_of(s, 1);
+  be->levels(g.dev, &rule, 2);
+  v = hard_walk(&g, &mac, TICKS / 4, 1.0 / TICKS);
+  double worst = difference(v, full, NULL, 0);
+  say(worst <= 1e-5, s, order == 2 ? "without a split the hard walk is the full one, second moments" : "without a split the hard walk is the full one", worst);
+  memory_free(full);
+  rig_close(&g);
+}
+
+/* The same system in units of velocity 2^20 times smaller: every number is the same but for its exponent. */
+static void check_units(const struct backend *be)
+{
+  float(*first)[3] = NULL;
+  int64_t tests = 0;
+  int same = 1;
+  for (int small = 0; small < 2; small++) {
+    struct set s = sets[0];
+    struct particles p;
+    struct rig g;
+    double speed = small ? 1048576 : 1, tick_length = 0.02 / speed / TICKS;
+    s.gravity = speed * speed;
+    set_make(&s, 0.5 * speed, &p);
+    rig_open(&g, be, &s, &p, 1, 8, 32);
+    rig_first_force(&g, 1.0 / 512);
+    struct mac mac = rig_mac(&g, MAC_ACCELERATION, 1.0 / 512);
+    struct step_rule rule = rule_of(&s, 1);
+    be->levels(g.dev, &rule, 1);
+    be->sources(g.dev);
+    be->moments(g.dev, &mac, 0, 0);
+    memset(&g.tally, 0, sizeof g.tally);
+    const struct particles *v = hard_walk(&g, &mac, TICKS / 2, tick_length);
+    if (small) {
+      for (int64_t i = 0; i < v->n; i++)
+        for (int c = 0; c < 3; c++) same &= v->acc_hard[3 * i + c] == first[v->id[i] - 1][c] * (float)s.gravity;
+      same &= g.tally.tests == tests;
+    } else {
+      first = by_id(v, v->acc_hard);
+      tests = g.tally.tests;
+    }
+    rig_close(&g);
+  }
+  memory_free(first);
+  char line[200];
+  snprintf(line, sizeof line, "%s: hard forces of moving particles are the same, bit by bit, in units of another power of two", label);
+  tap_ok(same && tests > 0, line);
+}
+
+static void check(const struct backend *be)
+{
+  snprintf(label, sizeof label, "%s", be->name);
+  for (int k = 0; k < SETS; k++) {
+    check_same(be, &sets[k], SPLIT_QUINTIC, 1, 32);
+    check_same(be, &sets[k], SPLIT_DLL, 2, 64);
+  }
+  check_same(be, &sets[0], SPLIT_QUINTIC, 2, 8);
+  check_same(be, &sets[0], SPLIT_DLL, 1, 128);
+  check_some(be, &sets[0], 0);
+  check_some(be, &sets[1], 0);
+  if (be == &backend_cpu) {
+    check_some(be, &sets[0], 1);
+    check_some(be, &sets[2], 1);
+  }
+  for (int k = 0; k < SETS; k++)
+    check_moving(be, &sets[k], k % 2 ? SPLIT_DLL : SPLIT_QUINTIC, 1);
+  check_moving(be, &sets[0], SPLIT_DLL, 2);
+  check_moving(be, &sets[1], SPLIT_QUINTIC, 2);
+  check_units(be);
+  check_tree_mode(be, &sets[0], 1);
+  check_tree_mode(be, &sets[2], 2);
+}
+
+int main(void)
+{
+  rig_each(check);
+  tap_ok(memory_current() == 0, "all memory is given back");
+  return tap_end();
+}
