@@ -1,1 +1,1 @@
-dist_doc_DATA += %D%/index.md %D%/parameters.md
+dist_doc_DATA += %D%/index.md %D%/file-formats.md %D%/parameters.md

@@ -16,7 +16,7 @@ ESP_LIBS="$4 $ESP_LIBS"])
 AC_DEFUN([ESP_LIBRARIES], [
 ESP_LIBS=
 ESP_NEED([inih], [ini.h], [ini_parse_file], [-linih], [libinih-dev])
-ESP_NEED([GSL], [gsl/gsl_integration.h], [gsl_integration_qag], [-lgsl -lgslcblas -lm], [libgsl-dev])
+ESP_NEED([GSL], [gsl/gsl_statistics_double.h], [gsl_stats_quantile_from_sorted_data], [-lgsl -lgslcblas -lm], [libgsl-dev])
 ESP_NEED([xxHash], [xxhash.h], [XXH64], [-lxxhash], [libxxhash-dev])
 ESP_NEED([Random123], [Random123/philox.h], [], [], [librandom123-dev])
 AC_ARG_WITH([hwloc], [AS_HELP_STRING([--with-hwloc], [report core binding with hwloc @<:@if found@:>@])], [], [with_hwloc=check])

@@ -37,6 +37,8 @@ int comm_verdict(const struct comm *c, struct fault *f)
   return f->text[0] ? -1 : 0;
 }
 
+void comm_broadcast(const struct comm *c, void *data, size_t bytes) { MPI_Bcast(data, (int)bytes, MPI_BYTE, 0, c->mpi); }
+
 void comm_sum_double(const struct comm *c, double *x, int n)
 {
   double *all = memory_alloc("messages", sizeof *all * (size_t)n * (size_t)c->size);
@@ -69,6 +71,29 @@ int64_t comm_exscan_int64(const struct comm *c, int64_t x)
   int64_t below = 0;
   MPI_Exscan(&x, &below, 1, MPI_INT64_T, MPI_SUM, c->mpi);
   return c->rank == 0 ? 0 : below;
+}
+
+void comm_barrier(const struct comm *c) { MPI_Barrier(c->mpi); }
+
+void *comm_gather(const struct comm *c, const void *mine, size_t bytes, size_t *total)
+{
+  size_t ranks = (size_t)c->size;
+  const void **send = memory_alloc("messages", sizeof *send * ranks);
+  size_t *sizes = memory_alloc("messages", 3 * sizeof *sizes * ranks), *got = sizes + ranks, *offset = got + ranks;
+  void *all;
+  for (size_t r = 0; r < ranks; r++) {
+    send[r] = mine;
+    sizes[r] = bytes;
+  }
+  comm_exchange(c, send, sizes, &all, got, offset);
+  *total = 0;
+  for (size_t r = 0; r < ranks; r++) {   /* messages start on cache lines: close the gaps */
+    memmove((char *)all + *total, (char *)all + offset[r], got[r]);
+    *total += got[r];
+  }
+  memory_free(sizes);
+  memory_free(send);
+  return all;
 }
 
 /* Post the pieces of one message; returns how many requests were added. */

@@ -24,6 +24,9 @@ int comm_agree(const struct comm *c, struct fault *f);
 /* Rank 0's verdict for everyone (rank 0's `f` is broadcast): 0 or -1. Collective. */
 int comm_verdict(const struct comm *c, struct fault *f);
 
+/* `bytes` bytes (below 2 GiB) of rank 0's `data` for everyone. Collective. */
+void comm_broadcast(const struct comm *c, void *data, size_t bytes);
+
 /* Reductions over ranks, in place; collective. Sums of doubles are added in rank order, so that they do not depend on
  * the library's choice of algorithm. */
 void comm_sum_double(const struct comm *c, double *x, int n);
@@ -34,6 +37,10 @@ int64_t comm_min_int64(const struct comm *c, int64_t x);
 int64_t comm_max_int64(const struct comm *c, int64_t x);
 /* Sum over the ranks below this one (0 on rank 0). Collective. */
 int64_t comm_exscan_int64(const struct comm *c, int64_t x);
+
+void comm_barrier(const struct comm *c);
+/* Everyone's bytes on every rank, in rank order; *total is their sum. Owner: caller (memory_free). Collective. */
+void *comm_gather(const struct comm *c, const void *mine, size_t bytes, size_t *total);
 
 /* Personalised exchange of bytes. send_bytes[p] bytes at send[p] go to rank p; on return recv_bytes[p] bytes from rank p
  * stand at (char *)*recv + recv_offset[p], in rank order. *recv is allocated with label "messages" (owner: caller).

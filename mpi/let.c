@@ -55,7 +55,7 @@ static void deliver(const struct comm *c, const struct backend *be, struct devic
     traffic->bytes += (int64_t)p->sent[r];
   }
   comm_exchange_known(c, p->send, p->sent, p->receive, p->received);
-  for (int r = 0; r < c->size; r++) be->let_attach(d, kind, r, p->received[r]);
+  for (int r = 0; r < c->size; r++) be->let_attach(d, kind, r, p->received[r], &traffic->received);
 }
 
 void let_exchange(const struct comm *c, const struct backend *be, struct device *d, enum let_kind kind, struct let_request request,

@@ -6,7 +6,7 @@
 #include "comm.h"
 
 struct let_traffic {
-  int64_t cells, particles;   /* received */
+  struct let_count received;
   int64_t bytes;              /* sent */
 };
 

@@ -38,6 +38,7 @@ struct tally {
   int64_t split_pairs;      /* of both, those that went through the split kernel */
   int64_t tests;            /* acceptance tests */
   int64_t groups;           /* interaction lists */
+  double evaluating;        /* seconds of all threads spent in pair loops */
 };
 
 /* A cuboid of a rank's groups, for the choice of LETs. */
@@ -57,6 +58,11 @@ struct let_request {
   double a_floor;                /* |a_old| is raised to it */
   double cutoff;                 /* only what can come within it (R2); negative: no limit */
   double horizon;                /* for so long a time from now (0: now) */
+};
+
+/* What came with LETs. */
+struct let_count {
+  int64_t cells, particles;
 };
 
 enum walk_kind {
@@ -105,7 +111,7 @@ struct backend {
   const char *name;
   /* Number of devices; where it is 0, `why` says the reason. */
   int (*probe)(char *why, size_t size);
-  /* One paragraph about the device, for people. */
+  /* A line about each device, for people. */
   void (*describe)(FILE *out);
   struct device *(*open)(const struct device_config *config);
   void (*close)(struct device *d);
@@ -147,14 +153,17 @@ struct backend {
   /* Pack a selected LET again with the present positions and motions; the message has the same size. */
   size_t (*let_refresh)(struct device *d, enum let_kind kind, int peer, void **message);
   /* The place where a message from a peer is to be received (owner: device), and its use as part of the forest. A message
-   * of no bytes takes the peer out of the forest. */
+   * of no bytes takes the peer out of the forest. `count` is added to. */
   void *(*let_room)(struct device *d, enum let_kind kind, int peer, size_t bytes);
-  void (*let_attach)(struct device *d, enum let_kind kind, int peer, size_t bytes);
+  void (*let_attach)(struct device *d, enum let_kind kind, int peer, size_t bytes, struct let_count *count);
   /* Forget all LETs of a kind. */
   void (*let_clear)(struct device *d, enum let_kind kind);
 
   /* Forces from the local tree and then from each attached LET in rank order. */
   void (*walk)(struct device *d, const struct walk_request *request, struct tally *tally);
+  /* Interactions per second of a plain direct-sum loop over point masses (acceleration and potential) in the pair
+   * arithmetic of `walk`, all threads: the ceiling of the walk. */
+  double (*ceiling)(struct device *d);
   /* Double-precision direct sum of this rank's particles at given points: acc[n][3], pot[n] (added to); sources at no
    * distance whose id is skip[i] are left out. hard: with the split's K, or NULL. */
   void (*direct)(struct device *d, int64_t n, const double (*at)[3], const uint64_t *skip, const struct split *split,

@@ -36,7 +36,7 @@ static int load_params(const struct comm *c, const char *file, const struct over
   struct param_origin origin;
   if (c->rank == 0 && params_read_origin(par, file, o->text, o->count, &origin, f) == 0) params_check_files(par, &origin, f);
   if (comm_verdict(c, f)) return -1;
-  MPI_Bcast(par, sizeof *par, MPI_BYTE, 0, c->mpi);
+  comm_broadcast(c, par, sizeof *par);
   return 0;
 }
 

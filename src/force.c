@@ -2,6 +2,8 @@
 #include <config.h>
 #include "force.h"
 
+#include <gsl/gsl_sort.h>
+#include <gsl/gsl_statistics_double.h>
 #include <math.h>
 #include <omp.h>
 #include <stdlib.h>
@@ -17,17 +19,11 @@ enum { WARM_UPS = 2, REPEATS = 5 };
 
 /* --- timing ------------------------------------------------------------------------------------------------------ */
 
-static int ascending(const void *a, const void *b)
-{
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 /* One whole force: from unsorted positions to accelerations. Seconds by phase, the slowest rank's. */
 static void one_force(struct sim *s, double seconds[PHASE_COUNT])
 {
   memset(&s->counts, 0, sizeof s->counts);
-  MPI_Barrier(s->comm->mpi);
+  comm_barrier(s->comm);
   timer_reset(&s->timer);
   sim_arrange(s, 0);
   sim_force(s, &s->mac, 1);
@@ -44,8 +40,8 @@ static void bench(struct sim *s, double median[PHASE_COUNT])
   for (int k = 0; k < REPEATS; k++) one_force(s, all[k]);
   for (int p = 0; p < PHASE_COUNT; p++) {
     for (int k = 0; k < REPEATS; k++) column[k] = all[k][p];
-    qsort(column, REPEATS, sizeof *column, ascending);
-    median[p] = column[REPEATS / 2];
+    gsl_sort(column, 1, REPEATS);
+    median[p] = gsl_stats_median_from_sorted_data(column, 1, REPEATS);
   }
 }
 
@@ -114,19 +110,11 @@ static struct probe *gather_probes(const struct comm *c, const struct particles 
     for (int k = 0; k < 3; k++) q.pos[k] = p->pos[3 * i + k], q.acc[k] = p->acc[3 * i + k], q.hard[k] = p->acc_hard[3 * i + k];
     mine[found++] = q;
   }
-  int *sizes = memory_alloc("force", 2 * sizeof *sizes * (size_t)c->size), *offset = sizes + c->size, bytes = 0;
-  int n = (int)(found * (int64_t)sizeof *mine);
-  MPI_Allgather(&n, 1, MPI_INT, sizes, 1, MPI_INT, c->mpi);
-  for (int r = 0; r < c->size; r++) {
-    offset[r] = bytes;
-    bytes += sizes[r];
-  }
-  struct probe *all = memory_alloc("force", (size_t)bytes + sizeof *all);
-  MPI_Allgatherv(mine, n, MPI_BYTE, all, sizes, offset, MPI_BYTE, c->mpi);
-  memory_free(sizes);
+  size_t bytes;
+  struct probe *all = comm_gather(c, mine, sizeof *mine * (size_t)found, &bytes);
   memory_free(mine);
   memory_free(id);
-  *count = bytes / (int64_t)sizeof *all;
+  *count = (int64_t)(bytes / sizeof *all);
   qsort(all, (size_t)*count, sizeof *all, by_id);
   return all;
 }
@@ -143,9 +131,10 @@ static double relative_error(const double a[3], const double exact[3])
 
 static void print_errors(const char *what, double *error, int64_t n)
 {
-  qsort(error, (size_t)n, sizeof *error, ascending);
-  int64_t at99 = (int64_t)ceil(0.99 * (double)n) - 1;
-  printf("  %-28s median %.3e   99 %% %.3e   maximum %.3e\n", what, error[(n - 1) / 2], error[at99 < 0 ? 0 : at99], error[n - 1]);
+  size_t count = (size_t)n;
+  gsl_sort(error, 1, count);
+  printf("  %-28s median %.3e   99 %% %.3e   maximum %.3e\n", what, gsl_stats_median_from_sorted_data(error, 1, count),
+         gsl_stats_quantile_from_sorted_data(error, 1, count, 0.99), error[count - 1]);
 }
 
 static void compare(struct sim *s, int64_t m)
@@ -196,7 +185,7 @@ static const char *opening_name(const struct params *p, char *text, size_t size)
   return text;
 }
 
-static void print_table(const struct sim *s, const struct tally *t, const struct let_traffic *let, const double seconds[PHASE_COUNT], int repeats)
+static void print_table(const struct sim *s, const struct tally *t, const struct let_traffic *let, const double seconds[PHASE_COUNT], int repeats, double ceiling)
 {
   char text[96];
   double n = (double)t->targets, sum = 0;
@@ -208,14 +197,16 @@ static void print_table(const struct sim *s, const struct tally *t, const struct
   printf("per particle       %.1f particles, %.1f cells; %.2f acceptance tests; groups of %.1f\n", t->particle_pairs / n, t->cell_pairs / n,
          t->tests / n, n / (double)t->groups);
   if (s->comm->size > 1)
-    printf("LETs received      %.4g cells, %.4g particles; %.4g MB sent\n", (double)let->cells, (double)let->particles, let->bytes / 1e6);
+    printf("LETs received      %.4g cells, %.4g particles; %.4g MB sent\n", (double)let->received.cells, (double)let->received.particles, let->bytes / 1e6);
   printf("milliseconds       ");
   for (int p = 0; p < PHASE_COUNT; p++) {
     sum += seconds[p];
     if (seconds[p] > 1e-6) printf("%s %.2f  ", phase_names[p], 1e3 * seconds[p]);
   }
   printf("all %.2f%s\n", 1e3 * sum, repeats > 1 ? "  (medians of five)" : "");
-  printf("rate               %.4g interactions/s in the walk\n", (double)(t->particle_pairs + t->cell_pairs) / seconds[PHASE_walk]);
+  double pairs = (double)(t->particle_pairs + t->cell_pairs), workers = (double)s->comm->size * omp_get_max_threads();
+  printf("interactions/s     %.4g in the walk, %.4g in its pair loops, %.4g in a direct-sum loop: ratio %.2f\n", pairs / seconds[PHASE_walk],
+         pairs / t->evaluating * workers, ceiling, pairs / t->evaluating * workers / ceiling);
 }
 
 int force(const struct comm *c, const struct params *par, const struct force_options *options)
@@ -236,11 +227,14 @@ int force(const struct comm *c, const struct params *par, const struct force_opt
   }
   struct tally t = s.counts.full;
   struct let_traffic let = s.counts.soft_let;
-  int64_t sums[] = {t.targets, t.particle_pairs, t.cell_pairs, t.split_pairs, t.tests, t.groups, let.cells, let.particles, let.bytes};
+  int64_t sums[] = {t.targets, t.particle_pairs, t.cell_pairs, t.split_pairs, t.tests, t.groups, let.received.cells, let.received.particles, let.bytes};
   comm_sum_int64(c, sums, 9);
-  t = (struct tally){0, sums[0], sums[1], sums[2], sums[3], sums[4], sums[5]};
-  let = (struct let_traffic){sums[6], sums[7], sums[8]};
-  if (c->rank == 0) print_table(&s, &t, &let, seconds, options->bench);
+  double rates[] = {t.evaluating, s.be->ceiling(s.dev)}, ceiling;
+  comm_sum_double(c, rates, 2);
+  ceiling = rates[1];
+  t = (struct tally){0, sums[0], sums[1], sums[2], sums[3], sums[4], sums[5], rates[0]};
+  let = (struct let_traffic){{sums[6], sums[7]}, sums[8]};
+  if (c->rank == 0) print_table(&s, &t, &let, seconds, options->bench, ceiling);
   if (options->direct > 0) compare(&s, options->direct);
   int status = 0;
   if (options->output) {

@@ -5,27 +5,12 @@
 #include <hdf5.h>
 #include <mpi.h>
 #include <string.h>
-#ifdef _OPENMP
-#include <omp.h>
-#endif
 #ifdef ESP_HAVE_HWLOC
 #include <hwloc.h>
 #endif
 
+#include "backend.h"
 #include "revision.h"
-
-/* The widest instruction set that this processor and the build share. */
-static const char *simd_level(void)
-{
-  const char *level = "baseline";
-#ifdef ESP_HAVE_X86_V3
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) level = "AVX2";
-#endif
-#ifdef ESP_HAVE_X86_V4
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) level = "AVX-512";
-#endif
-  return level;
-}
 
 static void print_cores(FILE *out)
 {
@@ -42,14 +27,27 @@ static void print_cores(FILE *out)
 
 void info_print(FILE *out)
 {
-  int threads = 1;
-#ifdef _OPENMP
-  threads = omp_get_max_threads();
-#endif
+  const struct backend *const *list;
+  int count = backend_list(&list);
   fprintf(out, "backends\n");
-  fprintf(out, "  cpu      %d threads per rank, %s\n", threads, simd_level());
-  fprintf(out, "  cuda     not in this build\n");
+  for (int k = 0; k < count; k++) {
+    char why[256] = "";
+    if (list[k]->probe(why, sizeof why) > 0)
+      list[k]->describe(out);
+    else
+      fprintf(out, "  %-8s %s\n", list[k]->name, why);
+  }
   print_cores(out);
+}
+
+static void print_backends(FILE *out)
+{
+  const struct backend *const *list;
+  int count = backend_list(&list);
+  fprintf(out, "backends  ");
+  for (int k = 0; k < count; k++)
+    if (list[k]->open) fprintf(out, " %s", list[k]->name);
+  fputc('\n', out);
 }
 
 void info_version(FILE *out)
@@ -65,6 +63,6 @@ void info_version(FILE *out)
   fprintf(out, "compiler   %s (%s)\n", ESP_COMPILER, __VERSION__);
   fprintf(out, "MPI        %s\n", library);
   fprintf(out, "HDF5       %u.%u.%u\n", major, minor, release);
-  fprintf(out, "backends   cpu\n");
-  fprintf(out, "configure  %s\n", ESP_CONFIGURE_FLAGS);
+  print_backends(out);
+  fprintf(out, "configure  %s\n", ESP_CONFIGURE_FLAGS[0] ? ESP_CONFIGURE_FLAGS : "(no arguments)");
 }

@@ -52,8 +52,9 @@ static void describe(FILE *out, const struct sim *s)
 {
   struct units u = units_of(s->par);
   fprintf(out, "# espalier %s (%s), %d ranks x %d threads, backend %s\n", PACKAGE_VERSION, revision, s->comm->size, omp_get_max_threads(), s->be->name);
-  fprintf(out, "# units: length %g cm, mass %g g, velocity %g cm/s, time %g s; G = %.9g\n", u.length_cm, u.mass_g, u.velocity_cm_s,
-          units_time_s(&u), s->gravity);
+  fprintf(out, "# UnitLength_in_cm = %g, UnitMass_in_g = %g, UnitVelocity_in_cm_per_s = %g, GravityConstantInternal = %.9g\n", u.length_cm, u.mass_g,
+          u.velocity_cm_s, s->gravity);
+  fprintf(out, "# unit of time: %g s\n", units_time_s(&u));
 }
 
 static void headers(struct logs *l, const struct sim *s)
@@ -117,7 +118,7 @@ static void add_tally(const struct comm *c, struct tally *t)
   int64_t sums[] = {t->targets, t->particle_pairs, t->cell_pairs, t->split_pairs, t->tests, t->groups};
   comm_sum_int64(c, sums, 6);
   comm_max_double(c, &t->seconds, 1);
-  *t = (struct tally){t->seconds, sums[0], sums[1], sums[2], sums[3], sums[4], sums[5]};
+  *t = (struct tally){t->seconds, sums[0], sums[1], sums[2], sums[3], sums[4], sums[5], t->evaluating};
 }
 
 static double pairs(const struct tally *t) { return (double)(t->particle_pairs + t->cell_pairs); }
@@ -139,7 +140,8 @@ void logs_collect(struct step_report *r, struct sim *s, double dt)
   memcpy(r->seconds, s->timer.seconds, sizeof r->seconds);
   comm_max_double(s->comm, r->seconds, PHASE_COUNT);
   timer_reset(&s->timer);
-  int64_t sums[] = {s->counts.soft_let.cells + s->counts.step_let.cells, s->counts.soft_let.particles + s->counts.step_let.particles,
+  int64_t sums[] = {s->counts.soft_let.received.cells + s->counts.step_let.received.cells,
+                    s->counts.soft_let.received.particles + s->counts.step_let.received.particles,
                     s->counts.soft_let.bytes + s->counts.step_let.bytes, s->counts.outside, s->counts.migrated};
   comm_sum_int64(s->comm, sums, 5);
   r->cells = (double)sums[0], r->particles = (double)sums[1], r->bytes = (double)sums[2], r->outside = sums[3];

@@ -7,7 +7,7 @@
 
 #include "memory.h"
 
-enum { LINE = 64 };
+enum { LINE = 64, SLACK = 64 };   /* loops over whole vectors may read past the last source */
 
 static size_t lines(size_t bytes) { return (bytes + LINE - 1) / LINE * LINE; }
 
@@ -15,7 +15,7 @@ size_t octree_bytes(int64_t nodes, int64_t sources, int quad)
 {
   size_t n = (size_t)nodes, s = (size_t)sources;
   return lines(n * sizeof(struct node)) + lines(n * sizeof(struct motion)) + (quad ? lines(n * sizeof(float[6])) : 0) +
-         SOURCE_WORDS * lines(s * 4);
+         SOURCE_WORDS * lines(s * 4) + SLACK;
 }
 
 void octree_place(struct octree *t, void *block, int64_t nodes, int64_t sources, int quad)

@@ -57,13 +57,17 @@ void particles_copy(struct particles *dst, int64_t to, const struct particles *s
   _Pragma("omp parallel for schedule(static)") for (int64_t i = 0; i < n; i++) \
     memcpy((ctype *)to + (words) * i, (const ctype *)from + (words) * order[i], sizeof(ctype) * (words))
 
-void particles_permute(struct particles *p, const int64_t *order)
+void particles_permute(struct particles *p, const int64_t *order, struct particles *spare)
 {
   int64_t n = p->n;
+  if (spare->capacity < p->capacity) {
+    particles_free(spare);
+    particles_reserve(spare, p->capacity);
+  }
   for (int f = 0; f < particle_field_count; f++) {
     size_t bytes = particle_fields[f].bytes;
-    char **array = array_of(p, &particle_fields[f]);
-    char *from = *array, *to = memory_alloc("particles", bytes * (size_t)p->capacity);
+    const char *from = *array_of(p, &particle_fields[f]);
+    char *to = *array_of(spare, &particle_fields[f]);
     switch (bytes) {   /* constant sizes let the compiler copy with moves */
     case 1: GATHER(uint8_t, 1); break;
     case 4: GATHER(float, 1); break;
@@ -72,9 +76,11 @@ void particles_permute(struct particles *p, const int64_t *order)
     case 24: GATHER(double, 3); break;
     default: GATHER(char, bytes);
     }
-    memory_free(from);
-    *array = to;
   }
+  struct particles sorted = *spare;
+  *spare = *p;
+  *p = sorted;
+  p->n = n;
 }
 
 void particles_pack(const struct particles *p, int64_t i, void *buffer)

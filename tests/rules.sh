@@ -18,22 +18,22 @@ sources() { find "$@" \( -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -nam
 scripts() { find tests tools jobscripts \( -name '*.sh' -o -name '*.py' -o -name '*.supp' -o -name espalier-plot \); ls quickstart; ls .ci/run 2> /dev/null; }
 include='^[[:space:]]*#[[:space:]]*include[[:space:]]*[<"]'
 
-rule "src/ and mpi/ include nothing of CUDA" "$(sources src mpi | xargs grep -n -E "$include(.*/)?(cuda|nvtx|cub/|thrust/)")"
-rule "src/ and mpi/ call nothing of CUDA" "$(sources src mpi | xargs grep -n -E '\<cuda[A-Z][A-Za-z]+ *\(|<<<|__global__')"
+rule "src/ and mpi/ include nothing of CUDA" "$(sources src mpi | xargs grep -Hn -E "$include(.*/)?(cuda|nvtx|cub/|thrust/)")"
+rule "src/ and mpi/ call nothing of CUDA" "$(sources src mpi | xargs grep -Hn -E '\<cuda[A-Z][A-Za-z]+ *\(|<<<|__global__')"
 mpi_headers=$(cd mpi && find . -name "*.h" | sed "s,^\\./,,; s,[.],\\\\.," | paste -s -d "|")
-rule "gpu/ includes nothing of mpi/" "$(sources gpu | xargs -r grep -n -E "$include(.*/)?($mpi_headers|mpi\\.h)[>\"]")"
+rule "gpu/ includes nothing of mpi/" "$(sources gpu | xargs -r grep -Hn -E "$include(.*/)?($mpi_headers|mpi\\.h)[>\"]")"
 rule "src/ knows MPI through mpi/ only (main.c starts it, fault.c ends it, info.c asks for its version, src/io writes with it)" \
-  "$(sources src | grep -v -E '^src/((main|fault|info)\.c|io/.*)$' | xargs grep -n -E "$include(mpi|mpi-ext)\\.h|\\<MPI_[A-Z][A-Za-z_]+ *\\(")"
+  "$(sources src | grep -v -E '^src/((main|fault|info)\.c|io/.*)$' | xargs grep -Hn -E "$include(mpi|mpi-ext)\\.h|\\<MPI_[A-Z][A-Za-z_]+ *\\(")"
 rule "headers are guarded" "$(sources src mpi gpu tests | grep '\.h$' | xargs grep -L -E '^#ifndef [A-Z0-9_]+_H$')"
 
 rule "every source and script names its licence in its first lines" "$({ sources src mpi gpu tests; scripts
   find m4 -name '*.m4'; ls configure.ac Makefile.am build-aux/revision.sh; } |
   while read -r f; do head -n 2 "$f" | grep -q 'SPDX-License-Identifier: GPL-3.0-or-later' || echo "$f"; done)"
 tab=$(printf '\t')
-rule "no tab in sources and scripts" "$({ sources src mpi gpu tests; scripts; } | xargs grep -n "$tab" | cut -c 1-100)"
+rule "no tab in sources and scripts" "$({ sources src mpi gpu tests; scripts; } | xargs grep -Hn "$tab" | cut -c 1-100)"
 rule "no space at the end of a line" \
   "$({ sources src mpi gpu tests; scripts; find . -name local.mk ! -path './build*'; find doc params -type f \( -name '*.md' -o -name '*.ini' \)
-    ls configure.ac Makefile.am README.md ChangeLog AUTHORS CITATION.cff; } | xargs grep -n "[ $tab]\$" | cut -c 1-100)"
+    ls configure.ac Makefile.am README.md ChangeLog AUTHORS CITATION.cff; } | xargs grep -Hn "[ $tab]\$" | cut -c 1-100)"
 rule "no source is longer than 600 lines" \
   "$({ sources src mpi gpu tests; scripts; } | xargs wc -l | awk '$1 > 600 && $2 != "total" { print $2 ": " $1 " lines" }')"
 rule "scripts may be executed" "$(find quickstart tools/espalier-plot jobscripts -type f ! -name "*.md" ! -name "*.mk" ! -perm -u+x)"

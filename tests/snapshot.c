@@ -167,7 +167,7 @@ int main(int argc, char **argv)
   damage_is_named("/PartType2/Masses");
   damage_is_named("/PartType1/ParticleIDs");
   limited(0, 100000, "rank 0 may not write so large a file");
-  limited(c.size - 2 > 0 ? c.size - 2 : 0, 100000, "the last rank with particles cannot write: all ranks say so, no file is left");
+  limited(c.size - 2 > 0 ? c.size - 2 : 0, 100000, "the last rank with particles cannot write: all say so, no file is left");
   limited(1, 0, "rank 1 cannot write at all");
   snprintf(other, sizeof other, "%s/one_000.hdf5/below_000.hdf5", folder);
   refused(other, "irectory", "a name below a regular file");
@@ -176,6 +176,7 @@ int main(int argc, char **argv)
   refused(folder, "taken", "a name that is a directory");
 
   folder_remove(&c, folder);
+  all_ok(&c, handles_left() == 0, "all handles of HDF5 are given back");
   int failed = c.rank == 0 ? tap_end() : 0;
   comm_close(&c);
   MPI_Finalize();

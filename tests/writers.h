@@ -15,6 +15,7 @@ struct bytes {
 
 static inline void put_raw(struct bytes *b, const void *from, size_t n)
 {
+  if (n == 0) return;
   if (b->n + n > b->room) {
     b->room = 2 * (b->n + n);
     b->at = realloc(b->at, b->room);
@@ -46,7 +47,7 @@ static inline void put_zeros(struct bytes *b, size_t n)
 static inline void save(const struct bytes *b, const char *path)
 {
   FILE *f = fopen(path, "wb");
-  if (!f || fwrite(b->at, 1, b->n, f) != b->n || fclose(f) != 0) abort();
+  if (!f || (b->n && fwrite(b->at, 1, b->n, f) != b->n) || fclose(f) != 0) abort();
 }
 static inline void drop(struct bytes *b)
 {

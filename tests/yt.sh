@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # yt opens a snapshot and finds its mass, units and time.
 set -u
-: "${MPIRUN:=mpirun --oversubscribe}"
+mpirun="${MPIRUN:-mpirun --oversubscribe} ${MPIRUN_FLAGS-}"
 echo 1..1
 if ! /usr/bin/python3 -c 'import yt' 2>/dev/null; then
   echo "ok 1 - yt # SKIP /usr/bin/python3 has no yt (Debian: python3-yt)"
@@ -10,7 +10,7 @@ if ! /usr/bin/python3 -c 'import yt' 2>/dev/null; then
 fi
 folder=$(mktemp -d) || exit 99
 trap 'rm -rf "$folder"' EXIT
-mass=$(timeout 60 $MPIRUN -n 2 ./tests/make_snapshot "$folder/yt_000.hdf5" 2>"$folder/log") || { sed 's/^/# /' "$folder/log"; echo "not ok 1 - no snapshot: $mass"; exit 1; }
+mass=$(timeout 60 $mpirun -n 2 ./tests/make_snapshot "$folder/yt_000.hdf5" 2>"$folder/log") || { sed 's/^/# /' "$folder/log"; echo "not ok 1 - no snapshot: $mass"; exit 1; }
 cat >"$folder/look.py" <<'END'
 import sys
 import yt

@@ -64,7 +64,7 @@ static int probe(char *why, size_t size)
 
 static void describe(FILE *out)
 {
-  fprintf(out, "cpu: %d OpenMP threads, %d processors, pair loops for %s\n", omp_get_max_threads(), omp_get_num_procs(),
+  fprintf(out, "  cpu      %d threads per rank, %d processors, pair loops: %s\n", omp_get_max_threads(), omp_get_num_procs(),
           walk_isa_choose()->name);
 }
 
@@ -87,6 +87,10 @@ static void close_device(struct device *d)
   memory_free(d->group);
   memory_free(d->key);
   memory_free(d->permutation);
+  memory_free(d->item[0]);
+  memory_free(d->item[1]);
+  memory_free(d->histogram);
+  particles_free(&d->spare);
   memory_free(d->packed);
   memory_free(d->active);
   memory_free(d);
@@ -209,6 +213,7 @@ const struct backend backend_cpu = {.name = "cpu",
                                     .let_attach = cpu_let_attach,
                                     .let_clear = cpu_let_clear,
                                     .walk = cpu_walk,
+                                    .ceiling = cpu_ceiling,
                                     .direct = cpu_direct,
                                     .nearest = cpu_nearest,
                                     .kick_soft = cpu_kick_soft,

@@ -11,6 +11,12 @@ struct range {
   int32_t level;
 };
 
+/* What is sorted: a key, and where its particle stands. */
+struct item {
+  uint64_t key;
+  int64_t from;
+};
+
 /* Consecutive particles that share an interaction list. */
 struct group {
   int32_t begin, end;
@@ -34,8 +40,11 @@ struct device {
   struct device_config config;
   struct particles p;              /* the arrays are the host's: no copy on this backend */
   struct lattice lattice;
+  struct particles spare;          /* lends arrays to the sort */
   uint64_t *key;
   int64_t *permutation;
+  struct item *item[2];
+  int64_t *histogram;
   int64_t order_capacity;
   void *packed;
 
@@ -69,10 +78,11 @@ int cpu_boxes(struct device *d, int most, struct let_box *boxes);
 size_t cpu_let_select(struct device *d, enum let_kind kind, int peer, const struct let_request *request, void **message);
 size_t cpu_let_refresh(struct device *d, enum let_kind kind, int peer, void **message);
 void *cpu_let_room(struct device *d, enum let_kind kind, int peer, size_t bytes);
-void cpu_let_attach(struct device *d, enum let_kind kind, int peer, size_t bytes);
+void cpu_let_attach(struct device *d, enum let_kind kind, int peer, size_t bytes, struct let_count *count);
 void cpu_let_clear(struct device *d, enum let_kind kind);
 void cpu_let_free(struct device *d);
 void cpu_walk(struct device *d, const struct walk_request *request, struct tally *tally);
+double cpu_ceiling(struct device *d);
 void cpu_direct(struct device *d, int64_t n, const double (*at)[3], const uint64_t *skip, const struct split *split,
                 double (*acc)[3], double (*hard)[3], double *pot);
 void cpu_nearest(struct device *d, int64_t n, const double (*at)[3], const uint64_t *skip, int k, double *distance);

@@ -220,7 +220,7 @@ void *cpu_let_room(struct device *d, enum let_kind kind, int peer, size_t bytes)
   return l->message;
 }
 
-void cpu_let_attach(struct device *d, enum let_kind kind, int peer, size_t bytes)
+void cpu_let_attach(struct device *d, enum let_kind kind, int peer, size_t bytes, struct let_count *count)
 {
   struct let *l = &d->let[kind][peer];
   l->attached = bytes > 0;
@@ -231,6 +231,8 @@ void cpu_let_attach(struct device *d, enum let_kind kind, int peer, size_t bytes
           (long long)head->sources);
   octree_place(&l->tree, head + 1, head->nodes, head->sources, head->quad);
   l->tree.motion_tick = head->motion_tick;
+  count->cells += head->nodes;
+  count->particles += head->sources;
 }
 
 void cpu_let_clear(struct device *d, enum let_kind kind)

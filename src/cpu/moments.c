@@ -21,23 +21,9 @@ static void add_raw(struct raw *sum, double m, const double x[3], const double v
   }
 }
 
-/* Where source j is at `tick`, in lattice units, and how it moves. */
-static void source_at(const struct device *d, int32_t j, int32_t tick, double tick_length, double x[3], double v[3], double a[3])
-{
-  const struct sources *s = &d->tree.source;
-  double dt = (double)(tick - s->tick[j]) * tick_length, to_lattice = d->lattice.inverse;
-  a[0] = s->ax[j], a[1] = s->ay[j], a[2] = s->az[j];
-  v[0] = s->vx[j], v[1] = s->vy[j], v[2] = s->vz[j];
-  x[0] = s->x[j], x[1] = s->y[j], x[2] = s->z[j];
-  for (int c = 0; c < 3; c++) {
-    x[c] += (v[c] + 0.5 * a[c] * dt) * dt * to_lattice;
-    v[c] += a[c] * dt;
-  }
-}
-
 static int32_t to_lattice(double x) { return x <= 0 ? 0 : x >= LATTICE_SIDE - 1 ? INT32_MAX : (int32_t)(x + 0.5); }
 
-/* The node's own record from the sums; massless nodes take the plain mean. */
+/* The cell's own record from the sums; massless cells take the plain mean. */
 static void set_centre(struct node *n, struct motion *w, const struct raw *sum, const struct raw *plain)
 {
   const struct raw *use = sum->mass > 0 ? sum : plain;
@@ -81,35 +67,24 @@ static void leaf_moments(struct device *d, int32_t i, const struct mac *mac, int
 {
   struct node *n = &d->tree.node[i];
   struct motion *w = &d->tree.motion[i];
-  int32_t end = n->first + (int32_t)(n->info & NODE_COUNT);
-  struct raw sum = {0}, plain = {0};
-  double x[3], v[3], a[3];
-  for (int32_t j = n->first; j < end; j++) {
-    source_at(d, j, tick, tick_length, x, v, a);
-    add_raw(&sum, d->tree.source.m[j], x, v, a);
-    add_raw(&plain, 1, x, v, a);
+  const struct sources *s = &d->tree.source;
+  struct leaf l;
+  int32_t origin[3] = {s->x[n->first], s->y[n->first], s->z[n->first]};
+  d->isa->leaf(s, n->first, (int)(n->info & NODE_COUNT), tick, (float)tick_length, (float)d->lattice.spacing, &l);
+  n->mass = l.mass;
+  struct shape shape = {.spread_v = sqrt(l.spread_v2), .spread_a = sqrt(l.spread_a2)};
+  double rounding2 = 0;   /* the centre is rounded to the lattice: the radius about it grows by as much */
+  for (int c = 0; c < 3; c++) {
+    double x = origin[c] + l.centre[c] * d->lattice.inverse, moved;
+    n->x[c] = to_lattice(x);
+    moved = (n->x[c] - x) * d->lattice.spacing;
+    rounding2 += moved * moved;
+    w->v[c] = l.v[c];
+    w->a[c] = l.a[c];
   }
-  set_centre(n, w, &sum, &plain);
-  struct shape s = {0};
-  double b2 = 0, v2 = 0, a2 = 0;
-  for (int32_t j = n->first; j < end; j++) {
-    source_at(d, j, tick, tick_length, x, v, a);
-    double dv2 = 0, da2 = 0, r2 = 0;
-    for (int c = 0; c < 3; c++) {
-      x[c] = (x[c] - n->x[c]) * d->lattice.spacing;
-      r2 += x[c] * x[c];
-      dv2 += (v[c] - w->v[c]) * (v[c] - w->v[c]);
-      da2 += (a[c] - w->a[c]) * (a[c] - w->a[c]);
-    }
-    b2 = fmax(b2, r2);
-    v2 = fmax(v2, dv2);
-    a2 = fmax(a2, da2);
-    add_quad(s.quad, d->tree.source.m[j], x);
-  }
-  s.b = sqrt(b2);
-  s.spread_v = sqrt(v2);
-  s.spread_a = sqrt(a2);
-  set_shape(d, i, &s, mac);
+  shape.b = n->info == (NODE_LEAF | 1) ? 0 : sqrt(l.b2) + sqrt(rounding2);
+  for (int q = 0; q < 6; q++) shape.quad[q] = l.quad[q];
+  set_shape(d, i, &shape, mac);
 }
 
 static void cell_centre(struct device *d, int32_t i)

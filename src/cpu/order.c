@@ -9,11 +9,6 @@
 
 enum { DIGIT_BITS = 11, BUCKETS = 1 << DIGIT_BITS, KEY_BITS = 63 };
 
-struct item {
-  uint64_t key;
-  int64_t from;
-};
-
 /* One pass of a stable radix sort; the threads own contiguous parts of `in`, so the result does not depend on their number. */
 static void radix_pass(const struct item *in, struct item *out, int64_t n, int shift, int64_t *histogram, int threads)
 {
@@ -39,27 +34,30 @@ static void radix_pass(const struct item *in, struct item *out, int64_t n, int s
   }
 }
 
-/* Sort by key; ties keep their order. On return a holds the sorted items (b is scratch). */
-static void sort_items(struct item **a, struct item **b, int64_t n, int threads)
+/* Sort item[0] by key; ties keep their order. item[1] is scratch; the two may change places. */
+static void sort_items(struct device *d, int64_t n)
 {
-  int64_t *histogram = memory_alloc("order", sizeof *histogram * BUCKETS * (size_t)threads);
   for (int shift = 0; shift < KEY_BITS; shift += DIGIT_BITS) {
-    radix_pass(*a, *b, n, shift, histogram, threads);
-    struct item *t = *a;
-    *a = *b;
-    *b = t;
+    radix_pass(d->item[0], d->item[1], n, shift, d->histogram, d->threads);
+    struct item *t = d->item[0];
+    d->item[0] = d->item[1];
+    d->item[1] = t;
   }
-  memory_free(histogram);
 }
 
 static void room(struct device *d, int64_t n)
 {
+  if (!d->histogram) d->histogram = memory_alloc("order", sizeof *d->histogram * BUCKETS * (size_t)d->threads);
   if (n <= d->order_capacity) return;
   d->order_capacity = n + n / 8 + 64;
   memory_free(d->key);
   memory_free(d->permutation);
   d->key = memory_alloc("order", sizeof *d->key * (size_t)d->order_capacity);
   d->permutation = memory_alloc("order", sizeof *d->permutation * (size_t)d->order_capacity);
+  for (int k = 0; k < 2; k++) {
+    memory_free(d->item[k]);
+    d->item[k] = memory_alloc("order", sizeof **d->item * (size_t)d->order_capacity);
+  }
 }
 
 int64_t cpu_order(struct device *d, const struct lattice *lattice)
@@ -68,24 +66,23 @@ int64_t cpu_order(struct device *d, const struct lattice *lattice)
   int64_t n = p->n, outside = 0;
   d->lattice = *lattice;
   room(d, n);
-  struct item *a = memory_alloc("order", sizeof *a * (size_t)n), *b = memory_alloc("order", sizeof *b * (size_t)n);
+  struct item *item = d->item[0];
 #pragma omp parallel for schedule(static) reduction(+ : outside)
   for (int64_t i = 0; i < n; i++) {
     int32_t x[3];
     int out = 0;
     for (int c = 0; c < 3; c++) x[c] = lattice_of(lattice, c, p->pos[3 * i + c], &out);
     outside += out;
-    a[i].key = key_of(x[0], x[1], x[2]);
-    a[i].from = i;
+    item[i].key = key_of(x[0], x[1], x[2]);
+    item[i].from = i;
   }
-  sort_items(&a, &b, n, d->threads);
+  sort_items(d, n);
+  item = d->item[0];
 #pragma omp parallel for schedule(static)
   for (int64_t i = 0; i < n; i++) {
-    d->key[i] = a[i].key;
-    d->permutation[i] = a[i].from;
+    d->key[i] = item[i].key;
+    d->permutation[i] = item[i].from;
   }
-  memory_free(a);
-  memory_free(b);
-  particles_permute(p, d->permutation);
+  particles_permute(p, d->permutation, &d->spare);
   return outside;
 }

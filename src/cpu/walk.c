@@ -161,10 +161,12 @@ static void evaluate(struct visit *v, const struct targets *t, struct list *l, i
 {
   if (l->n == 0) return;
   count(v, l, t->n, cells, job->hard);
+  double start = cpu_seconds();
   if (cells && v->quad)
     v->d->isa->quad_pairs(t, l, job);
   else
     v->d->isa->pairs(t, l, job);
+  v->w->tally.evaluating += cpu_seconds() - start;
 }
 
 /* Hard sums of a near list: sub-groups of consecutive targets take only what is within R2 of them. */
@@ -332,6 +334,44 @@ void cpu_walk(struct device *d, const struct walk_request *r, struct tally *tall
     tally->split_pairs += one->split_pairs;
     tally->tests += d->workspace[t]->finds.tests;
     tally->groups += one->groups;
+    tally->evaluating += one->evaluating;
   }
   tally->seconds += cpu_seconds() - start;
+}
+
+enum { CEILING_TARGETS = 128, CEILING_REPEATS = 100, CEILING_TRIES = 5 };
+
+/* The targets are in a cube about as large as their distances from the list, as in a walk; values do not matter. */
+static void fill_ceiling(struct workspace *w)
+{
+  struct list *l = &w->particles[0];
+  struct targets *t = &w->targets;
+  l->n = LIST_MOST;
+  t->n = CEILING_TARGETS;
+  for (int j = 0; j < LIST_MOST; j++) {
+    l->x[j] = (float)(j % 16), l->y[j] = (float)(j / 16 % 16), l->z[j] = (float)(j / 256);
+    l->m[j] = 1;
+  }
+  for (int i = 0; i < CEILING_TARGETS; i++) t->x[i] = (float)(i % 4), t->y[i] = (float)(i / 4 % 4), t->z[i] = (float)(i / 16);
+  clear_sums(t);
+}
+
+double cpu_ceiling(struct device *d)
+{
+  struct pair_job job = {.eps2 = 0.01f, .potential = 1, .total = 1};
+  double best = 1e300;
+  open_workspaces(d);
+#pragma omp parallel num_threads(d->threads)
+  fill_ceiling(d->workspace[omp_get_thread_num()]);
+  for (int try = 0; try < CEILING_TRIES; try++) {
+    double start = cpu_seconds();
+#pragma omp parallel num_threads(d->threads)
+    {
+      struct workspace *w = d->workspace[omp_get_thread_num()];
+      for (int k = 0; k < CEILING_REPEATS; k++) d->isa->pairs(&w->targets, &w->particles[0], &job);
+    }
+    best = fmin(best, cpu_seconds() - start);
+  }
+  for (int t = 0; t < d->threads; t++) d->workspace[t]->particles[0].n = 0;
+  return (double)d->threads * CEILING_REPEATS * CEILING_TARGETS * LIST_MOST / best;
 }

@@ -77,27 +77,37 @@ static int traverse(const struct octree *t, const struct view *v, int32_t *stack
 
 /* --- staging ----------------------------------------------------------------------------------------------------- */
 
+/* Whole vectors are staged, also for the short rests that leaves are: what lies behind the n sources is other sources or
+ * the slack of their block, and what lies behind the list's end does not count. The lists do not overlap the sources. */
+INLINE void stage_with(const struct sources s, const struct view *v, int32_t first, int n, struct list *l, const int moving)
+{
+  float *restrict x = l->x + l->n, *restrict y = l->y + l->n, *restrict z = l->z + l->n, *restrict m = l->m + l->n;
+  float h = v->spacing, length = v->tick_length;
+  int32_t cx = v->centre[0], cy = v->centre[1], cz = v->centre[2], tick = v->tick;
+  for (int begin = 0; begin < n; begin += LANES) {
+#pragma GCC ivdep
+    for (int lane = 0; lane < LANES; lane++) {
+      int k = begin + lane;
+      int32_t j = first + k;
+      float dx = (float)(s.x[j] - cx) * h, dy = (float)(s.y[j] - cy) * h, dz = (float)(s.z[j] - cz) * h;
+      if (moving) {
+        float dt = (float)(tick - s.tick[j]) * length, half = 0.5f * dt;
+        dx += (s.vx[j] + s.ax[j] * half) * dt;
+        dy += (s.vy[j] + s.ay[j] * half) * dt;
+        dz += (s.vz[j] + s.az[j] * half) * dt;
+      }
+      x[k] = dx, y[k] = dy, z[k] = dz, m[k] = s.m[j];
+    }
+  }
+  l->n += n;
+}
+
 static void stage(const struct octree *t, const struct view *v, int32_t first, int n, struct list *l)
 {
-  const struct sources *s = &t->source;
-  int at = l->n;
-  float h = v->spacing, tick = v->tick_length;
-  for (int k = 0; k < n; k++) {
-    int32_t j = first + k;
-    l->x[at + k] = (float)(s->x[j] - v->centre[0]) * h;
-    l->y[at + k] = (float)(s->y[j] - v->centre[1]) * h;
-    l->z[at + k] = (float)(s->z[j] - v->centre[2]) * h;
-    l->m[at + k] = s->m[j];
-  }
   if (v->tick != 0)
-    for (int k = 0; k < n; k++) {
-      int32_t j = first + k;
-      float dt = (float)(v->tick - s->tick[j]) * tick, half = 0.5f * dt;
-      l->x[at + k] += (s->vx[j] + s->ax[j] * half) * dt;
-      l->y[at + k] += (s->vy[j] + s->ay[j] * half) * dt;
-      l->z[at + k] += (s->vz[j] + s->az[j] * half) * dt;
-    }
-  l->n = at + n;
+    stage_with(t->source, v, first, n, l, 1);
+  else
+    stage_with(t->source, v, first, n, l, 0);
 }
 
 static void stage_quad(const struct octree *t, const int32_t *node, int n, struct list *l)
@@ -236,6 +246,95 @@ INLINE void pair_choose(const struct targets *t, struct list *l, const struct pa
 static void pairs(const struct targets *t, struct list *l, const struct pair_job *job) { pair_choose(t, l, job, 0); }
 static void quad_pairs(const struct targets *t, struct list *l, const struct pair_job *job) { pair_choose(t, l, job, 1); }
 
+/* Leaves are small; longer ones (coincident particles) are taken in pieces of this size, in two sweeps. */
+enum { LEAF_PIECE = 64 };
+
+struct piece {
+  float x[3][LEAF_PIECE], v[3][LEAF_PIECE], a[3][LEAF_PIECE], m[LEAF_PIECE];
+};
+
+/* Positions about source `origin` at `tick`, in lengths; velocities and accelerations. */
+static void load_piece(const struct sources *s, int32_t origin, int32_t first, int n, int32_t tick, float tick_length, float h, struct piece *p)
+{
+#pragma GCC ivdep
+  for (int k = 0; k < n; k++) {
+    int32_t j = first + k;
+    float dt = (float)(tick - s->tick[j]) * tick_length, half = 0.5f * dt;
+    p->m[k] = s->m[j];
+    p->a[0][k] = s->ax[j], p->a[1][k] = s->ay[j], p->a[2][k] = s->az[j];
+    p->x[0][k] = (float)(s->x[j] - s->x[origin]) * h + (s->vx[j] + half * s->ax[j]) * dt;
+    p->x[1][k] = (float)(s->y[j] - s->y[origin]) * h + (s->vy[j] + half * s->ay[j]) * dt;
+    p->x[2][k] = (float)(s->z[j] - s->z[origin]) * h + (s->vz[j] + half * s->az[j]) * dt;
+    p->v[0][k] = s->vx[j] + dt * s->ax[j], p->v[1][k] = s->vy[j] + dt * s->ay[j], p->v[2][k] = s->vz[j] + dt * s->az[j];
+  }
+}
+
+static void add_means(const struct piece *p, int n, double sum[10], double plain[9])
+{
+  const float(*field[3])[LEAF_PIECE] = {p->x, p->v, p->a};
+  float mass = 0;
+  for (int k = 0; k < n; k++) mass += p->m[k];
+  sum[9] += mass;
+  for (int f = 0; f < 3; f++)
+    for (int c = 0; c < 3; c++) {
+      float weighted = 0, all = 0;
+      for (int k = 0; k < n; k++) {
+        weighted += p->m[k] * field[f][c][k];
+        all += field[f][c][k];
+      }
+      sum[3 * f + c] += weighted;
+      plain[3 * f + c] += all;
+    }
+}
+
+static float deviation2(const float x[3][LEAF_PIECE], const float mean[3], int n)
+{
+  float most = 0;
+  for (int k = 0; k < n; k++) {
+    float dx = x[0][k] - mean[0], dy = x[1][k] - mean[1], dz = x[2][k] - mean[2], r2 = dx * dx + dy * dy + dz * dz;
+    most = r2 > most ? r2 : most;
+  }
+  return most;
+}
+
+static void add_quad(const struct piece *p, const float c[3], int n, float quad[6])
+{
+  float q[6] = {0};
+  for (int k = 0; k < n; k++) {
+    float dx = p->x[0][k] - c[0], dy = p->x[1][k] - c[1], dz = p->x[2][k] - c[2], m = p->m[k];
+    q[0] += m * dx * dx, q[1] += m * dy * dy, q[2] += m * dz * dz;
+    q[3] += m * dx * dy, q[4] += m * dx * dz, q[5] += m * dy * dz;
+  }
+  for (int i = 0; i < 6; i++) quad[i] += q[i];
+}
+
+static void leaf(const struct sources *s, int32_t first, int n, int32_t tick, float tick_length, float spacing, struct leaf *l)
+{
+  struct piece p;
+  double sum[10] = {0}, plain[9] = {0};
+  memset(l, 0, sizeof *l);
+  for (int at = 0; at < n; at += LEAF_PIECE) {
+    int some = n - at < LEAF_PIECE ? n - at : LEAF_PIECE;
+    load_piece(s, first, first + at, some, tick, tick_length, spacing, &p);
+    add_means(&p, some, sum, plain);
+  }
+  l->mass = (float)sum[9];
+  for (int c = 0; c < 3; c++) {
+    const double *use = sum[9] > 0 ? sum : plain;
+    double weight = 1 / (sum[9] > 0 ? sum[9] : n);
+    l->centre[c] = (float)(use[c] * weight), l->v[c] = (float)(use[3 + c] * weight), l->a[c] = (float)(use[6 + c] * weight);
+  }
+  for (int at = 0; at < n; at += LEAF_PIECE) {
+    int some = n - at < LEAF_PIECE ? n - at : LEAF_PIECE;
+    if (n > LEAF_PIECE) load_piece(s, first, first + at, some, tick, tick_length, spacing, &p);
+    float b2 = deviation2(p.x, l->centre, some), v2 = deviation2(p.v, l->v, some), a2 = deviation2(p.a, l->a, some);
+    l->b2 = b2 > l->b2 ? b2 : l->b2;
+    l->spread_v2 = v2 > l->spread_v2 ? v2 : l->spread_v2;
+    l->spread_a2 = a2 > l->spread_a2 ? a2 : l->spread_a2;
+    add_quad(&p, l->centre, some, l->quad);
+  }
+}
+
 static double farthest(const struct sources *s, int32_t begin, int32_t end, const int32_t c[3])
 {
   float most = 0;
@@ -252,6 +351,6 @@ static float inverse_root(float eps2) { return vf_rsqrt(vf_set(eps2))[0]; }
 #define TABLE(isa) TABLE_(isa)
 #define TABLE_(isa)                                                                                                         \
   const struct walk_isa walk_isa_##isa = {.name = #isa, .traverse = traverse, .stage = stage, .stage_quad = stage_quad,    \
-                                          .filter = filter, .pairs = pairs, .quad_pairs = quad_pairs, .farthest = farthest,       \
+                                          .filter = filter, .pairs = pairs, .quad_pairs = quad_pairs, .leaf = leaf, .farthest = farthest,       \
                                           .inverse_root = inverse_root};
 TABLE(ESP_ISA)

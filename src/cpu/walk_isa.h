@@ -53,6 +53,14 @@ struct finds {
   int64_t tests;
 };
 
+/* A leaf about its first source (lengths): positions are differences of lattice coordinates, so floats lose nothing. */
+struct leaf {
+  float mass;
+  float centre[3], v[3], a[3];       /* centre of mass (of the plain mean where there is no mass), its velocity, acceleration */
+  float b2, spread_v2, spread_a2;    /* largest squared deviations */
+  float quad[6];
+};
+
 struct walk_isa {
   const char *name;
   /* Visit nodes from *stack[*depth]; returns when the stack is empty (1) or when the finds have no room for another
@@ -66,6 +74,8 @@ struct walk_isa {
   void (*filter)(const struct list *all, int quad, const float centre[3], float reach, struct list *l);
   void (*pairs)(const struct targets *t, struct list *l, const struct pair_job *job);
   void (*quad_pairs)(const struct targets *t, struct list *l, const struct pair_job *job);
+  /* Sums of a leaf's sources [first, first + n) predicted to `tick`, for moments. */
+  void (*leaf)(const struct sources *s, int32_t first, int n, int32_t tick, float tick_length, float spacing, struct leaf *leaf);
   /* Largest squared distance, in lattice units, of sources [begin, end) from a point. */
   double (*farthest)(const struct sources *s, int32_t begin, int32_t end, const int32_t x[3]);
   /* 1 / sqrt(eps2) with the very rounding of the pair loops, to take the self energy out exactly. */

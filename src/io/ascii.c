@@ -45,8 +45,8 @@ static int next_line(struct text *t, struct fault *f)
     char *comment = strchr(t->content, '#');
     if (!strchr(t->content, '\n') && !feof(t->file)) {
       if (!comment)
-        return fault_set(f, "%s:%lld: the line has more than %d characters or a zero byte; expected seven numbers x y z vx vy vz m",
-                         t->path, t->line, LONGEST - 2);
+        return fault_set(f, "%s:%lld: the line has more than %d characters or a zero byte; expected seven numbers "
+                         "x y z vx vy vz m", t->path, t->line, LONGEST - 2);
       skip_rest(t);
     }
     if (comment) *comment = 0;

@@ -7,7 +7,7 @@
 
 #include "snapshot.h"
 
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "rows are hashed as they lie in memory, which must be the file's order");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "rows are hashed as in memory, which must be the file's order");
 
 #define AT(member) offsetof(struct particles, member)
 /* Velocities are double although readers would do with less: the state is double, and a restart must be exact. */

@@ -60,7 +60,8 @@ static int totals(hid_t header, const char *path, struct set_header *h, struct f
 static int header(hid_t file_id, const char *path, struct set_header *h, struct set_file *file, struct fault *f)
 {
   int64_t count[FILE_TYPES] = {0}, files = 1;
-  if (!h5_exists(file_id, "Header")) return fault_set(f, "%s has no group /Header: it is no file with particles that we know", path);
+  if (!h5_exists(file_id, "Header"))
+    return fault_set(f, "%s has no group /Header: it is no file with particles that we know", path);
   hid_t header = H5Gopen2(file_id, "Header", H5P_DEFAULT);
   if (header < 0) return fault_set(f, "%s: /Header cannot be opened as a group", path);
   int found = by_type(header, "NumPart_ThisFile", path, count, f);

@@ -86,18 +86,18 @@ static int check_values(const char *path, const struct particles *p, int64_t fir
 static void check_sums(const struct comm *c, const struct set *s, const char *path, const struct particles *p, int64_t first,
                        struct fault *f)
 {
-  int64_t sums[PARTICLE_TYPES * SET_COLUMNS] = {0};
+  uint64_t sums[PARTICLE_TYPES * SET_COLUMNS] = {0};
   int64_t begins = 0;
   for (int t = 0; t < PARTICLE_TYPES; begins += s->facts.count[t++])
     for (int64_t i = 0; i < p->n; i++)
       if (p->type[i] == t)
         for (int k = 0; k < SET_COLUMNS; k++)
           sums[t * SET_COLUMNS + k] +=
-              (int64_t)row_checksum(columns_row(&columns[k], p, i), columns[k].bytes, (uint64_t)(first + i - begins));
-  comm_sum_int64(c, sums, PARTICLE_TYPES * SET_COLUMNS);
+              row_checksum(columns_row(&columns[k], p, i), columns[k].bytes, (uint64_t)(first + i - begins));
+  comm_sum_int64(c, (int64_t *)sums, PARTICLE_TYPES * SET_COLUMNS);
   for (int t = 0; t < PARTICLE_TYPES; t++)
     for (int k = 0; k < SET_COLUMNS; k++)
-      if ((s->has_sums >> (t * SET_COLUMNS + k) & 1) && (uint64_t)sums[t * SET_COLUMNS + k] != s->sums[t][k])
+      if ((s->has_sums >> (t * SET_COLUMNS + k) & 1) && sums[t * SET_COLUMNS + k] != s->sums[t][k])
         fault_set(f, "%s: the values of /PartType%d/%s are not those that were written (their checksum differs): the file is "
                   "damaged or was changed (where the change is meant, remove the attribute " CHECKSUM_ATTRIBUTE ")", path, t,
                   columns[k].name);

@@ -194,7 +194,10 @@ static herr_t attribute_groups(hid_t file, const struct layout *l, const struct 
   for (int i = 0; i < 4; i++) {
     hid_t group = make_group(file, names[i]);
     if (group < 0) return -1;
-    s |= i == 0 ? header(group, l, facts) : i == 1 ? parameters(group, facts, u) : i == 2 ? configuration(group) : put_units(group, u);
+    s |= i == 0   ? header(group, l, facts)
+         : i == 1 ? parameters(group, facts, u)
+         : i == 2 ? configuration(group)
+                  : put_units(group, u);
     s |= H5Gclose(group);
   }
   return s;

@@ -143,8 +143,8 @@ static struct slab neighbour_slab(const struct comm *c, const struct slab *mine)
   return next;
 }
 
-static uint64_t read_column(hid_t file, int t, const struct column *k, const struct comm *c, const struct slab *slab, void *buffer,
-                            const char *path, struct fault *f)
+static uint64_t read_column(hid_t file, int t, const struct column *k, const struct comm *c, const struct slab *slab,
+                            void *buffer, const char *path, struct fault *f)
 {
   char name[64], cause[256];
   uint64_t sum = 0;
@@ -191,7 +191,7 @@ static void check_stated(hid_t file, const struct layout *l, const char *path, s
 void snapshot_verify(const struct comm *c, const char *path, const struct layout *l, struct fault *f)
 {
   char cause[256];
-  int64_t sums[PARTICLE_TYPES][MOST_COLUMNS] = {{0}};
+  uint64_t sums[PARTICLE_TYPES][MOST_COLUMNS] = {{0}};
   struct slab slab = neighbour_slab(c, &l->mine);
   flush_to_disk(path, f);
   if (comm_agree(c, f) != 0) return;
@@ -200,14 +200,14 @@ void snapshot_verify(const struct comm *c, const char *path, const struct layout
   void *buffer = memory_alloc("snapshot", BUFFER_BYTES + sizeof(double) * 3);
   for (int t = 0; t < PARTICLE_TYPES; t++)
     for (int k = 0; k < column_count && slab.count[t] && !f->text[0]; k++)
-      if (layout_has(l, &columns[k])) sums[t][k] = (int64_t)read_column(file, t, &columns[k], c, &slab, buffer, path, f);
+      if (layout_has(l, &columns[k])) sums[t][k] = read_column(file, t, &columns[k], c, &slab, buffer, path, f);
   memory_free(buffer);
   if (c->rank == 0 && file >= 0) check_stated(file, l, path, f);
   if (file >= 0) H5Fclose(file);
   comm_sum_int64(c, (int64_t *)sums, PARTICLE_TYPES * MOST_COLUMNS);
   for (int t = 0; t < PARTICLE_TYPES; t++)
     for (int k = 0; k < column_count; k++)
-      if ((uint64_t)sums[t][k] != l->sums[t][k])
+      if (sums[t][k] != l->sums[t][k])
         fault_set(f, "snapshot %s: /PartType%d/%s read back is not what was written: the disk may be full or failing", path, t,
                   columns[k].name);
 }
