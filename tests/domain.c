@@ -56,7 +56,8 @@ static void check(enum shape shape, int64_t n, int ranks, double tolerance, cons
   int whole = d.px * d.py * d.pz == ranks;
   domain_cut(&d, w, n);
   domain_cut(&again, other, n);
-  int pure = memcmp(d.x, again.x, sizeof(double) * (size_t)(d.px - 1)) == 0 && memcmp(d.y, again.y, sizeof(double) * (size_t)(d.px * (d.py - 1))) == 0 &&
+  int pure = memcmp(d.x, again.x, sizeof(double) * (size_t)(d.px - 1)) == 0 &&
+             memcmp(d.y, again.y, sizeof(double) * (size_t)(d.px * (d.py - 1))) == 0 &&
              memcmp(d.z, again.z, sizeof(double) * (size_t)(d.px * d.py * (d.pz - 1))) == 0;
   for (int64_t i = 0; i < n; i++) {
     int home = domain_home(&d, w[i].pos);

@@ -144,7 +144,8 @@ static void check_criteria(const struct backend *be, const struct set *s)
   struct errors fine = error_by(be, s, 1, MAC_ANGLE, 0.3, &pairs);
   report(fine.median < 0.5 * e.median && pairs > 0, s->name, "opening angle 0.3: half the error, or less", fine);
   struct errors quad = error_by(be, s, 2, MAC_ANGLE, 0.6, &pairs);
-  report(quad.median < 0.5 * e.median && quad.most99 < 0.7 * e.most99 && pairs > 0, s->name, "second moments, angle 0.6: half the error, or less", quad);
+  report(quad.median < 0.5 * e.median && quad.most99 < 0.7 * e.most99 && pairs > 0, s->name,
+         "second moments, angle 0.6: half the error, or less", quad);
   quad = error_by(be, s, 2, MAC_ANGLE, 0.3, &pairs);
   report(quad.median < 0.3 * fine.median && quad.most99 < 0.5 * fine.most99, s->name, "second moments, angle 0.3: a third, or less", quad);
   quad = error_by(be, s, 2, MAC_ACCELERATION, 1.0 / 512, &pairs);
@@ -173,7 +174,8 @@ static void check_guard(const struct backend *be, const struct set *s, int order
   struct mac mac = rig_mac(&g, MAC_ACCELERATION, 1e20);
   const struct particles *v = rig_force(&g, &mac);
   struct errors e = errors_between(v, v->acc, NULL, (const double(*)[3])d->acc, d->scale);
-  report(within(e, 5e-2, 0.3), s->name, order == 2 ? "no cell stands for its own particles, second moments" : "no cell stands for its own particles", e);
+  report(within(e, 5e-2, 0.3), s->name,
+         order == 2 ? "no cell stands for its own particles, second moments" : "no cell stands for its own particles", e);
   rig_close(&g);
 }
 

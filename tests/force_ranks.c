@@ -187,7 +187,13 @@ static void compare_substeps(struct sim *s, double soft_step, struct result *r)
       }
     if (r->substeps % 4 == 3) s->be->moments(s->dev, &s->mac, tick, tick_length);
     let_refresh(s->comm, s->be, s->dev, LET_STEP, &s->counts.step_let);
-    struct walk_request walk = {.kind = WALK_HARD, .mac = s->mac, .a_floor = s->a_floor, .split = s->split, .let = LET_STEP, .tick = tick, .tick_length = tick_length};
+    struct walk_request walk = {.kind = WALK_HARD,
+                                .mac = s->mac,
+                                .a_floor = s->a_floor,
+                                .split = s->split,
+                                .let = LET_STEP,
+                                .tick = tick,
+                                .tick_length = tick_length};
     s->be->walk(s->dev, &walk, &s->counts.hard);
     p = s->be->view(s->dev);
     for (int64_t i = 0; i < p->n; i++) {
@@ -290,7 +296,8 @@ static void check_bits(const struct comm *c, const struct set *s, int64_t n)
   setenv("ESPALIER_LARGEST_MESSAGE", "1000", 1);
   comm_open(&small, c->mpi);
   unsetenv("ESPALIER_LARGEST_MESSAGE");
-  struct result a = one_case(c, s, n, 1, 0, 1.0 / 512), b = one_case(c, s, n, 1, 0, 1.0 / 512), cut = one_case(&small, s, n, 1, 0, 1.0 / 512);
+  struct result a = one_case(c, s, n, 1, 0, 1.0 / 512), b = one_case(c, s, n, 1, 0, 1.0 / 512),
+                cut = one_case(&small, s, n, 1, 0, 1.0 / 512);
   int same = (int)comm_min_int64(c, a.bits == b.bits), equal = (int)comm_min_int64(c, a.bits == cut.bits);
   say(c, same, s->name, "the same case twice gives the same bits", NULL);
   say(c, equal && small.largest_message == 1000, s->name, "messages cut to 1000 bytes give the same bits", NULL);

@@ -65,7 +65,8 @@ static void check_edges(void)
   tap_ok(clamped, "positions outside are clamped and counted, never wrapped");
   lattice_of(&l, 0, NAN, &not_a_number);
   tap_ok(not_a_number, "a NaN is outside");
-  tap_ok(lattice_of(&l, 0, 0, &outside) == 0 && lattice_of(&l, 0, 1, &outside) == INT32_MAX && !outside, "the corners are the first and the last point");
+  tap_ok(lattice_of(&l, 0, 0, &outside) == 0 && lattice_of(&l, 0, 1, &outside) == INT32_MAX && !outside,
+         "the corners are the first and the last point");
 
   const double point[3] = {7, 7, 7};
   struct lattice one = lattice_cover(point, point, 0.05, 0.1);

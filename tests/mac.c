@@ -73,7 +73,8 @@ static void check_guards(void)
   tap_ok(mac_sink(&angle, 0) == 1 && mac_sink(&multipole, 1e-9) == 1, "angle and multipole criteria do not know the old acceleration");
   /* the quadrupole's error falls faster: for a small cell far away it may stand nearer */
   struct mac mono = {MAC_ACCELERATION, 1, 1, 1e-3}, quad = {MAC_ACCELERATION, 2, 1, 1e-3};
-  tap_ok(mac_reach(&quad, 1, 0.1, 0) * mac_sink(&quad, 1) < mac_reach(&mono, 1, 0.1, 0) * mac_sink(&mono, 1), "second moments are accepted nearer");
+  tap_ok(mac_reach(&quad, 1, 0.1, 0) * mac_sink(&quad, 1) < mac_reach(&mono, 1, 0.1, 0) * mac_sink(&mono, 1),
+         "second moments are accepted nearer");
 }
 
 int main(void)

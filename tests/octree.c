@@ -67,7 +67,8 @@ static void check_moments(const struct device *d, const char *set, const char *w
 {
   int mass = 1, centre = 1, quad = 1, encloses = 1, tight = 1, motion = 1;
   double h = d->lattice.spacing, moving = 0;
-  for (int32_t j = 0; j < d->tree.source.n; j++) moving = fmax(moving, fabs(d->tree.source.vx[j]) + fabs(d->tree.source.vy[j]) + fabs(d->tree.source.vz[j]));
+  for (int32_t j = 0; j < d->tree.source.n; j++)
+    moving = fmax(moving, fabs(d->tree.source.vx[j]) + fabs(d->tree.source.vy[j]) + fabs(d->tree.source.vz[j]));
   for (int32_t i = 0; i < d->tree.nodes; i++) {
     const struct node *n = &d->tree.node[i];
     const struct motion *w = &d->tree.motion[i];
@@ -104,10 +105,12 @@ static int cells_are_cubes(const struct device *d, char *why, size_t size)
     const struct node *n = &d->tree.node[i];
     int shift = 31 - r->level, leaf = (n->info & NODE_LEAF) != 0, count = r->end - r->begin;
     if (count < 1) return snprintf(why, size, "node %d is empty", i), 0;
-    if (leaf != (count <= d->config.max_leaf || r->level == KEY_LEVELS)) return snprintf(why, size, "node %d of %d particles, level %d", i, count, r->level), 0;
+    if (leaf != (count <= d->config.max_leaf || r->level == KEY_LEVELS))
+      return snprintf(why, size, "node %d of %d particles, level %d", i, count, r->level), 0;
     const struct sources *s = &d->tree.source;
     for (int32_t j = r->begin; shift < 31 && j < r->end; j++)
-      if (s->x[j] >> shift != s->x[r->begin] >> shift || s->y[j] >> shift != s->y[r->begin] >> shift || s->z[j] >> shift != s->z[r->begin] >> shift)
+      if (s->x[j] >> shift != s->x[r->begin] >> shift || s->y[j] >> shift != s->y[r->begin] >> shift ||
+          s->z[j] >> shift != s->z[r->begin] >> shift)
         return snprintf(why, size, "node %d is no cube", i), 0;
     if (leaf) continue;
     int32_t at = r->begin;
@@ -226,7 +229,8 @@ static void check_the_check(void)
   int32_t cell = 1;
   while (t->node[cell].info & NODE_LEAF) cell++;
   enum { FAULTS = 7 };
-  const char *const fault[FAULTS] = {"a leaf elsewhere", "a particle less", "too small a radius", "too much mass", "a child less", "children elsewhere", "a cell called terminal"};
+  const char *const fault[FAULTS] = {"a leaf elsewhere", "a particle less",    "too small a radius",    "too much mass",
+                                     "a child less",     "children elsewhere", "a cell called terminal"};
   for (int k = 0; k < FAULTS; k++) {
     int32_t at = k < 3 ? leaf : k < 5 ? 0 : cell;
     struct node kept = t->node[at];

@@ -67,7 +67,8 @@ static void check_faults(void)
   struct fault f = {""};
   struct outputs o;
   strcpy(p.OutputListFilename, ".");
-  tap_ok(outputs_open(&o, &p, 0, &f) == -1 && strstr(f.text, "OutputListFilename: .") && strstr(f.text, "not a file"), "a folder is not a list");
+  tap_ok(outputs_open(&o, &p, 0, &f) == -1 && strstr(f.text, "OutputListFilename: .") && strstr(f.text, "not a file"),
+         "a folder is not a list");
   unlink(file);
   f.text[0] = 0;
   strcpy(p.OutputListFilename, file);

@@ -23,7 +23,8 @@ static void check_hybrid(void)
   struct params p = base();
   struct diagnostics now = {.v_rms = 2, .a_rms = 1e-9};
   struct plan plan = plan_next(&p, &now, 0, 1000, 0.5, 1, 1);
-  tap_ok(near(plan.soft_step, 0.2 * 0.5 / 2) && plan.shared_level == -1 && !plan.shared, "hybrid: xs R2 / v_rms, block levels by the criterion");
+  tap_ok(near(plan.soft_step, 0.2 * 0.5 / 2) && plan.shared_level == -1 && !plan.shared,
+         "hybrid: xs R2 / v_rms, block levels by the criterion");
   now.a_rms = 100;
   plan = plan_next(&p, &now, 0, 1000, 0.25, 1, 1);
   tap_ok(fabs(plan.soft_step - 0.1 * sqrt(0.25 / 100)) < 1e-6, "or ys sqrt(R2 / a_rms), where that is shorter");

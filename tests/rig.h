@@ -18,14 +18,16 @@ struct rig {
 };
 
 /* The set's particles on the device, sorted, with a tree. */
-static inline void rig_open(struct rig *g, const struct backend *be, const struct set *s, struct particles *p, int order, int max_leaf, int max_group)
+static inline void rig_open(struct rig *g, const struct backend *be, const struct set *s, struct particles *p, int order, int max_leaf,
+                            int max_group)
 {
   memset(g, 0, sizeof *g);
   g->be = be;
   g->order = order;
   g->gravity = s->gravity;
   g->split = split_make(SPLIT_QUINTIC, s->r1, s->r2);
-  struct device_config config = {.gravity = s->gravity, .softening = s->softening, .max_leaf = max_leaf, .max_group = max_group, .quadrupole = order == 2, .ranks = 1};
+  struct device_config config = {
+      .gravity = s->gravity, .softening = s->softening, .max_leaf = max_leaf, .max_group = max_group, .quadrupole = order == 2, .ranks = 1};
   g->dev = be->open(&config);
   be->upload(g->dev, p);
   double low[3], high[3];

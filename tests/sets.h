@@ -174,7 +174,8 @@ static inline struct direct direct_open(const struct particles *p, double gravit
         dx[c] = p->pos[3 * j + c] - p->pos[3 * i + c];
         r2 += dx[c] * dx[c];
       }
-      double rho = sqrt(r2 + softening * softening), w = gravity / (rho * rho * rho), k = r2 < (double)split->r2 * split->r2 || !split->on ? direct_k(split, sqrt(r2)) : 0;
+      double rho = sqrt(r2 + softening * softening), w = gravity / (rho * rho * rho),
+             k = r2 < (double)split->r2 * split->r2 || !split->on ? direct_k(split, sqrt(r2)) : 0;
       int64_t a = (int64_t)p->id[i] - 1, b = (int64_t)p->id[j] - 1;
       for (int c = 0; c < 3; c++) {
         d.acc[a][c] += p->mass[j] * w * dx[c];
@@ -224,7 +225,8 @@ static inline struct errors errors_of(double *e, int64_t n)
 
 /* |got - reference| / scale of a three-component field; `got` in the particles' order, the others by id. Adds two
  * fields where `more` is not NULL. */
-static inline struct errors errors_between(const struct particles *p, const float *got, const float *more, const double (*reference)[3], const double *scale)
+static inline struct errors errors_between(const struct particles *p, const float *got, const float *more, const double (*reference)[3],
+                                           const double *scale)
 {
   double *e = memory_alloc("errors", sizeof *e * (size_t)(p->n + 1));
   for (int64_t i = 0; i < p->n; i++) {

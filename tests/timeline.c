@@ -19,7 +19,8 @@ static void check_levels(struct random *r)
   tap_ok(smallest, "a level's step is the largest power of two that is short enough");
   tap_ok(sums, "2^k steps of level k are one soft step");
   tap_ok(timeline_level(1, 1) == 0 && timeline_level(1, 0.5) == 1 && timeline_level(1, 0.49999) == 2, "steps that just fit");
-  tap_ok(timeline_level(1, 0) == LEVEL_MOST && timeline_level(1, 1e-30) == LEVEL_MOST && timeline_level(1, 1e300) == 0, "the deepest level and the first");
+  tap_ok(timeline_level(1, 0) == LEVEL_MOST && timeline_level(1, 1e-30) == LEVEL_MOST && timeline_level(1, 1e300) == 0,
+         "the deepest level and the first");
 }
 
 /* A particle that chooses levels at random and begins a step only where it is aligned arrives at TICKS exactly. */
@@ -46,7 +47,8 @@ static void check_steps(struct random *r)
 {
   int hits = 1, equal = 1, short_enough = 1, few = 1;
   for (int i = 0; i < 3000; i++) {
-    double begin = random_between(r, -10, 1e3), target = begin + random_log(r, 1e-3, 10), wanted = (target - begin) * random_log(r, 3e-3, 3);
+    double begin = random_between(r, -10, 1e3), target = begin + random_log(r, 1e-3, 10),
+           wanted = (target - begin) * random_log(r, 3e-3, 3);
     double now = begin, first = -1;
     int last = 0, count = 0;
     while (!last && count < 1000) {

@@ -23,7 +23,8 @@ static struct step_rule rule_of(const struct set *s, double soft_step)
 /* Hard forces of the particles whose step ends at `tick`. */
 static const struct particles *hard_walk(struct rig *g, const struct mac *mac, int32_t tick, double tick_length)
 {
-  struct walk_request r = {.kind = WALK_HARD, .mac = *mac, .a_floor = g->a_floor, .split = g->split, .let = LET_STEP, .tick = tick, .tick_length = tick_length};
+  struct walk_request r = {
+      .kind = WALK_HARD, .mac = *mac, .a_floor = g->a_floor, .split = g->split, .let = LET_STEP, .tick = tick, .tick_length = tick_length};
   g->be->select(g->dev, tick, tick_length);
   g->be->walk(g->dev, &r, &g->tally);
   return g->be->view(g->dev);
@@ -87,7 +88,8 @@ static void check_same(const struct backend *be, const struct set *s, int kernel
   v = hard_walk(&g, &mac, TICKS / 4, 1.0 / TICKS);
   double worst = difference(v, full, NULL, 1e-2 * rms);
   char what[100];
-  snprintf(what, sizeof what, "hard walk = hard part of the full walk, %s, order %d, groups of %d", kernel == SPLIT_DLL ? "DLL" : "quintic", order, group);
+  snprintf(what, sizeof what, "hard walk = hard part of the full walk, %s, order %d, groups of %d", kernel == SPLIT_DLL ? "DLL" : "quintic",
+           order, group);
   say(worst <= 1e-5 && g.tally.targets == s->n, s, what, worst);
   if (s->n > 1000 && s->place != place_coincident)
     say(g.tally.cell_pairs + g.tally.particle_pairs < full_pairs, s, "with fewer interactions", 0);
@@ -146,7 +148,10 @@ static void check_some(const struct backend *be, const struct set *s, int whole)
     rig_close(&g);
   }
   memory_free(all);
-  say(worst <= (whole ? 1e-5 : 2e-2) && got == wanted && wanted > s->n / 5, s, whole ? "whole groups of active particles: the forces among all, to rounding" : "scattered active particles: the forces among all, within the criterion", worst);
+  say(worst <= (whole ? 1e-5 : 2e-2) && got == wanted && wanted > s->n / 5, s,
+      whole ? "whole groups of active particles: the forces among all, to rounding"
+            : "scattered active particles: the forces among all, within the criterion",
+      worst);
   say(kept, s, "the others keep theirs", 0);
 }
 
@@ -188,10 +193,17 @@ static void check_moving(const struct backend *be, const struct set *s, int kern
   struct errors e = errors_between(v, v->acc_hard, NULL, (const double(*)[3])d.hard, d.scale);
   char what[150];
   const char *name = kernel == SPLIT_DLL ? "DLL" : "quintic";
-  snprintf(what, sizeof what, "hard walk of moving particles, %s, order %d: direct sum of predicted positions (median %.1e, 99 %% %.1e)", name, order, e.median, e.most99);
+  snprintf(what, sizeof what, "hard walk of moving particles, %s, order %d: direct sum of predicted positions (median %.1e, 99 %% %.1e)",
+           name, order, e.median, e.most99);
   say(e.finite && e.median <= 5e-3 && e.most99 <= 1.7e-2 && (s->n < 1000 || moved > 0.1), s, what, e.worst);
   be->moments(g.dev, &mac, TICKS / 2, tick_length);
-  struct walk_request r = {.kind = WALK_HARD, .mac = mac, .a_floor = g.a_floor, .split = g.split, .let = LET_STEP, .tick = TICKS / 2, .tick_length = tick_length};
+  struct walk_request r = {.kind = WALK_HARD,
+                           .mac = mac,
+                           .a_floor = g.a_floor,
+                           .split = g.split,
+                           .let = LET_STEP,
+                           .tick = TICKS / 2,
+                           .tick_length = tick_length};
   be->walk(g.dev, &r, &g.tally);
   v = be->view(g.dev);
   e = errors_between(v, v->acc_hard, NULL, (const double(*)[3])d.hard, d.scale);
@@ -224,7 +236,9 @@ static void check_tree_mode(const struct backend *be, const struct set *s, int o
   be->levels(g.dev, &rule, 2);
   v = hard_walk(&g, &mac, TICKS / 4, 1.0 / TICKS);
   double worst = difference(v, full, NULL, 0);
-  say(worst <= 1e-5, s, order == 2 ? "without a split the hard walk is the full one, second moments" : "without a split the hard walk is the full one", worst);
+  say(worst <= 1e-5, s,
+      order == 2 ? "without a split the hard walk is the full one, second moments" : "without a split the hard walk is the full one",
+      worst);
   memory_free(full);
   rig_close(&g);
 }
