@@ -179,8 +179,9 @@ struct backend {
   int (*levels)(struct device *d, const struct step_rule *rule, int shared);
   /* The next tick at which somebody's step ends. */
   int32_t (*next_tick)(struct device *d);
-  /* Particles whose step ends at `tick` become active; returns how many. Their positions are predicted to it. */
-  int64_t (*select)(struct device *d, int32_t tick, double tick_length);
+  /* Particles whose step ends at `tick` become active; returns how many. Their positions are predicted to it; *outside is
+   * raised by those that left the lattice (and act as sources from its faces). */
+  int64_t (*select)(struct device *d, int32_t tick, double tick_length, int64_t *outside);
   /* Close the steps of the active particles: kicks, new time, next level (`shared` as in levels). */
   void (*correct)(struct device *d, int32_t tick, double tick_length, const struct step_rule *rule, int shared);
   /* End of a soft step: everyone is predicted to TICKS and gets the opening half of the closing kick, with the old

@@ -16,6 +16,8 @@ struct plan {
 
 enum { RADIUS_INTERVAL = 8 };   /* soft steps between measurements of the rule's radius */
 
+/* The soft step that is wanted, before outputs shorten it: the parameters' or the adaptive rule's. */
+double plan_soft_step(const struct params *p, const struct diagnostics *now, double r2, int hybrid);
 /* `now` are the sums at time `time`; `r2` the radius that the soft step is chosen by; `hybrid` whether the split is on. */
 struct plan plan_next(const struct params *p, const struct diagnostics *now, double time, double target, double r2, int hybrid,
                       long long step);

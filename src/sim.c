@@ -7,13 +7,13 @@
 
 #include "fault.h"
 #include "memory.h"
+#include "plan.h"
 #include "radius.h"
 #include "units.h"
 
 /* Margin of the lattice about the particles, as a fraction of their extent: predicted positions stay inside. */
 #define LATTICE_MARGIN 0.05
-/* A soft step of the adaptive rule takes a particle of the rms velocity at most xs R2 far, the fastest some times that. In
- * large systems this is within the margin; in small ones R2 is as large as the system. */
+/* How far a particle may get in a soft step, in units of the way at the rms velocity: the lattice is padded by it. */
 #define WAY 5
 /* |a_old| is raised to this fraction of the rms: particles at rest at a centre would open every cell. */
 #define A_FLOOR 1e-5
@@ -62,7 +62,8 @@ static void cover(struct sim *s)
   s->be->bounds(s->dev, box, box + 3);
   for (int c = 0; c < 3; c++) box[c] = -box[c];
   comm_max_double(s->comm, box, 6);
-  double way = s->split.on ? WAY * s->par->xs * s->split.r2 : 0;
+  double r2 = s->split.on ? s->split.r2 : s->radius_rule, way = 0;
+  if (r2 > 0) way = WAY * s->now.v_rms * fmin(plan_soft_step(s->par, &s->now, r2, s->split.on), fmax(s->par->TimeMax - s->time, 0));
   for (int c = 0; c < 3; c++) {
     box[c] = -box[c] - way;
     box[c + 3] += way;
@@ -131,12 +132,13 @@ int sim_radius(struct sim *s, int first)
 
 void sim_first_force(struct sim *s)
 {
+  sim_measure(s);
   sim_arrange(s, 1);
   timer_phase(&s->timer, PHASE_moments);
   s->be->sources(s->dev);
   s->be->moments(s->dev, &s->mac, 0, 0);
   sim_radius(s, 1);
-  if (s->split.on) plant(s);   /* the lattice reaches as far as R2 asks for */
+  plant(s);   /* the lattice reaches as far as a soft step takes particles, now that R2 is known */
   if (s->mac.kind == MAC_ACCELERATION) {
     struct mac angle = criterion(s->par, OPENING_ANGLE, s->gravity);
     sim_force(s, &angle, 0);

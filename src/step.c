@@ -24,7 +24,7 @@ static void choose_levels(struct sim *s, const struct plan *plan, const struct s
 /* Hard forces of the particles whose steps end at `tick`, and their next steps. */
 static void substep(struct sim *s, const struct step_rule *rule, int32_t tick, double tick_length, int shared, double *corrected)
 {
-  int64_t active = s->be->select(s->dev, tick, tick_length);
+  int64_t active = s->be->select(s->dev, tick, tick_length, &s->counts.outside);
   comm_sum_int64(s->comm, &active, 1);
   *corrected += (double)active;
   timer_phase(&s->timer, PHASE_moments);

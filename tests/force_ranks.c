@@ -176,7 +176,8 @@ static void compare_substeps(struct sim *s, double soft_step, struct result *r)
   for (r->substeps = 0; r->substeps < SUBSTEPS; r->substeps++) {
     int32_t tick = (int32_t)comm_min_int64(s->comm, s->be->next_tick(s->dev));
     if (tick == TICKS) break;
-    s->be->select(s->dev, tick, tick_length);
+    int64_t outside = 0;
+    s->be->select(s->dev, tick, tick_length, &outside);
     const struct particles *p = s->be->view(s->dev);
     struct everyone all = gather(s->comm, p, tick, tick_length);
     for (int64_t i = 0; i < all.n; i++)

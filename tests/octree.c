@@ -195,7 +195,8 @@ static void check_moments_of_active(void)
   g.be->sources(d);
   g.be->moments(d, &mac, 0, 0);
   double change = 0;
-  int64_t active = g.be->select(d, tick, tick_length);
+  int64_t outside = 0;
+  int64_t active = g.be->select(d, tick, tick_length, &outside);
   g.be->moments(d, &mac, tick, tick_length);
   int good = active == 2 * d->p.n / 3;
   for (int64_t i = 0; i < d->p.n; i++) change = fmax(change, fabs(tick * tick_length * d->p.acc_hard[3 * i]));

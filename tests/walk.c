@@ -25,7 +25,8 @@ static const struct particles *hard_walk(struct rig *g, const struct mac *mac, i
 {
   struct walk_request r = {
       .kind = WALK_HARD, .mac = *mac, .a_floor = g->a_floor, .split = g->split, .let = LET_STEP, .tick = tick, .tick_length = tick_length};
-  g->be->select(g->dev, tick, tick_length);
+  int64_t outside = 0;
+  g->be->select(g->dev, tick, tick_length, &outside);
   g->be->walk(g->dev, &r, &g->tally);
   return g->be->view(g->dev);
 }

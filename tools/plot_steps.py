@@ -46,7 +46,8 @@ def levels(axis, table):
     if names:
         counts = np.stack([table[name] for name in names])
         share = counts.sum(axis=1) / max(counts.sum(), 1)
-        number = [int(name[6:]) for name in names]
+        deepest = int(np.nonzero(share)[0].max()) + 1 if (share > 0).any() else 1
+        share, number = share[:deepest], [int(name[6:]) for name in names[:deepest]]
         axis.bar(number, share, color=COLOURS[0], width=0.8)
         axis.set_yscale("log")
         axis.set_ylim(max(share[share > 0].min() / 3, 1e-8) if (share > 0).any() else 1e-3, 1.5)

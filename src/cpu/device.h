@@ -90,7 +90,7 @@ void cpu_kick_soft(struct device *d, double dt);
 void cpu_split_soft(struct device *d);
 int cpu_levels(struct device *d, const struct step_rule *rule, int shared);
 int32_t cpu_next_tick(struct device *d);
-int64_t cpu_select(struct device *d, int32_t tick, double tick_length);
+int64_t cpu_select(struct device *d, int32_t tick, double tick_length, int64_t *outside);
 void cpu_correct(struct device *d, int32_t tick, double tick_length, const struct step_rule *rule, int shared);
 void cpu_drift_to_end(struct device *d, double tick_length);
 void cpu_finish(struct device *d, double tick_length);

@@ -67,18 +67,18 @@ static void predict(struct particles *p, int64_t i, double dt)
   for (int c = 0; c < 3; c++) p->pos[3 * i + c] += (p->vel[3 * i + c] + 0.5 * dt * p->acc_hard[3 * i + c]) * dt;
 }
 
-int64_t cpu_select(struct device *d, int32_t tick, double tick_length)
+int64_t cpu_select(struct device *d, int32_t tick, double tick_length, int64_t *outside)
 {
   struct particles *p = &d->p;
   struct sources *s = &d->tree.source;
-  int64_t count = 0;
+  int64_t count = 0, left = 0;
   if (p->n > d->active_capacity) {
     memory_free(d->active);
     d->active_capacity = p->n + p->n / 8;
     d->active = memory_alloc("active", (size_t)d->active_capacity);
   }
   d->active_tick = tick;
-#pragma omp parallel for schedule(static) reduction(+ : count)
+#pragma omp parallel for schedule(static) reduction(+ : count, left)
   for (int64_t i = 0; i < p->n; i++) {
     d->active[i] = p->tick[i] + timeline_ticks(p->level[i]) == tick;
     if (!d->active[i]) continue;
@@ -95,7 +95,9 @@ int64_t cpu_select(struct device *d, int32_t tick, double tick_length)
     s->vy[i] = (float)(p->vel[3 * i + 1] + 0.5 * dt * p->acc_hard[3 * i + 1]);
     s->vz[i] = (float)(p->vel[3 * i + 2] + 0.5 * dt * p->acc_hard[3 * i + 2]);
     count++;
+    left += out;
   }
+  *outside += left;
   return count;
 }
 
