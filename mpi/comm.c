@@ -75,13 +75,13 @@ int64_t comm_exscan_int64(const struct comm *c, int64_t x)
 
 void comm_barrier(const struct comm *c) { MPI_Barrier(c->mpi); }
 
-void *comm_gather(const struct comm *c, const void *mine, size_t bytes, size_t *total)
+static void *gather(const struct comm *c, const void *mine, size_t bytes, size_t *total, int receivers)
 {
   size_t ranks = (size_t)c->size;
   const void **send = memory_alloc("messages", sizeof *send * ranks);
   size_t *sizes = memory_alloc("messages", 3 * sizeof *sizes * ranks), *got = sizes + ranks, *offset = got + ranks;
   void *all;
-  for (size_t r = 0; r < ranks; r++) {
+  for (int r = 0; r < receivers; r++) {
     send[r] = mine;
     sizes[r] = bytes;
   }
@@ -95,6 +95,9 @@ void *comm_gather(const struct comm *c, const void *mine, size_t bytes, size_t *
   memory_free(send);
   return all;
 }
+
+void *comm_gather(const struct comm *c, const void *mine, size_t bytes, size_t *total) { return gather(c, mine, bytes, total, c->size); }
+void *comm_gather_root(const struct comm *c, const void *mine, size_t bytes, size_t *total) { return gather(c, mine, bytes, total, 1); }
 
 /* Post the pieces of one message; returns how many requests were added. */
 static int post(const struct comm *c, void *buffer, size_t bytes, int peer, int sending, MPI_Request *requests)

@@ -41,6 +41,8 @@ int64_t comm_exscan_int64(const struct comm *c, int64_t x);
 void comm_barrier(const struct comm *c);
 /* Everyone's bytes on every rank, in rank order; *total is their sum. Owner: caller (memory_free). Collective. */
 void *comm_gather(const struct comm *c, const void *mine, size_t bytes, size_t *total);
+/* The same on rank 0; elsewhere an empty block. Collective. */
+void *comm_gather_root(const struct comm *c, const void *mine, size_t bytes, size_t *total);
 
 /* Personalised exchange of bytes. send_bytes[p] bytes at send[p] go to rank p; on return recv_bytes[p] bytes from rank p
  * stand at (char *)*recv + recv_offset[p], in rank order. *recv is allocated with label "messages" (owner: caller).

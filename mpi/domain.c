@@ -80,26 +80,6 @@ void domain_cut(struct domain *d, struct weighted *samples, int64_t count)
   memory_free(bz);
 }
 
-/* Gather this rank's samples on rank 0; returns how many there are in all (rank 0 only). */
-static int64_t gather(const struct comm *c, const struct weighted *mine, int64_t n, struct weighted **all)
-{
-  const void **send = memory_alloc("domain", sizeof *send * (size_t)c->size);
-  size_t *sizes = memory_alloc("domain", 3 * sizeof *sizes * (size_t)c->size), *got = sizes + c->size, *offset = got + c->size;
-  send[0] = mine;
-  sizes[0] = sizeof *mine * (size_t)n;
-  void *received;
-  comm_exchange(c, send, sizes, &received, got, offset);
-  int64_t count = 0;
-  for (int r = 0; r < c->size; r++) {
-    memmove((struct weighted *)received + count, (char *)received + offset[r], got[r]);
-    count += (int64_t)(got[r] / sizeof **all);
-  }
-  *all = received;
-  memory_free(sizes);
-  memory_free(send);
-  return count;
-}
-
 void domain_decompose(struct domain *d, const struct comm *c, const struct backend *be, struct device *device, double rate, double work)
 {
   int64_t local = be->view(device)->n, total = local;
@@ -110,13 +90,14 @@ void domain_decompose(struct domain *d, const struct comm *c, const struct backe
   struct sample *s = memory_alloc("domain", sizeof *s * (size_t)(local + 1));
   int64_t n = be->sample(device, threshold, local, s);
   struct weighted *w = memory_alloc("domain", sizeof *w * (size_t)(n + 1)), *all;
+  size_t bytes;
   double weight = work > 0 && local > 0 ? work / (double)local : 1;
   for (int64_t i = 0; i < n; i++) {
     w[i] = (struct weighted){.weight = weight, .id = s[i].id};
     memcpy(w[i].pos, s[i].pos, sizeof w[i].pos);
   }
-  int64_t count = gather(c, w, n, &all);
-  if (c->rank == 0) domain_cut(d, all, count);
+  all = comm_gather_root(c, w, sizeof *w * (size_t)n, &bytes);
+  if (c->rank == 0) domain_cut(d, all, (int64_t)(bytes / sizeof *all));
   MPI_Bcast(d->x, d->px - 1, MPI_DOUBLE, 0, c->mpi);
   MPI_Bcast(d->y, cuts_y(d), MPI_DOUBLE, 0, c->mpi);
   MPI_Bcast(d->z, cuts_z(d), MPI_DOUBLE, 0, c->mpi);

@@ -123,8 +123,9 @@ struct backend {
   /* The particles as they are, for reading only (files, tests), until the next verb. */
   const struct particles *(*view)(struct device *d);
 
-  /* Smallest box around the particles ([1e300, -1e300] when there are none). */
-  void (*bounds)(struct device *d, double low[3], double high[3]);
+  /* Smallest box around the particles and the places that they may reach within `horizon`: x + v t, give or take
+   * acc t^2 / 2 ([1e300, -1e300] when there are none). */
+  void (*bounds)(struct device *d, double horizon, double low[3], double high[3]);
   /* The particles whose hashed id is at most `threshold` (UINT64_MAX: all), at most `most` of them; returns how many. The
    * choice does not depend on ranks. */
   int64_t (*sample)(struct device *d, uint64_t threshold, int64_t most, struct sample *out);

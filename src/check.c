@@ -10,9 +10,11 @@
 
 #include "backend.h"
 #include "initial.h"
+#include "logs.h"
 #include "outputs.h"
 #include "particles.h"
 #include "snapshot.h"
+#include "start.h"
 
 /* Bytes per particle beside the fields: key, permutation, sources, nodes (about one for five particles), scratch. */
 enum { WORK_BYTES = 160 };
@@ -23,6 +25,7 @@ static double free_bytes(const char *path, char *where, size_t size)
   struct statvfs v;
   snprintf(where, size, "%s", path);
   while (statvfs(where, &v)) {
+    if (strcmp(where, ".") == 0 || strcmp(where, "/") == 0) return 0;
     char *slash = strrchr(where, '/');
     if (slash && slash != where)
       *slash = 0;
@@ -50,7 +53,7 @@ static void report(const struct comm *c, const struct params *p, const struct in
   if (room < 1.1 * snapshot) printf("warning: not enough free space for one snapshot\n");
 }
 
-int check(const struct comm *c, const struct params *par)
+int check(const struct comm *c, const struct params *par, int overwrite)
 {
   struct fault f = {""};
   if (c->rank == 0) {
@@ -61,10 +64,9 @@ int check(const struct comm *c, const struct params *par)
     if (!be) fault_set(&f, "%s", why);
     if (!f.text[0] && initial_inspect(par->InitCondFile, par->ICFormat, &facts, &f) == 0 &&
         initial_check_units(par->InitCondFile, &facts, par, &f) == 0 &&
-        outputs_open(&o, par, facts.own ? facts.time : par->TimeBegin, &f) == 0) {
+        outputs_open(&o, par, &f) == 0 && logs_check(par, overwrite, &f) == 0) {
       report(c, par, &facts, be);
-      if (facts.own && facts.time >= par->TimeMax)
-        fault_set(&f, "%s is at time %g, which is not before TimeMax = %g", par->InitCondFile, facts.time, par->TimeMax);
+      check_times(par, facts.own ? facts.time : par->TimeBegin, &f);
     }
     outputs_close(&o);
     if (f.text[0]) fprintf(stderr, "espalier: error: %s\n", f.text);

@@ -6,5 +6,5 @@
 
 /* `run --check`: read the headers of the initial conditions, compare units, look for the backend, estimate memory a rank,
  * sizes of files, free disk space; nothing is written. Collective. Returns the exit status. */
-int check(const struct comm *c, const struct params *par);
+int check(const struct comm *c, const struct params *par, int overwrite);
 #endif

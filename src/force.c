@@ -77,23 +77,28 @@ static uint64_t id_at(const struct comm *c, const struct particles *p, int64_t p
   return low;
 }
 
-/* All ids when these are 1 ... N (the rule), found by arithmetic; else by bisection. */
-static int ids_are_counted(const struct comm *c, const struct particles *p, int64_t total)
+/* The smallest id when ids are that and the next ones (1 ... N is the rule, 0 ... N - 1 a habit), found without votes; else -1. */
+static int64_t counted_from(const struct comm *c, const struct particles *p, int64_t total)
 {
-  uint64_t most = 0;
-  for (int64_t i = 0; i < p->n; i++)
-    if (p->id[i] > most) most = p->id[i];
-  return comm_max_int64(c, most > INT64_MAX ? INT64_MAX : (int64_t)most) == total;
+  int64_t least = INT64_MAX, most = -1;
+  for (int64_t i = 0; i < p->n; i++) {
+    int64_t id = p->id[i] > INT64_MAX ? INT64_MAX : (int64_t)p->id[i];
+    least = id < least ? id : least;
+    most = id > most ? id : most;
+  }
+  least = comm_min_int64(c, least);
+  most = comm_max_int64(c, most);
+  return most - least == total - 1 ? least : -1;
 }
 
 static struct probe *gather_probes(const struct comm *c, const struct particles *p, int64_t total, int64_t *count)
 {
   int64_t m = *count < total ? *count : total, found = 0;
   uint64_t *id = memory_alloc("force", sizeof *id * (size_t)(m + 1));
-  int counted = ids_are_counted(c, p, total);
+  int64_t first = counted_from(c, p, total);
   for (int64_t k = 0; k < m; k++) {
     int64_t place = (int64_t)((double)k * (double)total / (double)m);
-    id[k] = counted ? (uint64_t)place + 1 : id_at(c, p, place);
+    id[k] = first >= 0 ? (uint64_t)(first + place) : id_at(c, p, place);
   }
   struct probe *mine = memory_alloc("force", sizeof *mine * (size_t)(m + 1));
   for (int64_t i = 0; i < p->n; i++) {

@@ -3,6 +3,7 @@
 #include "logs.h"
 
 #include <errno.h>
+#include <glob.h>
 #include <math.h>
 #include <omp.h>
 #include <string.h>
@@ -10,10 +11,13 @@
 #include <unistd.h>
 
 #include "revision.h"
+#include "timeline.h"
 #include "units.h"
 
 /* A hybrid pays only where a hard force is much cheaper than a full one. */
 #define H_WARNING 0.3
+/* Spacing of the lattice, in units of the softening, above which positions are too coarse. */
+#define LATTICE_WARNING 1e-3
 
 /* --- files ------------------------------------------------------------------------------------------------------- */
 
@@ -35,14 +39,37 @@ static int make_folder(const char *path, struct fault *f)
   return 0;
 }
 
-static FILE *open_table(const char *folder, const char *name, int overwrite, struct fault *f)
+static const char *const table_names[] = {"energy.csv", "steps.csv", "timers.csv", "parameters-used.ini"};
+
+/* A fault where the folder holds an earlier run's results, or where the initial conditions would be replaced. */
+static int check_folder(const struct params *p, int overwrite, struct fault *f)
+{
+  char pattern[2 * PARAM_TEXT + 16];
+  glob_t found;
+  struct stat input, there;
+  for (size_t k = 0; !overwrite && k < sizeof table_names / sizeof *table_names; k++) {
+    snprintf(pattern, sizeof pattern, "%s/%s", p->OutputDir, table_names[k]);
+    if (access(pattern, F_OK) == 0)
+      return fault_set(f, "%s exists: an earlier run's results are in OutputDir; choose another folder, or give --overwrite", pattern);
+  }
+  snprintf(pattern, sizeof pattern, "%s/%s_*.hdf5", p->OutputDir, p->SnapshotFileBase);
+  if (glob(pattern, GLOB_NOSORT, NULL, &found)) return 0;
+  int known = stat(p->InitCondFile, &input) == 0;
+  for (size_t k = 0; k < found.gl_pathc; k++) {
+    int same = known && stat(found.gl_pathv[k], &there) == 0 && there.st_dev == input.st_dev && there.st_ino == input.st_ino;
+    if (same)
+      fault_set(f, "%s is the run's input and has the name of an output: choose another OutputDir or SnapshotFileBase", found.gl_pathv[k]);
+    else if (!overwrite)
+      fault_set(f, "%s exists: an earlier run's snapshots are in OutputDir; choose another folder, or give --overwrite", found.gl_pathv[k]);
+  }
+  globfree(&found);
+  return f->text[0] ? -1 : 0;
+}
+
+static FILE *open_table(const char *folder, const char *name, struct fault *f)
 {
   char path[PARAM_TEXT + 64];
   snprintf(path, sizeof path, "%s/%s", folder, name);
-  if (!overwrite && access(path, F_OK) == 0) {
-    fault_set(f, "%s exists: an earlier run's results are in OutputDir; choose another folder, or give --overwrite", path);
-    return NULL;
-  }
   FILE *out = fopen(path, "w");
   if (!out) fault_set(f, "cannot write %s: %s", path, strerror(errno));
   return out;
@@ -75,15 +102,38 @@ static void headers(struct logs *l, const struct sim *s)
 static void open_all(struct logs *l, const struct sim *s, int overwrite, struct fault *f)
 {
   const char *folder = s->par->OutputDir;
-  if (make_folder(folder, f)) return;
-  l->energy = open_table(folder, "energy.csv", overwrite, f);
-  if (l->energy) l->steps = open_table(folder, "steps.csv", overwrite, f);
-  if (l->steps) l->timers = open_table(folder, "timers.csv", overwrite, f);
-  FILE *used = l->timers ? open_table(folder, "parameters-used.ini", 1, f) : NULL;
+  if (check_folder(s->par, overwrite, f) || make_folder(folder, f)) return;
+  l->energy = open_table(folder, table_names[0], f);
+  if (l->energy) l->steps = open_table(folder, table_names[1], f);
+  if (l->steps) l->timers = open_table(folder, table_names[2], f);
+  FILE *used = l->timers ? open_table(folder, table_names[3], f) : NULL;
   if (!used) return;
   params_write_ini(used, s->par);
-  if (fclose(used)) fault_set(f, "cannot write %s/parameters-used.ini: %s", folder, strerror(errno));
+  if (fclose(used)) fault_set(f, "cannot write %s/%s: %s", folder, table_names[3], strerror(errno));
   headers(l, s);
+}
+
+/* As make_folder, but nothing is made: the nearest folder that is there must allow it. */
+static int check_make_folder(const char *path, struct fault *f)
+{
+  char part[PARAM_TEXT];
+  struct stat st;
+  snprintf(part, sizeof part, "%s", path);
+  while (stat(part, &st)) {
+    if (errno != ENOENT) return fault_set(f, "OutputDir: %s: %s", part, strerror(errno));
+    char *slash = strrchr(part, '/');
+    if (slash == part) slash[1] = 0;
+    else if (slash) *slash = 0;
+    else snprintf(part, sizeof part, ".");
+  }
+  if (!S_ISDIR(st.st_mode)) return fault_set(f, "OutputDir: %s is not a folder", part);
+  if (access(part, W_OK | X_OK)) return fault_set(f, "OutputDir: cannot write in %s: %s", part, strerror(errno));
+  return 0;
+}
+
+int logs_check(const struct params *p, int overwrite, struct fault *f)
+{
+  return check_folder(p, overwrite, f) || check_make_folder(p->OutputDir, f) ? -1 : 0;
 }
 
 int logs_open(struct logs *l, const struct sim *s, int overwrite, struct fault *f)
@@ -173,6 +223,7 @@ void logs_energy(struct logs *l, const struct sim *s)
 
 static const char *duration(double seconds, char *text, size_t size)
 {
+  if (!(seconds < 1e9)) seconds = 1e9;
   long long s = (long long)(seconds + 0.5);
   if (s < 3600)
     snprintf(text, size, "%lld:%02lld", s / 60, s % 60);
@@ -205,6 +256,15 @@ static void warn(struct logs *l, const struct sim *s, const struct step_report *
   if (r->outside && !l->warned_outside) {
     printf("warning: %lld positions lay outside the lattice and were moved to its faces\n", (long long)r->outside);
     l->warned_outside = 1;
+  }
+  if (s->counts.level_most >= LEVEL_MOST && !l->warned_level) {
+    printf("warning: particles ask for steps shorter than the soft step / 2^%d and do not get them: is Softening too small?\n", LEVEL_MOST);
+    l->warned_level = 1;
+  }
+  if (s->lattice.spacing > LATTICE_WARNING * s->par->Softening && !l->warned_lattice) {
+    printf("warning: the lattice that holds all particles has a spacing of %.2g, %.2g of the softening: forces lose accuracy; a few particles "
+           "are very far out\n", s->lattice.spacing, s->lattice.spacing / s->par->Softening);
+    l->warned_lattice = 1;
   }
 }
 

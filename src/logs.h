@@ -30,12 +30,14 @@ struct logs {
   double begin, end;               /* of the run, in simulated time */
   double started;                  /* clock */
   int lines;                       /* progress lines so far */
-  int warned_h, warned_outside;
+  int warned_h, warned_outside, warned_level, warned_lattice;
 };
 
 /* Make the folder and open the tables (rank 0); faults agree on all ranks. Refuses a folder with an earlier run's tables
  * unless `overwrite`. The parameters go to parameters-used.ini. Collective. 0 or -1. */
 int logs_open(struct logs *l, const struct sim *s, int overwrite, struct fault *f);
+/* Whether logs_open would meet a fault about the folder; makes nothing. Local. 0 or -1. */
+int logs_check(const struct params *p, int overwrite, struct fault *f);
 /* Collective: a fault when something could not be written. */
 int logs_close(struct logs *l, const struct sim *s, struct fault *f);
 

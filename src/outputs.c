@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,9 +51,14 @@ static int read_list(struct outputs *o, const char *file, struct fault *f)
   return o->count > 0 ? 0 : fault_set(f, "OutputListFilename: %s holds no output time", file);
 }
 
-int outputs_open(struct outputs *o, const struct params *p, double begin, struct fault *f)
+int outputs_open(struct outputs *o, const struct params *p, struct fault *f)
 {
+  double begin = p->TimeBegin;
   *o = (struct outputs){.begin = begin, .end = p->TimeMax, .interval = p->TimeBetSnapshot};
+  double least = 64 * DBL_EPSILON * fmax(fabs(begin), fabs(o->end));
+  if ((p->TimeBetSnapshot > 0 && p->TimeBetSnapshot < least) || (p->TimeBetStatistics > 0 && p->TimeBetStatistics < least))
+    return fault_set(f, "TimeBetSnapshot = %g, TimeBetStatistics = %g: times up to %g cannot resolve intervals below %g", p->TimeBetSnapshot,
+                     p->TimeBetStatistics, o->end, least);
   if (!p->OutputListFilename[0]) return 0;
   if (read_list(o, p->OutputListFilename, f) == 0) return 0;
   outputs_close(o);

@@ -12,9 +12,9 @@ struct outputs {
   int64_t count;
 };
 
-/* From TimeBetSnapshot or the list in OutputListFilename: one time a line, ascending, '#' comments. Local. 0 or -1 with a
+/* From TimeBetSnapshot (multiples of it after TimeBegin, also in a run that starts from a later snapshot) or the list in OutputListFilename: one time a line, ascending, '#' comments. Local. 0 or -1 with a
  * sentence that names file and line. */
-int outputs_open(struct outputs *o, const struct params *p, double begin, struct fault *f);
+int outputs_open(struct outputs *o, const struct params *p, struct fault *f);
 void outputs_close(struct outputs *o);
 /* The first output time after `now`, at most the end of the run. */
 double outputs_next(const struct outputs *o, double now);

@@ -16,7 +16,7 @@ static double adaptive(const struct params *p, const struct diagnostics *now, do
   return step;
 }
 
-double plan_soft_step(const struct params *p, const struct diagnostics *now, double r2, int hybrid)
+static double wanted_step(const struct params *p, const struct diagnostics *now, double r2, int hybrid)
 {
   if (hybrid) {
     double step = p->SoftStep > 0 ? p->SoftStep : adaptive(p, now, r2);
@@ -30,10 +30,11 @@ struct plan plan_next(const struct params *p, const struct diagnostics *now, dou
                       long long step)
 {
   struct plan plan = {.target = target, .shared_level = -1};
-  double wanted = plan_soft_step(p, now, r2, hybrid);
+  double wanted = wanted_step(p, now, r2, hybrid);
   plan.soft_step = timeline_step(time, target, wanted, &plan.at_target);
   plan.shared = p->Scheme == SCHEME_SHARED;
   if (plan.shared && p->FixedStep > 0) plan.shared_level = timeline_level(wanted, p->FixedStep * (1 + 1e-9));
-  plan.measure_radius = step > 0 && step % RADIUS_INTERVAL == 0 && p->R1 == 0 && p->R2 == 0;
+  int used = hybrid || (p->MaxSizeTimestep == 0 && p->FixedStep == 0);
+  plan.measure_radius = used && step > 0 && step % RADIUS_INTERVAL == 0 && p->R1 == 0 && p->R2 == 0;
   return plan;
 }

@@ -11,13 +11,11 @@ struct plan {
   int at_target;         /* this step ends there: the time is set to `target` exactly */
   int shared_level;      /* level of all particles, or -1: by the criterion */
   int shared;            /* everyone takes the largest level that the criterion asks for */
-  int measure_radius;    /* look whether the rule's radius has changed */
+  int measure_radius;    /* look whether the rule's radius has changed (where it is used) */
 };
 
 enum { RADIUS_INTERVAL = 8 };   /* soft steps between measurements of the rule's radius */
 
-/* The soft step that is wanted, before outputs shorten it: the parameters' or the adaptive rule's. */
-double plan_soft_step(const struct params *p, const struct diagnostics *now, double r2, int hybrid);
 /* `now` are the sums at time `time`; `r2` the radius that the soft step is chosen by; `hybrid` whether the split is on. */
 struct plan plan_next(const struct params *p, const struct diagnostics *now, double time, double target, double r2, int hybrid,
                       long long step);

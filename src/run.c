@@ -2,6 +2,7 @@
 #include <config.h>
 #include "run.h"
 
+#include <math.h>
 #include <omp.h>
 
 #include "check.h"
@@ -10,6 +11,7 @@
 #include "snapshot.h"
 #include "start.h"
 #include "step.h"
+#include "timeline.h"
 
 /* A run: the system, its outputs, its logs. */
 struct run {
@@ -19,7 +21,6 @@ struct run {
   const struct run_options *options;
   int snapshots;          /* written or tried so far: the number of the next */
   int failed_snapshots;
-  double next_statistics;
   int judged;             /* Mode = auto: whether the split pays has been decided */
 };
 
@@ -49,17 +50,25 @@ static void write_snapshot(struct run *r)
   timer_phase(&s->timer, PHASE_other);
 }
 
-/* Statistics are due at the first synchronisation after each interval. */
-static int statistics_due(struct run *r, double time)
+/* Statistics are due at the first synchronisation at or after each multiple of the interval: when the next multiple has
+ * moved on between two times. */
+static double next_statistics(const struct run *r, double time)
 {
-  double interval = r->sim.par->TimeBetStatistics;
-  return interval <= 0 || time >= r->next_statistics * (1 - 1e-14);
+  return timeline_next_output(r->outputs.begin, r->sim.par->TimeBetStatistics, time, HUGE_VAL);
 }
 
-static void statistics_done(struct run *r)
+static int statistics_due(const struct run *r, double from, double to)
 {
-  double interval = r->sim.par->TimeBetStatistics;
-  while (interval > 0 && r->next_statistics <= r->sim.time) r->next_statistics += interval;
+  return r->sim.par->TimeBetStatistics <= 0 || next_statistics(r, to) > next_statistics(r, from);
+}
+
+/* A soft step must lead on in time, or the run would never end. */
+static int check_advance(const struct sim *s, const struct plan *plan, struct fault *f)
+{
+  double there = plan->at_target ? plan->target : s->time + plan->soft_step;
+  if (plan->soft_step > 0 && there > s->time) return 0;
+  return fault_set(f, "step %lld: a soft step of %g does not lead on from time %.17g: R2, velocities or accelerations ask for steps that "
+                      "are shorter than what times resolve", s->step + 1, plan->soft_step, s->time);
 }
 
 /* Mode = auto: after the first soft steps, go on without the split when hard lists are not much shorter than full ones. */
@@ -92,14 +101,12 @@ static int loop(struct run *r, struct fault *f)
     fatal_context(s->comm->rank, s->step + 1);
     double target = outputs_next(&r->outputs, s->time);
     struct plan plan = plan_next(s->par, &s->now, s->time, target, s->split.on ? s->split.r2 : s->radius_rule, s->split.on, s->step);
+    if (check_advance(s, &plan, f)) return -1;
     int last = (plan.at_target && target >= s->par->TimeMax) || s->step + 1 == r->options->steps;
-    int energy = last || statistics_due(r, plan.at_target ? target : s->time + plan.soft_step);
+    int energy = last || statistics_due(r, s->time, plan.at_target ? target : s->time + plan.soft_step);
     step(s, &plan, energy || plan.at_target);
     if (check_finite(r, f)) return -1;
-    if (energy) {
-      logs_energy(&r->logs, s);
-      statistics_done(r);
-    }
+    if (energy) logs_energy(&r->logs, s);
     if (plan.at_target || last) write_snapshot(r);
     struct step_report report;
     logs_collect(&report, s, plan.soft_step);
@@ -137,7 +144,6 @@ static int simulate(struct run *r, struct fault *f)
   if (check_finite(r, f)) return -1;
   greet(r);
   logs_energy(&r->logs, s);
-  r->next_statistics = s->time + s->par->TimeBetStatistics;
   write_snapshot(r);
   timer_reset(&s->timer);
   if (loop(r, f)) return -1;
@@ -149,15 +155,12 @@ int run(const struct comm *c, const struct params *par, const struct run_options
 {
   struct run r = {.options = options};
   struct fault f = {""};
-  if (options->check) return check(c, par);
+  if (options->check) return check(c, par, options->overwrite);
   if (sim_start(&r.sim, c, par, &f)) {
     say(c, "error", &f);
     return 1;
   }
-  if (r.sim.time >= par->TimeMax)
-    fault_set(&f, "%s is at time %g, which is not before TimeMax = %g", par->InitCondFile, r.sim.time, par->TimeMax);
-  else
-    outputs_open(&r.outputs, par, r.sim.time, &f);
+  if (check_times(par, r.sim.time, &f) == 0) outputs_open(&r.outputs, par, &f);
   int status = 1;
   if (comm_agree(c, &f) == 0 && logs_open(&r.logs, &r.sim, options->overwrite, &f) == 0) {
     status = simulate(&r, &f) != 0;

@@ -7,14 +7,11 @@
 
 #include "fault.h"
 #include "memory.h"
-#include "plan.h"
 #include "radius.h"
 #include "units.h"
 
-/* Margin of the lattice about the particles, as a fraction of their extent: predicted positions stay inside. */
+/* Margin of the lattice about the particles and their way in the next soft step, as a fraction of the extent. */
 #define LATTICE_MARGIN 0.05
-/* How far a particle may get in a soft step, in units of the way at the rms velocity: the lattice is padded by it. */
-#define WAY 5
 /* |a_old| is raised to this fraction of the rms: particles at rest at a centre would open every cell. */
 #define A_FLOOR 1e-5
 /* The rule's radius is taken anew when it has changed by so much. */
@@ -55,26 +52,21 @@ void sim_close(struct sim *s)
   domain_close(&s->domain);
 }
 
-/* The lattice of all particles. Collective. */
-static void cover(struct sim *s)
+/* The box of all particles and of what they may reach within `horizon`: low, then high. Collective. */
+static void global_bounds(struct sim *s, double horizon, double box[6])
 {
-  double box[6];
-  s->be->bounds(s->dev, box, box + 3);
+  s->be->bounds(s->dev, horizon, box, box + 3);
   for (int c = 0; c < 3; c++) box[c] = -box[c];
   comm_max_double(s->comm, box, 6);
-  double r2 = s->split.on ? s->split.r2 : s->radius_rule, way = 0;
-  if (r2 > 0) way = WAY * s->now.v_rms * fmin(plan_soft_step(s->par, &s->now, r2, s->split.on), fmax(s->par->TimeMax - s->time, 0));
-  for (int c = 0; c < 3; c++) {
-    box[c] = -box[c] - way;
-    box[c + 3] += way;
-  }
-  s->lattice = lattice_cover(box, box + 3, LATTICE_MARGIN, 16 * s->par->Softening);
+  for (int c = 0; c < 3; c++) box[c] = -box[c];
 }
 
 /* The lattice, and the tree on it. Collective. */
-static void plant(struct sim *s)
+static void plant(struct sim *s, double horizon)
 {
-  cover(s);
+  double box[6];
+  global_bounds(s, horizon, box);
+  s->lattice = lattice_cover(box, box + 3, LATTICE_MARGIN, 16 * s->par->Softening);
   timer_phase(&s->timer, PHASE_order);
   s->counts.outside += s->be->order(s->dev, &s->lattice);
   timer_phase(&s->timer, PHASE_build);
@@ -88,7 +80,19 @@ void sim_arrange(struct sim *s, int decompose)
     if (decompose) domain_decompose(&s->domain, s->comm, s->be, s->dev, s->par->SamplingRate, s->par->Balance == BALANCE_WORK ? s->work : 0);
     s->counts.migrated += domain_exchange(&s->domain, s->comm, s->be, s->dev);
   }
-  plant(s);
+  plant(s, s->soft_step);
+}
+
+void sim_make_room(struct sim *s, double horizon)
+{
+  double box[6], side = s->lattice.spacing * (LATTICE_SIDE - 1);
+  int inside = 1;
+  s->soft_step = horizon;
+  global_bounds(s, horizon, box);
+  for (int c = 0; c < 3; c++) inside &= box[c] >= s->lattice.corner[c] && box[c + 3] <= s->lattice.corner[c] + side;
+  if (inside) return;
+  plant(s, horizon);
+  s->be->groups(s->dev);
 }
 
 void sim_force(struct sim *s, const struct mac *mac, int potential)
@@ -124,21 +128,19 @@ int sim_radius(struct sim *s, int first)
   }
   double rule = radius_by_rule(s->comm, s->be, s->dev, p->RQuantile);
   if (!first && fabs(rule - s->radius_rule) < RADIUS_CHANGE * s->radius_rule) return 0;
-  s->radius_rule = rule;
-  double r2 = fmax(rule * p->R1OverR0 / 2, 1e-3 * p->Softening);
+  s->radius_rule = fmax(rule, 1e-3 * p->Softening);   /* coincident particles have no distances */
+  double r2 = s->radius_rule * p->R1OverR0 / 2;
   if (p->Mode != MODE_TREE && (first || s->split.on)) s->split = split_make(p->Kernel, 0.5 * r2, r2);
-  return 1;
+  return s->split.on;
 }
 
 void sim_first_force(struct sim *s)
 {
-  sim_measure(s);
   sim_arrange(s, 1);
   timer_phase(&s->timer, PHASE_moments);
   s->be->sources(s->dev);
   s->be->moments(s->dev, &s->mac, 0, 0);
   sim_radius(s, 1);
-  plant(s);   /* the lattice reaches as far as a soft step takes particles, now that R2 is known */
   if (s->mac.kind == MAC_ACCELERATION) {
     struct mac angle = criterion(s->par, OPENING_ANGLE, s->gravity);
     sim_force(s, &angle, 0);

@@ -33,6 +33,7 @@ struct sim {
   double time;
   long long step;            /* soft steps since the start */
   double radius_rule;        /* R2 of the rule at R1OverR0 = 2, as last measured; 0: not yet */
+  double soft_step;          /* length of the last one */
   double work;               /* interactions of this rank in the last soft step */
   struct diagnostics now;    /* at the last synchronisation */
   struct step_counts counts;
@@ -45,6 +46,9 @@ void sim_close(struct sim *s);
 
 /* Give every particle to its rank, then order, build, moments, groups. With `decompose` 0 the cuts stay. Collective. */
 void sim_arrange(struct sim *s, int decompose);
+/* The lattice is made to hold the particles for a soft step of this length: where it does not yet, particles are ordered
+ * and the tree is built anew. Needs forces. Collective. */
+void sim_make_room(struct sim *s, double horizon);
 /* The forces of all particles at a synchronisation, by the criterion `mac`; the system must be arranged. Collective. */
 void sim_force(struct sim *s, const struct mac *mac, int potential);
 /* The forces of a system that has none yet: by opening angle, then once more by the criterion. Measures R where the rule

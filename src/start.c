@@ -8,20 +8,39 @@
 #include "fault.h"
 #include "initial.h"
 
-/* Pair arithmetic is float32: squares of lengths and powers of the softening must fit in its range. */
-#define LENGTH_MOST 1e18
+/* Pair arithmetic and moments are float32: these must stay well inside its range (1e38). Collective. */
+#define FLOAT_MOST 1e36
 #define SOFTENING_LEAST 1e-11
 
-static int check_range(const struct particles *p, const struct params *par, struct fault *f)
+static int check_range(const struct comm *c, const struct particles *p, const struct params *par, struct fault *f)
 {
-  if (par->Softening < SOFTENING_LEAST || par->Softening > LENGTH_MOST)
-    return fault_set(f, "Softening = %g is outside [%g, %g]: choose a unit of length nearer to the system's size", par->Softening,
-                     SOFTENING_LEAST, LENGTH_MOST);
-  for (int64_t i = 0; i < 3 * p->n; i++)
-    if (fabs(p->pos[i]) > 0.5 * LENGTH_MOST)
-      return fault_set(f, "particle %llu has a coordinate %g beyond %g: choose a unit of length nearer to the system's size",
-                       (unsigned long long)p->id[i / 3], p->pos[i], 0.5 * LENGTH_MOST);
+  double length = 0, mass = 0, speed = 0;
+  for (int64_t i = 0; i < 3 * p->n; i++) {
+    length = fmax(length, fabs(p->pos[i]));
+    speed = fmax(speed, fabs(p->vel[i]));
+  }
+  for (int64_t i = 0; i < p->n; i++) mass += p->mass[i];
+  comm_max_double(c, &length, 1);
+  comm_max_double(c, &speed, 1);
+  comm_sum_double(c, &mass, 1);
+  double eps = par->Softening, size = fmax(length, eps), typical = mass / size;
+  const char *advice = "choose units of length and mass nearer to the system's own (single precision computes pairs)";
+  if (eps < SOFTENING_LEAST) return fault_set(f, "Softening = %g is below %g: %s", eps, SOFTENING_LEAST, advice);
+  if (size * size * fmax(mass, 1) > FLOAT_MOST || speed > FLOAT_MOST)
+    return fault_set(f, "coordinates up to %g and a mass of %g in all are too large: %s", length, mass, advice);
+  if (mass / (eps * eps * eps) > FLOAT_MOST || 1 / (eps * eps * eps) > FLOAT_MOST)
+    return fault_set(f, "a mass of %g within a softening of %g is too dense: %s", mass, eps, advice);
+  if (typical / (size * size) * 1e-10 < 1 / FLOAT_MOST || 1 / (size * size * size) < 1 / FLOAT_MOST)
+    return fault_set(f, "forces of a mass of %g at distances up to %g are too small: %s", mass, size, advice);
+  if (par->MultipoleOrder == 2 && (pow(size, 5) > FLOAT_MOST || pow(eps, -5) * fmax(1, mass) > FLOAT_MOST * 100))
+    return fault_set(f, "lengths from %g to %g are too wide a range for MultipoleOrder = 2: %s", eps, size, advice);
   return 0;
+}
+
+int check_times(const struct params *par, double begin, struct fault *f)
+{
+  if (begin < par->TimeMax) return 0;
+  return fault_set(f, "%s is at time %g, which is not before TimeMax = %g", par->InitCondFile, begin, par->TimeMax);
 }
 
 int sim_start(struct sim *s, const struct comm *c, const struct params *par, struct fault *f)
@@ -35,7 +54,7 @@ int sim_start(struct sim *s, const struct comm *c, const struct params *par, str
   particles_init(&p);
   if (initial_read(c, par->InitCondFile, par->ICFormat, &p, &facts, f)) return -1;
   initial_check_units(par->InitCondFile, &facts, par, f);
-  check_range(&p, par, f);
+  check_range(c, &p, par, f);
   if (comm_agree(c, f)) {
     particles_free(&p);
     return -1;

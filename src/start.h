@@ -6,4 +6,6 @@
 /* From parameters to a system without forces: the backend is chosen, the initial conditions are read and checked, units
  * compared. On a fault nothing stays allocated. Collective. 0 or -1. */
 int sim_start(struct sim *s, const struct comm *c, const struct params *par, struct fault *f);
+/* A run must have a time to go: -1 with a sentence where `begin` is not before TimeMax. Local. */
+int check_times(const struct params *par, double begin, struct fault *f);
 #endif

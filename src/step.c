@@ -69,8 +69,10 @@ void step(struct sim *s, const struct plan *plan, int potential)
   memset(&s->counts, 0, sizeof s->counts);
   timer_phase(&s->timer, PHASE_correct);
 
-  choose_levels(s, plan, &rule, &shared);
   s->be->kick_soft(s->dev, 0.5 * dt);
+  choose_levels(s, plan, &rule, &shared);
+  sim_make_room(s, dt);
+  timer_phase(&s->timer, PHASE_correct);
   substeps(s, &rule, dt, shared);
   timer_phase(&s->timer, PHASE_correct);
   s->be->drift_to_end(s->dev, dt / TICKS);

@@ -2,6 +2,7 @@
 #include <config.h>
 #include "timeline.h"
 
+#include <float.h>
 #include <math.h>
 
 double timeline_step(double now, double target, double wanted, int *last)
@@ -18,6 +19,8 @@ double timeline_step(double now, double target, double wanted, int *last)
 double timeline_next_output(double begin, double interval, double now, double end)
 {
   if (interval <= 0) return end;
-  double count = floor((now - begin) / interval * (1 + 1e-12) + 1e-9) + 1, next = begin + count * interval;
-  return next < end - 1e-9 * interval ? next : end;
+  /* times are sums of doubles: what is nearer than their rounding is reached */
+  double slack = 1e-9 * interval + 4 * DBL_EPSILON * fmax(fabs(now), fabs(begin));
+  double next = begin + (floor((now - begin + slack) / interval) + 1) * interval;
+  return next < end - slack ? next : end;
 }

@@ -265,7 +265,7 @@ static void check_reuse(void)
     particles_free(&old);
     set_make(&sets[k], 0, &p);
     g.be->upload(g.dev, &p);
-    g.be->bounds(g.dev, low, high);
+    g.be->bounds(g.dev, 0, low, high);
     struct lattice l = lattice_cover(low, high, 0.05, 0.1);
     g.be->order(g.dev, &l);
     g.be->build(g.dev);

@@ -27,7 +27,7 @@ static void refused(const char *text, const char *fragment, const char *what)
   struct params p = with(text);
   struct fault f = {""};
   struct outputs o;
-  int status = outputs_open(&o, &p, 0, &f);
+  int status = outputs_open(&o, &p, &f);
   tap_ok(status == -1 && strstr(f.text, fragment) && memory_current() == 0, what);
   if (!strstr(f.text, fragment)) printf("# said: %s\n", f.text);
 }
@@ -37,7 +37,7 @@ static void check_lists(void)
   struct params p = with("# times\n0.5\n  1.25e0  # a comment\n\n\t3\n9.75\n12\n");
   struct fault f = {""};
   struct outputs o;
-  int good = outputs_open(&o, &p, 0, &f) == 0;
+  int good = outputs_open(&o, &p, &f) == 0;
   tap_ok(good && o.count == 5, "a list with comments, blanks and empty lines");
   const double now[] = {-1, 0, 0.5, 1, 1.25, 3, 9.7, 9.75, 11}, next[] = {0.5, 0.5, 1.25, 1.25, 3, 9.75, 9.75, 10, 10};
   int all = good;
@@ -48,7 +48,7 @@ static void check_lists(void)
   char many[20000] = "";
   for (int i = 1; i <= 1000; i++) sprintf(many + strlen(many), "%.3f\n", i * 0.001);
   p = with(many);
-  good = outputs_open(&o, &p, 0, &f) == 0;
+  good = outputs_open(&o, &p, &f) == 0;
   tap_ok(good && o.count == 1000 && outputs_next(&o, 0.9985) == 0.999 && outputs_next(&o, 1) == 10, "a long list");
   outputs_close(&o);
   tap_ok(memory_current() == 0, "all memory is given back");
@@ -67,12 +67,12 @@ static void check_faults(void)
   struct fault f = {""};
   struct outputs o;
   strcpy(p.OutputListFilename, ".");
-  tap_ok(outputs_open(&o, &p, 0, &f) == -1 && strstr(f.text, "OutputListFilename: .") && strstr(f.text, "not a file"),
+  tap_ok(outputs_open(&o, &p, &f) == -1 && strstr(f.text, "OutputListFilename: .") && strstr(f.text, "not a file"),
          "a folder is not a list");
   unlink(file);
   f.text[0] = 0;
   strcpy(p.OutputListFilename, file);
-  tap_ok(outputs_open(&o, &p, 0, &f) == -1 && strstr(f.text, "No such file"), "a missing list");
+  tap_ok(outputs_open(&o, &p, &f) == -1 && strstr(f.text, "No such file"), "a missing list");
 }
 
 static void check_intervals(void)
@@ -82,12 +82,13 @@ static void check_intervals(void)
   struct outputs o;
   params_defaults(&p);
   p.TimeMax = 2;
+  p.TimeBegin = 1;
   p.TimeBetSnapshot = 0.75;
-  int good = outputs_open(&o, &p, 1, &f) == 0;
+  int good = outputs_open(&o, &p, &f) == 0;
   tap_ok(good && outputs_next(&o, 1) == 1.75 && outputs_next(&o, 1.75) == 2, "without a list: every TimeBetSnapshot after the start");
   outputs_close(&o);
   p.TimeBetSnapshot = 0;
-  good = outputs_open(&o, &p, 1, &f) == 0;
+  good = outputs_open(&o, &p, &f) == 0;
   tap_ok(good && outputs_next(&o, 1) == 2, "or only at the end");
   outputs_close(&o);
 }

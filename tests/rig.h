@@ -31,7 +31,7 @@ static inline void rig_open(struct rig *g, const struct backend *be, const struc
   g->dev = be->open(&config);
   be->upload(g->dev, p);
   double low[3], high[3];
-  be->bounds(g->dev, low, high);
+  be->bounds(g->dev, 0, low, high);
   g->lattice = lattice_cover(low, high, 0.05, s->softening);
   be->order(g->dev, &g->lattice);
   be->build(g->dev);

@@ -115,15 +115,16 @@ static void wait_for(struct device *d) { (void)d; }
 
 /* --- sets -------------------------------------------------------------------------------------------------------- */
 
-static void bounds(struct device *d, double low[3], double high[3])
+static void bounds(struct device *d, double horizon, double low[3], double high[3])
 {
+  const struct particles *p = &d->p;
   for (int c = 0; c < 3; c++) {
     double least = 1e300, most = -1e300;
 #pragma omp parallel for schedule(static) reduction(min : least) reduction(max : most)
-    for (int64_t i = 0; i < d->p.n; i++) {
-      double x = d->p.pos[3 * i + c];
-      least = x < least ? x : least;
-      most = x > most ? x : most;
+    for (int64_t i = 0; i < p->n; i++) {
+      double x = p->pos[3 * i + c], there = x + horizon * p->vel[3 * i + c], pull = 0.5 * horizon * horizon * fabs(p->acc[3 * i + c]);
+      least = fmin(least, fmin(x, there) - pull);
+      most = fmax(most, fmax(x, there) + pull);
     }
     low[c] = least;
     high[c] = most;

@@ -89,9 +89,11 @@ INLINE void stage_with(const struct sources s, const struct view *v, int32_t fir
     for (int lane = 0; lane < LANES; lane++) {
       int k = begin + lane;
       int32_t j = first + k;
-      float dx = (float)(s.x[j] - cx) * h, dy = (float)(s.y[j] - cy) * h, dz = (float)(s.z[j] - cz) * h;
+      /* unsigned: the words behind the last source may be anything */
+      float dx = (float)(int32_t)((uint32_t)s.x[j] - (uint32_t)cx) * h, dy = (float)(int32_t)((uint32_t)s.y[j] - (uint32_t)cy) * h;
+      float dz = (float)(int32_t)((uint32_t)s.z[j] - (uint32_t)cz) * h;
       if (moving) {
-        float dt = (float)(tick - s.tick[j]) * length, half = 0.5f * dt;
+        float dt = (float)(int32_t)((uint32_t)tick - (uint32_t)s.tick[j]) * length, half = 0.5f * dt;
         dx += (s.vx[j] + s.ax[j] * half) * dt;
         dy += (s.vy[j] + s.ay[j] * half) * dt;
         dz += (s.vz[j] + s.az[j] * half) * dt;

@@ -62,7 +62,7 @@ static int ask(const char *path, const struct layout *l, struct fault *f)
   return 0;
 }
 
-/* Rank 0: reserve the blocks now, so that a disk that fills up meanwhile is met here and not by MPI-IO. */
+/* Rank 0: reserve the blocks now, so that a disk that fills up meanwhile is met here and not while rows are written. */
 static int reserve(const char *path, struct fault *f)
 {
   struct stat st;

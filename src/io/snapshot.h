@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Snapshots: GADGET-4's HDF5 layout, one file through parallel HDF5, verified before it gets its name. */
+/* Snapshots: GADGET-4's HDF5 layout, one file written by all ranks, verified before it gets its name. */
 #ifndef SNAPSHOT_H
 #define SNAPSHOT_H
 #include "comm.h"

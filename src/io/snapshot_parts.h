@@ -27,7 +27,7 @@ int layout_has(const struct layout *l, const struct column *k);
 
 /* Create `path` with everything but the rows' values, whose places are allocated. Local. 0 or -1. */
 int snapshot_create(const char *path, const struct layout *l, const struct snapshot_facts *facts, struct fault *f);
-/* Write this rank's rows through parallel HDF5. Local. Faults are set on the ranks that meet them. */
+/* Write this rank's rows. Local. Faults are set on the ranks that meet them. */
 void snapshot_rows(const struct comm *c, const char *path, const struct layout *l, const struct particles *p, struct fault *f);
 /* Read the neighbour's rows with plain POSIX calls and compare. Collective; faults are set on some ranks only. */
 void snapshot_verify(const struct comm *c, const char *path, const struct layout *l, struct fault *f);

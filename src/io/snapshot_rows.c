@@ -12,9 +12,11 @@
 
 enum { BUFFER_BYTES = 16 << 20 };
 
-/* Each rank opens the file for itself (MPI_COMM_SELF) and writes its rows by independent transfers. Open MPI's collective
- * writes were seen to report success on a full disk with values lost, and its collective open hangs when one rank fails in
- * it (a full /tmp on its node is enough); here all that goes wrong is an error on the rank that meets it. */
+/* Rank 0 has laid the file out with HDF5: every dataset is contiguous and has its place. Each rank asks HDF5 for the places
+ * and writes its rows there by pwrite, which is what MPI-IO does below for independent transfers. MPI-IO itself is left
+ * out: with Open MPI 4.1 collective writes report success on a full disk with values lost, a collective open hangs or ends
+ * with SIGBUS when the folder of its session files is full, and HDF5 crashes at exit after a failed write. Here all that
+ * goes wrong is an error on the rank that meets it. */
 
 int layout_has(const struct layout *l, const struct column *k) { return !k->extra || (l->extras & k->extra); }
 
@@ -57,27 +59,15 @@ static int64_t rows_at_once(const struct comm *c, const struct column *k)
   return bytes > k->bytes ? (int64_t)(bytes / k->bytes) : 1;
 }
 
-typedef herr_t transfer(hid_t set, hid_t type, hid_t memory, hid_t file, void *buffer);
-
-static herr_t put(hid_t set, hid_t type, hid_t memory, hid_t file, void *buffer)
-{
-  return H5Dwrite(set, type, memory, file, H5P_DEFAULT, buffer);
-}
-
-static herr_t get(hid_t set, hid_t type, hid_t memory, hid_t file, void *buffer)
-{
-  return H5Dread(set, type, memory, file, H5P_DEFAULT, buffer);
-}
-
-/* Move `count` rows from row `first` between the dataset and a buffer. */
-static herr_t move(hid_t set, const struct column *k, transfer *how, int64_t first, int64_t count, void *buffer, char cause[256])
+/* Read `count` rows from row `first` of the dataset. */
+static herr_t read_rows(hid_t set, const struct column *k, int64_t first, int64_t count, void *buffer, char cause[256])
 {
   int rank = k->components > 1 ? 2 : 1;
   hsize_t start[2] = {(hsize_t)first, 0}, extent[2] = {(hsize_t)count, (hsize_t)k->components};
   hid_t file = H5Dget_space(set), memory = H5Screate_simple(rank, extent, NULL);
   herr_t s = -1;
   if (file >= 0 && memory >= 0 && H5Sselect_hyperslab(file, H5S_SELECT_SET, start, NULL, extent, NULL) >= 0)
-    s = how(set, columns_type(k), memory, file, buffer);
+    s = H5Dread(set, columns_type(k), memory, file, H5P_DEFAULT, buffer);
   if (s < 0) h5_cause(cause);
   if (file >= 0) H5Sclose(file);
   if (memory >= 0) H5Sclose(memory);
@@ -90,48 +80,75 @@ static hid_t open_dataset(hid_t file, int t, const struct column *k, char name[6
   return H5Dopen2(file, name, H5P_DEFAULT);
 }
 
-static void write_column(hid_t file, int t, const struct column *k, const struct comm *c, const struct layout *l, int64_t begin,
-                         const struct particles *p, void *buffer, const char *path, struct fault *f)
+/* Where the datasets' first rows stand in the file. */
+typedef haddr_t places[PARTICLE_TYPES][MOST_COLUMNS];
+
+static void find_places(const char *path, const struct comm *c, const struct layout *l, places place, struct fault *f)
 {
   char name[64], cause[256];
+  hid_t file = h5_open_read(path, cause);
+  if (file < 0) {
+    fault_set(f, "snapshot %s: HDF5 cannot open it on rank %d: %s", path, c->rank, cause);
+    return;
+  }
+  for (int t = 0; t < PARTICLE_TYPES; t++)
+    for (int k = 0; k < column_count && l->mine.count[t] && !f->text[0]; k++) {
+      if (!layout_has(l, &columns[k])) continue;
+      hid_t set = open_dataset(file, t, &columns[k], name);
+      place[t][k] = set < 0 ? HADDR_UNDEF : H5Dget_offset(set);
+      if (place[t][k] == HADDR_UNDEF) fault_set(f, "snapshot %s: %s has no place in the file", path, name);
+      if (set >= 0) H5Dclose(set);
+    }
+  H5Fclose(file);
+}
+
+static int write_all(int fd, const char *from, size_t bytes, off_t at)
+{
+  while (bytes > 0) {
+    ssize_t n = pwrite(fd, from, bytes, at);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return -1;
+    from += n;
+    at += n;
+    bytes -= (size_t)n;
+  }
+  return 0;
+}
+
+static void write_column(int fd, haddr_t place, int t, const struct column *k, const struct comm *c, const struct layout *l, int64_t begin,
+                         const struct particles *p, char *buffer, const char *path, struct fault *f)
+{
   int64_t n = l->mine.count[t], most = rows_at_once(c, k);
-  hid_t set = open_dataset(file, t, k, name);
-  herr_t s = set < 0 ? -1 : 0;
-  if (s < 0) h5_cause(cause);
-  for (int64_t done = 0; done < n && s >= 0; done += most) {
+  for (int64_t done = 0; done < n; done += most) {
     int64_t piece = n - done < most ? n - done : most;
-    for (int64_t i = 0; i < piece; i++)
-      memcpy((char *)buffer + k->bytes * (size_t)i, columns_row(k, p, l->order[begin + done + i]), k->bytes);
-    s = move(set, k, put, l->mine.first[t] + done, piece, buffer, cause);
+    for (int64_t i = 0; i < piece; i++) memcpy(buffer + k->bytes * (size_t)i, columns_row(k, p, l->order[begin + done + i]), k->bytes);
+    off_t at = (off_t)(place + k->bytes * (haddr_t)(l->mine.first[t] + done));
+    if (write_all(fd, buffer, k->bytes * (size_t)piece, at)) {
+      fault_set(f, "snapshot %s: writing /PartType%d/%s failed on rank %d: %s", path, t, k->name, c->rank, strerror(errno));
+      return;
+    }
   }
-  if (set >= 0 && H5Dclose(set) < 0 && s >= 0) {
-    s = -1;
-    h5_cause(cause);
-  }
-  if (s < 0) fault_set(f, "snapshot %s: writing %s failed on rank %d: %s", path, name, c->rank, cause);
 }
 
 void snapshot_rows(const struct comm *c, const char *path, const struct layout *l, const struct particles *p, struct fault *f)
 {
-  char cause[256];
-  hid_t access = H5Pcreate(H5P_FILE_ACCESS);
-  H5Pset_fapl_mpio(access, MPI_COMM_SELF, MPI_INFO_NULL);
-  H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);
-  H5Pset_libver_bounds(access, H5F_LIBVER_V18, H5F_LIBVER_V18);
-  hid_t file = p->n > 0 ? H5Fopen(path, H5F_ACC_RDWR, access) : H5I_INVALID_HID;
-  if (file < 0 && p->n > 0)
-    fault_set(f, "snapshot %s: parallel HDF5 cannot open it on rank %d: %s", path, c->rank, h5_cause(cause));
-  H5Pclose(access);
-  if (file < 0) return;
-  void *buffer = memory_alloc("snapshot", BUFFER_BYTES + sizeof(double) * 3);
+  places place;
+  if (p->n == 0) return;
+  find_places(path, c, l, place, f);
+  if (f->text[0]) return;
+  int fd = open(path, O_WRONLY | O_CLOEXEC);
+  if (fd < 0) {
+    fault_set(f, "snapshot %s: rank %d cannot open it: %s", path, c->rank, strerror(errno));
+    return;
+  }
+  char *buffer = memory_alloc("snapshot", BUFFER_BYTES + sizeof(double) * 3);
   int64_t begin = 0;
   for (int t = 0; t < PARTICLE_TYPES; begin += l->mine.count[t++])
     for (int k = 0; k < column_count && l->mine.count[t] && !f->text[0]; k++)
-      if (layout_has(l, &columns[k])) write_column(file, t, &columns[k], c, l, begin, p, buffer, path, f);
+      if (layout_has(l, &columns[k])) write_column(fd, place[t][k], t, &columns[k], c, l, begin, p, buffer, path, f);
   memory_free(buffer);
-  if (H5Fflush(file, H5F_SCOPE_GLOBAL) < 0)
-    fault_set(f, "snapshot %s: flushing failed on rank %d: %s", path, c->rank, h5_cause(cause));
-  if (H5Fclose(file) < 0) fault_set(f, "snapshot %s: closing failed on rank %d: %s", path, c->rank, h5_cause(cause));
+  if (fsync(fd) && !f->text[0]) fault_set(f, "snapshot %s: flushing failed on rank %d: %s", path, c->rank, strerror(errno));
+  if (close(fd)) fault_set(f, "snapshot %s: closing failed on rank %d: %s", path, c->rank, strerror(errno));
 }
 
 /* What the next rank wrote; so no rank sees only what its own node keeps in memory. */
@@ -154,7 +171,7 @@ static uint64_t read_column(hid_t file, int t, const struct column *k, const str
   if (s < 0) h5_cause(cause);
   for (int64_t done = 0; done < n && s >= 0; done += most) {
     int64_t piece = n - done < most ? n - done : most;
-    s = move(set, k, get, slab->first[t] + done, piece, buffer, cause);
+    s = read_rows(set, k, slab->first[t] + done, piece, buffer, cause);
     for (int64_t i = 0; i < piece && s >= 0; i++)
       sum += row_checksum((char *)buffer + k->bytes * (size_t)i, k->bytes, (uint64_t)(slab->first[t] + done + i));
   }
