@@ -170,6 +170,7 @@ static void compare_substeps(struct sim *s, double soft_step, struct result *r)
   struct let_request request = {.mac = &s->mac, .a_floor = s->a_floor, .cutoff = s->split.r2, .horizon = soft_step};
   s->be->levels(s->dev, &rule, -1);
   s->be->kick_soft(s->dev, 0.5 * soft_step);
+  sim_make_room(s, soft_step);
   s->be->sources(s->dev);
   s->be->moments(s->dev, &s->mac, 0, 0);
   let_exchange(s->comm, s->be, s->dev, LET_STEP, request, &s->counts.step_let);
