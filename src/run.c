@@ -62,13 +62,17 @@ static int statistics_due(const struct run *r, double from, double to)
   return r->sim.par->TimeBetStatistics <= 0 || next_statistics(r, to) > next_statistics(r, from);
 }
 
+/* More soft steps than these are not a run but a mistake. */
+#define STEPS_MOST 1e11
+
 /* A soft step must lead on in time, or the run would never end. */
 static int check_advance(const struct sim *s, const struct plan *plan, struct fault *f)
 {
   double there = plan->at_target ? plan->target : s->time + plan->soft_step;
-  if (plan->soft_step > 0 && there > s->time) return 0;
-  return fault_set(f, "step %lld: a soft step of %g does not lead on from time %.17g: R2, velocities or accelerations ask for steps that "
-                      "are shorter than what times resolve", s->step + 1, plan->soft_step, s->time);
+  if (there > s->time && (plan->at_target || s->par->TimeMax - s->time < STEPS_MOST * plan->soft_step)) return 0;
+  return fault_set(f, "step %lld: a soft step of %g would not lead from time %.17g to TimeMax = %.17g within reason: R2 (%g), velocities or "
+                      "accelerations ask for so short steps, or times are too large for them", s->step + 1, plan->soft_step, s->time,
+                   s->par->TimeMax, s->split.on ? s->split.r2 : s->radius_rule);
 }
 
 /* Mode = auto: after the first soft steps, go on without the split when hard lists are not much shorter than full ones. */
