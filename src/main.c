@@ -5,6 +5,7 @@
 
 #include "comm.h"
 #include "commands.h"
+#include "memory.h"
 
 int main(int argc, char **argv)
 {
@@ -13,6 +14,7 @@ int main(int argc, char **argv)
   comm_open(&c, MPI_COMM_WORLD);
   fatal_context(c.rank, -1);
   int status = commands_run(&c, argc, argv);
+  if (ESP_CHECKS && memory_current()) fatal("%zu bytes of labelled memory were not given back", memory_current());
   comm_close(&c);
   MPI_Finalize();
   return status;

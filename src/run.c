@@ -7,6 +7,7 @@
 
 #include "check.h"
 #include "logs.h"
+#include "memory.h"
 #include "outputs.h"
 #include "snapshot.h"
 #include "start.h"
@@ -134,9 +135,11 @@ static void greet(const struct run *r)
 static void sum_up(const struct run *r)
 {
   char text[32];
-  double seconds = timer_clock() - r->logs.started;
+  double seconds = timer_clock() - r->logs.started, memory = (double)memory_peak();
+  comm_max_double(r->sim.comm, &memory, 1);
   if (r->sim.comm->rank != 0) return;
   snprintf(text, sizeof text, "%.1f s", seconds);
+  printf("memory: at most %.4g MB a rank\n", memory / 1e6);
   printf("done: time %g after %lld soft steps in %s; largest |dE/E| %.3e\n", r->sim.time, r->sim.step, text, r->logs.worst);
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "device.h"
+#include "fault.h"
 
 /* Sums over the particles below a node, about the corner of the lattice; positions in lattice units. */
 struct raw {
@@ -156,6 +157,8 @@ void cpu_moments(struct device *d, const struct mac *mac, int32_t tick, double t
 #pragma omp parallel for schedule(dynamic, 64)
   for (int32_t i = 0; i < t->nodes; i++)
     if (!(t->node[i].info & NODE_LEAF)) exact_radius(d, i, mac);
+  char why[256];
+  if (ESP_CHECKS && !octree_valid(t, d->lattice.spacing, why, sizeof why)) fatal("the octree is not valid: %s", why);
 }
 
 void cpu_sources(struct device *d)
