@@ -45,6 +45,10 @@ static void report(const struct comm *c, const struct params *p, const struct in
   for (int t = 0; t < PARTICLE_TYPES; t++)
     if (facts->count[t]) printf(", type %d: %lld", t, (long long)facts->count[t]);
   printf("\nunits               %s\n", facts->has_units ? "stated by the file, as in the parameters" : "not stated by the file; those of the parameters are used");
+  printf("gravity             G = %.9g%s\n", units_gravity(p), p->GravityConstantInternal > 0 ? "" : " (from the units)");
+  printf("force               softening %g, %s criterion, %s cells\n", p->Softening,
+         p->TypeOfOpeningCriterion == OPENING_ANGLE ? "angle" : p->TypeOfOpeningCriterion == OPENING_MULTIPOLE ? "multipole" : "acceleration",
+         p->MultipoleOrder == 2 ? "quadrupole" : "monopole");
   printf("begins at           %g, ends at %g\n", facts->own ? facts->time : p->TimeBegin, p->TimeMax);
   printf("ranks x threads     %d x %d, backend %s\n", c->size, omp_get_max_threads(), be->name);
   printf("memory              about %.3g MB a rank\n", memory / 1e6);

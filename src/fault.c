@@ -49,7 +49,7 @@ static int edit_distance(const char *a, const char *b)
 const char *nearest_name(const char *word, const char *const *names, int count)
 {
   const char *best = NULL;
-  int limit = (int)strlen(word) / 2 + 1, best_distance = limit + 1;
+  int limit = (int)strlen(word) / 3 + 1, best_distance = limit + 1;
   for (int i = 0; i < count; i++) {
     int d = edit_distance(word, names[i]);
     if (d < best_distance) {

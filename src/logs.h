@@ -30,7 +30,9 @@ struct logs {
   double begin, end;               /* of the run, in simulated time */
   double started;                  /* clock */
   int lines;                       /* progress lines so far */
-  int warned_h, warned_outside, warned_level, warned_lattice;
+  int warned_outside, warned_level, warned_lattice;
+  int h_steps;                     /* steps that count in the next two */
+  double h_sum, list_sum;          /* h, and hard over full list lengths */
 };
 
 /* Make the folder and open the tables (rank 0); faults agree on all ranks. Refuses a folder with an earlier run's tables

@@ -47,6 +47,7 @@ static void write_snapshot(struct run *r)
     say(s->comm, "warning: the run goes on without a snapshot", &f);
   } else if (s->comm->rank == 0) {
     printf("snapshot %s at time %g\n", path, s->time);
+    fflush(stdout);
   }
   timer_phase(&s->timer, PHASE_other);
 }
@@ -130,6 +131,7 @@ static void greet(const struct run *r)
   if (s->split.on) printf("split: R1 = %g, R2 = %g\n", s->split.r1, s->split.r2);
   printf("energy %.9g (kinetic %.6g, potential %.6g), virial ratio %.4g\n", s->now.total, s->now.kinetic, s->now.potential,
          s->now.potential != 0 ? -2 * s->now.kinetic / s->now.potential : 0);
+  fflush(stdout);
 }
 
 static void sum_up(const struct run *r)
@@ -140,6 +142,7 @@ static void sum_up(const struct run *r)
   if (r->sim.comm->rank != 0) return;
   snprintf(text, sizeof text, "%.1f s", seconds);
   printf("memory: at most %.4g MB a rank\n", memory / 1e6);
+  if (r->sim.time < r->sim.par->TimeMax) printf("stopped by -n before TimeMax = %g\n", r->sim.par->TimeMax);
   printf("done: time %g after %lld soft steps in %s; largest |dE/E| %.3e\n", r->sim.time, r->sim.step, text, r->logs.worst);
 }
 

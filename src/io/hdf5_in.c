@@ -101,6 +101,11 @@ static void read_units(hid_t file_id, struct initial_facts *facts)
     facts->has_units = positive(length) && positive(mass) && positive(velocity);
     if (facts->has_units) facts->units = (struct units){length, mass, velocity};
   }
+  if (!facts->own || !h5_exists(file_id, "Parameters")) return;
+  hid_t group = H5Gopen2(file_id, "Parameters", H5P_DEFAULT);
+  if (group < 0) return;
+  h5_numbers(group, "GravityConstantUsed", H5T_NATIVE_DOUBLE, 1, &facts->gravity);
+  H5Gclose(group);
 }
 
 /* Do the rows' bytes lie in the file? A dataset may have any extent and no storage, and would read as zeros. */

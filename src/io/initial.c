@@ -140,6 +140,11 @@ static int differs(double a, double b) { return fabs(a - b) > 1e-3 * fabs(b); }
 
 int initial_check_units(const char *path, const struct initial_facts *facts, const struct params *par, struct fault *f)
 {
+  double gravity = units_gravity(par);
+  if (facts->gravity > 0 && differs(facts->gravity, gravity))
+    return fault_set(f, "%s was made with a gravitational constant of %.7g, but the parameter file's is %.7g%s; give [Units] "
+                     "GravityConstantInternal = %.7g", path, facts->gravity, gravity, par->GravityConstantInternal > 0 ? "" : " (from the units)",
+                     facts->gravity);
   if (!facts->has_units) return 0;
   struct units ours = units_of(par), theirs = facts->units;
   const struct {

@@ -16,6 +16,7 @@ struct initial_facts {
   int own;                         /* a snapshot that this program wrote: its time counts */
   int has_units;                   /* the file states its units */
   struct units units;
+  double gravity;                  /* the gravitational constant that an own file was made with (0: not stated) */
 };
 
 /* Look at the headers only (all files of the set): what is there, and whether it is consistent. Local. 0 or -1. */
@@ -25,6 +26,6 @@ int initial_inspect(const char *path, enum ic_format format, struct initial_fact
  * ids unique. Faults agree on all ranks. Collective. 0 or -1. */
 int initial_read(const struct comm *c, const char *path, enum ic_format format, struct particles *p, struct initial_facts *facts,
                  struct fault *f);
-/* -1 with a sentence where the file's units contradict the parameters'. Local. */
+/* -1 with a sentence where the file's units, or an own file's gravitational constant, contradict the parameters'. Local. */
 int initial_check_units(const char *path, const struct initial_facts *facts, const struct params *par, struct fault *f);
 #endif
