@@ -11,7 +11,7 @@
 
 enum {
   STACK = 8 * (KEY_LEVELS + 2),   /* every level leaves at most seven siblings behind */
-  SUBGROUP = 16,                  /* targets that share a pruned hard list */
+  SUBGROUP = 8,                   /* targets that share a pruned hard list */
   SLACK = 64                      /* entries past the end that padded loops may touch */
 };
 
