@@ -44,7 +44,8 @@ static void report(const struct comm *c, const struct params *p, const struct in
   printf("initial conditions  %s (%s), %.0f particles", p->InitCondFile, facts->format, n);
   for (int t = 0; t < PARTICLE_TYPES; t++)
     if (facts->count[t]) printf(", type %d: %lld", t, (long long)facts->count[t]);
-  printf("\nunits               %s\n", facts->has_units ? "stated by the file, as in the parameters" : "not stated by the file; those of the parameters are used");
+  printf("\nunits               %s\n", facts->has_units ? "stated by the file, as in the parameters"
+                                                    : "not stated by the file; those of the parameters are used");
   printf("gravity             G = %.9g%s\n", units_gravity(p), p->GravityConstantInternal > 0 ? "" : " (from the units)");
   printf("force               softening %g, %s criterion, %s cells\n", p->Softening,
          p->TypeOfOpeningCriterion == OPENING_ANGLE ? "angle" : p->TypeOfOpeningCriterion == OPENING_MULTIPOLE ? "multipole" : "acceleration",

@@ -127,7 +127,9 @@ static int act(const struct command *self, const struct comm *c, int argc, char 
   if ((status = check_request(self, c, &q))) return status;
   struct fault f = {""};
   if (make_file(c, &q, &f)) return command_failed(c, &f);
-  if (c->rank == 0) printf("%s: %lld particles of model %s, seed %llu; a parameter file for it needs [Units] GravityConstantInternal = 1\n", q.output, (long long)q.model.n, name, (unsigned long long)q.model.seed);
+  if (c->rank == 0)
+    printf("%s: %lld particles of model %s, seed %llu; a parameter file for it needs [Units] GravityConstantInternal = 1\n", q.output,
+           (long long)q.model.n, name, (unsigned long long)q.model.seed);
   return STATUS_OK;
 }
 

@@ -194,11 +194,13 @@ static void print_table(const struct sim *s, const struct tally *t, const struct
 {
   char text[96];
   double n = (double)t->targets, sum = 0;
-  printf("particles          %lld\nranks x threads    %d x %d\nbackend            %s\n", (long long)t->targets, s->comm->size, omp_get_max_threads(), s->be->name);
+  printf("particles          %lld\nranks x threads    %d x %d\n", (long long)t->targets, s->comm->size, omp_get_max_threads());
+  printf("backend            %s\n", s->be->name);
   printf("opening criterion  %s; %s cells; leaf %d, group %d\n", opening_name(s->par, text, sizeof text),
          s->par->MultipoleOrder == 2 ? "quadrupole" : "monopole", s->par->MaxLeafSize, s->par->MaxGroupSize);
   if (s->split.on) printf("split              R1 = %g, R2 = %g\n", s->split.r1, s->split.r2);
-  printf("interactions       %.4g particle pairs, %.4g cell pairs, of both %.4g through the split\n", (double)t->particle_pairs, (double)t->cell_pairs, (double)t->split_pairs);
+  printf("interactions       %.4g particle pairs, %.4g cell pairs, of both %.4g through the split\n", (double)t->particle_pairs,
+         (double)t->cell_pairs, (double)t->split_pairs);
   printf("per particle       %.1f particles, %.1f cells; %.2f acceptance tests; groups of %.1f\n", t->particle_pairs / n, t->cell_pairs / n,
          t->tests / n, n / (double)t->groups);
   if (s->comm->size > 1)

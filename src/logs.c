@@ -280,8 +280,10 @@ void logs_step(struct logs *l, const struct sim *s, const struct step_report *r,
 {
   if (s->comm->rank != 0) return;
   double r1 = s->split.on ? s->split.r1 : 0, r2 = s->split.on ? s->split.r2 : 0;
-  fprintf(l->steps, "%lld,%.15g,%.9g,%.9g,%.9g,%lld,%d,%lld,%lld,%.0f,%.0f,%.2f,%.2f,%.4f,%.4f,", s->step, s->time, r->dt, r1, r2, (long long)s->counts.substeps,
-          s->counts.level_most, (long long)r->full.targets, (long long)r->hard.targets, pairs(&r->full), pairs(&r->hard), r->list_full, r->list_hard, r->h, r->imbalance);
+  fprintf(l->steps, "%lld,%.15g,%.9g,%.9g,%.9g,%lld,%d,", s->step, s->time, r->dt, r1, r2, (long long)s->counts.substeps,
+          s->counts.level_most);
+  fprintf(l->steps, "%lld,%lld,%.0f,%.0f,%.2f,%.2f,%.4f,%.4f,", (long long)r->full.targets, (long long)r->hard.targets, pairs(&r->full),
+          pairs(&r->hard), r->list_full, r->list_hard, r->h, r->imbalance);
   if (energy) fprintf(l->steps, "%.6e", logs_error(l, s->now.total));
   fprintf(l->steps, ",%.6f,%lld,%.0f,%.0f,%.0f", r->wall, (long long)s->counts.migrated, r->cells, r->particles, r->bytes);
   for (int k = 0; k < LEVELS_LOGGED; k++) fprintf(l->steps, ",%lld", (long long)r->levels[k]);

@@ -10,7 +10,8 @@
 int main(int argc, char **argv)
 {
   struct comm c;
-  MPI_Init(&argc, &argv);
+  int threads;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &threads);   /* OpenMP inside, messages from the first thread alone */
   comm_open(&c, MPI_COMM_WORLD);
   fatal_context(c.rank, -1);
   int status = commands_run(&c, argc, argv);

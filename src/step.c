@@ -36,7 +36,13 @@ static void substep(struct sim *s, const struct step_rule *rule, int32_t tick, d
   timer_phase(&s->timer, PHASE_hard_let);
   let_refresh(s->comm, s->be, s->dev, LET_STEP, &s->counts.step_let);
   timer_phase(&s->timer, PHASE_hard_walk);
-  struct walk_request walk = {.kind = WALK_HARD, .mac = s->mac, .a_floor = s->a_floor, .split = s->split, .let = LET_STEP, .tick = tick, .tick_length = tick_length};
+  struct walk_request walk = {.kind = WALK_HARD,
+                              .mac = s->mac,
+                              .a_floor = s->a_floor,
+                              .split = s->split,
+                              .let = LET_STEP,
+                              .tick = tick,
+                              .tick_length = tick_length};
   s->be->walk(s->dev, &walk, &s->counts.hard);
   timer_phase(&s->timer, PHASE_correct);
   s->be->correct(s->dev, tick, tick_length, rule, shared);
@@ -64,7 +70,8 @@ void step(struct sim *s, const struct plan *plan, int potential)
 {
   double dt = plan->soft_step;
   int shared;
-  struct step_rule rule = {.eta = s->par->Eta, .softening = s->par->Softening, .use_velocity = s->par->Criterion == CRITERION_MIN_AV, .soft_step = dt};
+  struct step_rule rule = {
+      .eta = s->par->Eta, .softening = s->par->Softening, .use_velocity = s->par->Criterion == CRITERION_MIN_AV, .soft_step = dt};
   memcpy(rule.v_com, s->now.v_com, sizeof rule.v_com);
   memset(&s->counts, 0, sizeof s->counts);
   timer_phase(&s->timer, PHASE_correct);
