@@ -203,10 +203,7 @@ INLINE void pair_block(const struct targets *t, int first, const struct list *l,
       if (potential) po[b] += phi;
       if (hard) {
         vf k = split_k(r2, &job->split, kernel);
-        if (quad)
-          hx[b] += k * fx, hy[b] += k * fy, hz[b] += k * fz;
-        else   /* one product for three */
-          k *= w, hx[b] += k * dx, hy[b] += k * dy, hz[b] += k * dz;
+        hx[b] += k * fx, hy[b] += k * fy, hz[b] += k * fz;
       }
     }
   }
