@@ -65,7 +65,7 @@ static double rms_of(const struct particles *p)
 
 /* Sums in another order differ by the rounding of float32, 6e-8 of the pulls; these may be a hundred times as large as
  * their sum, for differences are measured against |a_hard| + 1e-2 rms. A wrong entry is far above it (1e-3 and more). */
-#define ROUNDING 2e-5
+#define ROUNDING 1e-5
 
 /* All particles stand still and all are active: the tree is that of the full walk, the hard sums must be the same. */
 static void check_same(const struct backend *be, const struct set *s, int kernel, int order, int group)
