@@ -1,18 +1,52 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Exchange of locally essential trees. */
+/* Exchange of locally essential trees (LETs).
+ *
+ * One allgather tells every rank the others' cards: the root of the tree and one box around all targets. From two cards
+ * both sides see, without a message, whether the root alone will do (then it is there already), whether nothing is needed
+ * (substeps: farther than R2), or whether the two must talk: then the receiver sends its boxes, and the sender chooses,
+ * packs and sends a LET (Iwasawa et al. 2020, section 6.3).
+ *
+ * LETs of substeps are kept up to date: after a substep the sender tells those whose entries were corrected, and with every
+ * message when the next one will come. So a rank knows without asking up to which tick what it has is true: it waits only
+ * for messages that it needs, and a rank with nothing active nearby neither waits nor sends. */
 #ifndef LET_H
 #define LET_H
 #include "backend.h"
 #include "comm.h"
+#include "essential.h"
+
+enum { LET_BOXES = 64 };   /* of a rank, at most: enough to follow its shape, few enough to be looped over for every cell */
 
 struct let_traffic {
-  struct let_count received;
-  int64_t bytes;              /* sent */
+  struct let_count received;   /* cells and particles of LETs (roots that came with cards do not count); updates: entries */
+  int64_t messages, bytes;     /* sent */
 };
 
-/* Publish this rank's boxes, select for everyone, exchange, attach. The request's boxes are filled in here. Collective. */
-void let_exchange(const struct comm *c, const struct backend *be, struct device *d, enum let_kind kind, struct let_request request,
-                  struct let_traffic *traffic);
-/* Send the LETs of the last let_exchange of this kind again with present positions. Collective. */
-void let_refresh(const struct comm *c, const struct backend *be, struct device *d, enum let_kind kind, struct let_traffic *traffic);
+/* The box around all boxes of a rank (count 0: an empty box). */
+struct let_box let_union(const struct let_box *boxes, int count);
+
+/* What `receiver` needs of `sender`'s tree, as both know from the cards: NEED_NOTHING; NEED_CELL: the root as it is on the
+ * card (soft LETs only: moving roots are sent); NEED_OPEN: boxes go one way and a LET the other. The request's boxes are
+ * not looked at. */
+enum need let_contact(const struct lattice *l, const struct let_card *sender, const struct let_card *receiver, const struct let_request *r);
+
+/* The LETs of a rank. */
+struct lets;
+struct lets *lets_open(const struct comm *c, const struct backend *be, struct device *d);
+void lets_close(struct lets *l);
+
+/* Choose and send this rank's LETs to all who need them; what others send is on its way when this returns. The request's
+ * boxes are filled in here. Collective. */
+void let_exchange(struct lets *l, enum let_kind kind, const struct lattice *lattice, struct let_request request, struct let_traffic *traffic);
+/* Forces from the forest: the local tree while LETs travel, then every LET in the order of the ranks after this one, as
+ * soon as it is there and true at the request's tick. Local, but waits for those that it needs. */
+void let_walk(struct lets *l, struct walk_request request, struct tally *tally, struct let_traffic *traffic);
+/* Tell the peers what was corrected at this tick, and with `cells` the cells; `next_cells` is the next tick at which they
+ * will be told of cells. Local. */
+void let_send_updates(struct lets *l, int32_t tick, int cells, int32_t next_cells, struct let_traffic *traffic);
+/* Take all updates of ticks before this one (TICKS: all). Local, but waits. */
+void let_take_updates(struct lets *l, int32_t tick, struct let_traffic *traffic);
+/* Whether any rank has strays (LETs may miss something soon): asks now for the answer that the next call gives, so that
+ * nobody waits. `begin`: forget what was asked. Collective. */
+int let_anyone_strays(struct lets *l, int64_t mine, int begin);
 #endif

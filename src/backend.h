@@ -56,8 +56,22 @@ struct let_request {
   int box_count;
   const struct mac *mac;
   double a_floor;                /* |a_old| is raised to it */
+  double a_typical;              /* rms acceleration: what particles may feel beside the accelerations around them */
   double cutoff;                 /* only what can come within it (R2); negative: no limit */
   double horizon;                /* for so long a time from now (0: now) */
+  int32_t tick;                  /* now */
+  double tick_length;
+};
+
+/* What every rank knows of every other (one allgather): the root of its tree, and one box around its targets. */
+struct let_card {
+  struct node root;
+  struct motion motion;
+  float quad[6];
+  int32_t boxes;          /* how many boxes it has for those who ask */
+  int32_t pad;
+  int64_t particles;
+  struct let_box box;     /* around all boxes */
 };
 
 /* What came with LETs. */
@@ -79,6 +93,14 @@ struct walk_request {
   int32_t tick;          /* sources are predicted to it */
   double tick_length;    /* time of one tick */
   int potential;         /* WALK_TOTAL: pot as well */
+  /* The forest may be walked in parts: the first call has `local`, the last one `last`; sums are kept between. Trees are
+   * added in the order of the calls and of `peers`, so how a forest is parted changes no bit. */
+  int local;             /* the local tree: sums start anew */
+  const int *peers;      /* the LETs of these, in this order */
+  int peer_count;
+  int last;              /* forces are stored */
+  void (*progress)(void *);   /* called now and then by the calling thread while the walk goes on; may be NULL */
+  void *progress_of;
 };
 
 struct sample {
@@ -145,20 +167,36 @@ struct backend {
   void (*sources)(struct device *d);
   /* Groups of targets with enclosing balls and smallest |a_old|; needs build. */
   void (*groups)(struct device *d);
-  /* At most `most` boxes around this rank's groups; returns how many. */
-  int (*boxes)(struct device *d, int most, struct let_box *boxes);
+  /* At most `most` boxes around this rank's groups, of positions predicted to `tick`; returns how many. */
+  int (*boxes)(struct device *d, int32_t tick, double tick_length, int most, struct let_box *boxes);
+  /* The root with its motion and second moments, and the number of particles, into the card; needs moments. */
+  void (*card)(struct device *d, struct let_card *card);
 
   /* Choose and pack the LET for one receiver. *message (owner: device, until the next selection of this kind for the
-   * same peer). The choice is kept for let_refresh. Returns the message's bytes. */
+   * same peer). Needs moments at the request's tick. Returns the message's bytes. */
   size_t (*let_select)(struct device *d, enum let_kind kind, int peer, const struct let_request *request, void **message);
-  /* Pack a selected LET again with the present positions and motions; the message has the same size. */
-  size_t (*let_refresh)(struct device *d, enum let_kind kind, int peer, void **message);
   /* The place where a message from a peer is to be received (owner: device), and its use as part of the forest. A message
    * of no bytes takes the peer out of the forest. `count` is added to. */
   void *(*let_room)(struct device *d, enum let_kind kind, int peer, size_t bytes);
   void (*let_attach)(struct device *d, enum let_kind kind, int peer, size_t bytes, struct let_count *count);
+  /* The roots of so many ranks, each accepted as one cell by all targets here, become the LET of peer `self`. */
+  void (*let_roots)(struct device *d, enum let_kind kind, int self, int count, const struct let_card *const *cards);
   /* Forget all LETs of a kind. */
   void (*let_clear)(struct device *d, enum let_kind kind);
+
+  /* LETs of substeps are sent once and then kept up to date. let_watch begins that for what let_select has chosen for
+   * LET_STEP since let_clear, with the same request. */
+  void (*let_watch)(struct device *d, const struct let_request *request);
+  /* What a peer must learn after `correct` at this tick: its entries among the particles that were corrected, and with
+   * `cells` all cells (moments were taken at this tick). *next is raised or lowered to the tick at which the next of its
+   * entries will be corrected. Packs into *message (owner: device, until the next call for this peer) and returns the
+   * bytes, 0 when there is nothing to tell. */
+  size_t (*let_update)(struct device *d, int peer, int32_t tick, int cells, int32_t *next, void **message);
+  /* Take an update of a peer's LET; returns how many particles it told of. */
+  int64_t (*let_apply)(struct device *d, int peer, const void *message, size_t bytes);
+  /* Particles that were corrected since the last call and have left, or will leave before the end of the horizon, the
+   * way that the choice of LETs allowed for; *late: those that have already. */
+  int64_t (*strays)(struct device *d, int64_t *late);
 
   /* Forces from the local tree and then from each attached LET in rank order. */
   void (*walk)(struct device *d, const struct walk_request *request, struct tally *tally);
