@@ -173,8 +173,9 @@ struct backend {
   void (*card)(struct device *d, struct let_card *card);
 
   /* Choose and pack the LET for one receiver. *message (owner: device, until the next selection of this kind for the
-   * same peer). Needs moments at the request's tick. Returns the message's bytes. */
-  size_t (*let_select)(struct device *d, enum let_kind kind, int peer, const struct let_request *request, void **message);
+   * same peer). Needs moments at the request's tick. LET_STEP: *next becomes the tick at which the first of its entries
+   * will be corrected, TICKS where none will in this soft step; else next may be NULL. Returns the message's bytes. */
+  size_t (*let_select)(struct device *d, enum let_kind kind, int peer, const struct let_request *request, int32_t *next, void **message);
   /* The place where a message from a peer is to be received (owner: device), and its use as part of the forest. A message
    * of no bytes takes the peer out of the forest. `count` is added to. */
   void *(*let_room)(struct device *d, enum let_kind kind, int peer, size_t bytes);
@@ -188,9 +189,9 @@ struct backend {
    * LET_STEP since let_clear, with the same request. */
   void (*let_watch)(struct device *d, const struct let_request *request);
   /* What a peer must learn after `correct` at this tick: its entries among the particles that were corrected, and with
-   * `cells` all cells (moments were taken at this tick). *next is raised or lowered to the tick at which the next of its
-   * entries will be corrected. Packs into *message (owner: device, until the next call for this peer) and returns the
-   * bytes, 0 when there is nothing to tell. */
+   * `cells` all cells (moments were taken at this tick). *next becomes the tick at which the next of its entries will be
+   * corrected. Packs into *message (owner: device, until the next call for this peer) and returns the bytes, 0 when there
+   * is nothing to tell. */
   size_t (*let_update)(struct device *d, int peer, int32_t tick, int cells, int32_t *next, void **message);
   /* Take an update of a peer's LET; returns how many particles it told of. */
   int64_t (*let_apply)(struct device *d, int peer, const void *message, size_t bytes);
@@ -216,8 +217,10 @@ struct backend {
   void (*split_soft)(struct device *d);
   /* Choose levels at a synchronisation; returns the largest. With `shared` >= 0 everyone gets that level. */
   int (*levels)(struct device *d, const struct step_rule *rule, int shared);
-  /* The next tick at which somebody's step ends. */
+  /* The next tick at which somebody's step ends (TICKS at the latest). */
   int32_t (*next_tick)(struct device *d);
+  /* Hard steps that the particles would make in this soft step if they kept their levels: the sum of 2^level. */
+  int64_t (*hard_steps)(struct device *d);
   /* Particles whose step ends at `tick` become active; returns how many. Their positions are predicted to it; *outside is
    * raised by those that left the lattice (and act as sources from its faces). */
   int64_t (*select)(struct device *d, int32_t tick, double tick_length, int64_t *outside);

@@ -30,6 +30,13 @@ HD int timeline_aligned(int32_t tick, int level)
   return level;
 }
 
+/* The first end of a step of this level behind `tick`. */
+HD int32_t timeline_after(int32_t tick, int level)
+{
+  int32_t ticks = timeline_ticks(level);
+  return (tick / ticks + 1) * ticks;
+}
+
 /* The soft step from `now`: at most `wanted`, and such that a whole number of equal steps reaches `target` exactly.
  * Steps that would be shorter than 1e-10 of the distance are one. Returns the length; *last is set when this step ends at the target. */
 double timeline_step(double now, double target, double wanted, int *last);

@@ -12,6 +12,14 @@
 #include "fault.h"
 #include "memory.h"
 
+void cpu_room(void **block, size_t *capacity, size_t bytes, const char *label)
+{
+  if (bytes <= *capacity) return;
+  memory_free(*block);
+  *capacity = bytes + bytes / 4;
+  *block = memory_alloc(label, *capacity);
+}
+
 double cpu_seconds(void)
 {
   struct timespec t;
@@ -92,7 +100,10 @@ static void close_device(struct device *d)
   memory_free(d->histogram);
   particles_free(&d->spare);
   memory_free(d->packed);
-  memory_free(d->active);
+  cpu_active_free(d);
+  cpu_watch_free(d);
+  memory_free(d->group_of);
+  memory_free(d->sum);
   memory_free(d);
 }
 
@@ -100,6 +111,7 @@ static void close_device(struct device *d)
 static void upload(struct device *d, struct particles *p)
 {
   d->p = *p;
+  d->by_level_valid = 0;
   particles_init(p);
 }
 
@@ -208,11 +220,16 @@ const struct backend backend_cpu = {.name = "cpu",
                                     .sources = cpu_sources,
                                     .groups = cpu_groups,
                                     .boxes = cpu_boxes,
+                                    .card = cpu_card,
                                     .let_select = cpu_let_select,
-                                    .let_refresh = cpu_let_refresh,
                                     .let_room = cpu_let_room,
                                     .let_attach = cpu_let_attach,
+                                    .let_roots = cpu_let_roots,
                                     .let_clear = cpu_let_clear,
+                                    .let_watch = cpu_let_watch,
+                                    .let_update = cpu_let_update,
+                                    .let_apply = cpu_let_apply,
+                                    .strays = cpu_strays,
                                     .walk = cpu_walk,
                                     .ceiling = cpu_ceiling,
                                     .direct = cpu_direct,
@@ -221,6 +238,7 @@ const struct backend backend_cpu = {.name = "cpu",
                                     .split_soft = cpu_split_soft,
                                     .levels = cpu_levels,
                                     .next_tick = cpu_next_tick,
+                                    .hard_steps = cpu_hard_steps,
                                     .select = cpu_select,
                                     .correct = cpu_correct,
                                     .drift_to_end = cpu_drift_to_end,

@@ -5,6 +5,8 @@
 #include "backend.h"
 #include "walk_isa.h"
 
+enum { LEVELS = 32, BOX_MOST = 256, SUMS = 7 };
+
 /* Particles of a node of the local tree: [begin, end), and its level below the root. */
 struct range {
   int32_t begin, end;
@@ -34,6 +36,31 @@ struct let {
   size_t packed_capacity, packed_bytes;
   int32_t *node_from, *source_from; /* local node and source behind each packed one */
   int64_t node_capacity, source_capacity;
+  /* of LET_STEP: what the peer must still learn */
+  int64_t at_level[LEVELS];        /* entries at each block level */
+  int32_t *pending;                /* entries that were corrected since the last update */
+  int64_t pendings, pending_capacity;
+  void *update;
+  size_t update_capacity;
+};
+
+/* A place among the entries of the LET that a peer has. */
+struct told {
+  int32_t peer, entry;
+};
+
+/* Since LETs of substeps were chosen: the straight ways that the choice allowed for, and who has which particle. */
+struct watch {
+  int on;
+  int32_t tick, end;               /* when they were chosen; until when the choice holds */
+  double tick_length;
+  int32_t collected;               /* tick of the last corrections that went to the pending lists */
+  int64_t capacity, told_capacity;
+  int32_t *x[3];                   /* positions then */
+  float *v[3], *limit;             /* velocities then; how far a particle may leave its way */
+  uint8_t *level;                  /* as the peers' `next` was counted with */
+  int64_t *first;                  /* entries of particle i: told[first[i]] up to told[first[i + 1]] */
+  struct told *told;
 };
 
 struct device {
@@ -58,9 +85,25 @@ struct device {
   int32_t groups;
   int64_t group_capacity;
 
+  int32_t *group_of;               /* of every particle */
+  int64_t group_of_capacity;
+  struct let_box box[BOX_MOST];    /* as last asked for, */
+  int box_first[BOX_MOST + 1];     /* of the groups box_first[b] up to box_first[b + 1] */
+  int boxes;
+
+  /* Steps: particles sorted by level, deepest first; those with level l or deeper are the first deeper[l]. */
+  int32_t *by_level;
+  int64_t deeper[LEVELS + 1];
+  int by_level_valid;
   uint8_t *active;                 /* of every particle, in a substep */
-  int64_t active_capacity;
+  uint8_t *touched;                /* groups with active members */
+  int32_t *active_list, *active_group;   /* both ascending */
+  int32_t active_count, active_groups;
+  int64_t active_capacity, touched_capacity;
   int32_t active_tick;
+  struct watch watch;
+  double (*sum)[SUMS];             /* of a forest that is walked in parts: acceleration, hard acceleration, potential */
+  int64_t sum_capacity;
 
   struct let *let[LET_KINDS];      /* [ranks] */
   const struct walk_isa *isa;
@@ -74,13 +117,20 @@ void cpu_build(struct device *d);
 void cpu_moments(struct device *d, const struct mac *mac, int32_t tick, double tick_length);
 void cpu_sources(struct device *d);
 void cpu_groups(struct device *d);
-int cpu_boxes(struct device *d, int most, struct let_box *boxes);
-size_t cpu_let_select(struct device *d, enum let_kind kind, int peer, const struct let_request *request, void **message);
-size_t cpu_let_refresh(struct device *d, enum let_kind kind, int peer, void **message);
+int cpu_boxes(struct device *d, int32_t tick, double tick_length, int most, struct let_box *boxes);
+void cpu_card(struct device *d, struct let_card *card);
+size_t cpu_let_select(struct device *d, enum let_kind kind, int peer, const struct let_request *request, int32_t *next, void **message);
 void *cpu_let_room(struct device *d, enum let_kind kind, int peer, size_t bytes);
 void cpu_let_attach(struct device *d, enum let_kind kind, int peer, size_t bytes, struct let_count *count);
 void cpu_let_clear(struct device *d, enum let_kind kind);
+void cpu_let_roots(struct device *d, enum let_kind kind, int self, int count, const struct let_card *const *cards);
 void cpu_let_free(struct device *d);
+void cpu_let_watch(struct device *d, const struct let_request *request);
+size_t cpu_let_update(struct device *d, int peer, int32_t tick, int cells, int32_t *next, void **message);
+int64_t cpu_let_apply(struct device *d, int peer, const void *message, size_t bytes);
+int64_t cpu_strays(struct device *d, int64_t *late);
+void cpu_watch_free(struct device *d);
+void cpu_active_free(struct device *d);
 void cpu_walk(struct device *d, const struct walk_request *request, struct tally *tally);
 double cpu_ceiling(struct device *d);
 void cpu_direct(struct device *d, int64_t n, const double (*at)[3], const uint64_t *skip, const struct split *split,
@@ -90,6 +140,7 @@ void cpu_kick_soft(struct device *d, double dt);
 void cpu_split_soft(struct device *d);
 int cpu_levels(struct device *d, const struct step_rule *rule, int shared);
 int32_t cpu_next_tick(struct device *d);
+int64_t cpu_hard_steps(struct device *d);
 int64_t cpu_select(struct device *d, int32_t tick, double tick_length, int64_t *outside);
 void cpu_correct(struct device *d, int32_t tick, double tick_length, const struct step_rule *rule, int shared);
 void cpu_drift_to_end(struct device *d, double tick_length);
@@ -97,6 +148,8 @@ void cpu_finish(struct device *d, double tick_length);
 void cpu_reduce(struct device *d, struct sums *sums);
 void cpu_histogram(struct device *d, int64_t *count);
 
+/* A block of at least `bytes`, in place of one that is too short; what it held is lost. */
+void cpu_room(void **block, size_t *capacity, size_t bytes, const char *label);
 /* Seconds on a monotonic clock. */
 double cpu_seconds(void);
 void cpu_walk_free(struct device *d);

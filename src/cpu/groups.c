@@ -3,6 +3,7 @@
  * as a cell; neighbours along the curve are joined while they fit and stay as compact. */
 #include <config.h>
 #include <math.h>
+#include <string.h>
 
 #include "device.h"
 #include "memory.h"
@@ -47,41 +48,68 @@ void cpu_groups(struct device *d)
 {
   d->groups = 0;
   if (d->tree.nodes > 0) collect(d, 0);
+  if (d->p.n > d->group_of_capacity) {
+    memory_free(d->group_of);
+    d->group_of_capacity = d->p.n + d->p.n / 8;
+    d->group_of = memory_alloc("groups", sizeof *d->group_of * (size_t)d->group_of_capacity);
+  }
 #pragma omp parallel for schedule(static)
   for (int32_t g = 0; g < d->groups; g++) {
     double least = 1e300;
-    for (int32_t i = d->group[g].begin; i < d->group[g].end; i++) least = fmin(least, modulus(&d->p.acc[3 * i]));
+    for (int32_t i = d->group[g].begin; i < d->group[g].end; i++) {
+      least = fmin(least, modulus(&d->p.acc[3 * i]));
+      d->group_of[i] = g;
+    }
     d->group[g].a_old = (float)least;
   }
 }
 
-static void box_of(const struct device *d, int32_t begin, int32_t end, struct let_box *b)
+/* Position and velocity of a source, predicted. The box is widened by what rounding to the lattice may have moved. */
+static void predict(const struct device *d, int32_t i, double dt, double x[3], double v[3])
+{
+  const struct sources *s = &d->tree.source;
+  const int32_t at[3] = {s->x[i], s->y[i], s->z[i]};
+  const float speed[3] = {s->vx[i], s->vy[i], s->vz[i]}, pull[3] = {s->ax[i], s->ay[i], s->az[i]};
+  for (int c = 0; c < 3; c++) {
+    x[c] = lattice_position(&d->lattice, c, at[c]) + (speed[c] + 0.5 * dt * pull[c]) * dt;
+    v[c] = speed[c] + dt * pull[c];
+  }
+}
+
+static void box_of(const struct device *d, int32_t begin, int32_t end, int32_t tick, double tick_length, struct let_box *b)
 {
   const struct particles *p = &d->p;
+  const int32_t *own = d->tree.source.tick;
+  double x[3], v[3], mean[3] = {0}, spacing = d->lattice.spacing;
   *b = (struct let_box){{1e300, 1e300, 1e300}, {-1e300, -1e300, -1e300}, 1e300, {0}, 0, 0};
   for (int32_t i = begin; i < end; i++) {
+    predict(d, i, (tick - own[i]) * tick_length, x, v);
     b->a_old = fmin(b->a_old, modulus(&p->acc[3 * i]));
     b->a_spread = fmax(b->a_spread, modulus(&p->acc_hard[3 * i]));
     for (int c = 0; c < 3; c++) {
-      b->low[c] = fmin(b->low[c], p->pos[3 * i + c]);
-      b->high[c] = fmax(b->high[c], p->pos[3 * i + c]);
-      b->v[c] += p->vel[3 * i + c] / (end - begin);
+      b->low[c] = fmin(b->low[c], x[c] - spacing);
+      b->high[c] = fmax(b->high[c], x[c] + spacing);
+      mean[c] += v[c];
     }
   }
+  for (int c = 0; c < 3; c++) b->v[c] = mean[c] / (end - begin);
   for (int32_t i = begin; i < end; i++) {
     double v2 = 0;
-    for (int c = 0; c < 3; c++) v2 += (p->vel[3 * i + c] - b->v[c]) * (p->vel[3 * i + c] - b->v[c]);
+    predict(d, i, (tick - own[i]) * tick_length, x, v);
+    for (int c = 0; c < 3; c++) v2 += (v[c] - b->v[c]) * (v[c] - b->v[c]);
     b->v_spread = fmax(b->v_spread, sqrt(v2));
   }
 }
 
-int cpu_boxes(struct device *d, int most, struct let_box *boxes)
+int cpu_boxes(struct device *d, int32_t tick, double tick_length, int most, struct let_box *boxes)
 {
+  if (most > BOX_MOST) most = BOX_MOST;
   int count = d->groups < most ? d->groups : most;
+  for (int b = 0; b <= count && count > 0; b++) d->box_first[b] = (int)((int64_t)d->groups * b / count);
 #pragma omp parallel for schedule(static)
-  for (int b = 0; b < count; b++) {
-    int32_t first = (int32_t)((int64_t)d->groups * b / count), last = (int32_t)((int64_t)d->groups * (b + 1) / count);
-    box_of(d, d->group[first].begin, d->group[last - 1].end, &boxes[b]);
-  }
+  for (int b = 0; b < count; b++)
+    box_of(d, d->group[d->box_first[b]].begin, d->group[d->box_first[b + 1] - 1].end, tick, tick_length, &d->box[b]);
+  d->boxes = count;
+  memcpy(boxes, d->box, sizeof *boxes * (size_t)count);
   return count;
 }

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Kicks, drifts, levels, sums. */
+/* Kicks, the ends of soft steps, sums. The steps between are in active.c. */
 #include <config.h>
 #include <math.h>
 #include <string.h>
 
 #include "device.h"
 #include "memory.h"
-#include "timeline.h"
 
 void cpu_kick_soft(struct device *d, double dt)
 {
@@ -22,100 +21,10 @@ void cpu_split_soft(struct device *d)
   for (int64_t k = 0; k < 3 * p->n; k++) p->acc_soft[k] = p->acc[k] - p->acc_hard[k];
 }
 
-/* The step that a particle wants: eta sqrt(eps / |a|), and eta eps / |v - v_com| (min-av). */
-static double wanted_step(const struct particles *p, int64_t i, const struct step_rule *r)
-{
-  double a2 = 0, v2 = 0;
-  for (int c = 0; c < 3; c++) {
-    double a = (double)p->acc_hard[3 * i + c] + p->acc_soft[3 * i + c], v = p->vel[3 * i + c] - r->v_com[c];
-    a2 += a * a;
-    v2 += v * v;
-  }
-  double step = a2 > 0 ? r->eta * sqrt(r->softening / sqrt(a2)) : 1e300;
-  if (r->use_velocity && v2 > 0) step = fmin(step, r->eta * r->softening / sqrt(v2));
-  return step;
-}
-
-int cpu_levels(struct device *d, const struct step_rule *rule, int shared)
-{
-  struct particles *p = &d->p;
-  int most = 0;
-#pragma omp parallel for schedule(static) reduction(max : most)
-  for (int64_t i = 0; i < p->n; i++) {
-    int level = shared >= 0 ? shared : timeline_level(rule->soft_step, wanted_step(p, i, rule));
-    p->level[i] = (uint8_t)level;
-    if (level > most) most = level;
-  }
-  return most;
-}
-
-int32_t cpu_next_tick(struct device *d)
-{
-  const struct particles *p = &d->p;
-  int32_t next = TICKS;
-#pragma omp parallel for schedule(static) reduction(min : next)
-  for (int64_t i = 0; i < p->n; i++) {
-    int32_t t = p->tick[i] + timeline_ticks(p->level[i]);
-    next = t < next ? t : next;
-  }
-  return next;
-}
-
 /* Position at a later tick, velocity advanced by the whole step with the acceleration known so far. */
 static void predict(struct particles *p, int64_t i, double dt)
 {
   for (int c = 0; c < 3; c++) p->pos[3 * i + c] += (p->vel[3 * i + c] + 0.5 * dt * p->acc_hard[3 * i + c]) * dt;
-}
-
-int64_t cpu_select(struct device *d, int32_t tick, double tick_length, int64_t *outside)
-{
-  struct particles *p = &d->p;
-  struct sources *s = &d->tree.source;
-  int64_t count = 0, left = 0;
-  if (p->n > d->active_capacity) {
-    memory_free(d->active);
-    d->active_capacity = p->n + p->n / 8;
-    d->active = memory_alloc("active", (size_t)d->active_capacity);
-  }
-  d->active_tick = tick;
-#pragma omp parallel for schedule(static) reduction(+ : count, left)
-  for (int64_t i = 0; i < p->n; i++) {
-    d->active[i] = p->tick[i] + timeline_ticks(p->level[i]) == tick;
-    if (!d->active[i]) continue;
-    double dt = (tick - p->tick[i]) * tick_length;
-    int out = 0;
-    predict(p, i, dt);
-    s->x[i] = lattice_of(&d->lattice, 0, p->pos[3 * i], &out);
-    s->y[i] = lattice_of(&d->lattice, 1, p->pos[3 * i + 1], &out);
-    s->z[i] = lattice_of(&d->lattice, 2, p->pos[3 * i + 2], &out);
-    s->tick[i] = tick;
-    for (int c = 0; c < 3; c++) p->vel[3 * i + c] += 0.5 * dt * p->acc_hard[3 * i + c];
-    /* the record's velocity belongs to its new time too: moments may be taken before the correction */
-    s->vx[i] = (float)(p->vel[3 * i] + 0.5 * dt * p->acc_hard[3 * i]);
-    s->vy[i] = (float)(p->vel[3 * i + 1] + 0.5 * dt * p->acc_hard[3 * i + 1]);
-    s->vz[i] = (float)(p->vel[3 * i + 2] + 0.5 * dt * p->acc_hard[3 * i + 2]);
-    count++;
-    left += out;
-  }
-  *outside += left;
-  return count;
-}
-
-void cpu_correct(struct device *d, int32_t tick, double tick_length, const struct step_rule *rule, int shared)
-{
-  struct particles *p = &d->p;
-  struct sources *s = &d->tree.source;
-#pragma omp parallel for schedule(static)
-  for (int64_t i = 0; i < p->n; i++) {
-    if (!d->active[i]) continue;
-    double dt = (tick - p->tick[i]) * tick_length;
-    for (int c = 0; c < 3; c++) p->vel[3 * i + c] += 0.5 * dt * p->acc_hard[3 * i + c];
-    p->tick[i] = tick;
-    int level = shared >= 0 ? shared : timeline_level(rule->soft_step, wanted_step(p, i, rule));
-    p->level[i] = (uint8_t)timeline_aligned(tick, level);
-    s->vx[i] = (float)p->vel[3 * i], s->vy[i] = (float)p->vel[3 * i + 1], s->vz[i] = (float)p->vel[3 * i + 2];
-    s->ax[i] = p->acc_hard[3 * i], s->ay[i] = p->acc_hard[3 * i + 1], s->az[i] = p->acc_hard[3 * i + 2];
-  }
 }
 
 void cpu_drift_to_end(struct device *d, double tick_length)

@@ -6,8 +6,10 @@
 #include <string.h>
 
 #include "device.h"
+#include "essential.h"
 #include "fault.h"
 #include "memory.h"
+#include "timeline.h"
 
 /* What stands before the arrays of a message. */
 struct let_head {
@@ -19,8 +21,6 @@ _Static_assert(sizeof(struct let_head) == 64, "arrays of a message start on a ca
 
 /* --- the choice -------------------------------------------------------------------------------------------------- */
 
-enum need { NEED_NOTHING, NEED_CELL, NEED_OPEN };
-
 /* A local node that goes into the message, and the box that wanted it opened (the first to ask for its children). */
 struct choice {
   int32_t node, box;
@@ -28,42 +28,9 @@ struct choice {
   int32_t first;
 };
 
-static double box_distance(const struct let_box *b, const double x[3])
-{
-  double r2 = 0;
-  for (int c = 0; c < 3; c++) {
-    double out = x[c] < b->low[c] ? b->low[c] - x[c] : x[c] > b->high[c] ? x[c] - b->high[c] : 0;
-    r2 += out * out;
-  }
-  return sqrt(r2);
-}
-
-/* How far a node and the targets of a box may approach each other within the horizon. Speeds change by at most the
- * accelerations; a tenth is added, since these change too. */
-static double approach(const struct motion *w, const struct let_box *b, double horizon)
-{
-  if (horizon == 0) return 0;
-  double v2 = 0, a2 = 0;
-  for (int c = 0; c < 3; c++) {
-    v2 += (w->v[c] - b->v[c]) * (w->v[c] - b->v[c]);
-    a2 += (double)w->a[c] * w->a[c];
-  }
-  double speed = sqrt(v2) + w->spread_v + b->v_spread, pull = sqrt(a2) + w->spread_a + b->a_spread;
-  return 1.1 * horizon * (speed + 0.5 * horizon * pull);
-}
-
-/* What the targets of a box need of a node. */
 static enum need box_needs(const struct device *d, const struct let_request *r, const struct let_box *b, int32_t i)
 {
-  const struct node *n = &d->tree.node[i];
-  double x[3];
-  for (int c = 0; c < 3; c++) x[c] = lattice_position(&d->lattice, c, n->x[c]);
-  double distance = box_distance(b, x) - approach(&d->tree.motion[i], b, r->horizon);
-  if (r->cutoff >= 0 && distance - n->b > r->cutoff) return NEED_NOTHING;
-  /* a particle alone is sent as such where it will move: a cell would not know of its corrections */
-  if (r->horizon > 0 && n->info == (NODE_LEAF | 1)) return NEED_OPEN;
-  double sink = mac_sink(r->mac, fmax(b->a_old, r->a_floor));
-  return distance > n->b && distance >= n->reach * sink ? NEED_CELL : NEED_OPEN;
+  return essential_need(&d->lattice, &d->tree.node[i], &d->tree.motion[i], b, r);
 }
 
 /* What the receiver needs of a node; the box that asked for the parent's children is the likeliest to ask again. */
@@ -125,14 +92,6 @@ static void choose(const struct device *d, const struct let_request *r, struct s
 
 /* --- the message ------------------------------------------------------------------------------------------------- */
 
-static void room(void **block, size_t *capacity, size_t bytes)
-{
-  if (bytes <= *capacity) return;
-  memory_free(*block);
-  *capacity = bytes + bytes / 4;
-  *block = memory_alloc("let", *capacity);
-}
-
 static void index_room(struct let *l, int64_t nodes, int64_t sources)
 {
   if (nodes > l->node_capacity) {
@@ -147,7 +106,7 @@ static void index_room(struct let *l, int64_t nodes, int64_t sources)
   }
 }
 
-/* Present positions, motions and moments of what was chosen; links stay. */
+/* Positions, motions and moments of what was chosen, and the levels of its particles; links stay. */
 static void fill(const struct device *d, struct let *l)
 {
   const struct octree *from = &d->tree;
@@ -174,7 +133,21 @@ static void fill(const struct device *d, struct let *l)
   }
 }
 
-size_t cpu_let_select(struct device *d, enum let_kind kind, int peer, const struct let_request *request, void **message)
+/* When the first of a LET's particles will be corrected. */
+static int32_t first_end(const struct device *d, struct let *l)
+{
+  int32_t next = TICKS;
+  memset(l->at_level, 0, sizeof l->at_level);
+  l->pendings = 0;
+  for (int32_t k = 0; k < l->sent.source.n; k++) {
+    int32_t i = l->source_from[k], end = d->p.tick[i] + timeline_ticks(d->p.level[i]);
+    l->at_level[d->p.level[i]]++;
+    next = end < next ? end : next;
+  }
+  return next;
+}
+
+size_t cpu_let_select(struct device *d, enum let_kind kind, int peer, const struct let_request *request, int32_t *next, void **message)
 {
   struct let *l = &d->let[kind][peer];
   struct selection s = {0};
@@ -185,7 +158,7 @@ size_t cpu_let_select(struct device *d, enum let_kind kind, int peer, const stru
   l->sent.source.n = 0;
   if (s.nodes > 0) {
     l->packed_bytes = sizeof(struct let_head) + octree_bytes(s.nodes, s.sources, d->config.quadrupole);
-    room(&l->packed, &l->packed_capacity, l->packed_bytes);
+    cpu_room(&l->packed, &l->packed_capacity, l->packed_bytes, "let");
     index_room(l, s.nodes, s.sources);
     struct let_head *head = l->packed;
     *head = (struct let_head){.nodes = s.nodes, .sources = s.sources, .quad = d->config.quadrupole};
@@ -200,15 +173,8 @@ size_t cpu_let_select(struct device *d, enum let_kind kind, int peer, const stru
     }
     fill(d, l);
   }
+  if (next) *next = first_end(d, l);
   memory_free(s.choice);
-  *message = l->packed;
-  return l->packed_bytes;
-}
-
-size_t cpu_let_refresh(struct device *d, enum let_kind kind, int peer, void **message)
-{
-  struct let *l = &d->let[kind][peer];
-  if (l->packed_bytes) fill(d, l);
   *message = l->packed;
   return l->packed_bytes;
 }
@@ -216,7 +182,7 @@ size_t cpu_let_refresh(struct device *d, enum let_kind kind, int peer, void **me
 void *cpu_let_room(struct device *d, enum let_kind kind, int peer, size_t bytes)
 {
   struct let *l = &d->let[kind][peer];
-  room(&l->message, &l->message_capacity, bytes);
+  cpu_room(&l->message, &l->message_capacity, bytes, "let");
   return l->message;
 }
 
@@ -235,12 +201,72 @@ void cpu_let_attach(struct device *d, enum let_kind kind, int peer, size_t bytes
   count->particles += head->sources;
 }
 
+/* --- roots ------------------------------------------------------------------------------------------------------- */
+
+void cpu_card(struct device *d, struct let_card *card)
+{
+  memset(card, 0, sizeof *card);
+  card->particles = d->p.n;
+  if (d->tree.nodes == 0) return;
+  card->root = d->tree.node[0];
+  card->motion = d->tree.motion[0];
+  if (d->config.quadrupole) memcpy(card->quad, d->tree.quad[0], sizeof card->quad);
+}
+
+/* A cell that no target accepts, over children [first, first + count). */
+static struct node always_opened(const struct node *child, int32_t first, int count)
+{
+  struct node n = *child;
+  n.b = MAC_FAR;
+  n.reach = 0;
+  n.first = first;
+  n.info = (uint32_t)count;
+  return n;
+}
+
+/* Walks take at most eight children at a time: the roots become the leaves of a tree with eight branches. */
+void cpu_let_roots(struct device *d, enum let_kind kind, int self, int count, const struct let_card *const *cards)
+{
+  enum { BRANCHES = 8, DEPTH = 12 };
+  struct let *l = &d->let[kind][self];
+  int width[DEPTH], depth = 0;
+  int64_t nodes = 0;
+  l->attached = count > 0;
+  if (count == 0) return;
+  for (int w = count;; w = (w + BRANCHES - 1) / BRANCHES) {
+    width[depth++] = w;
+    nodes += w;
+    if (w == 1) break;
+  }
+  cpu_room(&l->message, &l->message_capacity, octree_bytes(nodes, 0, d->config.quadrupole), "let");
+  octree_place(&l->tree, l->message, nodes, 0, d->config.quadrupole);
+  memset(l->tree.motion, 0, sizeof *l->tree.motion * (size_t)nodes);
+  l->tree.motion_tick = 0;
+  int32_t begin = (int32_t)nodes - count;
+  for (int k = 0; k < count; k++) {
+    l->tree.node[begin + k] = cards[k]->root;
+    l->tree.node[begin + k].first = 0;
+    l->tree.node[begin + k].info = NODE_TERMINAL;
+    if (l->tree.quad) memcpy(l->tree.quad[begin + k], cards[k]->quad, sizeof *l->tree.quad);
+  }
+  for (int level = 1; level < depth; level++) {
+    int32_t below = begin;
+    begin -= width[level];
+    for (int k = 0; k < width[level]; k++) {
+      int first = BRANCHES * k, children = width[level - 1] - first < BRANCHES ? width[level - 1] - first : BRANCHES;
+      l->tree.node[begin + k] = always_opened(&l->tree.node[below + first], below + first, children);
+    }
+  }
+}
+
 void cpu_let_clear(struct device *d, enum let_kind kind)
 {
   for (int p = 0; p < d->config.ranks; p++) {
     d->let[kind][p].attached = 0;
     d->let[kind][p].packed_bytes = 0;
+    d->let[kind][p].sent.nodes = d->let[kind][p].sent.source.n = 0;
   }
+  if (kind == LET_STEP) d->watch.on = 0;
 }
 
 void cpu_let_free(struct device *d)
@@ -252,6 +278,8 @@ void cpu_let_free(struct device *d)
       memory_free(l->packed);
       memory_free(l->node_from);
       memory_free(l->source_from);
+      memory_free(l->pending);
+      memory_free(l->update);
     }
     memory_free(d->let[kind]);
   }

@@ -65,6 +65,7 @@ int64_t cpu_order(struct device *d, const struct lattice *lattice)
   struct particles *p = &d->p;
   int64_t n = p->n, outside = 0;
   d->lattice = *lattice;
+  d->by_level_valid = 0;
   room(d, n);
   struct item *item = d->item[0];
 #pragma omp parallel for schedule(static) reduction(+ : outside)

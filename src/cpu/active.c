@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Block steps: levels, and the particles that are active at a tick.
+ *
+ * Steps are aligned, so the active ones at a tick are those of the levels whose steps end there: all from some level down.
+ * Particles are kept sorted by level, deepest first; a substep looks at the first of them only and sorts these again. */
+#include <config.h>
+#include <math.h>
+#include <string.h>
+
+#include "device.h"
+#include "fault.h"
+#include "memory.h"
+#include "timeline.h"
+
+enum { MANY = 4096 };   /* fewer particles than these are not worth a team of threads */
+
+void cpu_active_free(struct device *d)
+{
+  memory_free(d->active);
+  memory_free(d->by_level);
+  memory_free(d->active_list);
+  memory_free(d->touched);
+  memory_free(d->active_group);
+}
+
+static void room(struct device *d)
+{
+  if (d->p.n > d->active_capacity) {
+    memory_free(d->active);
+    memory_free(d->by_level);
+    memory_free(d->active_list);
+    d->active_capacity = d->p.n + d->p.n / 8;
+    d->active = memory_alloc("active", (size_t)d->active_capacity);
+    d->by_level = memory_alloc("active", sizeof *d->by_level * (size_t)d->active_capacity);
+    d->active_list = memory_alloc("active", sizeof *d->active_list * (size_t)d->active_capacity);
+  }
+  if (d->groups > d->touched_capacity) {
+    memory_free(d->touched);
+    memory_free(d->active_group);
+    d->touched_capacity = d->groups + d->groups / 8;
+    d->touched = memory_alloc("active", (size_t)d->touched_capacity);
+    d->active_group = memory_alloc("active", sizeof *d->active_group * (size_t)d->touched_capacity);
+  }
+}
+
+/* --- levels ------------------------------------------------------------------------------------------------------ */
+
+/* The step that a particle wants: eta sqrt(eps / |a|), and eta eps / |v - v_com| (min-av). */
+static double wanted_step(const struct particles *p, int64_t i, const struct step_rule *r)
+{
+  double a2 = 0, v2 = 0;
+  for (int c = 0; c < 3; c++) {
+    double a = (double)p->acc_hard[3 * i + c] + p->acc_soft[3 * i + c], v = p->vel[3 * i + c] - r->v_com[c];
+    a2 += a * a;
+    v2 += v * v;
+  }
+  double step = a2 > 0 ? r->eta * sqrt(r->softening / sqrt(a2)) : 1e300;
+  if (r->use_velocity && v2 > 0) step = fmin(step, r->eta * r->softening / sqrt(v2));
+  return step;
+}
+
+int cpu_levels(struct device *d, const struct step_rule *rule, int shared)
+{
+  struct particles *p = &d->p;
+  int most = 0;
+  d->by_level_valid = 0;
+#pragma omp parallel for schedule(static) reduction(max : most)
+  for (int64_t i = 0; i < p->n; i++) {
+    int level = shared >= 0 ? shared : timeline_level(rule->soft_step, wanted_step(p, i, rule));
+    p->level[i] = (uint8_t)level;
+    if (level > most) most = level;
+  }
+  return most;
+}
+
+/* Sort particles by level into the first places of by_level: the `count` ones of an ascending list (NULL: all particles),
+ * which are those of level `lowest` and deeper. */
+static void sort_levels(struct device *d, const int32_t *list, int64_t count, int lowest)
+{
+  int64_t at[LEVELS] = {0}, deeper = 0;
+  for (int64_t k = 0; k < count; k++) at[d->p.level[list ? list[k] : k]]++;
+  for (int l = LEVELS - 1; l >= lowest; l--) {
+    int64_t here = at[l];
+    at[l] = deeper;
+    deeper += here;
+    d->deeper[l] = deeper;
+  }
+  for (int64_t k = 0; k < count; k++) {
+    int32_t i = list ? list[k] : (int32_t)k;
+    d->by_level[at[d->p.level[i]]++] = i;
+  }
+}
+
+static void need_levels(struct device *d)
+{
+  if (d->by_level_valid) return;
+  room(d);
+  d->deeper[LEVELS] = 0;
+  sort_levels(d, NULL, d->p.n, 0);
+  memset(d->active, 0, (size_t)d->p.n);
+  memset(d->touched, 0, (size_t)d->groups);
+  d->active_count = d->active_groups = 0;
+  d->active_tick = 0;
+  d->by_level_valid = 1;
+}
+
+int64_t cpu_hard_steps(struct device *d)
+{
+  int64_t steps = 0;
+  need_levels(d);
+  for (int l = 0; l < LEVELS; l++) steps += (d->deeper[l] - d->deeper[l + 1]) << l;
+  return steps;
+}
+
+int32_t cpu_next_tick(struct device *d)
+{
+  int deepest = LEVELS - 1;
+  need_levels(d);
+  if (d->p.n == 0) return TICKS;
+  while (d->deeper[deepest] == 0) deepest--;
+  return timeline_after(d->active_tick, deepest);
+}
+
+/* --- the active -------------------------------------------------------------------------------------------------- */
+
+/* Mark them and their groups, and list both in ascending order. */
+static void mark_active(struct device *d, int64_t count)
+{
+  for (int32_t k = 0; k < d->active_count; k++) d->active[d->active_list[k]] = 0;
+  for (int32_t k = 0; k < d->active_groups; k++) d->touched[d->active_group[k]] = 0;
+  for (int64_t k = 0; k < count; k++) {
+    d->active[d->by_level[k]] = 1;
+    d->touched[d->group_of[d->by_level[k]]] = 1;
+  }
+  d->active_count = d->active_groups = 0;
+  for (int32_t g = 0; g < d->groups && d->active_count < count; g++) {
+    if (!d->touched[g]) continue;
+    d->active_group[d->active_groups++] = g;
+    for (int32_t i = d->group[g].begin; i < d->group[g].end; i++)
+      if (d->active[i]) d->active_list[d->active_count++] = i;
+  }
+}
+
+/* Predict an active particle to its tick, with half of the closing kick; the source follows. */
+static int start_particle(struct device *d, int64_t i, int32_t tick, double dt)
+{
+  struct particles *p = &d->p;
+  struct sources *s = &d->tree.source;
+  int out = 0;
+  for (int c = 0; c < 3; c++) {
+    p->pos[3 * i + c] += (p->vel[3 * i + c] + 0.5 * dt * p->acc_hard[3 * i + c]) * dt;
+    p->vel[3 * i + c] += 0.5 * dt * p->acc_hard[3 * i + c];
+  }
+  s->x[i] = lattice_of(&d->lattice, 0, p->pos[3 * i], &out);
+  s->y[i] = lattice_of(&d->lattice, 1, p->pos[3 * i + 1], &out);
+  s->z[i] = lattice_of(&d->lattice, 2, p->pos[3 * i + 2], &out);
+  s->tick[i] = tick;
+  /* the record's velocity belongs to its new time too: moments may be taken before the correction */
+  s->vx[i] = (float)(p->vel[3 * i] + 0.5 * dt * p->acc_hard[3 * i]);
+  s->vy[i] = (float)(p->vel[3 * i + 1] + 0.5 * dt * p->acc_hard[3 * i + 1]);
+  s->vz[i] = (float)(p->vel[3 * i + 2] + 0.5 * dt * p->acc_hard[3 * i + 2]);
+  return out;
+}
+
+int64_t cpu_select(struct device *d, int32_t tick, double tick_length, int64_t *outside)
+{
+  struct particles *p = &d->p;
+  int64_t left = 0;
+  need_levels(d);
+  mark_active(d, d->deeper[timeline_aligned(tick, 0)]);
+  d->active_tick = tick;
+#pragma omp parallel for schedule(static) reduction(+ : left) if (d->active_count > MANY)
+  for (int32_t k = 0; k < d->active_count; k++) {
+    int32_t i = d->active_list[k];
+    if (ESP_CHECKS && p->tick[i] + timeline_ticks(p->level[i]) != tick)
+      fatal("particle %llu of level %d, last corrected at tick %d, is not due at tick %d", (unsigned long long)p->id[i], p->level[i], p->tick[i], tick);
+    left += start_particle(d, i, tick, (tick - p->tick[i]) * tick_length);
+  }
+  *outside += left;
+  return d->active_count;
+}
+
+void cpu_correct(struct device *d, int32_t tick, double tick_length, const struct step_rule *rule, int shared)
+{
+  struct particles *p = &d->p;
+  struct sources *s = &d->tree.source;
+#pragma omp parallel for schedule(static) if (d->active_count > MANY)
+  for (int32_t k = 0; k < d->active_count; k++) {
+    int64_t i = d->active_list[k];
+    double dt = (tick - p->tick[i]) * tick_length;
+    for (int c = 0; c < 3; c++) p->vel[3 * i + c] += 0.5 * dt * p->acc_hard[3 * i + c];
+    p->tick[i] = tick;
+    int level = shared >= 0 ? shared : timeline_level(rule->soft_step, wanted_step(p, i, rule));
+    p->level[i] = (uint8_t)timeline_aligned(tick, level);
+    s->vx[i] = (float)p->vel[3 * i], s->vy[i] = (float)p->vel[3 * i + 1], s->vz[i] = (float)p->vel[3 * i + 2];
+    s->ax[i] = p->acc_hard[3 * i], s->ay[i] = p->acc_hard[3 * i + 1], s->az[i] = p->acc_hard[3 * i + 2];
+  }
+  sort_levels(d, d->active_list, d->active_count, timeline_aligned(tick, 0));
+}

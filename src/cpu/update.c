@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* LETs of substeps after they were chosen: who has which particle, what peers must learn of corrections, and whether
+ * particles keep to the ways that the choice allowed for. */
+#include <config.h>
+#include <math.h>
+#include <string.h>
+
+#include "device.h"
+#include "essential.h"
+#include "fault.h"
+#include "memory.h"
+#include "timeline.h"
+
+/* What stands before an update: then the entries, then with `cells` nodes, motions and second moments. */
+struct update_head {
+  int64_t entries;
+  int32_t tick, cells, nodes, quad;
+  char pad[40];
+};
+_Static_assert(sizeof(struct update_head) == 64, "what follows is aligned");
+
+struct update_entry {
+  int32_t place, x[3];
+  float v[3], a[3];
+};
+
+/* --- the watch --------------------------------------------------------------------------------------------------- */
+
+void cpu_watch_free(struct device *d)
+{
+  struct watch *w = &d->watch;
+  for (int c = 0; c < 3; c++) {
+    memory_free(w->x[c]);
+    memory_free(w->v[c]);
+  }
+  memory_free(w->limit);
+  memory_free(w->level);
+  memory_free(w->first);
+  memory_free(w->told);
+}
+
+static void room(struct device *d, int64_t entries)
+{
+  struct watch *w = &d->watch;
+  if (d->p.n >= w->capacity) {
+    cpu_watch_free(d);
+    w->told = NULL;
+    w->told_capacity = 0;
+    w->capacity = d->p.n + d->p.n / 8 + 16;
+    size_t n = (size_t)w->capacity;
+    for (int c = 0; c < 3; c++) {
+      w->x[c] = memory_alloc("let", sizeof **w->x * n);
+      w->v[c] = memory_alloc("let", sizeof **w->v * n);
+    }
+    w->limit = memory_alloc("let", sizeof *w->limit * n);
+    w->level = memory_alloc("let", n);
+    w->first = memory_alloc("let", sizeof *w->first * n);
+  }
+  if (entries <= w->told_capacity) return;
+  memory_free(w->told);
+  w->told_capacity = entries + entries / 4;
+  w->told = memory_alloc("let", sizeof *w->told * (size_t)w->told_capacity);
+}
+
+/* Positions and velocities now: from here the ways are straight. */
+static void note_ways(struct device *d)
+{
+  struct watch *w = &d->watch;
+  const struct sources *s = &d->tree.source;
+#pragma omp parallel for schedule(static)
+  for (int64_t i = 0; i < d->p.n; i++) {
+    double dt = (w->tick - s->tick[i]) * w->tick_length;
+    const int32_t x[3] = {s->x[i], s->y[i], s->z[i]};
+    const float v[3] = {s->vx[i], s->vy[i], s->vz[i]}, a[3] = {s->ax[i], s->ay[i], s->az[i]};
+    for (int c = 0; c < 3; c++) {
+      w->x[c][i] = x[c] + (int32_t)lrint((v[c] + 0.5 * dt * a[c]) * dt * d->lattice.inverse);
+      w->v[c][i] = (float)(v[c] + dt * a[c]);
+    }
+    w->level[i] = d->p.level[i];
+  }
+}
+
+/* As a source a particle was allowed what its leaf was, as a target what its box was (essential_approach). */
+static void note_limits(struct device *d, const struct let_request *r)
+{
+  struct watch *w = &d->watch;
+#pragma omp parallel for schedule(static)
+  for (int b = 0; b < d->boxes; b++) {
+    float most = (float)essential_stray(d->box[b].a_spread, r->a_typical, r->horizon);
+    for (int32_t i = d->group[d->box_first[b]].begin; i < d->group[d->box_first[b + 1] - 1].end; i++) w->limit[i] = most;
+  }
+#pragma omp parallel for schedule(static)
+  for (int32_t k = 0; k < d->tree.nodes; k++) {
+    const struct node *n = &d->tree.node[k];
+    if (!(n->info & NODE_LEAF)) continue;
+    double pull = essential_norm(d->tree.motion[k].a) + d->tree.motion[k].spread_a;
+    float most = (float)essential_stray(pull, r->a_typical, r->horizon);
+    for (int32_t i = n->first; i < n->first + (int32_t)(n->info & NODE_COUNT); i++) w->limit[i] = fminf(w->limit[i], most);
+  }
+}
+
+static void note_entries(struct device *d)
+{
+  struct watch *w = &d->watch;
+  memset(w->first, 0, sizeof *w->first * (size_t)(d->p.n + 1));
+  for (int p = 0; p < d->config.ranks; p++) {
+    const struct let *l = &d->let[LET_STEP][p];
+    for (int32_t k = 0; k < l->sent.source.n; k++) w->first[l->source_from[k] + 1]++;
+  }
+  for (int64_t i = 0; i < d->p.n; i++) w->first[i + 1] += w->first[i];
+  for (int p = 0; p < d->config.ranks; p++) {   /* first[i] runs to the end of its entries, and is moved back after */
+    const struct let *l = &d->let[LET_STEP][p];
+    for (int32_t k = 0; k < l->sent.source.n; k++) w->told[w->first[l->source_from[k]]++] = (struct told){p, k};
+  }
+  for (int64_t i = d->p.n; i > 0; i--) w->first[i] = w->first[i - 1];
+  w->first[0] = 0;
+}
+
+void cpu_let_watch(struct device *d, const struct let_request *request)
+{
+  int64_t entries = 0;
+  for (int p = 0; p < d->config.ranks; p++) entries += d->let[LET_STEP][p].sent.source.n;
+  room(d, entries);
+  d->watch.on = 1;
+  d->watch.tick = d->watch.collected = request->tick;
+  d->watch.tick_length = request->tick_length;
+  d->watch.end = request->tick + (int32_t)lrint(request->horizon / request->tick_length);
+  note_ways(d);
+  note_limits(d, request);
+  note_entries(d);
+}
+
+int64_t cpu_strays(struct device *d, int64_t *late)
+{
+  const struct watch *w = &d->watch;
+  const struct sources *s = &d->tree.source;
+  int64_t strays = 0;
+  if (!w->on) return 0;
+  double gone = (d->active_tick - w->tick) * w->tick_length, left = (w->end - d->active_tick) * w->tick_length, h = d->lattice.spacing;
+  for (int32_t k = 0; k < d->active_count; k++) {
+    int32_t i = d->active_list[k];
+    const int32_t x[3] = {s->x[i], s->y[i], s->z[i]};
+    const float v[3] = {s->vx[i], s->vy[i], s->vz[i]}, a[3] = {s->ax[i], s->ay[i], s->az[i]};
+    double now2 = 0, then2 = 0, most = (double)w->limit[i] + 2 * h;   /* both ends were rounded to the lattice */
+    for (int c = 0; c < 3; c++) {
+      double off = ((double)x[c] - w->x[c][i]) * h - w->v[c][i] * gone, then = off + (v[c] - w->v[c][i] + 0.5 * left * a[c]) * left;
+      now2 += off * off;
+      then2 += then * then;
+    }
+    strays += now2 > most * most || then2 > most * most;
+    *late += now2 > most * most;
+  }
+  return strays;
+}
+
+/* --- updates ----------------------------------------------------------------------------------------------------- */
+
+static void add_pending(struct let *l, int32_t entry)
+{
+  if (l->pendings == l->pending_capacity) {
+    l->pending_capacity = 2 * l->pending_capacity + 256;
+    l->pending = memory_resize("let", l->pending, sizeof *l->pending * (size_t)l->pending_capacity);
+  }
+  l->pending[l->pendings++] = entry;
+}
+
+/* The corrected particles go to the lists of all peers who have them. */
+static void collect(struct device *d, int32_t tick)
+{
+  struct watch *w = &d->watch;
+  if (w->collected == tick) return;
+  w->collected = tick;
+  for (int32_t k = 0; k < d->active_count; k++) {
+    int32_t i = d->active_list[k];
+    uint8_t level = d->p.level[i];
+    for (int64_t e = w->first[i]; e < w->first[i + 1]; e++) {
+      struct let *l = &d->let[LET_STEP][w->told[e].peer];
+      l->at_level[w->level[i]]--;
+      l->at_level[level]++;
+      add_pending(l, w->told[e].entry);
+    }
+    w->level[i] = level;
+  }
+}
+
+static size_t cell_bytes(int64_t nodes, int quad)
+{
+  return (size_t)nodes * (sizeof(struct node) + sizeof(struct motion) + (quad ? sizeof(float[6]) : 0));
+}
+
+static void pack_entries(const struct device *d, const struct let *l, struct update_entry *out)
+{
+  const struct sources *s = &d->tree.source;
+  for (int64_t k = 0; k < l->pendings; k++) {
+    int32_t i = l->source_from[l->pending[k]];
+    out[k] = (struct update_entry){
+        l->pending[k], {s->x[i], s->y[i], s->z[i]}, {s->vx[i], s->vy[i], s->vz[i]}, {s->ax[i], s->ay[i], s->az[i]}};
+  }
+}
+
+static void pack_cells(const struct device *d, const struct let *l, char *at)
+{
+  struct node *node = (struct node *)at;
+  struct motion *motion = (struct motion *)(node + l->sent.nodes);
+  float(*quad)[6] = (float(*)[6])(motion + l->sent.nodes);
+  for (int32_t k = 0; k < l->sent.nodes; k++) {
+    node[k] = d->tree.node[l->node_from[k]];
+    motion[k] = d->tree.motion[l->node_from[k]];
+    if (d->config.quadrupole) memcpy(quad[k], d->tree.quad[l->node_from[k]], sizeof *quad);
+  }
+}
+
+size_t cpu_let_update(struct device *d, int peer, int32_t tick, int cells, int32_t *next, void **message)
+{
+  struct let *l = &d->let[LET_STEP][peer];
+  collect(d, tick);
+  *next = TICKS;
+  for (int level = LEVELS - 2; level > 0 && *next == TICKS; level--)
+    if (l->at_level[level] > 0) *next = timeline_after(tick, level);
+  if (l->pendings == 0 && !(cells && l->sent.nodes > 0)) return 0;
+  size_t entries = sizeof(struct update_entry) * (size_t)l->pendings, aligned = (entries + 63) / 64 * 64;
+  size_t bytes = sizeof(struct update_head) + aligned + (cells ? cell_bytes(l->sent.nodes, d->config.quadrupole) : 0);
+  cpu_room(&l->update, &l->update_capacity, bytes, "let");
+  struct update_head *head = l->update;
+  *head = (struct update_head){
+      .entries = l->pendings, .tick = tick, .cells = cells, .nodes = l->sent.nodes, .quad = d->config.quadrupole};
+  pack_entries(d, l, (struct update_entry *)(head + 1));
+  memset((char *)(head + 1) + entries, 0, aligned - entries);
+  if (cells) pack_cells(d, l, (char *)(head + 1) + aligned);
+  l->pendings = 0;
+  *message = l->update;
+  return bytes;
+}
+
+static void apply_cells(struct octree *t, const char *at, int32_t tick)
+{
+  const struct node *node = (const struct node *)at;
+  const struct motion *motion = (const struct motion *)(node + t->nodes);
+  const float(*quad)[6] = (const float(*)[6])(motion + t->nodes);
+  t->motion_tick = tick;
+  for (int32_t k = 0; k < t->nodes; k++) {
+    struct node *n = &t->node[k];
+    int32_t first = n->first;
+    uint32_t info = n->info;
+    *n = node[k];
+    n->first = first;
+    n->info = info;
+    t->motion[k] = motion[k];
+    if (t->quad) memcpy(t->quad[k], quad[k], sizeof *quad);
+  }
+}
+
+int64_t cpu_let_apply(struct device *d, int peer, const void *message, size_t bytes)
+{
+  struct octree *t = &d->let[LET_STEP][peer].tree;
+  const struct update_head *head = message;
+  if (bytes < sizeof *head || (head->cells && head->nodes != t->nodes) || head->entries > t->source.n)
+    fatal("an update of rank %d's LET (%zu bytes) is not of what it sent before", peer, bytes);
+  size_t aligned = (sizeof(struct update_entry) * (size_t)head->entries + 63) / 64 * 64;
+  if (bytes != sizeof *head + aligned + (head->cells ? cell_bytes(head->nodes, head->quad) : 0))
+    fatal("an update of rank %d's LET has %zu bytes, not those of %lld particles", peer, bytes, (long long)head->entries);
+  const struct update_entry *e = (const struct update_entry *)(head + 1);
+  struct sources *s = &t->source;
+  for (int64_t k = 0; k < head->entries; k++) {
+    int32_t i = e[k].place;
+    s->x[i] = e[k].x[0], s->y[i] = e[k].x[1], s->z[i] = e[k].x[2];
+    s->vx[i] = e[k].v[0], s->vy[i] = e[k].v[1], s->vz[i] = e[k].v[2];
+    s->ax[i] = e[k].a[0], s->ay[i] = e[k].a[1], s->az[i] = e[k].a[2];
+    s->tick[i] = head->tick;
+  }
+  if (head->cells) apply_cells(t, (const char *)(head + 1) + aligned, head->tick);
+  return head->entries;
+}
