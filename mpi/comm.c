@@ -2,47 +2,129 @@
 #include <config.h>
 #include "comm.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "memory.h"
 
-enum { TAG_EXCHANGE = 100 };
+enum { TAG_EXCHANGE = 100, TAG_SHIFT };
 
 void comm_open(struct comm *c, MPI_Comm parent)
 {
   MPI_Comm_dup(parent, &c->mpi);
   MPI_Comm_rank(c->mpi, &c->rank);
   MPI_Comm_size(c->mpi, &c->size);
+  c->ledger = ledger_open(c->size);
   c->largest_message = (size_t)1 << 30;
   const char *limit = getenv("ESPALIER_LARGEST_MESSAGE");
   if (limit && atoll(limit) > 0) c->largest_message = (size_t)atoll(limit);
   if (c->largest_message > (size_t)1 << 30) c->largest_message = (size_t)1 << 30;
 }
 
-void comm_close(struct comm *c) { MPI_Comm_free(&c->mpi); }
+void comm_close(struct comm *c)
+{
+  ledger_close(c->ledger);
+  MPI_Comm_free(&c->mpi);
+}
+
+/* --- waiting ----------------------------------------------------------------------------------------------------- */
+
+/* A rank that has its core finds a message soonest when it only looks; one that shares it must let the sender work, and
+ * sched_yield does not suffice where dozens wait: their looking takes the time of the one that has work. */
+#define LOOK_SECONDS 20e-6
+#define YIELD_SECONDS 100e-6
+enum { PAUSE_LEAST = 5000, PAUSE_MOST = 100000 };   /* nanoseconds */
+
+static void wait_one(const struct comm *c, MPI_Request *request, int peer)
+{
+  int done;
+  MPI_Test(request, &done, MPI_STATUS_IGNORE);
+  if (done) return;
+  struct timespec pause = {0, PAUSE_LEAST};
+  double begin = timer_clock(), waited = 0;
+  while (!done) {
+    if (waited > YIELD_SECONDS) {
+      nanosleep(&pause, NULL);
+      pause.tv_nsec = 2 * pause.tv_nsec < PAUSE_MOST ? 2 * pause.tv_nsec : PAUSE_MOST;
+    } else if (waited > LOOK_SECONDS) {
+      sched_yield();
+    }
+    MPI_Test(request, &done, MPI_STATUS_IGNORE);
+    waited = timer_clock() - begin;
+  }
+  ledger_waited(c->ledger, peer, waited);
+}
+
+void comm_wait_peers(const struct comm *c, int n, MPI_Request *requests, const int *peers)
+{
+  for (int i = 0; i < n; i++) wait_one(c, &requests[i], peers ? peers[i] : LEDGER_SEVERAL);
+}
+
+void comm_wait(const struct comm *c, int n, MPI_Request *requests) { comm_wait_peers(c, n, requests, NULL); }
+
+/* --- collectives ------------------------------------------------------------------------------------------------- */
+
+/* The collective that was begun, to its end. */
+static void finish(const struct comm *c, MPI_Request *request, size_t bytes_in, size_t bytes_out)
+{
+  wait_one(c, request, LEDGER_ALL);
+  ledger_sent(c->ledger, LEDGER_ALL, bytes_in);
+  ledger_received(c->ledger, LEDGER_ALL, bytes_out);
+}
+
+static void reduce(const struct comm *c, void *x, int n, MPI_Datatype type, MPI_Op op)
+{
+  int bytes;
+  MPI_Request request;
+  MPI_Type_size(type, &bytes);
+  MPI_Iallreduce(MPI_IN_PLACE, x, n, type, op, c->mpi, &request);
+  finish(c, &request, (size_t)n * (size_t)bytes, (size_t)n * (size_t)bytes);
+}
+
+static void broadcast(const struct comm *c, void *data, size_t bytes, int root)
+{
+  MPI_Request request;
+  MPI_Ibcast(data, (int)bytes, MPI_BYTE, root, c->mpi, &request);
+  finish(c, &request, c->rank == root ? bytes : 0, c->rank == root ? 0 : bytes);
+}
+
+void comm_broadcast(const struct comm *c, void *data, size_t bytes) { broadcast(c, data, bytes, 0); }
 
 int comm_agree(const struct comm *c, struct fault *f)
 {
   int first = f->text[0] ? c->rank : c->size;
-  MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, c->mpi);
+  reduce(c, &first, 1, MPI_INT, MPI_MIN);
   if (first == c->size) return 0;
-  MPI_Bcast(f->text, sizeof f->text, MPI_CHAR, first, c->mpi);
+  broadcast(c, f->text, sizeof f->text, first);
   return -1;
 }
 
 int comm_verdict(const struct comm *c, struct fault *f)
 {
-  MPI_Bcast(f->text, sizeof f->text, MPI_CHAR, 0, c->mpi);
+  broadcast(c, f->text, sizeof f->text, 0);
   return f->text[0] ? -1 : 0;
 }
 
-void comm_broadcast(const struct comm *c, void *data, size_t bytes) { MPI_Bcast(data, (int)bytes, MPI_BYTE, 0, c->mpi); }
+void comm_allgather(const struct comm *c, const void *mine, size_t bytes, void *all)
+{
+  MPI_Request request;
+  MPI_Iallgather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, c->mpi, &request);
+  finish(c, &request, bytes, bytes * (size_t)c->size);
+}
+
+void comm_alltoall(const struct comm *c, const void *send, size_t bytes, void *recv)
+{
+  MPI_Request request;
+  MPI_Ialltoall(send, (int)bytes, MPI_BYTE, recv, (int)bytes, MPI_BYTE, c->mpi, &request);
+  finish(c, &request, bytes * (size_t)c->size, bytes * (size_t)c->size);
+}
 
 void comm_sum_double(const struct comm *c, double *x, int n)
 {
   double *all = memory_alloc("messages", sizeof *all * (size_t)n * (size_t)c->size);
-  MPI_Allgather(x, n, MPI_DOUBLE, all, n, MPI_DOUBLE, c->mpi);
+  comm_allgather(c, x, sizeof *x * (size_t)n, all);
   for (int i = 0; i < n; i++) {
     x[i] = 0;
     for (int r = 0; r < c->size; r++) x[i] += all[(size_t)r * (size_t)n + (size_t)i];
@@ -50,30 +132,39 @@ void comm_sum_double(const struct comm *c, double *x, int n)
   memory_free(all);
 }
 
-void comm_sum_int64(const struct comm *c, int64_t *x, int n) { MPI_Allreduce(MPI_IN_PLACE, x, n, MPI_INT64_T, MPI_SUM, c->mpi); }
-void comm_max_double(const struct comm *c, double *x, int n) { MPI_Allreduce(MPI_IN_PLACE, x, n, MPI_DOUBLE, MPI_MAX, c->mpi); }
-void comm_min_double(const struct comm *c, double *x, int n) { MPI_Allreduce(MPI_IN_PLACE, x, n, MPI_DOUBLE, MPI_MIN, c->mpi); }
+void comm_sum_int64(const struct comm *c, int64_t *x, int n) { reduce(c, x, n, MPI_INT64_T, MPI_SUM); }
+void comm_max_double(const struct comm *c, double *x, int n) { reduce(c, x, n, MPI_DOUBLE, MPI_MAX); }
+void comm_min_double(const struct comm *c, double *x, int n) { reduce(c, x, n, MPI_DOUBLE, MPI_MIN); }
 
 int64_t comm_min_int64(const struct comm *c, int64_t x)
 {
-  MPI_Allreduce(MPI_IN_PLACE, &x, 1, MPI_INT64_T, MPI_MIN, c->mpi);
+  reduce(c, &x, 1, MPI_INT64_T, MPI_MIN);
   return x;
 }
 
 int64_t comm_max_int64(const struct comm *c, int64_t x)
 {
-  MPI_Allreduce(MPI_IN_PLACE, &x, 1, MPI_INT64_T, MPI_MAX, c->mpi);
+  reduce(c, &x, 1, MPI_INT64_T, MPI_MAX);
   return x;
 }
 
 int64_t comm_exscan_int64(const struct comm *c, int64_t x)
 {
   int64_t below = 0;
-  MPI_Exscan(&x, &below, 1, MPI_INT64_T, MPI_SUM, c->mpi);
+  MPI_Request request;
+  MPI_Iexscan(&x, &below, 1, MPI_INT64_T, MPI_SUM, c->mpi, &request);
+  finish(c, &request, sizeof x, c->rank ? sizeof below : 0);
   return c->rank == 0 ? 0 : below;
 }
 
-void comm_barrier(const struct comm *c) { MPI_Barrier(c->mpi); }
+void comm_barrier(const struct comm *c)
+{
+  MPI_Request request;
+  MPI_Ibarrier(c->mpi, &request);
+  finish(c, &request, 0, 0);
+}
+
+/* --- messages between ranks -------------------------------------------------------------------------------------- */
 
 static void *gather(const struct comm *c, const void *mine, size_t bytes, size_t *total, int receivers)
 {
@@ -99,19 +190,28 @@ static void *gather(const struct comm *c, const void *mine, size_t bytes, size_t
 void *comm_gather(const struct comm *c, const void *mine, size_t bytes, size_t *total) { return gather(c, mine, bytes, total, c->size); }
 void *comm_gather_root(const struct comm *c, const void *mine, size_t bytes, size_t *total) { return gather(c, mine, bytes, total, 1); }
 
-/* Post the pieces of one message; returns how many requests were added. */
-static int post(const struct comm *c, void *buffer, size_t bytes, int peer, int sending, MPI_Request *requests)
+/* Requests, and whom each waits for. */
+struct pending {
+  int count;
+  MPI_Request *request;
+  int *peer;
+};
+
+/* Post the pieces of one message. */
+static void post(const struct comm *c, void *buffer, size_t bytes, int peer, int sending, struct pending *p)
 {
-  int count = 0;
   for (size_t at = 0; at < bytes; at += c->largest_message) {
     size_t piece = bytes - at < c->largest_message ? bytes - at : c->largest_message;
     char *from = (char *)buffer + at;
-    if (sending)
-      MPI_Isend(from, (int)piece, MPI_BYTE, peer, TAG_EXCHANGE, c->mpi, &requests[count++]);
-    else
-      MPI_Irecv(from, (int)piece, MPI_BYTE, peer, TAG_EXCHANGE, c->mpi, &requests[count++]);
+    p->peer[p->count] = peer;
+    if (sending) {
+      MPI_Isend(from, (int)piece, MPI_BYTE, peer, TAG_EXCHANGE, c->mpi, &p->request[p->count++]);
+      ledger_sent(c->ledger, peer, piece);
+    } else {
+      MPI_Irecv(from, (int)piece, MPI_BYTE, peer, TAG_EXCHANGE, c->mpi, &p->request[p->count++]);
+      ledger_received(c->ledger, peer, piece);
+    }
   }
-  return count;
 }
 
 static size_t pieces(const struct comm *c, size_t bytes) { return (bytes + c->largest_message - 1) / c->largest_message; }
@@ -122,25 +222,27 @@ void comm_exchange_known(const struct comm *c, const void *const *send, const si
   size_t most = 0;
   for (int p = 0; p < c->size; p++)
     if (p != c->rank) most += pieces(c, send_bytes[p]) + pieces(c, recv_bytes[p]);
-  MPI_Request *requests = memory_alloc("messages", sizeof *requests * (most + 1));
-  int count = 0;
+  struct pending pending = {.count = 0};
+  pending.request = memory_alloc("messages", sizeof *pending.request * (most + 1));
+  pending.peer = memory_alloc("messages", sizeof *pending.peer * (most + 1));
   for (int k = 1; k < c->size; k++) {
     int p = (c->rank + c->size - k) % c->size;
-    count += post(c, recv[p], recv_bytes[p], p, 0, requests + count);
+    post(c, recv[p], recv_bytes[p], p, 0, &pending);
   }
   for (int k = 1; k < c->size; k++) {
     int p = (c->rank + k) % c->size;
-    count += post(c, (void *)(uintptr_t)send[p], send_bytes[p], p, 1, requests + count);
+    post(c, (void *)(uintptr_t)send[p], send_bytes[p], p, 1, &pending);
   }
   if (send_bytes[c->rank]) memcpy(recv[c->rank], send[c->rank], send_bytes[c->rank]);
-  MPI_Waitall(count, requests, MPI_STATUSES_IGNORE);
-  memory_free(requests);
+  comm_wait_peers(c, pending.count, pending.request, pending.peer);
+  memory_free(pending.peer);
+  memory_free(pending.request);
 }
 
 void comm_exchange(const struct comm *c, const void *const *send, const size_t *send_bytes, void **recv, size_t *recv_bytes,
                    size_t *recv_offset)
 {
-  MPI_Alltoall(send_bytes, sizeof *send_bytes, MPI_BYTE, recv_bytes, sizeof *recv_bytes, MPI_BYTE, c->mpi);
+  comm_alltoall(c, send_bytes, sizeof *send_bytes, recv_bytes);
   size_t total = 0;
   for (int p = 0; p < c->size; p++) {
     recv_offset[p] = total;
@@ -151,4 +253,14 @@ void comm_exchange(const struct comm *c, const void *const *send, const size_t *
   for (int p = 0; p < c->size; p++) places[p] = (char *)*recv + recv_offset[p];
   comm_exchange_known(c, send, send_bytes, places, recv_bytes);
   memory_free(places);
+}
+
+void comm_shift(const struct comm *c, const void *send, int to, void *recv, int from, size_t bytes)
+{
+  MPI_Request requests[2];
+  MPI_Irecv(recv, (int)bytes, MPI_BYTE, from, TAG_SHIFT, c->mpi, &requests[0]);
+  MPI_Isend(send, (int)bytes, MPI_BYTE, to, TAG_SHIFT, c->mpi, &requests[1]);
+  ledger_received(c->ledger, from, bytes);
+  ledger_sent(c->ledger, to, bytes);
+  comm_wait_peers(c, 2, requests, (const int[]){from, to});
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The communicator and what everyone needs of it: agreement on faults, sums, and exchanges cut to a largest message. */
+/* The communicator and what everyone needs of it: waiting, agreement on faults, sums, and exchanges cut to a largest
+ * message. Everything that is sent here stands in the communicator's ledger. */
 #ifndef COMM_H
 #define COMM_H
 #include <mpi.h>
@@ -7,16 +8,25 @@
 #include <stdint.h>
 
 #include "fault.h"
+#include "ledger.h"
 
 struct comm {
   MPI_Comm mpi;
   int rank, size;
+  struct ledger *ledger;
   size_t largest_message;   /* bytes; longer messages are cut (1 GiB; tests lower it) */
 };
 
 /* A duplicate of `parent`. Collective. */
 void comm_open(struct comm *c, MPI_Comm parent);
 void comm_close(struct comm *c);
+
+/* Wait until all requests are complete (they become MPI_REQUEST_NULL). All waiting for messages happens here: it yields
+ * the core to others, so that there may be more ranks than cores. peers[i] is the rank that request i waits for, or
+ * LEDGER_ALL; without `peers`, LEDGER_SEVERAL. The seconds are entered in the ledger under the peer that was waited for;
+ * messages are not, that is for who posts them. */
+void comm_wait_peers(const struct comm *c, int n, MPI_Request *requests, const int *peers);
+void comm_wait(const struct comm *c, int n, MPI_Request *requests);
 
 /* Every rank learns whether any has a fault: 0 when none; else -1, and everyone's `f` holds the sentence of the lowest
  * rank that has one. Collective. */
@@ -39,6 +49,12 @@ int64_t comm_max_int64(const struct comm *c, int64_t x);
 int64_t comm_exscan_int64(const struct comm *c, int64_t x);
 
 void comm_barrier(const struct comm *c);
+/* `bytes` of every rank (the same number, below 2 GiB) at all + rank * bytes. Collective. */
+void comm_allgather(const struct comm *c, const void *mine, size_t bytes, void *all);
+/* `bytes` at send + p * bytes go to rank p; those of rank p come to recv + p * bytes. Collective. */
+void comm_alltoall(const struct comm *c, const void *send, size_t bytes, void *recv);
+/* Send `bytes` to rank `to` and receive as many from rank `from`, who does the same with its neighbours. Collective. */
+void comm_shift(const struct comm *c, const void *send, int to, void *recv, int from, size_t bytes);
 /* Everyone's bytes on every rank, in rank order; *total is their sum. Owner: caller (memory_free). Collective. */
 void *comm_gather(const struct comm *c, const void *mine, size_t bytes, size_t *total);
 /* The same on rank 0; elsewhere an empty block. Collective. */

@@ -98,9 +98,9 @@ void domain_decompose(struct domain *d, const struct comm *c, const struct backe
   }
   all = comm_gather_root(c, w, sizeof *w * (size_t)n, &bytes);
   if (c->rank == 0) domain_cut(d, all, (int64_t)(bytes / sizeof *all));
-  MPI_Bcast(d->x, d->px - 1, MPI_DOUBLE, 0, c->mpi);
-  MPI_Bcast(d->y, cuts_y(d), MPI_DOUBLE, 0, c->mpi);
-  MPI_Bcast(d->z, cuts_z(d), MPI_DOUBLE, 0, c->mpi);
+  comm_broadcast(c, d->x, sizeof *d->x * (size_t)(d->px - 1));
+  comm_broadcast(c, d->y, sizeof *d->y * (size_t)cuts_y(d));
+  comm_broadcast(c, d->z, sizeof *d->z * (size_t)cuts_z(d));
   memory_free(all);
   memory_free(w);
   memory_free(s);

@@ -14,8 +14,8 @@ static struct let_box *publish(const struct comm *c, const struct backend *be, s
   struct let_box *all = memory_alloc("let", sizeof *all * BOXES * (size_t)c->size);
   struct let_box *mine = memory_alloc("let", sizeof *mine * BOXES);
   int n = be->boxes(d, BOXES, mine);
-  MPI_Allgather(&n, 1, MPI_INT, count, 1, MPI_INT, c->mpi);
-  MPI_Allgather(mine, sizeof *mine * BOXES, MPI_BYTE, all, sizeof *all * BOXES, MPI_BYTE, c->mpi);
+  comm_allgather(c, &n, sizeof n, count);
+  comm_allgather(c, mine, sizeof *mine * BOXES, all);
   memory_free(mine);
   return all;
 }
@@ -49,7 +49,7 @@ static void post_close(struct post *p)
 static void deliver(const struct comm *c, const struct backend *be, struct device *d, enum let_kind kind, struct post *p,
                     struct let_traffic *traffic)
 {
-  MPI_Alltoall(p->sent, sizeof *p->sent, MPI_BYTE, p->received, sizeof *p->received, MPI_BYTE, c->mpi);
+  comm_alltoall(c, p->sent, sizeof *p->sent, p->received);
   for (int r = 0; r < c->size; r++) {
     p->receive[r] = be->let_room(d, kind, r, p->received[r]);
     traffic->bytes += (int64_t)p->sent[r];

@@ -40,6 +40,7 @@ void sim_open(struct sim *s, const struct comm *c, const struct params *par, con
   s->dev = be->open(&config);
   be->upload(s->dev, p);
   domain_open(&s->domain, c->size);
+  s->timer.ledger = c->ledger;
   timer_reset(&s->timer);
 }
 

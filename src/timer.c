@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "fault.h"
+#include "ledger.h"
 
 const char *const phase_names[PHASE_COUNT] = {
 #define X(name) #name,
@@ -25,6 +26,7 @@ void timer_reset(struct timer *t)
   memset(t->seconds, 0, sizeof t->seconds);
   t->now = PHASE_other;
   t->since = timer_clock();
+  if (t->ledger) ledger_phase(t->ledger, t->now);
 }
 
 void timer_phase(struct timer *t, enum phase next)
@@ -34,6 +36,7 @@ void timer_phase(struct timer *t, enum phase next)
   t->since = now;
   t->now = next;
   fatal_phase(phase_names[next]);
+  if (t->ledger) ledger_phase(t->ledger, next);
 }
 
 double timer_total(const struct timer *t)

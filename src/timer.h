@@ -14,15 +14,19 @@ enum phase {
 };
 extern const char *const phase_names[PHASE_COUNT];
 
+struct ledger;
+
 struct timer {
   double seconds[PHASE_COUNT];
   enum phase now;
   double since;
+  struct ledger *ledger;   /* follows the phases; may be NULL */
 };
 
 double timer_clock(void);
 void timer_reset(struct timer *t);
-/* The time since the last call goes to the phase that was on; `next` is on from now. Names it in fatal messages too. */
+/* The time since the last call goes to the phase that was on; `next` is on from now. Names it in fatal messages and in the
+ * ledger too. */
 void timer_phase(struct timer *t, enum phase next);
 double timer_total(const struct timer *t);
 #endif

@@ -27,7 +27,7 @@ static int all_rising(const struct comm *c, const struct particles *p)
     int64_t n;
   } mine = {p->n ? p->id[0] : 0, p->n ? p->id[p->n - 1] : 0, rising ? p->n : -1};
   char *all = memory_alloc("ids", sizeof mine * (size_t)c->size);
-  MPI_Allgather(&mine, sizeof mine, MPI_BYTE, all, sizeof mine, MPI_BYTE, c->mpi);
+  comm_allgather(c, &mine, sizeof mine, all);
   int64_t before = 0;
   uint64_t last = 0;
   for (int r = 0; r < c->size; r++) {

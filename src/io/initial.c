@@ -26,9 +26,9 @@ static int open_for_all(const struct comm *c, struct set *s, const char *path, e
   if (c->rank == 0) set_open(s, path, format, f);
   if (comm_verdict(c, f) != 0) return -1;
   struct set_file *file = s->file;
-  MPI_Bcast(s, sizeof *s, MPI_BYTE, 0, c->mpi);
+  comm_broadcast(c, s, sizeof *s);
   s->file = c->rank == 0 ? file : memory_alloc("file set", sizeof *s->file * (size_t)s->files);
-  for (int k = 0; k < s->files; k++) MPI_Bcast(&s->file[k], sizeof *s->file, MPI_BYTE, 0, c->mpi);
+  for (int k = 0; k < s->files; k++) comm_broadcast(c, &s->file[k], sizeof *s->file);
   return 0;
 }
 

@@ -128,7 +128,7 @@ int snapshot_write(const struct comm *c, const char *path, const struct particle
   if (c->rank == 0 && good) publish(path, temporary, f);
   good = comm_verdict(c, f) == 0;
   if (made && !good) unlink(temporary);
-  MPI_Barrier(c->mpi);   /* no rank returns while the temporary file is still there */
+  comm_barrier(c);   /* no rank returns while the temporary file is still there */
   layout_close(&l);
   return good ? 0 : -1;
 }

@@ -156,7 +156,7 @@ static struct slab neighbour_slab(const struct comm *c, const struct slab *mine)
 {
   struct slab next;
   int up = (c->rank + 1) % c->size, down = (c->rank + c->size - 1) % c->size;
-  MPI_Sendrecv(mine, sizeof *mine, MPI_BYTE, down, 0, &next, sizeof next, MPI_BYTE, up, 0, c->mpi, MPI_STATUS_IGNORE);
+  comm_shift(c, mine, down, &next, up, sizeof next);
   return next;
 }
 

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <config.h>
+#include "ledger.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "fault.h"
+
+enum { NOT_RANKS = 2 };   /* LEDGER_ALL and LEDGER_SEVERAL stand before the ranks */
+
+struct ledger {
+  int ranks;
+  enum phase now;
+  struct ledger_entry *phase[PHASE_COUNT];   /* [NOT_RANKS + ranks], or NULL: nothing was ever entered */
+  double hidden[PHASE_COUNT];
+};
+
+/* Not labelled memory: a ledger lives as long as its communicator, beyond the tests for blocks left over. */
+static void *zeroed(size_t count, size_t bytes)
+{
+  void *block = calloc(count, bytes);
+  if (!block) fatal("out of memory: %zu bytes for the ledger of messages", count * bytes);
+  return block;
+}
+
+struct ledger *ledger_open(int ranks)
+{
+  struct ledger *l = zeroed(1, sizeof *l);
+  l->ranks = ranks;
+  l->now = PHASE_other;
+  return l;
+}
+
+void ledger_close(struct ledger *l)
+{
+  for (int p = 0; p < PHASE_COUNT; p++) free(l->phase[p]);
+  free(l);
+}
+
+void ledger_reset(struct ledger *l)
+{
+  for (int p = 0; p < PHASE_COUNT; p++)
+    if (l->phase[p]) memset(l->phase[p], 0, sizeof *l->phase[p] * (size_t)(NOT_RANKS + l->ranks));
+  memset(l->hidden, 0, sizeof l->hidden);
+}
+
+void ledger_phase(struct ledger *l, enum phase phase) { l->now = phase; }
+
+static struct ledger_entry *entry(struct ledger *l, int peer)
+{
+  if (!l->phase[l->now]) l->phase[l->now] = zeroed((size_t)(NOT_RANKS + l->ranks), sizeof **l->phase);
+  return l->phase[l->now] + NOT_RANKS + peer;
+}
+
+void ledger_sent(struct ledger *l, int peer, size_t bytes)
+{
+  struct ledger_entry *e = entry(l, peer);
+  e->bytes_sent += (int64_t)bytes;
+  e->messages_sent++;
+}
+
+void ledger_received(struct ledger *l, int peer, size_t bytes)
+{
+  struct ledger_entry *e = entry(l, peer);
+  e->bytes_received += (int64_t)bytes;
+  e->messages_received++;
+}
+
+void ledger_waited(struct ledger *l, int peer, double seconds) { entry(l, peer)->waited += seconds; }
+void ledger_hidden(struct ledger *l, double seconds) { l->hidden[l->now] += seconds; }
+
+struct ledger_entry ledger_entry(const struct ledger *l, enum phase phase, int peer)
+{
+  return l->phase[phase] ? l->phase[phase][NOT_RANKS + peer] : (struct ledger_entry){0};
+}
+
+struct ledger_sum ledger_sum(const struct ledger *l, enum phase phase)
+{
+  struct ledger_sum sum = {.hidden = l->hidden[phase], .collectives = ledger_entry(l, phase, LEDGER_ALL)};
+  if (!l->phase[phase]) return sum;
+  sum.peers.waited = ledger_entry(l, phase, LEDGER_SEVERAL).waited;
+  for (int r = 0; r < l->ranks; r++) {
+    const struct ledger_entry *e = &l->phase[phase][NOT_RANKS + r];
+    sum.peers.bytes_sent += e->bytes_sent;
+    sum.peers.messages_sent += e->messages_sent;
+    sum.peers.bytes_received += e->bytes_received;
+    sum.peers.messages_received += e->messages_received;
+    sum.peers.waited += e->waited;
+    sum.peers_sent += e->messages_sent > 0;
+  }
+  return sum;
+}
