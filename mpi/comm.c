@@ -37,24 +37,33 @@ void comm_close(struct comm *c)
 #define YIELD_SECONDS 100e-6
 enum { PAUSE_LEAST = 5000, PAUSE_MOST = 100000 };   /* nanoseconds */
 
+void comm_rest(const struct comm *c, struct patience *p, int peer)
+{
+  double now = timer_clock();
+  if (p->waited == 0) {
+    p->since = now;
+    p->pause = PAUSE_LEAST;
+  }
+  if (p->waited > YIELD_SECONDS) {
+    nanosleep(&(struct timespec){0, p->pause}, NULL);
+    p->pause = 2 * p->pause < PAUSE_MOST ? 2 * p->pause : PAUSE_MOST;
+  } else if (p->waited > LOOK_SECONDS) {
+    sched_yield();
+  }
+  double then = timer_clock();
+  ledger_waited(c->ledger, peer, then - now);
+  p->waited = then - p->since;
+}
+
 static void wait_one(const struct comm *c, MPI_Request *request, int peer)
 {
-  int done;
-  MPI_Test(request, &done, MPI_STATUS_IGNORE);
-  if (done) return;
-  struct timespec pause = {0, PAUSE_LEAST};
-  double begin = timer_clock(), waited = 0;
-  while (!done) {
-    if (waited > YIELD_SECONDS) {
-      nanosleep(&pause, NULL);
-      pause.tv_nsec = 2 * pause.tv_nsec < PAUSE_MOST ? 2 * pause.tv_nsec : PAUSE_MOST;
-    } else if (waited > LOOK_SECONDS) {
-      sched_yield();
-    }
+  struct patience patience = {0};
+  int done = 0;
+  for (;;) {
     MPI_Test(request, &done, MPI_STATUS_IGNORE);
-    waited = timer_clock() - begin;
+    if (done) return;
+    comm_rest(c, &patience, peer);
   }
-  ledger_waited(c->ledger, peer, waited);
 }
 
 void comm_wait_peers(const struct comm *c, int n, MPI_Request *requests, const int *peers)

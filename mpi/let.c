@@ -2,94 +2,331 @@
 #include <config.h>
 #include "let.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "memory.h"
+#include "parcel.h"
 
-enum { BOXES = 64 };   /* of a rank: enough to follow its shape, few enough to be looped over for every cell */
-
-/* The boxes of all ranks: boxes[rank * BOXES], count[rank] of them. */
-static struct let_box *publish(const struct comm *c, const struct backend *be, struct device *d, int *count)
-{
-  struct let_box *all = memory_alloc("let", sizeof *all * BOXES * (size_t)c->size);
-  struct let_box *mine = memory_alloc("let", sizeof *mine * BOXES);
-  int n = be->boxes(d, BOXES, mine);
-  comm_allgather(c, &n, sizeof n, count);
-  comm_allgather(c, mine, sizeof *mine * BOXES, all);
-  memory_free(mine);
-  return all;
-}
-
-/* Where each peer's message is, and how long. */
-struct post {
-  const void **send;
-  void **receive;
-  size_t *sent, *received;
+/* What this rank and another have to do with each other. */
+struct peer {
+  struct inbox boxes, let[LET_KINDS], update;
+  int asks;                 /* it needs a LET, and its boxes have not been answered yet */
+  int has;                  /* it has a LET of this rank for the substeps, and must be told of corrections */
+  int wanted[LET_KINDS];    /* its LET is part of the forest */
+  int there[LET_KINDS];     /* and has come */
+  int32_t next;             /* of LET_STEP: what has come is true up to this tick, when the next update is due */
 };
 
-static struct post post_open(int size)
-{
-  struct post p;
-  size_t n = (size_t)size;
-  p.send = memory_alloc("let", sizeof *p.send * n);
-  p.receive = memory_alloc("let", sizeof *p.receive * n);
-  p.sent = memory_alloc("let", sizeof *p.sent * n);
-  p.received = memory_alloc("let", sizeof *p.received * n);
-  return p;
-}
+struct lets {
+  const struct comm *c;
+  const struct backend *be;
+  struct device *d;
+  struct outbox out;
+  struct peer *peer;        /* [ranks] */
+  struct let_card *card;    /* [ranks] */
+  int *order, *batch;       /* of ranks */
+  int roots[LET_KINDS];     /* there are roots among the trees, as the LET of this rank */
+  enum let_kind kind;       /* what `progress` looks for: LETs of this kind, */
+  int32_t tick;             /* and updates of ticks before this one */
+  struct let_traffic *traffic;
+  struct let_request request;
+  int32_t next_cells;
+  const void **card_of;     /* [ranks] */
+  int64_t strays[2];        /* of all ranks, asked for; of this rank */
+  MPI_Request asked;
+  double arrived;           /* clock when the last message came that was taken */
+};
 
-static void post_close(struct post *p)
+struct lets *lets_open(const struct comm *c, const struct backend *be, struct device *d)
 {
-  memory_free(p->send);
-  memory_free(p->receive);
-  memory_free(p->sent);
-  memory_free(p->received);
-}
-
-static void deliver(const struct comm *c, const struct backend *be, struct device *d, enum let_kind kind, struct post *p,
-                    struct let_traffic *traffic)
-{
-  comm_alltoall(c, p->sent, sizeof *p->sent, p->received);
+  size_t ranks = (size_t)c->size;
+  struct lets *l = memory_alloc("let", sizeof *l);
+  *l = (struct lets){.c = c, .be = be, .d = d, .asked = MPI_REQUEST_NULL};
+  l->peer = memory_alloc("let", sizeof *l->peer * ranks);
+  l->card = memory_alloc("let", sizeof *l->card * ranks);
+  l->card_of = memory_alloc("let", sizeof *l->card_of * ranks);
+  l->order = memory_alloc("let", 2 * sizeof *l->order * ranks);
+  l->batch = l->order + ranks;
+  outbox_open(&l->out, c);
   for (int r = 0; r < c->size; r++) {
-    p->receive[r] = be->let_room(d, kind, r, p->received[r]);
-    traffic->bytes += (int64_t)p->sent[r];
+    inbox_open(&l->peer[r].boxes, r, PARCEL_BOXES);
+    inbox_open(&l->peer[r].update, r, PARCEL_UPDATE);
+    for (int k = 0; k < LET_KINDS; k++) inbox_open(&l->peer[r].let[k], r, PARCEL_LET + k);
   }
-  comm_exchange_known(c, p->send, p->sent, p->receive, p->received);
-  for (int r = 0; r < c->size; r++) be->let_attach(d, kind, r, p->received[r], &traffic->received);
+  return l;
 }
 
-void let_exchange(const struct comm *c, const struct backend *be, struct device *d, enum let_kind kind, struct let_request request,
+void lets_close(struct lets *l)
+{
+  comm_wait(l->c, 1, &l->asked);
+  outbox_close(&l->out);
+  for (int r = 0; r < l->c->size; r++) {
+    inbox_close(&l->peer[r].boxes);
+    inbox_close(&l->peer[r].update);
+    for (int k = 0; k < LET_KINDS; k++) inbox_close(&l->peer[r].let[k]);
+  }
+  memory_free(l->order);
+  memory_free(l->card_of);
+  memory_free(l->card);
+  memory_free(l->peer);
+  memory_free(l);
+}
+
+/* --- who needs what ---------------------------------------------------------------------------------------------- */
+
+struct let_box let_union(const struct let_box *boxes, int count)
+{
+  struct let_box u = {{1e300, 1e300, 1e300}, {-1e300, -1e300, -1e300}, 1e300, {0}, 0, 0};
+  for (int b = 0; b < count; b++) {
+    u.a_old = fmin(u.a_old, boxes[b].a_old);
+    u.a_spread = fmax(u.a_spread, boxes[b].a_spread);
+    for (int c = 0; c < 3; c++) {
+      u.low[c] = fmin(u.low[c], boxes[b].low[c]);
+      u.high[c] = fmax(u.high[c], boxes[b].high[c]);
+      u.v[c] += boxes[b].v[c] / count;
+    }
+  }
+  for (int b = 0; b < count; b++) {
+    double v2 = 0;
+    for (int c = 0; c < 3; c++) v2 += (boxes[b].v[c] - u.v[c]) * (boxes[b].v[c] - u.v[c]);
+    u.v_spread = fmax(u.v_spread, sqrt(v2) + boxes[b].v_spread);
+  }
+  return u;
+}
+
+enum need let_contact(const struct lattice *l, const struct let_card *sender, const struct let_card *receiver, const struct let_request *r)
+{
+  if (sender->particles == 0 || receiver->boxes == 0) return NEED_NOTHING;
+  enum need need = essential_need(l, &sender->root, &sender->motion, &receiver->box, r);
+  return need == NEED_CELL && r->horizon > 0 ? NEED_OPEN : need;
+}
+
+/* --- arrivals ---------------------------------------------------------------------------------------------------- */
+
+static void *let_room_of(void *of, int peer, size_t bytes)
+{
+  struct lets *l = of;
+  return l->be->let_room(l->d, l->kind, peer, bytes);
+}
+
+static void *own_room(void *of, int peer, size_t bytes)
+{
+  (void)of, (void)peer;
+  return memory_alloc("messages", bytes);
+}
+
+/* Take the updates of a peer that the tick asks for, as far as they have come. */
+static void poll_updates(struct lets *l, int r)
+{
+  struct peer *p = &l->peer[r];
+  while (p->next < l->tick) {
+    inbox_expect(&p->update, l->c);
+    if (!inbox_poll(&p->update, l->c, own_room, l)) return;
+    l->traffic->received.particles += l->be->let_apply(l->d, r, p->update.data, p->update.bytes);
+    memory_free(p->update.data);
+    p->next = p->update.note;
+    inbox_done(&p->update);
+    l->arrived = timer_clock();
+  }
+}
+
+/* A peer's boxes are here: choose its LET, and send it. */
+static void answer(struct lets *l, int r)
+{
+  struct peer *p = &l->peer[r];
+  struct let_request request = l->request;
+  int32_t next = TICKS;
+  void *message;
+  request.boxes = p->boxes.data;
+  request.box_count = (int)(p->boxes.bytes / sizeof(struct let_box));
+  size_t bytes = l->be->let_select(l->d, l->kind, r, &request, &next, &message);
+  if (l->next_cells < next) next = l->next_cells;
+  l->traffic->messages += outbox_send(&l->out, r, PARCEL_LET + (int)l->kind, next, message, bytes, 1);
+  l->traffic->bytes += (int64_t)bytes;
+  memory_free(p->boxes.data);
+  inbox_done(&p->boxes);
+  p->asks = 0;
+  if (l->kind == LET_STEP) p->has = 1;
+}
+
+/* Whether a peer's LET is there, and true at the tick. */
+static int poll_let(struct lets *l, int r)
+{
+  struct peer *p = &l->peer[r];
+  if (r == l->c->rank || !p->wanted[l->kind]) return 1;
+  if (!p->there[l->kind]) {
+    struct inbox *box = &p->let[l->kind];
+    if (!inbox_poll(box, l->c, let_room_of, l)) return 0;
+    l->be->let_attach(l->d, l->kind, r, box->bytes, &l->traffic->received);
+    p->there[l->kind] = 1;
+    p->next = l->kind == LET_STEP ? box->note : p->next;
+    inbox_done(box);
+    l->arrived = timer_clock();
+  }
+  if (l->kind == LET_STEP) poll_updates(l, r);
+  return l->kind != LET_STEP || p->next >= l->tick;
+}
+
+/* Look at everyone once; the walk calls this too. */
+static void progress(void *of)
+{
+  struct lets *l = of;
+  for (int r = 0; r < l->c->size; r++) poll_let(l, r);
+  outbox_tidy(&l->out);
+}
+
+/* --- the exchange ------------------------------------------------------------------------------------------------ */
+
+/* Cards of all; who talks to whom. */
+static void meet(struct lets *l, const struct lattice *lattice)
+{
+  int self = l->c->rank, count = 0;
+  struct let_box *boxes = memory_alloc("let", sizeof *boxes * LET_BOXES);
+  struct let_card card;
+  l->be->card(l->d, &card);
+  card.boxes = l->be->boxes(l->d, l->request.tick, l->request.tick_length, LET_BOXES, boxes);
+  card.box = let_union(boxes, card.boxes);
+  comm_allgather(l->c, &card, sizeof card, l->card);
+  for (int k = 1; k < l->c->size; k++) {
+    int r = (self + k) % l->c->size;
+    struct peer *p = &l->peer[r];
+    enum need mine = let_contact(lattice, &l->card[r], &l->card[self], &l->request);
+    p->asks = let_contact(lattice, &l->card[self], &l->card[r], &l->request) == NEED_OPEN;
+    p->wanted[l->kind] = mine == NEED_OPEN;
+    p->there[l->kind] = 0;
+    if (l->kind == LET_STEP) p->has = 0;
+    if (mine == NEED_CELL) l->card_of[count++] = &l->card[r];
+    if (p->asks) inbox_expect(&p->boxes, l->c);
+    if (mine != NEED_OPEN) continue;
+    inbox_expect(&p->let[l->kind], l->c);
+    size_t bytes = sizeof *boxes * (size_t)card.boxes;
+    l->traffic->messages += outbox_send(&l->out, r, PARCEL_BOXES, 0, boxes, bytes, 0);
+    l->traffic->bytes += (int64_t)bytes;
+  }
+  l->roots[l->kind] = count > 0;
+  l->be->let_roots(l->d, l->kind, self, count, (const struct let_card *const *)l->card_of);
+  memory_free(boxes);
+}
+
+void let_exchange(struct lets *l, enum let_kind kind, const struct lattice *lattice, struct let_request request, int32_t next_cells,
                   struct let_traffic *traffic)
 {
-  be->let_clear(d, kind);
-  if (c->size == 1) return;
-  int *count = memory_alloc("let", sizeof *count * (size_t)c->size);
-  struct let_box *boxes = publish(c, be, d, count);
-  struct post p = post_open(c->size);
-  for (int r = 0; r < c->size; r++) {
-    if (r == c->rank) continue;
-    void *message;
-    request.boxes = boxes + (size_t)r * BOXES;
-    request.box_count = count[r];
-    p.sent[r] = be->let_select(d, kind, r, &request, &message);
-    p.send[r] = message;
+  l->be->let_clear(l->d, kind);
+  if (l->c->size == 1) return;
+  outbox_flush(&l->out);   /* the device's messages are about to be replaced */
+  l->kind = kind;
+  l->request = request;
+  l->next_cells = next_cells;
+  l->traffic = traffic;
+  l->tick = 0;
+  meet(l, lattice);
+  struct patience patience = {0};
+  for (int left = 1; left;) {
+    left = 0;
+    for (int k = 1; k < l->c->size; k++) {
+      int r = (l->c->rank + k) % l->c->size;
+      if (!l->peer[r].asks) continue;
+      if (inbox_poll(&l->peer[r].boxes, l->c, own_room, l)) {
+        answer(l, r);
+        patience.waited = 0;
+      } else {
+        left = r + 1;
+      }
+    }
+    if (left) comm_rest(l->c, &patience, left - 1);
   }
-  deliver(c, be, d, kind, &p, traffic);
-  post_close(&p);
-  memory_free(boxes);
-  memory_free(count);
+  if (kind == LET_STEP) l->be->let_watch(l->d, &request);
 }
 
-void let_refresh(const struct comm *c, const struct backend *be, struct device *d, enum let_kind kind, struct let_traffic *traffic)
+/* --- the forest -------------------------------------------------------------------------------------------------- */
+
+/* The trees of a walk beside the local one, in their order: roots, then the ranks after this one. */
+static int forest(struct lets *l, enum let_kind kind)
 {
-  if (c->size == 1) return;
-  struct post p = post_open(c->size);
-  for (int r = 0; r < c->size; r++) {
-    if (r == c->rank) continue;
-    void *message;
-    p.sent[r] = be->let_refresh(d, kind, r, &message);
-    p.send[r] = message;
+  int count = 0;
+  if (l->c->size > 1 && l->roots[kind]) l->order[count++] = l->c->rank;
+  for (int k = 1; k < l->c->size; k++) {
+    int r = (l->c->rank + k) % l->c->size;
+    if (l->peer[r].wanted[kind]) l->order[count++] = r;
   }
-  deliver(c, be, d, kind, &p, traffic);
-  post_close(&p);
+  return count;
+}
+
+void let_walk(struct lets *l, struct walk_request request, struct tally *tally, struct let_traffic *traffic)
+{
+  int count = forest(l, request.let), done = 0;
+  double begin = timer_clock(), waited = 0;
+  struct patience patience = {0};
+  l->kind = request.let;
+  l->tick = request.tick;
+  l->traffic = traffic;
+  l->arrived = begin;
+  request.progress = l->c->size > 1 ? progress : NULL;
+  request.progress_of = l;
+  request.local = 1;
+  request.last = count == 0;
+  l->be->walk(l->d, &request, tally);
+  request.local = 0;
+  while (done < count) {
+    int ready = 0;
+    while (done + ready < count && poll_let(l, l->order[done + ready])) ready++;
+    if (ready == 0) {
+      double since = timer_clock();
+      comm_rest(l->c, &patience, l->order[done]);
+      waited += timer_clock() - since;
+      continue;
+    }
+    patience.waited = 0;
+    request.peers = l->order + done;
+    request.peer_count = ready;
+    done += ready;
+    request.last = done == count;
+    l->be->walk(l->d, &request, tally);
+  }
+  ledger_hidden(l->c->ledger, fmax(l->arrived - begin - waited, 0));
+}
+
+/* --- updates ----------------------------------------------------------------------------------------------------- */
+
+void let_send_updates(struct lets *l, int32_t tick, int cells, int32_t next_cells, struct let_traffic *traffic)
+{
+  outbox_tidy(&l->out);
+  for (int k = 1; k < l->c->size; k++) {
+    int r = (l->c->rank + k) % l->c->size;
+    int32_t next;
+    void *message;
+    if (!l->peer[r].has) continue;
+    size_t bytes = l->be->let_update(l->d, r, tick, cells, &next, &message);
+    if (bytes == 0) continue;
+    if (next_cells < next) next = next_cells;
+    traffic->messages += outbox_send(&l->out, r, PARCEL_UPDATE, next, message, bytes, 0);
+    traffic->bytes += (int64_t)bytes;
+  }
+}
+
+void let_take_updates(struct lets *l, int32_t tick, struct let_traffic *traffic)
+{
+  struct patience patience = {0};
+  int count = forest(l, LET_STEP);
+  l->kind = LET_STEP;
+  l->tick = tick;
+  l->traffic = traffic;
+  for (int done = 0; done < count;) {
+    if (poll_let(l, l->order[done]))
+      done++, patience.waited = 0;
+    else
+      comm_rest(l->c, &patience, l->order[done]);
+  }
+}
+
+int let_anyone_strays(struct lets *l, int64_t mine, int begin)
+{
+  int answer = 0;
+  if (l->c->size == 1) return 0;
+  comm_wait(l->c, 1, &l->asked);
+  if (!begin) answer = l->strays[0] > 0;
+  l->strays[1] = begin ? 0 : mine;
+  MPI_Iallreduce(&l->strays[1], &l->strays[0], 1, MPI_INT64_T, MPI_SUM, l->c->mpi, &l->asked);
+  return answer;
 }

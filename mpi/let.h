@@ -36,8 +36,9 @@ struct lets *lets_open(const struct comm *c, const struct backend *be, struct de
 void lets_close(struct lets *l);
 
 /* Choose and send this rank's LETs to all who need them; what others send is on its way when this returns. The request's
- * boxes are filled in here. Collective. */
-void let_exchange(struct lets *l, enum let_kind kind, const struct lattice *lattice, struct let_request request, struct let_traffic *traffic);
+ * boxes are filled in here. LET_STEP: `next_cells` is the tick of the first update that will tell of cells. Collective. */
+void let_exchange(struct lets *l, enum let_kind kind, const struct lattice *lattice, struct let_request request, int32_t next_cells,
+                  struct let_traffic *traffic);
 /* Forces from the forest: the local tree while LETs travel, then every LET in the order of the ranks after this one, as
  * soon as it is there and true at the request's tick. Local, but waits for those that it needs. */
 void let_walk(struct lets *l, struct walk_request request, struct tally *tally, struct let_traffic *traffic);

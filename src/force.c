@@ -240,7 +240,7 @@ int force(const struct comm *c, const struct params *par, const struct force_opt
   comm_sum_double(c, rates, 2);
   ceiling = rates[1];
   t = (struct tally){0, sums[0], sums[1], sums[2], sums[3], sums[4], sums[5], rates[0]};
-  let = (struct let_traffic){{sums[6], sums[7]}, sums[8]};
+  let = (struct let_traffic){.received = {sums[6], sums[7]}, .bytes = sums[8]};
   if (c->rank == 0) print_table(&s, &t, &let, seconds, options->bench, ceiling);
   if (options->direct > 0) compare(&s, options->direct);
   int status = 0;

@@ -46,5 +46,8 @@ HD int32_t lattice_of(const struct lattice *l, int c, double x, int *outside)
   return (int32_t)u;
 }
 
+/* The coordinate nearest to a real one, within the cube. */
+HD int32_t lattice_clamp(double u) { return u + 0.5 >= LATTICE_SIDE ? INT32_MAX : u > 0 ? (int32_t)(u + 0.5) : 0; }
+
 HD double lattice_position(const struct lattice *l, int c, double u) { return l->corner[c] + l->spacing * u; }
 #endif

@@ -193,7 +193,7 @@ void logs_collect(struct step_report *r, struct sim *s, double dt)
   timer_reset(&s->timer);
   int64_t sums[] = {s->counts.soft_let.received.cells + s->counts.step_let.received.cells,
                     s->counts.soft_let.received.particles + s->counts.step_let.received.particles,
-                    s->counts.soft_let.bytes + s->counts.step_let.bytes, s->counts.outside, s->counts.migrated};
+                    s->counts.soft_let.bytes + s->counts.step_let.bytes + s->counts.updates.bytes, s->counts.outside, s->counts.migrated};
   comm_sum_int64(s->comm, sums, 5);
   r->cells = (double)sums[0], r->particles = (double)sums[1], r->bytes = (double)sums[2], r->outside = sums[3];
   s->counts.migrated = sums[4];

@@ -39,6 +39,7 @@ void sim_open(struct sim *s, const struct comm *c, const struct params *par, con
                                  .ranks = c->size};
   s->dev = be->open(&config);
   be->upload(s->dev, p);
+  s->lets = lets_open(c, be, s->dev);
   domain_open(&s->domain, c->size);
   s->timer.ledger = c->ledger;
   timer_reset(&s->timer);
@@ -47,6 +48,7 @@ void sim_open(struct sim *s, const struct comm *c, const struct params *par, con
 void sim_close(struct sim *s)
 {
   struct particles p;
+  lets_close(s->lets);
   s->be->download(s->dev, &p);
   particles_free(&p);
   s->be->close(s->dev);
@@ -103,11 +105,11 @@ void sim_force(struct sim *s, const struct mac *mac, int potential)
   s->be->moments(s->dev, mac, 0, 0);
   s->be->groups(s->dev);
   timer_phase(&s->timer, PHASE_let_select);
-  struct let_request request = {.mac = mac, .a_floor = s->a_floor, .cutoff = -1, .horizon = 0};
-  let_exchange(s->comm, s->be, s->dev, LET_SOFT, request, &s->counts.soft_let);
+  struct let_request request = {.mac = mac, .a_floor = s->a_floor, .cutoff = -1};
+  let_exchange(s->lets, LET_SOFT, &s->lattice, request, TICKS, &s->counts.soft_let);
   timer_phase(&s->timer, PHASE_walk);
   struct walk_request walk = {.kind = WALK_TOTAL, .mac = *mac, .a_floor = s->a_floor, .split = s->split, .let = LET_SOFT, .potential = potential};
-  s->be->walk(s->dev, &walk, &s->counts.full);
+  let_walk(s->lets, walk, &s->counts.full, &s->counts.soft_let);
   timer_phase(&s->timer, PHASE_other);
 }
 

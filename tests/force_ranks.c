@@ -10,7 +10,7 @@
 #include "tap.h"
 #include "timeline.h"
 
-enum { SUBSTEPS = 12 };
+enum { SUBSTEPS = 12, REFRESH = TICKS / 8 };
 
 /* All particles of all ranks as they are at a tick. */
 struct everyone {
@@ -111,7 +111,7 @@ static struct errors collect(const struct comm *c, struct record *r)
 struct result {
   struct errors acc, hard, step;
   int kept, home, finite;
-  int64_t substeps, steps_seen, outside;
+  int64_t substeps, steps_seen, outside, late;
   uint64_t bits;    /* of forces and state after the substeps, in this rank's order */
 };
 
@@ -161,24 +161,27 @@ static void compare_start(struct sim *s, struct result *r)
   release(&all);
 }
 
-/* Substeps of a soft step, the forces of the active particles against the sum over everyone's predicted position. */
-static void compare_substeps(struct sim *s, double soft_step, struct result *r)
+/* Substeps of a soft step, the forces of the active particles against the sum over everyone's predicted position. With
+ * `anew` LETs are chosen once more in their midst. */
+static void compare_substeps(struct sim *s, double soft_step, int anew, struct result *r)
 {
   double tick_length = soft_step / TICKS;
   struct record errors = {0};
   struct step_rule rule = {.eta = 0.5, .softening = s->par->Softening, .use_velocity = 0, .soft_step = soft_step};
-  struct let_request request = {.mac = &s->mac, .a_floor = s->a_floor, .cutoff = s->split.r2, .horizon = soft_step};
+  struct let_request request = {.mac = &s->mac, .a_floor = s->a_floor, .a_typical = s->now.a_rms_plain, .cutoff = s->split.r2,
+                                .horizon = soft_step, .tick_length = tick_length};
+  int32_t tick = 0;
   s->be->levels(s->dev, &rule, -1);
   s->be->kick_soft(s->dev, 0.5 * soft_step);
   sim_make_room(s, soft_step);
   s->be->sources(s->dev);
   s->be->moments(s->dev, &s->mac, 0, 0);
-  let_exchange(s->comm, s->be, s->dev, LET_STEP, request, &s->counts.step_let);
+  let_exchange(s->lets, LET_STEP, &s->lattice, request, REFRESH, &s->counts.step_let);
   for (r->substeps = 0; r->substeps < SUBSTEPS; r->substeps++) {
-    int32_t tick = (int32_t)comm_min_int64(s->comm, s->be->next_tick(s->dev));
-    if (tick == TICKS) break;
-    int64_t outside = 0;
-    s->be->select(s->dev, tick, tick_length, &outside);
+    int32_t next = (int32_t)comm_min_int64(s->comm, s->be->next_tick(s->dev)), next_refresh = (tick / REFRESH + 1) * REFRESH;
+    if (next == TICKS) break;
+    tick = next < next_refresh ? next : next_refresh;
+    int64_t outside = 0, active = s->be->select(s->dev, tick, tick_length, &outside);
     const struct particles *p = s->be->view(s->dev);
     struct everyone all = gather(s->comm, p, tick, tick_length);
     for (int64_t i = 0; i < all.n; i++)
@@ -187,8 +190,13 @@ static void compare_substeps(struct sim *s, double soft_step, struct result *r)
         lattice_of(&s->lattice, k, all.pos[i][k], &out);
         r->outside += out;
       }
-    if (r->substeps % 4 == 3) s->be->moments(s->dev, &s->mac, tick, tick_length);
-    let_refresh(s->comm, s->be, s->dev, LET_STEP, &s->counts.step_let);
+    if (tick % REFRESH == 0) s->be->moments(s->dev, &s->mac, tick, tick_length);
+    if (anew && tick == 4 * REFRESH) {   /* as where particles strayed: all that was said before is heard first */
+      let_take_updates(s->lets, tick, &s->counts.updates);
+      request.tick = tick;
+      request.horizon = (TICKS - tick) * tick_length;
+      let_exchange(s->lets, LET_STEP, &s->lattice, request, tick, &s->counts.step_let);
+    }
     struct walk_request walk = {.kind = WALK_HARD,
                                 .mac = s->mac,
                                 .a_floor = s->a_floor,
@@ -196,7 +204,7 @@ static void compare_substeps(struct sim *s, double soft_step, struct result *r)
                                 .let = LET_STEP,
                                 .tick = tick,
                                 .tick_length = tick_length};
-    s->be->walk(s->dev, &walk, &s->counts.hard);
+    if (active > 0) let_walk(s->lets, walk, &s->counts.hard, &s->counts.updates);
     p = s->be->view(s->dev);
     for (int64_t i = 0; i < p->n; i++) {
       double a[3], h[3];
@@ -204,12 +212,16 @@ static void compare_substeps(struct sim *s, double soft_step, struct result *r)
       sum_at(&all, s, &p->pos[3 * i], a, h);
       add(&errors, distance(&p->acc_hard[3 * i], h, a, s->now.a_rms_plain));
     }
-    s->be->correct(s->dev, tick, tick_length, &rule, -1);
+    if (active > 0) s->be->correct(s->dev, tick, tick_length, &rule, -1);
+    s->be->strays(s->dev, &r->late);
+    let_send_updates(s->lets, tick, tick % REFRESH == 0, (tick / REFRESH + 1) * REFRESH, &s->counts.updates);
     release(&all);
   }
+  let_take_updates(s->lets, tick + 1, &s->counts.updates);
   r->steps_seen = errors.n;
   comm_sum_int64(s->comm, &r->steps_seen, 1);
   r->step = collect(s->comm, &errors);
+  comm_sum_int64(s->comm, &r->late, 1);
 }
 
 static struct result one_case(const struct comm *c, const struct set *set, int64_t n, int order, int on_one, double delta)
@@ -238,7 +250,7 @@ static struct result one_case(const struct comm *c, const struct set *set, int64
   r.finite = s.now.bad == 0;
   compare_start(&s, &r);
   par.TimeMax = 1e3 * set->r2;
-  compare_substeps(&s, plan_next(&par, &s.now, 0, par.TimeMax, s.split.r2, 1, 1).soft_step, &r);
+  compare_substeps(&s, plan_next(&par, &s.now, 0, par.TimeMax, s.split.r2, 1, 1).soft_step, order == 1, &r);
   p = s.be->view(s.dev);
   r.bits = 0xcbf29ce484222325ULL;
   r.bits = hash(r.bits, p->id, sizeof *p->id * (size_t)p->n);
@@ -275,6 +287,7 @@ static void check(const struct comm *c, const struct set *s, int64_t n, int orde
   say(c, r.finite && within(s, &r.acc), name, "acceleration", &r.acc);
   say(c, within(s, &r.hard), name, "hard part", &r.hard);
   say(c, r.outside == 0, name, "nobody leaves the lattice during a soft step", NULL);
+  say(c, r.late == 0, name, "nobody leaves the way that LETs allow for", NULL);
   say(c, within(s, &r.step) && (r.steps_seen > 0 || s->place == place_point || n == 1), name, "hard forces in substeps", &r.step);
 }
 

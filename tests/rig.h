@@ -53,7 +53,7 @@ static inline const struct particles *rig_force(struct rig *g, const struct mac 
   g->be->sources(g->dev);
   g->be->moments(g->dev, mac, 0, 0);
   g->be->groups(g->dev);
-  struct walk_request r = {.kind = WALK_TOTAL, .mac = *mac, .a_floor = g->a_floor, .split = g->split, .let = LET_SOFT, .potential = 1};
+  struct walk_request r = {.kind = WALK_TOTAL, .mac = *mac, .a_floor = g->a_floor, .split = g->split, .let = LET_SOFT, .potential = 1, .local = 1, .last = 1};
   g->be->walk(g->dev, &r, &g->tally);
   g->be->split_soft(g->dev);
   struct sums sums;

@@ -24,7 +24,8 @@ static struct step_rule rule_of(const struct set *s, double soft_step)
 static const struct particles *hard_walk(struct rig *g, const struct mac *mac, int32_t tick, double tick_length)
 {
   struct walk_request r = {
-      .kind = WALK_HARD, .mac = *mac, .a_floor = g->a_floor, .split = g->split, .let = LET_STEP, .tick = tick, .tick_length = tick_length};
+      .kind = WALK_HARD, .mac = *mac, .a_floor = g->a_floor, .split = g->split, .let = LET_STEP, .tick = tick, .tick_length = tick_length,
+      .local = 1, .last = 1};
   int64_t outside = 0;
   g->be->select(g->dev, tick, tick_length, &outside);
   g->be->walk(g->dev, &r, &g->tally);
@@ -208,7 +209,9 @@ static void check_moving(const struct backend *be, const struct set *s, int kern
                            .split = g.split,
                            .let = LET_STEP,
                            .tick = TICKS / 2,
-                           .tick_length = tick_length};
+                           .tick_length = tick_length,
+                           .local = 1,
+                           .last = 1};
   be->walk(g.dev, &r, &g.tally);
   v = be->view(g.dev);
   e = errors_between(v, v->acc_hard, NULL, (const double(*)[3])d.hard, d.scale);

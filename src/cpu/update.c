@@ -73,7 +73,7 @@ static void note_ways(struct device *d)
     const int32_t x[3] = {s->x[i], s->y[i], s->z[i]};
     const float v[3] = {s->vx[i], s->vy[i], s->vz[i]}, a[3] = {s->ax[i], s->ay[i], s->az[i]};
     for (int c = 0; c < 3; c++) {
-      w->x[c][i] = x[c] + (int32_t)lrint((v[c] + 0.5 * dt * a[c]) * dt * d->lattice.inverse);
+      w->x[c][i] = lattice_clamp(x[c] + (v[c] + 0.5 * dt * a[c]) * dt * d->lattice.inverse);
       w->v[c][i] = (float)(v[c] + dt * a[c]);
     }
     w->level[i] = d->p.level[i];
@@ -122,7 +122,8 @@ void cpu_let_watch(struct device *d, const struct let_request *request)
   for (int p = 0; p < d->config.ranks; p++) entries += d->let[LET_STEP][p].sent.source.n;
   room(d, entries);
   d->watch.on = 1;
-  d->watch.tick = d->watch.collected = request->tick;
+  d->watch.tick = request->tick;
+  d->watch.collected = -1;   /* corrections at this very tick are still to come */
   d->watch.tick_length = request->tick_length;
   d->watch.end = request->tick + (int32_t)lrint(request->horizon / request->tick_length);
   note_ways(d);

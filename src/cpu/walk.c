@@ -270,6 +270,27 @@ static void store_hard(struct device *d, const struct visit *v, const struct wal
       d->p.acc_hard[3 * (int64_t)v->w->member[k] + c] = (float)(d->config.gravity * (r->split.on ? t->h[c][k] : t->a[c][k]));
 }
 
+/* Sums of a forest that is walked in parts are kept between. */
+static void keep_sums(struct device *d, const struct visit *v)
+{
+  const struct targets *t = &v->w->targets;
+  for (int k = 0; k < t->n; k++) {
+    double *sum = d->sum[v->w->member[k]];
+    for (int c = 0; c < 3; c++) sum[c] = t->a[c][k], sum[3 + c] = t->h[c][k];
+    sum[6] = t->pot[k];
+  }
+}
+
+static void take_sums(const struct device *d, const struct visit *v)
+{
+  struct targets *t = &v->w->targets;
+  for (int k = 0; k < t->n; k++) {
+    const double *sum = d->sum[v->w->member[k]];
+    for (int c = 0; c < 3; c++) t->a[c][k] = sum[c], t->h[c][k] = sum[3 + c];
+    t->pot[k] = sum[6];
+  }
+}
+
 /* --- the verb ---------------------------------------------------------------------------------------------------- */
 
 static void set_visit(struct device *d, const struct walk_request *r, struct visit *v)
@@ -296,27 +317,54 @@ static void walk_group(struct device *d, const struct walk_request *r, struct vi
   const uint8_t *active = r->kind == WALK_HARD ? d->active : NULL;
   if (!take_targets(d, g, active, v->w, &v->view)) return;
   v->view.sink = mac_sink(&r->mac, fmax(g->a_old, r->a_floor));
-  v->view.dt_nodes = (float)((r->tick - d->tree.motion_tick) * r->tick_length);
-  walk_tree(v, &d->tree);
-  for (int p = 0; p < d->config.ranks; p++) {
-    const struct let *let = &d->let[r->let][p];
+  if (!r->local) take_sums(d, v);
+  if (r->local) {
+    v->view.dt_nodes = (float)((r->tick - d->tree.motion_tick) * r->tick_length);
+    walk_tree(v, &d->tree);
+    v->w->tally.targets += v->w->targets.n;
+    v->w->tally.groups++;
+  }
+  for (int k = 0; k < r->peer_count; k++) {
+    const struct let *let = &d->let[r->let][r->peers[k]];
     if (!let->attached) continue;
     v->view.dt_nodes = (float)((r->tick - let->tree.motion_tick) * r->tick_length);
     walk_tree(v, &let->tree);
   }
-  v->w->tally.targets += v->w->targets.n;
-  v->w->tally.groups++;
-  if (r->kind == WALK_TOTAL)
+  if (!r->last)
+    keep_sums(d, v);
+  else if (r->kind == WALK_TOTAL)
     store_total(d, v, r);
   else
     store_hard(d, v, r);
 }
 
+#define PROGRESS_SECONDS 200e-6   /* between looks at messages */
+
+/* The first thread looks at messages now and then. */
+static void look(const struct walk_request *r, double *looked)
+{
+  if (!r->progress || omp_get_thread_num() != 0) return;
+  double now = cpu_seconds();
+  if (now - *looked < PROGRESS_SECONDS) return;
+  r->progress(r->progress_of);
+  *looked = cpu_seconds();
+}
+
+static void need_sums(struct device *d, const struct walk_request *r)
+{
+  if ((r->local && r->last) || d->p.n <= d->sum_capacity) return;
+  memory_free(d->sum);
+  d->sum_capacity = d->p.n + d->p.n / 8;
+  d->sum = memory_alloc("sums", sizeof *d->sum * (size_t)d->sum_capacity);
+}
+
 void cpu_walk(struct device *d, const struct walk_request *r, struct tally *tally)
 {
-  double start = cpu_seconds();
+  double start = cpu_seconds(), looked = start;
+  int32_t groups = r->kind == WALK_HARD ? d->active_groups : d->groups;
   open_workspaces(d);
-#pragma omp parallel num_threads(d->threads)
+  need_sums(d, r);
+#pragma omp parallel num_threads(d->threads) if (groups > 1)
   {
     struct visit v;
     set_visit(d, r, &v);
@@ -324,9 +372,12 @@ void cpu_walk(struct device *d, const struct walk_request *r, struct tally *tall
     memset(&v.w->tally, 0, sizeof v.w->tally);
     v.w->finds.tests = 0;
 #pragma omp for schedule(dynamic, 1)
-    for (int32_t g = 0; g < d->groups; g++) walk_group(d, r, &v, &d->group[g]);
+    for (int32_t k = 0; k < groups; k++) {
+      walk_group(d, r, &v, &d->group[r->kind == WALK_HARD ? d->active_group[k] : k]);
+      look(r, &looked);
+    }
   }
-  for (int t = 0; t < d->threads; t++) {
+  for (int t = 0; t < (groups > 1 ? d->threads : 1); t++) {
     struct tally *one = &d->workspace[t]->tally;
     tally->targets += one->targets;
     tally->particle_pairs += one->particle_pairs;
