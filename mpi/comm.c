@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "memory.h"
+#include "watchdog.h"
 
 enum { TAG_EXCHANGE = 100, TAG_SHIFT };
 
@@ -41,8 +42,12 @@ static void wait_one(const struct comm *c, MPI_Request *request, int peer)
 {
   int done;
   MPI_Test(request, &done, MPI_STATUS_IGNORE);
-  if (done) return;
+  if (done) {
+    watchdog_progress();
+    return;
+  }
   struct timespec pause = {0, PAUSE_LEAST};
+  watchdog_waiting(peer);
   double begin = timer_clock(), waited = 0;
   while (!done) {
     if (waited > YIELD_SECONDS) {
@@ -54,6 +59,8 @@ static void wait_one(const struct comm *c, MPI_Request *request, int peer)
     MPI_Test(request, &done, MPI_STATUS_IGNORE);
     waited = timer_clock() - begin;
   }
+  watchdog_waiting(WATCHDOG_NOBODY);
+  watchdog_progress();
   ledger_waited(c->ledger, peer, waited);
 }
 
