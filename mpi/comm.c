@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "memory.h"
+#include "watchdog.h"
 
 enum { TAG_EXCHANGE = 100, TAG_SHIFT };
 
@@ -41,6 +42,7 @@ void comm_rest(const struct comm *c, struct patience *p, int peer)
 {
   double now = timer_clock();
   if (p->waited == 0) {
+    watchdog_waiting(peer);
     p->since = now;
     p->pause = PAUSE_LEAST;
   }
@@ -55,15 +57,22 @@ void comm_rest(const struct comm *c, struct patience *p, int peer)
   p->waited = then - p->since;
 }
 
+void comm_rested(struct patience *p)
+{
+  if (p->waited > 0) watchdog_waiting(WATCHDOG_NOBODY);
+  watchdog_progress();
+  p->waited = 0;
+}
+
 static void wait_one(const struct comm *c, MPI_Request *request, int peer)
 {
   struct patience patience = {0};
-  int done = 0;
-  for (;;) {
+  for (int done = 0;;) {
     MPI_Test(request, &done, MPI_STATUS_IGNORE);
-    if (done) return;
+    if (done) break;
     comm_rest(c, &patience, peer);
   }
+  comm_rested(&patience);
 }
 
 void comm_wait_peers(const struct comm *c, int n, MPI_Request *requests, const int *peers)

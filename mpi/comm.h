@@ -28,7 +28,7 @@ void comm_close(struct comm *c);
 void comm_wait_peers(const struct comm *c, int n, MPI_Request *requests, const int *peers);
 void comm_wait(const struct comm *c, int n, MPI_Request *requests);
 
-/* How long somebody has been waiting who looks by himself; begins as all zero, and anew with waited = 0. */
+/* How long somebody has been waiting who looks by himself; begins as all zero. */
 struct patience {
   double since, waited;   /* clock; seconds */
   long pause;             /* nanoseconds */
@@ -36,6 +36,8 @@ struct patience {
 /* Nothing has come from `peer`: look again at once, yield, or sleep, the longer the waiting has lasted. The seconds go to the
  * ledger. */
 void comm_rest(const struct comm *c, struct patience *p, int peer);
+/* What was waited for has come. */
+void comm_rested(struct patience *p);
 
 /* Every rank learns whether any has a fault: 0 when none; else -1, and everyone's `f` holds the sentence of the lowest
  * rank that has one. Collective. */

@@ -229,7 +229,7 @@ void let_exchange(struct lets *l, enum let_kind kind, const struct lattice *latt
       if (!l->peer[r].asks) continue;
       if (inbox_poll(&l->peer[r].boxes, l->c, own_room, l)) {
         answer(l, r);
-        patience.waited = 0;
+        comm_rested(&patience);
       } else {
         left = r + 1;
       }
@@ -277,7 +277,7 @@ void let_walk(struct lets *l, struct walk_request request, struct tally *tally, 
       waited += timer_clock() - since;
       continue;
     }
-    patience.waited = 0;
+    comm_rested(&patience);
     request.peers = l->order + done;
     request.peer_count = ready;
     done += ready;
@@ -314,7 +314,7 @@ void let_take_updates(struct lets *l, int32_t tick, struct let_traffic *traffic)
   l->traffic = traffic;
   for (int done = 0; done < count;) {
     if (poll_let(l, l->order[done]))
-      done++, patience.waited = 0;
+      done++, comm_rested(&patience);
     else
       comm_rest(l->c, &patience, l->order[done]);
   }

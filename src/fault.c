@@ -5,14 +5,15 @@
 #include <ctype.h>
 #include <mpi.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static struct {
-  int rank;
-  long long step;
-  const char *phase;
+  atomic_int rank;
+  atomic_llong step;
+  const char *_Atomic phase;
 } context = {0, -1, "start"};
 
 int fault_set(struct fault *f, const char *format, ...)
@@ -67,6 +68,7 @@ void fatal_context(int rank, long long step)
 }
 
 void fatal_phase(const char *phase) { context.phase = phase; }
+struct fatal_place fatal_place(void) { return (struct fatal_place){context.rank, context.step, context.phase}; }
 
 void fatal_at(const char *file, int line, const char *format, ...)
 {
@@ -75,8 +77,8 @@ void fatal_at(const char *file, int line, const char *format, ...)
   va_start(args, format);
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
-  fprintf(stderr, "espalier: fatal: rank %d, step %lld, phase %s (%s:%d): %s\n", context.rank, context.step, context.phase,
-          file, line, text);
+  struct fatal_place at = fatal_place();
+  fprintf(stderr, "espalier: fatal: rank %d, step %lld, phase %s (%s:%d): %s\n", at.rank, at.step, at.phase, file, line, text);
   fflush(stderr);
   int running = 0, ended = 0;
   MPI_Initialized(&running);

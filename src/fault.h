@@ -24,6 +24,13 @@ const char *nearest_name(const char *word, const char *const *names, int count);
 /* Where this process is, named in fatal messages. `phase` must be a string that lives on. */
 void fatal_context(int rank, long long step);
 void fatal_phase(const char *phase);
+/* The same for another thread to read. */
+struct fatal_place {
+  int rank;
+  long long step;
+  const char *phase;
+};
+struct fatal_place fatal_place(void);
 
 /* Print rank, step, phase, file and line and the message on stderr and abort every rank (MPI_Abort when MPI runs). */
 void fatal_at(const char *file, int line, const char *format, ...) __attribute__((noreturn, format(printf, 3, 4)));

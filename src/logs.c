@@ -40,7 +40,7 @@ static int make_folder(const char *path, struct fault *f)
   return 0;
 }
 
-static const char *const table_names[] = {"energy.csv", "steps.csv", "timers.csv", "parameters-used.ini"};
+static const char *const table_names[] = {"energy.csv", "steps.csv", "timers.csv", "parameters-used.ini", TRAFFIC_TABLE};
 
 /* A fault where the folder holds an earlier run's results, or where the initial conditions would be replaced. */
 static int check_folder(const struct params *p, int overwrite, struct fault *f)
@@ -85,6 +85,13 @@ static void describe(FILE *out, const struct sim *s)
   fprintf(out, "# unit of time: %g s\n", units_time_s(&u));
 }
 
+static void no_table(const char *folder, const char *name, struct fault *f)
+{
+  char path[PARAM_TEXT + 64];
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  if (unlink(path) && errno != ENOENT) fault_set(f, "cannot remove %s: %s", path, strerror(errno));
+}
+
 static void headers(struct logs *l, const struct sim *s)
 {
   describe(l->energy, s);
@@ -98,6 +105,9 @@ static void headers(struct logs *l, const struct sim *s)
   fprintf(l->timers, "# seconds of the slowest rank\nstep,time");
   for (int p = 0; p < PHASE_COUNT; p++) fprintf(l->timers, ",%s", phase_names[p]);
   fputc('\n', l->timers);
+  if (!l->traffic.out) return;
+  describe(l->traffic.out, s);
+  traffic_header(l->traffic.out);
 }
 
 static void open_all(struct logs *l, const struct sim *s, int overwrite, struct fault *f)
@@ -107,7 +117,9 @@ static void open_all(struct logs *l, const struct sim *s, int overwrite, struct 
   l->energy = open_table(folder, table_names[0], f);
   if (l->energy) l->steps = open_table(folder, table_names[1], f);
   if (l->steps) l->timers = open_table(folder, table_names[2], f);
-  FILE *used = l->timers ? open_table(folder, table_names[3], f) : NULL;
+  if (l->timers && l->traffic.table) l->traffic.out = open_table(folder, table_names[4], f);
+  if (l->timers && !l->traffic.table) no_table(folder, table_names[4], f);
+  FILE *used = l->timers && !f->text[0] ? open_table(folder, table_names[3], f) : NULL;
   if (!used) return;
   params_write_ini(used, s->par);
   if (fclose(used)) fault_set(f, "cannot write %s/%s: %s", folder, table_names[3], strerror(errno));
@@ -143,6 +155,8 @@ int logs_open(struct logs *l, const struct sim *s, int overwrite, struct fault *
   l->begin = s->time;
   l->end = s->par->TimeMax;
   l->started = timer_clock();
+  l->traffic.table = s->comm->size > 1 && s->par->CommLog != COMM_LOG_OFF;
+  l->traffic.pairs = l->traffic.table && s->par->CommLog == COMM_LOG_PEERS;
   if (s->comm->rank == 0) open_all(l, s, overwrite, f);
   if (comm_verdict(s->comm, f) == 0) return 0;
   struct fault ignored = {""};
@@ -152,13 +166,13 @@ int logs_open(struct logs *l, const struct sim *s, int overwrite, struct fault *
 
 int logs_close(struct logs *l, const struct sim *s, struct fault *f)
 {
-  FILE *all[] = {l->energy, l->steps, l->timers};
-  for (int k = 0; k < 3; k++) {
+  FILE *all[] = {l->energy, l->steps, l->timers, l->traffic.out};
+  for (int k = 0; k < 4; k++) {
     if (!all[k]) continue;
     int bad = ferror(all[k]);
     if (fclose(all[k]) || bad) fault_set(f, "a table in %s could not be written to its end (disk full?)", s->par->OutputDir);
   }
-  l->energy = l->steps = l->timers = NULL;
+  l->energy = l->steps = l->timers = l->traffic.out = NULL;
   return comm_verdict(s->comm, f);
 }
 
@@ -204,6 +218,8 @@ void logs_collect(struct step_report *r, struct sim *s, double dt)
   if (r->hard.targets && r->full.seconds > 0)
     r->h = r->hard.seconds / (double)r->hard.targets / (r->full.seconds / (double)r->full.targets);
 }
+
+void logs_traffic(struct logs *l, const struct sim *s) { traffic_step(&l->traffic, s->comm, s->step, s->time); }
 
 double logs_error(const struct logs *l, double total)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a run tells: energy.csv, steps.csv, timers.csv in the output folder, and a line a step on the terminal. */
+/* What a run tells: energy.csv, steps.csv, timers.csv, comm.csv in the output folder, and a line a step on the terminal. */
 #ifndef LOGS_H
 #define LOGS_H
 #include <stdio.h>
 
 #include "plan.h"
 #include "sim.h"
+#include "traffic.h"
 
 enum { LEVELS_LOGGED = 25 };
 
@@ -25,6 +26,7 @@ struct step_report {
 
 struct logs {
   FILE *energy, *steps, *timers;   /* rank 0 only */
+  struct traffic traffic;          /* comm.csv */
   double first_energy, worst;      /* total energy at the start; largest |dE/E| so far */
   int has_energy;
   double begin, end;               /* of the run, in simulated time */
@@ -45,6 +47,8 @@ int logs_close(struct logs *l, const struct sim *s, struct fault *f);
 
 /* Add up the last step's counts over ranks. Collective. */
 void logs_collect(struct step_report *r, struct sim *s, double dt);
+/* Rows of comm.csv: all messages since the last call. Collective. */
+void logs_traffic(struct logs *l, const struct sim *s);
 /* A row of energy.csv. */
 void logs_energy(struct logs *l, const struct sim *s);
 /* Rows of steps.csv and timers.csv, and the progress line; `energy` tells whether s->now has a potential. */

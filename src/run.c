@@ -13,6 +13,7 @@
 #include "start.h"
 #include "step.h"
 #include "timeline.h"
+#include "watchdog.h"
 
 /* A run: the system, its outputs, its logs. */
 struct run {
@@ -114,6 +115,7 @@ static int loop(struct run *r, struct fault *f)
     if (check_finite(r, f)) return -1;
     if (energy) logs_energy(&r->logs, s);
     if (plan.at_target || last) write_snapshot(r);
+    logs_traffic(&r->logs, s);
     struct step_report report;
     logs_collect(&report, s, plan.soft_step);
     logs_step(&r->logs, s, &report, energy);
@@ -139,6 +141,7 @@ static void sum_up(const struct run *r)
   char text[32];
   double seconds = timer_clock() - r->logs.started, memory = (double)memory_peak();
   comm_max_double(r->sim.comm, &memory, 1);
+  traffic_sum_up(&r->logs.traffic, r->sim.comm);
   if (r->sim.comm->rank != 0) return;
   snprintf(text, sizeof text, "%.1f s", seconds);
   printf("memory: at most %.4g MB a rank\n", memory / 1e6);
@@ -155,17 +158,17 @@ static int simulate(struct run *r, struct fault *f)
   greet(r);
   logs_energy(&r->logs, s);
   write_snapshot(r);
+  logs_traffic(&r->logs, s);
   timer_reset(&s->timer);
   if (loop(r, f)) return -1;
   sum_up(r);
   return 0;
 }
 
-int run(const struct comm *c, const struct params *par, const struct run_options *options)
+static int carry_out(const struct comm *c, const struct params *par, const struct run_options *options)
 {
   struct run r = {.options = options};
   struct fault f = {""};
-  if (options->check) return check(c, par, options->overwrite);
   if (sim_start(&r.sim, c, par, &f)) {
     say(c, "error", &f);
     return 1;
@@ -185,4 +188,13 @@ int run(const struct comm *c, const struct params *par, const struct run_options
   outputs_close(&r.outputs);
   sim_close(&r.sim);
   return status || r.failed_snapshots;
+}
+
+int run(const struct comm *c, const struct params *par, const struct run_options *options)
+{
+  if (options->check) return check(c, par, options->overwrite);
+  watchdog_start(par->WatchdogMinutes);
+  int status = carry_out(c, par, options);
+  watchdog_stop();
+  return status;
 }

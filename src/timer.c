@@ -7,6 +7,7 @@
 
 #include "fault.h"
 #include "ledger.h"
+#include "watchdog.h"
 
 const char *const phase_names[PHASE_COUNT] = {
 #define X(name) #name,
@@ -36,6 +37,7 @@ void timer_phase(struct timer *t, enum phase next)
   t->since = now;
   t->now = next;
   fatal_phase(phase_names[next]);
+  watchdog_progress();
   if (t->ledger) ledger_phase(t->ledger, next);
 }
 

@@ -26,7 +26,7 @@ struct timer {
 double timer_clock(void);
 void timer_reset(struct timer *t);
 /* The time since the last call goes to the phase that was on; `next` is on from now. Names it in fatal messages and in the
- * ledger too. */
+ * ledger too; progress for the watchdog. */
 void timer_phase(struct timer *t, enum phase next);
 double timer_total(const struct timer *t);
 #endif

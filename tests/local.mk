@@ -25,6 +25,7 @@ unit_tests = \
   %D%/walk
 mpi_tests = \
   %D%/bad_input.mpi \
+  %D%/comm.mpi \
   %D%/force_ranks.mpi \
   %D%/formats.mpi \
   %D%/fuzz_input.mpi \
@@ -32,12 +33,14 @@ mpi_tests = \
   %D%/snapshot.mpi
 script_tests = \
   %D%/cli.sh \
+  %D%/comm_ranks.sh \
   %D%/determinism.sh \
   %D%/files_ranks.sh \
   %D%/full_disk.sh \
   %D%/parameter_pages.sh \
   %D%/ranks.sh \
   %D%/rules.sh \
+  %D%/watchdog.sh \
   %D%/yt.sh
 # Programs that scripts start.
 test_helpers = \
@@ -62,6 +65,7 @@ clean-local:
 	-chmod -R u+w slow-sanitizers slow-valgrind slow-distcheck slow-energy 2>/dev/null
 	-rm -rf slow-sanitizers slow-valgrind slow-distcheck slow-energy
 
+%C%_comm_mpi_SOURCES = %D%/comm.c %D%/tap.h
 %C%_particles_SOURCES = %D%/particles.c %D%/tap.h
 %C%_snapshot_mpi_SOURCES = %D%/snapshot.c %D%/files.h %D%/tap.h
 %C%_params_SOURCES = %D%/params.c %D%/tap.h

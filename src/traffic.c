@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <config.h>
+#include "traffic.h"
+
+#include <math.h>
+
+#include "memory.h"
+
+/* A phase of all ranks. */
+struct row {
+  int64_t messages, bytes, collectives, collective_bytes;   /* sums over ranks */
+  double waited, hidden, collective_waited;                 /* sums over ranks */
+  double bytes_most, peers_most, waited_most;               /* the largest of a rank */
+};
+
+/* What a rank sent to another in a phase, and how long it waited for it. */
+struct pair {
+  int phase, rank, peer;
+  int64_t messages, bytes;
+  double waited;
+};
+
+void traffic_header(FILE *out)
+{
+  fprintf(out, "step,time,phase,messages,bytes,bytes_largest_rank,peers_largest_rank,wait_mean,wait_max,hidden_mean,"
+               "collectives,collective_bytes,collective_wait_mean,rank,peer\n");
+}
+
+static void add_entry(struct ledger_entry *to, const struct ledger_entry *e)
+{
+  to->bytes_sent += e->bytes_sent;
+  to->messages_sent += e->messages_sent;
+  to->bytes_received += e->bytes_received;
+  to->messages_received += e->messages_received;
+  to->waited += e->waited;
+}
+
+/* All phases of all ranks, on every rank. */
+static void collect(const struct comm *c, const struct ledger_sum *mine, struct row *row)
+{
+  enum { SUMS = 7, MOST = 3 };
+  int64_t sums[PHASE_COUNT][SUMS];   /* seconds as nanoseconds: sums of doubles would gather all ranks' numbers */
+  double most[PHASE_COUNT][MOST];
+  for (int p = 0; p < PHASE_COUNT; p++) {
+    const struct ledger_sum *m = &mine[p];
+    sums[p][0] = m->peers.messages_sent, sums[p][1] = m->peers.bytes_sent;
+    sums[p][2] = m->collectives.messages_sent, sums[p][3] = m->collectives.bytes_sent;
+    sums[p][4] = llround(1e9 * m->peers.waited), sums[p][5] = llround(1e9 * m->hidden), sums[p][6] = llround(1e9 * m->collectives.waited);
+    most[p][0] = (double)m->peers.bytes_sent, most[p][1] = m->peers_sent, most[p][2] = m->peers.waited;
+  }
+  comm_sum_int64(c, sums[0], SUMS * PHASE_COUNT);
+  comm_max_double(c, most[0], MOST * PHASE_COUNT);
+  for (int p = 0; p < PHASE_COUNT; p++)
+    row[p] = (struct row){.messages = sums[p][0],
+                          .bytes = sums[p][1],
+                          .collectives = sums[p][2],
+                          .collective_bytes = sums[p][3],
+                          .waited = 1e-9 * (double)sums[p][4],
+                          .hidden = 1e-9 * (double)sums[p][5],
+                          .collective_waited = 1e-9 * (double)sums[p][6],
+                          .bytes_most = most[p][0],
+                          .peers_most = most[p][1],
+                          .waited_most = most[p][2]};
+}
+
+/* This rank's pairs; owner: caller. */
+static struct pair *own_pairs(const struct comm *c, size_t *count)
+{
+  size_t n = 0, room = 0;
+  struct pair *pair = NULL;
+  for (int p = 0; p < PHASE_COUNT; p++)
+    for (int r = 0; r < c->size; r++) {
+      struct ledger_entry e = ledger_entry(c->ledger, (enum phase)p, r);
+      if (e.messages_sent == 0 && e.waited == 0) continue;
+      if (n == room) {
+        room = 2 * room + 64;
+        pair = memory_resize("messages", pair, sizeof *pair * room);
+      }
+      pair[n++] = (struct pair){p, c->rank, r, e.messages_sent, e.bytes_sent, e.waited};
+    }
+  *count = n;
+  return pair;
+}
+
+static void write_rows(FILE *out, const struct row *row, int ranks, long long step, double time)
+{
+  for (int p = 0; p < PHASE_COUNT; p++) {
+    const struct row *w = &row[p];
+    if (w->messages == 0 && w->collectives == 0) continue;
+    fprintf(out, "%lld,%.15g,%s,%lld,%lld,%.0f,%.0f,%.6f,%.6f,%.6f,%lld,%lld,%.6f,-1,-1\n", step, time, phase_names[p], (long long)w->messages,
+            (long long)w->bytes, w->bytes_most, w->peers_most, w->waited / ranks, w->waited_most, w->hidden / ranks,
+            (long long)w->collectives, (long long)w->collective_bytes, w->collective_waited / ranks);
+  }
+}
+
+static void write_pairs(FILE *out, const struct pair *pair, size_t count, long long step, double time)
+{
+  for (size_t i = 0; i < count; i++) {
+    const struct pair *w = &pair[i];
+    fprintf(out, "%lld,%.15g,%s,%lld,%lld,%lld,%d,%.6f,%.6f,0,0,0,0,%d,%d\n", step, time, phase_names[w->phase], (long long)w->messages,
+            (long long)w->bytes, (long long)w->bytes, w->messages > 0, w->waited, w->waited, w->rank, w->peer);
+  }
+}
+
+void traffic_step(struct traffic *t, const struct comm *c, long long step, double time)
+{
+  struct ledger_sum mine[PHASE_COUNT];
+  struct row row[PHASE_COUNT];
+  struct pair *pair = NULL, *all = NULL;
+  size_t count = 0, bytes = 0;
+  for (int p = 0; p < PHASE_COUNT; p++) {
+    mine[p] = ledger_sum(c->ledger, (enum phase)p);
+    add_entry(&t->sum.peers, &mine[p].peers);
+    add_entry(&t->sum.collectives, &mine[p].collectives);
+    t->sum.hidden += mine[p].hidden;
+  }
+  if (t->pairs) pair = own_pairs(c, &count);
+  ledger_reset(c->ledger);   /* what follows belongs to the next step */
+  if (!t->table) return;
+  collect(c, mine, row);
+  if (t->pairs) all = comm_gather_root(c, pair, sizeof *pair * count, &bytes);
+  if (t->out) {
+    write_rows(t->out, row, c->size, step, time);
+    write_pairs(t->out, all, bytes / sizeof *all, step, time);
+    fflush(t->out);
+  }
+  memory_free(all);
+  memory_free(pair);
+}
+
+void traffic_sum_up(const struct traffic *t, const struct comm *c)
+{
+  if (c->size == 1) return;
+  int64_t sums[] = {t->sum.peers.bytes_sent, t->sum.peers.messages_sent, t->sum.collectives.bytes_sent};
+  double seconds[] = {t->sum.peers.waited, t->sum.collectives.waited, t->sum.hidden};
+  comm_sum_int64(c, sums, 3);
+  comm_sum_double(c, seconds, 3);
+  if (c->rank != 0) return;
+  double way = seconds[0] + seconds[2];
+  printf("messages: %.4g MB in %lld between ranks, %.4g MB through collectives; a rank waited %.3g s for messages (%.0f %% of their time was hidden "
+         "behind work) and %.3g s in collectives\n", (double)sums[0] / 1e6, (long long)sums[1], (double)sums[2] / 1e6, seconds[0] / c->size,
+         way > 0 ? 100 * seconds[2] / way : 0, seconds[1] / c->size);
+}

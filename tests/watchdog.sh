@@ -1,0 +1,126 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# A rank that stalls, and one that dies, end the job; stderr says where.
+dir=$(mktemp -d) || exit 99
+job= ranks=
+# Whatever happens, nothing is left behind: stopped processes do not end by themselves.
+cleanup() {
+  # shellcheck disable=SC2086
+  [ -z "$job$ranks" ] || kill -KILL $job $ranks 2> /dev/null
+  rm -rf "$dir"
+}
+trap cleanup EXIT
+trap 'exit 1' HUP INT TERM
+number=0 failed=0
+ok() {
+  number=$((number + 1))
+  if [ "$1" = 0 ]; then
+    echo "ok $number - $2"
+  else
+    echo "not ok $number - $2"
+    sed 's/^/# /' "$dir/err" | head -20
+    failed=1
+  fi
+}
+skip() {
+  echo "1..0 # SKIP $1"
+  exit 0
+}
+command -v pgrep > /dev/null || skip "no pgrep"
+[ -r /proc/self/environ ] || skip "no /proc"
+
+./espalier ic plummer -n 1000 -o "$dir/plummer.hdf5" > /dev/null || exit 99
+cat > "$dir/run.ini" << END
+[Input]
+InitCondFile = $dir/plummer.hdf5
+[Units]
+GravityConstantInternal = 1
+[Time]
+TimeMax = 1000
+[Gravity]
+Softening = 0.03
+[Split]
+SoftStep = 0.001
+END
+
+# within SECONDS COMMAND...: until it succeeds
+within() {
+  tries=$(($1 * 10))
+  shift
+  while ! "$@"; do
+    [ $tries -gt 0 ] || return 1
+    tries=$((tries - 1))
+    sleep 0.1
+  done
+}
+under_way() { [ "$(cat "$dir/out/steps.csv" 2> /dev/null | wc -l)" -gt 8 ] || ! kill -0 "$job" 2> /dev/null; }
+none_alive() {
+  for p in "$@"; do
+    # what init has not yet buried counts as gone
+    case $(sed -n 's/^State:[[:space:]]*\(.\).*/\1/p' "/proc/$p/status" 2> /dev/null) in '' | Z | X) ;; *) return 1 ;; esac
+  done
+}
+pid_of_rank() {
+  for p in $ranks; do
+    tr '\0' '\n' < "/proc/$p/environ" 2> /dev/null | grep -q -E "^(OMPI_COMM_WORLD_RANK|PMI_RANK|PMIX_RANK)=$1\$" && echo "$p" && return
+  done
+}
+
+# start MINUTES: three ranks that run for long
+start() {
+  rm -rf "$dir/out"
+  # shellcheck disable=SC2086
+  OMP_NUM_THREADS=1 ${MPIRUN:-mpirun} $MPIRUN_FLAGS -n 3 ./espalier run -P Output:OutputDir="$dir/out" -P Device:WatchdogMinutes="$1" \
+    "$dir/run.ini" > "$dir/log" 2> "$dir/err" < /dev/null &
+  job=$!
+  within 60 under_way
+  ranks=$(pgrep -P $job -x espalier | tr '\n' ' ')
+  one=$(pid_of_rank 1)
+}
+
+# finish: `status` of the job, which must end within a minute
+finish() {
+  # shellcheck disable=SC2086
+  within 60 none_alive $job || kill -KILL $job
+  wait $job
+  status=$?
+  job=
+  # shellcheck disable=SC2086
+  within 20 none_alive $ranks
+  left=$?
+}
+
+start 0.1
+if [ -z "$one" ] && kill -0 "$job"; then
+  kill "$job"
+  wait "$job"
+  job=
+  skip "the launcher's ranks are not its children"
+fi
+[ -n "$one" ]
+ok $? "a job of three ranks is under way"
+[ -z "$one" ] || kill -STOP "$one"
+finish
+[ $status -ne 0 ] && [ $status -ne 137 ]
+ok $? "a rank is stopped: the job ends by itself (status $status)"
+line=$(grep -m 1 'no progress' "$dir/err")
+echo "$line" | grep -q -E '^espalier: fatal: rank [02], step [0-9]+, phase [a-z_]+: no progress for 0\.[0-9]+ minutes \(waiting for (all ranks|rank [0-9])\)$'
+ok $? "stderr names rank, step, phase: ${line#espalier: fatal: }"
+ok $left "no process is left"
+
+start 0
+[ -z "$one" ] || kill -KILL "$one"
+finish
+[ -n "$one" ] && [ $status -ne 0 ] && [ $left = 0 ]
+ok $? "a rank is killed: the job ends, also without the watchdog (status $status)"
+
+start 10
+[ -z "$one" ] || kill -KILL "$one"
+finish
+[ -n "$one" ] && [ $status -ne 0 ] && [ $left = 0 ]
+ok $? "a rank is killed: the job ends at once with the watchdog (status $status)"
+line=$(grep -m 1 'ended by SIGTERM' "$dir/err")
+echo "$line" | grep -q -E '^espalier: fatal: rank 0, step [0-9]+, phase [a-z_]+: ended by SIGTERM \(waiting for .*\)$'
+ok $? "stderr names step and phase: ${line#espalier: fatal: }"
+echo "1..$number"
+exit $failed
