@@ -6,7 +6,7 @@
 #include "comm.h"
 
 struct let_traffic {
-  struct let_count received;
+  struct let_count received;  /* entries of the trees; refreshes bring no new ones */
   int64_t bytes;              /* sent */
 };
 

@@ -17,6 +17,7 @@ struct step_counts {
   int level_most;
   struct let_traffic soft_let, step_let;
   int64_t outside;
+  int64_t local;             /* particles during the substeps; step_let.received is what came for their hard forces */
 };
 
 struct sim {
@@ -35,6 +36,7 @@ struct sim {
   double radius_rule;        /* R2 of the rule at R1OverR0 = 2, as last measured; 0: not yet */
   double soft_step;          /* length of the last one */
   double work;               /* interactions of this rank in the last soft step */
+  double per_work;           /* computing seconds per interaction of this rank, smoothed over soft steps; 0: not yet */
   struct diagnostics now;    /* at the last synchronisation */
   struct step_counts counts;
   struct timer timer;

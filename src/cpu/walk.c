@@ -270,6 +270,16 @@ static void store_hard(struct device *d, const struct visit *v, const struct wal
       d->p.acc_hard[3 * (int64_t)v->w->member[k] + c] = (float)(d->config.gravity * (r->split.on ? t->h[c][k] : t->a[c][k]));
 }
 
+/* The mean of the group is every member's. */
+static void store_work(struct device *d, const struct workspace *w, int64_t pairs, int anew)
+{
+  float each = (float)((double)pairs / w->targets.n);
+  for (int k = 0; k < w->targets.n; k++) {
+    float *work = &d->p.work[w->member[k]];
+    *work = (anew ? WORK_KEPT * *work : *work) + each;
+  }
+}
+
 /* --- the verb ---------------------------------------------------------------------------------------------------- */
 
 static void set_visit(struct device *d, const struct walk_request *r, struct visit *v)
@@ -295,6 +305,8 @@ static void walk_group(struct device *d, const struct walk_request *r, struct vi
 {
   const uint8_t *active = r->kind == WALK_HARD ? d->active : NULL;
   if (!take_targets(d, g, active, v->w, &v->view)) return;
+  const struct tally *done = &v->w->tally;
+  int64_t before = done->particle_pairs + done->cell_pairs;
   v->view.sink = mac_sink(&r->mac, fmax(g->a_old, r->a_floor));
   v->view.dt_nodes = (float)((r->tick - d->tree.motion_tick) * r->tick_length);
   walk_tree(v, &d->tree);
@@ -306,6 +318,7 @@ static void walk_group(struct device *d, const struct walk_request *r, struct vi
   }
   v->w->tally.targets += v->w->targets.n;
   v->w->tally.groups++;
+  store_work(d, v->w, done->particle_pairs + done->cell_pairs - before, r->kind == WALK_TOTAL);
   if (r->kind == WALK_TOTAL)
     store_total(d, v, r);
   else
