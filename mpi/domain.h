@@ -8,20 +8,27 @@
 
 struct domain {
   int px, py, pz;
-  double *x;   /* [px - 1] cuts */
+  double *x;   /* [px - 1] cuts; y and z stand behind them: P - 1 in all */
   double *y;   /* [px][py - 1] */
   double *z;   /* [px][py][pz - 1] */
 };
 
 /* Near-cubic numbers of domains for so many ranks; no cuts yet. */
 void domain_open(struct domain *d, int ranks);
+/* So many domains along each axis; zeros: numbers that make `ranks` in all, as near to cubic as can be. */
+void domain_open_grid(struct domain *d, int ranks, const int grid[3]);
 void domain_close(struct domain *d);
 
 /* How many of the ascending cuts lie at or below x. */
 static inline int domain_slot(const double *cut, int cuts, double x)
 {
   int slot = 0;
-  while (slot < cuts && x >= cut[slot]) slot++;
+  while (cuts > 8) {   /* slot + cuts always bounds the answer */
+    int half = cuts / 2;
+    if (x >= cut[slot + half]) slot += half + 1, cuts -= half + 1;
+    else cuts = half;
+  }
+  for (int last = slot + cuts; slot < last && x >= cut[slot];) slot++;
   return slot;
 }
 
@@ -41,13 +48,22 @@ struct weighted {
 };
 
 /* Cut so that the domains share the weight of the samples evenly; `samples` is reordered. Pure: the result depends on
- * the set of samples alone. */
+ * the set of samples alone, as long as no two have the same id. */
 void domain_cut(struct domain *d, struct weighted *samples, int64_t count);
 
-/* Sample the particles of all ranks (a fraction `rate`, at least enough for sensible cuts), give each the weight
- * `work` / (particles of its rank), cut on rank 0 and broadcast. Collective. */
+/* The load of a rank, which its samples share out between them. */
+struct domain_load {
+  int by_work;       /* share it by the particles' work, where there is any yet; else evenly */
+  double per_work;   /* by_work: the load is this times the work of all particles of the rank */
+  double extra;      /* else: the load is the number of particles of the rank, and this */
+};
+
+/* Sample the particles of all ranks (a fraction `rate`, at least enough for sensible cuts), weigh the samples so that those
+ * of a rank sum to its load, cut on rank 0 and broadcast. The paper takes from rank i a number of samples in proportion to
+ * f_samp,i = (N_local,i + N_hard,i) / N (eqs 12-13); the same samples with weights in that proportion have the same sums,
+ * and a rank with a small load is sampled as finely. Collective. */
 void domain_decompose(struct domain *d, const struct comm *c, const struct backend *be, struct device *device, double rate,
-                      double work);
+                      const struct domain_load *load);
 
 /* Send every particle to its home. Returns how many this rank sent. Collective. */
 int64_t domain_exchange(const struct domain *d, const struct comm *c, const struct backend *be, struct device *device);

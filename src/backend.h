@@ -105,6 +105,7 @@ struct walk_request {
 
 struct sample {
   double pos[3];
+  double work;   /* see particles.h */
   uint64_t id;
 };
 
@@ -149,8 +150,8 @@ struct backend {
    * acc t^2 / 2 ([1e300, -1e300] when there are none). */
   void (*bounds)(struct device *d, double horizon, double low[3], double high[3]);
   /* The particles whose hashed id is at most `threshold` (UINT64_MAX: all), at most `most` of them; returns how many. The
-   * choice does not depend on ranks. */
-  int64_t (*sample)(struct device *d, uint64_t threshold, int64_t most, struct sample *out);
+   * choice does not depend on ranks. *work (may be NULL): the work of all particles here. */
+  int64_t (*sample)(struct device *d, uint64_t threshold, int64_t most, struct sample *out, double *work);
   /* Take the particles whose home is another rank out of the set, packed by destination: *buffer (owner: device, until
    * the next call) with counts[rank] particles for each rank, in rank order. Returns how many stayed. */
   int64_t (*pack)(struct device *d, const struct domain *domain, int self, int64_t *counts, void **buffer);
@@ -199,7 +200,8 @@ struct backend {
    * way that the choice of LETs allowed for; *late: those that have already. */
   int64_t (*strays)(struct device *d, int64_t *late);
 
-  /* Forces from the local tree and then from each attached LET in rank order. */
+  /* Forces from the local tree and then from each attached LET in the order of the request. Each target's interactions
+   * (its group's mean) are added to `work`, of which WALK_TOTAL first leaves WORK_KEPT. */
   void (*walk)(struct device *d, const struct walk_request *request, struct tally *tally);
   /* Interactions per second of a plain direct-sum loop over point masses (acceleration and potential) in the pair
    * arithmetic of `walk`, all threads: the ceiling of the walk. */

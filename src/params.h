@@ -16,7 +16,7 @@ enum split_mode { MODE_HYBRID, MODE_TREE, MODE_AUTO };
 enum split_kernel { KERNEL_QUINTIC, KERNEL_DLL };
 enum step_scheme { SCHEME_BLOCK, SCHEME_SHARED };
 enum step_criterion { CRITERION_MIN_AV, CRITERION_A };
-enum balance { BALANCE_COUNT, BALANCE_WORK };
+enum balance { BALANCE_COUNT, BALANCE_HARD, BALANCE_WORK, BALANCE_TIME };
 enum comm_log { COMM_LOG_OFF, COMM_LOG_PHASES, COMM_LOG_PEERS };
 enum backend_choice { BACKEND_AUTO, BACKEND_CPU, BACKEND_CUDA };
 
@@ -71,6 +71,10 @@ int params_read_origin(struct params *p, const char *file, const char *const *ov
                        struct param_origin *origin, struct fault *f);
 /* The rules between parameters, each value being in its range. Local. 0 or -1. */
 int params_check_rules(const struct params *p, const struct param_origin *origin, struct fault *f);
+/* The numbers of domains along x, y, z of a DomainGrid: "4x2x2", or zeros for "auto". 0 or -1. */
+int params_grid(const char *text, int grid[3]);
+/* Whether DomainGrid is for so many ranks. Local. 0 or -1. */
+int params_check_ranks(const struct params *p, int ranks, struct fault *f);
 /* What a run needs beyond that: InitCondFile is given, and it and OutputListFilename are there (what they hold is for
  * their readers to judge). Local. 0 or -1. */
 int params_check_files(const struct params *p, const struct param_origin *origin, struct fault *f);

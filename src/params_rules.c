@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Rules between parameters, and the files that they name. */
 #include <config.h>
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "params.h"
 #include "params_nearest.h"
+
+enum { RANKS_MOST = 1000000 };   /* along an axis: more is a mistake */
 
 /* "SoftStep = 0.5 (line 12)". */
 static const char *cite(const struct params *p, const struct param_origin *origin, const char *name, char *text, size_t size)
@@ -93,10 +97,42 @@ static int check_fixed_step(const struct rules *r)
   return 0;
 }
 
+int params_grid(const char *text, int grid[3])
+{
+  grid[0] = grid[1] = grid[2] = 0;
+  if (strcmp(text, "auto") == 0) return 0;
+  const char *at = text;
+  for (int c = 0; c < 3; c++) {
+    char *end;
+    long number = isdigit((unsigned char)*at) ? strtol(at, &end, 10) : 0;
+    if (number < 1 || number > RANKS_MOST || *end != (c < 2 ? 'x' : 0)) return grid[0] = grid[1] = grid[2] = 0, -1;
+    grid[c] = (int)number;
+    at = end + 1;
+  }
+  return 0;
+}
+
+static int check_domain(const struct rules *r)
+{
+  int grid[3];
+  if (params_grid(r->p->DomainGrid, grid) == 0) return 0;
+  return broken(r, "DomainGrid", NULL, "expected auto, or three whole numbers as in 4x2x2");
+}
+
+int params_check_ranks(const struct params *p, int ranks, struct fault *f)
+{
+  int grid[3];
+  params_grid(p->DomainGrid, grid);
+  double product = (double)grid[0] * grid[1] * grid[2];
+  if (product == 0 || product == ranks) return 0;
+  return fault_set(f, "DomainGrid = %.100s is for %.15g ranks, and this run has %d: give numbers whose product is %d, or auto", p->DomainGrid, product,
+                   ranks, ranks);
+}
+
 int params_check_rules(const struct params *p, const struct param_origin *origin, struct fault *f)
 {
   struct rules r = {p, origin, f};
-  return check_output(&r) || check_split(&r) || check_fixed_step(&r) ? -1 : 0;
+  return check_output(&r) || check_split(&r) || check_fixed_step(&r) || check_domain(&r) ? -1 : 0;
 }
 
 /* A set of several files is named without its endings. */

@@ -19,7 +19,9 @@ enum { PARTICLE_TYPES = 6 };   /* GADGET's: 0 gas (moved as collisionless), 1 ha
  *   acc_soft   acc - acc_hard at the last soft synchronisation
  *   pot        potential at the last soft synchronisation (with G, no self energy)
  *   tick       own time within the soft step, in ticks (0 at synchronisations)
- *   level      block level: the step is the soft step / 2^level */
+ *   level      block level: the step is the soft step / 2^level
+ *   work       interactions of the walks of all particles and of hard walks: a walk of all leaves WORK_KEPT of what was before,
+ *              so that one soft step's costs, which the place of the lattice changes by some percent, are not all */
 #define PARTICLE_FIELDS(X) \
   X(pos, double, 3)        \
   X(vel, double, 3)        \
@@ -31,7 +33,10 @@ enum { PARTICLE_TYPES = 6 };   /* GADGET's: 0 gas (moved as collisionless), 1 ha
   X(acc_soft, float, 3)    \
   X(pot, float, 1)         \
   X(tick, int32_t, 1)      \
-  X(level, uint8_t, 1)
+  X(level, uint8_t, 1)     \
+  X(work, float, 1)
+
+#define WORK_KEPT 0.5f
 
 /* Arrays are flat: component c of particle i of a three-component field stands at [3 * i + c]. */
 struct particles {

@@ -18,7 +18,7 @@ static int64_t gather_samples(const struct comm *c, const struct backend *be, st
   double fraction = (double)SAMPLES / (double)total;
   uint64_t threshold = fraction >= 1 ? UINT64_MAX : (uint64_t)(fraction * 18446744073709551615.0);
   struct sample *mine = memory_alloc("radius", sizeof *mine * ROOM);
-  size_t bytes = sizeof *mine * (size_t)be->sample(d, threshold, ROOM, mine), all_bytes;
+  size_t bytes = sizeof *mine * (size_t)be->sample(d, threshold, ROOM, mine, NULL), all_bytes;
   *all = comm_gather(c, mine, bytes, &all_bytes);
   memory_free(mine);
   return (int64_t)(all_bytes / sizeof **all);

@@ -40,8 +40,10 @@ void sim_open(struct sim *s, const struct comm *c, const struct params *par, con
   s->dev = be->open(&config);
   be->upload(s->dev, p);
   s->lets = lets_open(c, be, s->dev);
-  domain_open(&s->domain, c->size);
   s->timer.ledger = c->ledger;
+  int grid[3];
+  params_grid(par->DomainGrid, grid);
+  domain_open_grid(&s->domain, c->size, grid);
   timer_reset(&s->timer);
 }
 
@@ -60,6 +62,7 @@ static void global_bounds(struct sim *s, double horizon, double box[6])
 {
   s->be->bounds(s->dev, horizon, box, box + 3);
   for (int c = 0; c < 3; c++) box[c] = -box[c];
+  timer_phase(&s->timer, PHASE_wait);
   comm_max_double(s->comm, box, 6);
   for (int c = 0; c < 3; c++) box[c] = -box[c];
 }
@@ -76,11 +79,25 @@ static void plant(struct sim *s, double horizon)
   s->be->build(s->dev);
 }
 
+/* What this rank's share of the next domains is made of. N_hard of the paper's eq 13 counts cells as well as particles: a
+ * hard walk evaluates both alike, and both are sent, predicted and refreshed alike. */
+static struct domain_load load(const struct sim *s)
+{
+  const struct let_count *hard = &s->counts.step_let.received;
+  int balance = s->par->Balance;
+  struct domain_load l = {.by_work = balance >= BALANCE_WORK, .per_work = 1};
+  if (balance == BALANCE_TIME && s->per_work > 0) l.per_work = s->per_work;
+  if (balance == BALANCE_HARD) l.extra = (double)(hard->cells + hard->particles);
+  return l;
+}
+
 void sim_arrange(struct sim *s, int decompose)
 {
+  struct domain_load mine = load(s);
+  s->counts.local = s->be->view(s->dev)->n;
   timer_phase(&s->timer, PHASE_domain);
   if (s->comm->size > 1) {
-    if (decompose) domain_decompose(&s->domain, s->comm, s->be, s->dev, s->par->SamplingRate, s->par->Balance == BALANCE_WORK ? s->work : 0);
+    if (decompose) domain_decompose(&s->domain, s->comm, s->be, s->dev, s->par->SamplingRate, &mine);
     s->counts.migrated += domain_exchange(&s->domain, s->comm, s->be, s->dev);
   }
   plant(s, s->soft_step);

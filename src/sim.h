@@ -19,6 +19,7 @@ struct step_counts {
   int64_t strays, late;         /* particles that were about to leave, or had left, the way that LETs allowed for; */
   int64_t mended, remakes;      /* of those, before the last time that LETs were chosen anew; how often they were */
   int64_t outside;
+  int64_t local;             /* particles during the substeps; step_let.received is what came for their hard forces */
 };
 
 struct sim {
@@ -38,6 +39,7 @@ struct sim {
   double radius_rule;        /* R2 of the rule at R1OverR0 = 2, as last measured; 0: not yet */
   double soft_step;          /* length of the last one */
   double work;               /* interactions of this rank in the last soft step */
+  double per_work;           /* computing seconds per interaction of this rank, smoothed over soft steps; 0: not yet */
   struct diagnostics now;    /* at the last synchronisation */
   struct step_counts counts;
   struct timer timer;

@@ -50,6 +50,7 @@ int sim_start(struct sim *s, const struct comm *c, const struct params *par, str
   struct initial_facts facts;
   const struct backend *be = backend_choose(par->Backend, why, sizeof why);
   if (!be) fault_set(f, "%s", why);
+  else params_check_ranks(par, c->size, f);
   if (comm_agree(c, f)) return -1;
   particles_init(&p);
   if (initial_read(c, par->InitCondFile, par->ICFormat, &p, &facts, f)) return -1;

@@ -11,12 +11,17 @@
  * fraction of all) have been corrected since, at ticks that all ranks know. */
 #define REFRESH_FRACTION 0.5
 enum { REFRESH_LEAST = 2 };   /* log2 of the least number of such intervals in a soft step */
+/* A measured speed counts for so much beside those of earlier steps: clocks are noisy. */
+#define SPEED_WEIGHT 0.3
 
 /* The particles choose their block levels. */
 static void choose_levels(struct sim *s, const struct plan *plan, const struct step_rule *rule, int *shared)
 {
   *shared = plan->shared_level;
-  int64_t most = comm_max_int64(s->comm, s->be->levels(s->dev, rule, *shared));
+  int64_t most = s->be->levels(s->dev, rule, *shared);
+  timer_phase(&s->timer, PHASE_wait);
+  most = comm_max_int64(s->comm, most);
+  timer_phase(&s->timer, PHASE_correct);
   if (plan->shared && *shared < 0) {
     *shared = (int)most;
     s->be->levels(s->dev, rule, *shared);
@@ -117,9 +122,19 @@ static void substeps(struct sim *s, const struct step_rule *rule, int shared)
   let_take_updates(s->lets, TICKS, &s->counts.updates);
 }
 
+/* What this step cost this rank, for the next domains. */
+static void measure_work(struct sim *s, double seconds)
+{
+  const struct tally *full = &s->counts.full, *hard = &s->counts.hard;
+  s->work = (double)(full->particle_pairs + full->cell_pairs + hard->particle_pairs + hard->cell_pairs);
+  if (!(s->work > 0 && seconds > 0)) return;
+  double now = seconds / s->work;
+  s->per_work = s->per_work > 0 ? s->per_work + SPEED_WEIGHT * (now - s->per_work) : now;
+}
+
 void step(struct sim *s, const struct plan *plan, int potential)
 {
-  double dt = plan->soft_step;
+  double dt = plan->soft_step, computed = timer_computing(&s->timer);
   int shared;
   struct step_rule rule = {
       .eta = s->par->Eta, .softening = s->par->Softening, .use_velocity = s->par->Criterion == CRITERION_MIN_AV, .soft_step = dt};
@@ -144,7 +159,7 @@ void step(struct sim *s, const struct plan *plan, int potential)
   s->be->kick_soft(s->dev, 0.5 * dt);
   s->time = plan->at_target ? plan->target : s->time + dt;
   s->step++;
-  s->work = (double)(s->counts.full.particle_pairs + s->counts.full.cell_pairs + s->counts.hard.particle_pairs + s->counts.hard.cell_pairs);
+  measure_work(s, timer_computing(&s->timer) - computed);
   sim_measure(s);
 
   if (plan->measure_radius && sim_radius(s, 0)) {

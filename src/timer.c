@@ -2,6 +2,7 @@
 #include <config.h>
 #include "timer.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -22,23 +23,50 @@ double timer_clock(void)
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* Phases are counted in seconds of processor time with ESPALIER_CLOCK=cpu: where ranks share cores, the seconds that a
+ * rank computed are not those that passed. */
+static double phase_clock(void)
+{
+  static int processor = -1;
+  struct timespec t;
+  if (processor < 0) {
+    const char *asked = getenv("ESPALIER_CLOCK");
+    processor = asked && strcmp(asked, "cpu") == 0;
+  }
+  clock_gettime(processor ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
 void timer_reset(struct timer *t)
 {
   memset(t->seconds, 0, sizeof t->seconds);
   t->now = PHASE_other;
-  t->since = timer_clock();
+  t->since = phase_clock();
   if (t->ledger) ledger_phase(t->ledger, t->now);
 }
 
 void timer_phase(struct timer *t, enum phase next)
 {
-  double now = timer_clock();
+  double now = phase_clock();
   t->seconds[t->now] += now - t->since;
   t->since = now;
   t->now = next;
   fatal_phase(phase_names[next]);
   watchdog_progress();
   if (t->ledger) ledger_phase(t->ledger, next);
+}
+
+double timer_computing(const struct timer *t)
+{
+  static const enum phase computing[] = {PHASE_order, PHASE_build, PHASE_moments, PHASE_walk, PHASE_hard_walk, PHASE_correct};
+  double sum = 0;
+  for (size_t k = 0; k < sizeof computing / sizeof *computing; k++) {
+    sum += t->seconds[computing[k]];
+    if (!t->ledger) continue;
+    struct ledger_sum messages = ledger_sum(t->ledger, computing[k]);
+    sum -= messages.peers.waited + messages.collectives.waited;
+  }
+  return sum > 0 ? sum : 0;
 }
 
 double timer_total(const struct timer *t)

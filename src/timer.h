@@ -4,7 +4,7 @@
 #define TIMER_H
 
 #define PHASES(X) \
-  X(domain) X(order) X(build) X(moments) X(let_select) X(walk) X(hard_let) X(hard_walk) X(correct) X(diagnostics) X(output) X(other)
+  X(domain) X(order) X(build) X(moments) X(let_select) X(walk) X(hard_let) X(hard_walk) X(correct) X(wait) X(diagnostics) X(output) X(other)
 
 enum phase {
 #define X(name) PHASE_##name,
@@ -29,4 +29,6 @@ void timer_reset(struct timer *t);
  * ledger too; progress for the watchdog. */
 void timer_phase(struct timer *t, enum phase next);
 double timer_total(const struct timer *t);
+/* Of these, what this rank computed: phases in which it neither waits for others nor writes. */
+double timer_computing(const struct timer *t);
 #endif

@@ -110,6 +110,8 @@ file radii.ini '[Split]' 'R1 = 3' 'R2 = 2'
 file block.ini '[Steps]' 'FixedStep = 0.1'
 file fixed.ini '[Steps]' 'FixedStep = 0.1' 'Scheme = shared' '[Split]' 'SoftStep = 0.3'
 file base.ini '[Output]' 'SnapshotFileBase = a.b'
+file grid.ini '[Input]' 'InitCondFile = there.hdf5' '[Domain]' 'DomainGrid = 2x2x2'
+file nogrid.ini '[Domain]' 'DomainGrid = 2x2'
 file noinput.ini '[Time]' 'TimeMax = 1'
 file input.ini '[Input]' 'InitCondFile = ther.hdf5'
 file list.ini '[Input]' 'InitCondFile = there.hdf5' '[Output]' 'OutputListFilename = times'
@@ -132,6 +134,16 @@ expect 1 'radii.ini:3: .*expected R2 above R1' run radii.ini
 expect 1 'block.ini:2: FixedStep.*and Scheme' run block.ini
 expect 1 'fixed.ini:2: FixedStep.*and SoftStep.*power of two' run fixed.ini
 expect 1 'base.ini:2: SnapshotFileBase' run base.ini
+expect 1 'DomainGrid = 2x2x2 is for 8 ranks, and this run has 1: give numbers whose product is 1, or auto' run grid.ini
+expect 1 'DomainGrid = 2x2x2 is for 8 ranks' run --check grid.ini
+expect 1 'DomainGrid = 2x2x2 is for 8 ranks' force grid.ini
+RANKS=3 expect 1 'DomainGrid = 1x1x4 is for 4 ranks, and this run has 3' run -P Domain:DomainGrid=1x1x4 grid.ini
+RANKS=3 expect 1 'DomainGrid = 2x2x2 is for 8 ranks, and this run has 3' run --check grid.ini
+expect 1 'nogrid.ini:2: DomainGrid = 2x2 (line 2): expected auto, or three whole numbers as in 4x2x2' run nogrid.ini
+expect 1 'expected auto, or three whole numbers' run -P Domain:DomainGrid=0x1x1 noinput.ini
+expect 1 'expected auto, or three whole numbers' run -P Domain:DomainGrid=1x1x1x1 noinput.ini
+expect 1 'expected auto, or three whole numbers' run -P Domain:DomainGrid=-1x1x-1 noinput.ini
+expect 1 'expected auto, or three whole numbers' run -P Domain:DomainGrid=99999999999999999999x1x1 noinput.ini
 expect 1 'noinput.ini: InitCondFile' run noinput.ini
 expect 1 "input.ini:2: InitCondFile.*No such file.*did you mean 'there.hdf5'" run input.ini
 expect 1 'list.ini:4: OutputListFilename.*No such file' run list.ini

@@ -74,25 +74,29 @@ END
 
 cd "$dir" || exit 99
 "$here/espalier" ic plummer -n 2000 -s 3 -o plummer.hdf5 > ic.log 2>&1 || { cat ic.log; exit 99; }
-# go NAME RANKS THREADS
+# go NAME RANKS THREADS OPTION...
 go() {
+  name=$1 ranks=$2 threads=$3
+  shift 3
   # shellcheck disable=SC2086
-  OMP_NUM_THREADS=$3 ${MPIRUN:-mpirun} $MPIRUN_FLAGS -n "$2" "$here/espalier" run -P "Output:OutputDir=$1" run.ini > "$1.log" 2>&1 || {
-    echo "# $1 failed:"
-    sed 's/^/# /' "$1.log" | tail -5
+  OMP_NUM_THREADS=$threads ${MPIRUN:-mpirun} $MPIRUN_FLAGS -n "$ranks" "$here/espalier" run -P "Output:OutputDir=$name" "$@" run.ini > "$name.log" 2>&1 || {
+    echo "# $name failed:"
+    sed 's/^/# /' "$name.log" | tail -5
   }
-  last=$(ls "$1"/snapshot_*.hdf5 | tail -n 1)
-  cp "$last" "$1.hdf5"
-  grep -v '^#' "$1/energy.csv" > "$1.csv"
+  last=$(ls "$name"/snapshot_*.hdf5 | tail -n 1)
+  cp "$last" "$name.hdf5"
+  grep -v '^#' "$name/energy.csv" > "$name.csv"
 }
-# pair NAME RANKS THREADS TEXT: twice the same
+# pair NAME RANKS THREADS TEXT OPTION...: twice the same
 pair() {
-  go "$1a" "$2" "$3"
-  go "$1b" "$2" "$3"
-  "$python" same.py "$1a.hdf5" "$1b.hdf5"
-  ok $? "$4: the same snapshot, bit by bit"
-  test "$(wc -l < "$1a.csv")" -ge 3 && cmp "$1a.csv" "$1b.csv"
-  ok $? "$4: the same energies"
+  both=$1 count=$2 each=$3 text=$4
+  shift 4
+  go "${both}a" "$count" "$each" "$@"
+  go "${both}b" "$count" "$each" "$@"
+  "$python" same.py "${both}a.hdf5" "${both}b.hdf5"
+  ok $? "$text: the same snapshot, bit by bit"
+  test "$(wc -l < "${both}a.csv")" -ge 3 && cmp "${both}a.csv" "${both}b.csv"
+  ok $? "$text: the same energies"
 }
 pair two 2 1 "two ranks of one thread, twice"
 pair threads 1 2 "one rank of two threads, twice"
@@ -101,7 +105,10 @@ go one 1 1
 ok $? "one thread or two: the same snapshot, bit by bit"
 go three 3 1
 go four 4 1
-for other in twoa three four; do
+pair hard 3 1 "three ranks, balanced by what hard forces need, twice" -P Domain:Balance=hard
+go time 4 1 -P Domain:Balance=time -P Domain:DomainGrid=1x4x1
+go count 4 1 -P Domain:Balance=count -P Domain:DomainGrid=1x2x2
+for other in twoa three four harda time count; do
   "$python" near.py one.hdf5 $other.hdf5
   ok $? "one rank and $other: positions, velocities and potentials agree within the criterion"
   # potentials have errors of up to about 2.5e-4 (99 %), and the total is half of the potential energy

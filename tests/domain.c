@@ -3,7 +3,9 @@
 #include <config.h>
 #include "domain.h"
 
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "chance.h"
 #include "memory.h"
@@ -56,9 +58,7 @@ static void check(enum shape shape, int64_t n, int ranks, double tolerance, cons
   int whole = d.px * d.py * d.pz == ranks;
   domain_cut(&d, w, n);
   domain_cut(&again, other, n);
-  int pure = memcmp(d.x, again.x, sizeof(double) * (size_t)(d.px - 1)) == 0 &&
-             memcmp(d.y, again.y, sizeof(double) * (size_t)(d.px * (d.py - 1))) == 0 &&
-             memcmp(d.z, again.z, sizeof(double) * (size_t)(d.px * d.py * (d.pz - 1))) == 0;
+  int pure = memcmp(d.x, again.x, sizeof(double) * (size_t)(ranks - 1)) == 0;
   for (int64_t i = 0; i < n; i++) {
     int home = domain_home(&d, w[i].pos);
     homes &= home >= 0 && home < ranks && one_home(&d, w[i].pos);
@@ -86,9 +86,111 @@ static void check(enum shape shape, int64_t n, int ranks, double tolerance, cons
   memory_free(w);
 }
 
+/* Numbers of domains: near-cubic, or those given. */
+static void check_grid(void)
+{
+  static const int grids[][3] = {{2, 3, 4}, {24, 1, 1}, {1, 1, 24}, {1, 24, 1}, {4, 3, 2}};
+  struct domain d;
+  int good = 1, cubic = 1;
+  for (size_t k = 0; k < sizeof grids / sizeof *grids; k++) {
+    domain_open_grid(&d, 24, grids[k]);
+    good &= d.px == grids[k][0] && d.py == grids[k][1] && d.pz == grids[k][2];
+    domain_close(&d);
+  }
+  const int none[3] = {0, 0, 0}, sides[][4] = {{8, 2, 2, 2}, {16, 4, 2, 2}, {64, 4, 4, 4}, {12, 3, 2, 2}, {7, 7, 1, 1}, {4096, 16, 16, 16}};
+  for (size_t k = 0; k < sizeof sides / sizeof *sides; k++) {
+    domain_open_grid(&d, sides[k][0], none);
+    cubic &= d.px == sides[k][1] && d.py == sides[k][2] && d.pz == sides[k][3];
+    domain_close(&d);
+  }
+  tap_ok(good, "a grid that is given is taken");
+  tap_ok(cubic, "otherwise the numbers are near-cubic");
+}
+
+/* Binary search against counting one by one, also with equal cuts and odd positions. */
+static void check_slot(void)
+{
+  struct random r = {11};
+  double cut[100];
+  int good = 1;
+  for (int cuts = 0; cuts <= 100; cuts++) {
+    for (int k = 0; k < cuts; k++) cut[k] = (k ? cut[k - 1] : -5) + (k % 3 ? random_unit(&r) : 0);
+    for (int k = 0; k < 3 * cuts + 8; k++) {
+      const double odd[] = {-HUGE_VAL, HUGE_VAL, -6, 1e300, 0, -0.0, NAN, -5};
+      double x = k < 8 ? odd[k] : (k & 1) ? cut[k % cuts] : random_between(&r, -6, 60);
+      int count = 0;
+      while (count < cuts && x >= cut[count]) count++;
+      good &= domain_slot(cut, cuts, x) == count;
+    }
+  }
+  tap_ok(good, "a position's slot is the number of cuts at or below it");
+}
+
+/* Two planes with one and two thirds of the particles cannot be cut within: the cut is between them. */
+static void check_planes(void)
+{
+  struct weighted w[300];
+  struct domain d;
+  int empty = 0, one_sided = 1, home[2] = {0, 0};
+  for (int i = 0; i < 300; i++) w[i] = (struct weighted){{i < 100 ? -0.0 : 1, i, 0}, 1, (uint64_t)i};
+  for (int i = 0; i < 100; i += 2) w[i].pos[0] = 0.0;   /* the same plane */
+  domain_open_grid(&d, 2, (const int[3]){2, 1, 1});
+  domain_cut(&d, w, 300);
+  tap_ok(d.x[0] > 0 && d.x[0] <= 1, "planes of particles are cut between");
+  for (int i = 0; i < 300; i++) w[i].pos[0] = 1, w[i].weight = 0;
+  domain_cut(&d, w, 300);
+  for (int i = 0; i < 300; i++) home[domain_home(&d, w[i].pos)]++;
+  one_sided = (home[0] == 0) != (home[1] == 0);
+  domain_close(&d);
+  tap_ok(one_sided, "one plane goes to one side");
+  domain_open_grid(&d, 2, (const int[3]){1, 2, 1});
+  domain_cut(&d, w, 300);
+  home[0] = home[1] = 0;
+  for (int i = 0; i < 300; i++) home[domain_home(&d, w[i].pos)]++;
+  tap_ok(home[0] == 150 && home[1] == 150, "samples without weight are shared by number");
+  domain_close(&d);
+  /* the columns beside a plane have no particles, and no part of its samples */
+  domain_open(&d, 8);
+  int share[8] = {0};
+  domain_cut(&d, w, 300);
+  for (int i = 0; i < 300; i++) share[domain_home(&d, w[i].pos)]++;
+  for (int k = 0; k < 8; k++) empty += share[k] == 0;
+  tap_ok(empty == 6, "a plane's line is shared by the two domains that can share it");
+  domain_close(&d);
+}
+
+static double passed(const struct timespec t[2])
+{
+  return (double)(t[1].tv_sec - t[0].tv_sec) + 1e-9 * (double)(t[1].tv_nsec - t[0].tv_nsec);
+}
+
+/* Seconds of a cut for many ranks (for measurements, not a test). */
+static void time_cut(int ranks, int64_t n)
+{
+  struct random r = {3};
+  struct domain d;
+  struct timespec t[2], used[2];
+  struct weighted *w = memory_alloc("test", sizeof *w * (size_t)n);
+  fill(w, n, CUSP, &r);
+  domain_open(&d, ranks);
+  clock_gettime(CLOCK_MONOTONIC, &t[0]);
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used[0]);
+  domain_cut(&d, w, n);
+  clock_gettime(CLOCK_MONOTONIC, &t[1]);
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used[1]);
+  printf("%lld samples, %d x %d x %d domains: %.3f s, %.3f s of the processor\n", (long long)n, d.px, d.py, d.pz, passed(t), passed(used));
+  domain_close(&d);
+  memory_free(w);
+}
+
 int main(int argc, char **argv)
 {
   MPI_Init(&argc, &argv);
+  if (argc == 3) {   /* RANKS SAMPLES */
+    time_cut(atoi(argv[1]), atoll(argv[2]));
+    MPI_Finalize();
+    return 0;
+  }
   const int ranks[] = {1, 2, 3, 4, 7, 12, 64};
   for (size_t k = 0; k < sizeof ranks / sizeof *ranks; k++) {
     /* a sample weighs at most 5 of 12,000 * 2.6: each of the three cuts is off by at most one sample */
@@ -104,6 +206,9 @@ int main(int argc, char **argv)
   check(TWO_POINTS, SAMPLES, 4, 0, "two points");
   for (int n = 0; n <= 3; n++) check(BALL, n, 8, 0, "fewer samples than ranks");
   check(POINT, 3, 12, 0, "fewer samples than ranks, all equal");
+  check_grid();
+  check_slot();
+  check_planes();
   tap_ok(memory_current() == 0, "all memory is given back");
   MPI_Finalize();
   return tap_end();

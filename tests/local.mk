@@ -26,6 +26,7 @@ unit_tests = \
 mpi_tests = \
   %D%/bad_input.mpi \
   %D%/comm.mpi \
+  %D%/domain_ranks.mpi \
   %D%/force_ranks.mpi \
   %D%/formats.mpi \
   %D%/fuzz_input.mpi \
@@ -78,6 +79,7 @@ clean-local:
 %C%_full_disk_SOURCES = %D%/full_disk.c %D%/files.h %D%/tap.h
 %C%_make_snapshot_SOURCES = %D%/make_snapshot.c %D%/files.h %D%/tap.h
 %C%_domain_SOURCES = %D%/domain.c %D%/chance.h %D%/tap.h
+%C%_domain_ranks_mpi_SOURCES = %D%/domain_ranks.c %D%/chance.h %D%/tap.h
 %C%_keys_SOURCES = %D%/keys.c %D%/chance.h %D%/tap.h
 %C%_lattice_SOURCES = %D%/lattice.c %D%/chance.h %D%/tap.h
 %C%_mac_SOURCES = %D%/mac.c %D%/chance.h %D%/tap.h

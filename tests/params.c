@@ -249,7 +249,8 @@ static void check_choices(void)
       {"Split", "Kernel", "quintic", KERNEL_QUINTIC}, {"Split", "Kernel", "dll", KERNEL_DLL},
       {"Steps", "Scheme", "block", SCHEME_BLOCK}, {"Steps", "Scheme", "shared", SCHEME_SHARED},
       {"Steps", "Criterion", "min-av", CRITERION_MIN_AV}, {"Steps", "Criterion", "a", CRITERION_A},
-      {"Domain", "Balance", "count", BALANCE_COUNT}, {"Domain", "Balance", "work", BALANCE_WORK},
+      {"Domain", "Balance", "count", BALANCE_COUNT}, {"Domain", "Balance", "hard", BALANCE_HARD},
+      {"Domain", "Balance", "work", BALANCE_WORK}, {"Domain", "Balance", "time", BALANCE_TIME},
       {"Device", "Backend", "auto", BACKEND_AUTO}, {"Device", "Backend", "cpu", BACKEND_CPU}, {"Device", "Backend", "cuda", BACKEND_CUDA},
   };
   int checked = 0, named = 0, good = 1;

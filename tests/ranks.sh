@@ -1,22 +1,27 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Forces on other numbers of ranks than that of make check, also more than there are particles.
+# Domains and forces on other numbers of ranks than that of make check, also more than there are particles.
 number=0 failed=0
-for n in 1 2 3 7; do
+# on RANKS CHECKS TEST ARGUMENT...: so many checks at least, and all pass
+on() {
+  n=$1 least=$2
+  shift 2
   # shellcheck disable=SC2086
-  OMP_NUM_THREADS=1 ${MPIRUN:-mpirun} $MPIRUN_FLAGS -n $n tests/force_ranks.mpi short > ranks-$n.out 2> ranks-$n.err
+  OMP_NUM_THREADS=1 ${MPIRUN:-mpirun} $MPIRUN_FLAGS -n "$n" "$@" > "ranks-$n.out" 2> "ranks-$n.err"
   status=$?
   number=$((number + 1))
-  count=$(grep -c '^ok ' ranks-$n.out)
-  if [ $status = 0 ] && grep -q "^1\.\.$count\$" ranks-$n.out && [ "$count" -gt 20 ]; then
-    echo "ok $number - $n ranks: $count checks"
+  count=$(grep -c '^ok ' "ranks-$n.out")
+  if [ $status = 0 ] && grep -q "^1\.\.$count\$" "ranks-$n.out" && [ "$count" -gt "$least" ]; then
+    echo "ok $number - $1, $n ranks: $count checks"
   else
-    echo "not ok $number - $n ranks: status $status, $count checks passed"
-    grep -v '^ok ' ranks-$n.out | sed 's/^/# /'
-    sed 's/^/# /' ranks-$n.err | head -20
+    echo "not ok $number - $1, $n ranks: status $status, $count checks passed"
+    grep -v '^ok ' "ranks-$n.out" | sed 's/^/# /'
+    sed 's/^/# /' "ranks-$n.err" | head -20
     failed=1
   fi
-  rm -f ranks-$n.out ranks-$n.err
-done
+  rm -f "ranks-$n.out" "ranks-$n.err"
+}
+for n in 1 2 3 7; do on $n 20 tests/force_ranks.mpi short; done
+for n in 1 3 8; do on $n 20 tests/domain_ranks.mpi; done
 echo "1..$number"
 exit $failed

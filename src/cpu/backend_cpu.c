@@ -151,14 +151,18 @@ static uint64_t mix(uint64_t x)
   return x ^ x >> 33;
 }
 
-static int64_t sample(struct device *d, uint64_t threshold, int64_t most, struct sample *out)
+static int64_t sample(struct device *d, uint64_t threshold, int64_t most, struct sample *out, double *work)
 {
   int64_t count = 0;
   for (int64_t i = 0; i < d->p.n && count < most; i++) {
     if (mix(d->p.id[i]) > threshold) continue;
     memcpy(out[count].pos, &d->p.pos[3 * i], sizeof out->pos);
+    out[count].work = d->p.work[i];
     out[count++].id = d->p.id[i];
   }
+  if (!work) return count;
+  *work = 0;
+  for (int64_t i = 0; i < d->p.n; i++) *work += d->p.work[i];
   return count;
 }
 

@@ -5,7 +5,7 @@
 #include "backend.h"
 #include "walk_isa.h"
 
-enum { LEVELS = 32, BOX_MOST = 256, SUMS = 7 };
+enum { LEVELS = 32, BOX_MOST = 256, SUMS = 8 };
 
 /* Particles of a node of the local tree: [begin, end), and its level below the root. */
 struct range {
@@ -102,7 +102,7 @@ struct device {
   int64_t active_capacity, touched_capacity;
   int32_t active_tick;
   struct watch watch;
-  double (*sum)[SUMS];             /* of a forest that is walked in parts: acceleration, hard acceleration, potential */
+  double (*sum)[SUMS];             /* of a forest that is walked in parts: acceleration, hard acceleration, potential, interactions */
   int64_t sum_capacity;
 
   struct let *let[LET_KINDS];      /* [ranks] */

@@ -270,24 +270,36 @@ static void store_hard(struct device *d, const struct visit *v, const struct wal
       d->p.acc_hard[3 * (int64_t)v->w->member[k] + c] = (float)(d->config.gravity * (r->split.on ? t->h[c][k] : t->a[c][k]));
 }
 
-/* Sums of a forest that is walked in parts are kept between. */
-static void keep_sums(struct device *d, const struct visit *v)
+/* Sums of a forest that is walked in parts are kept between, and the interactions of the group. */
+static void keep_sums(struct device *d, const struct visit *v, int64_t pairs)
 {
   const struct targets *t = &v->w->targets;
   for (int k = 0; k < t->n; k++) {
     double *sum = d->sum[v->w->member[k]];
     for (int c = 0; c < 3; c++) sum[c] = t->a[c][k], sum[3 + c] = t->h[c][k];
     sum[6] = t->pot[k];
+    sum[7] = (double)pairs;
   }
 }
 
-static void take_sums(const struct device *d, const struct visit *v)
+static int64_t take_sums(const struct device *d, const struct visit *v)
 {
   struct targets *t = &v->w->targets;
   for (int k = 0; k < t->n; k++) {
     const double *sum = d->sum[v->w->member[k]];
     for (int c = 0; c < 3; c++) t->a[c][k] = sum[c], t->h[c][k] = sum[3 + c];
     t->pot[k] = sum[6];
+  }
+  return (int64_t)d->sum[v->w->member[0]][7];
+}
+
+/* The mean of the group is every member's. */
+static void store_work(struct device *d, const struct workspace *w, int64_t pairs, int anew)
+{
+  float each = (float)((double)pairs / w->targets.n);
+  for (int k = 0; k < w->targets.n; k++) {
+    float *work = &d->p.work[w->member[k]];
+    *work = (anew ? WORK_KEPT * *work : *work) + each;
   }
 }
 
@@ -315,14 +327,16 @@ static void set_visit(struct device *d, const struct walk_request *r, struct vis
 static void walk_group(struct device *d, const struct walk_request *r, struct visit *v, const struct group *g)
 {
   const uint8_t *active = r->kind == WALK_HARD ? d->active : NULL;
+  struct tally *t = &v->w->tally;
+  int64_t before = t->particle_pairs + t->cell_pairs;
   if (!take_targets(d, g, active, v->w, &v->view)) return;
   v->view.sink = mac_sink(&r->mac, fmax(g->a_old, r->a_floor));
-  if (!r->local) take_sums(d, v);
+  if (!r->local) before -= take_sums(d, v);
   if (r->local) {
     v->view.dt_nodes = (float)((r->tick - d->tree.motion_tick) * r->tick_length);
     walk_tree(v, &d->tree);
-    v->w->tally.targets += v->w->targets.n;
-    v->w->tally.groups++;
+    t->targets += v->w->targets.n;
+    t->groups++;
   }
   for (int k = 0; k < r->peer_count; k++) {
     const struct let *let = &d->let[r->let][r->peers[k]];
@@ -330,9 +344,13 @@ static void walk_group(struct device *d, const struct walk_request *r, struct vi
     v->view.dt_nodes = (float)((r->tick - let->tree.motion_tick) * r->tick_length);
     walk_tree(v, &let->tree);
   }
-  if (!r->last)
-    keep_sums(d, v);
-  else if (r->kind == WALK_TOTAL)
+  int64_t pairs = t->particle_pairs + t->cell_pairs - before;
+  if (!r->last) {
+    keep_sums(d, v, pairs);
+    return;
+  }
+  store_work(d, v->w, pairs, r->kind == WALK_TOTAL);
+  if (r->kind == WALK_TOTAL)
     store_total(d, v, r);
   else
     store_hard(d, v, r);

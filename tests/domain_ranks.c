@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Domains from particles on several ranks: loads are shared evenly, everyone comes home, whatever the start was. */
+#include <config.h>
+#include <mpi.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "chance.h"
+#include "domain.h"
+#include "memory.h"
+#include "tap.h"
+
+enum { PARTICLES = 40000 };
+enum start { ON_ONE, DEALT, SLABS };
+
+/* What a case is made of. `cost`: of a particle by its distance from the centre; NULL: none. */
+struct trial {
+  const char *name;
+  int64_t n;
+  enum start start;
+  int point;        /* all particles at one place */
+  double (*cost)(double r);
+  struct domain_load load;
+  double tolerance; /* of the largest share of the load over the mean, less 1; 0: not looked at */
+};
+
+static double steep(double r) { return 1 + 100 / (1 + 1e3 * r); }
+static double lopsided(double r) { return r < 0.5 ? 1e-30 : 1e3; }
+static double nothing(double r) { return 0 * r; }
+
+/* This rank's part of a ball that is dense in its middle. */
+static void fill(const struct comm *c, const struct trial *t, struct particles *p)
+{
+  struct random r = {17};
+  particles_init(p);
+  particles_reserve(p, t->n);
+  for (int64_t i = 0; i < t->n; i++) {
+    double x[3], length = pow(random_unit(&r), 1.5);
+    random_direction(&r, length, x);
+    int owner = t->start == DEALT ? (int)(i % c->size) : t->start == SLABS ? (int)((x[0] + 1) / 2 * c->size) : c->size - 1;
+    if (owner != c->rank) continue;
+    int64_t k = p->n++;
+    for (int a = 0; a < 3; a++) p->pos[3 * k + a] = t->point ? 0.3 : x[a];
+    p->id[k] = (uint64_t)(7 * i + 1);
+    p->mass[k] = 1;
+    p->work[k] = t->cost ? (float)t->cost(length) : 0;
+  }
+}
+
+static int64_t digest(const struct comm *c, const struct particles *p)
+{
+  int64_t sum = (int64_t)particles_digest(p);
+  comm_sum_int64(c, &sum, 1);
+  return sum;
+}
+
+/* The largest share of the load in the new domains over the mean. A particle brings its part of its old rank's load. */
+static double imbalance(const struct comm *c, const struct domain *d, const struct particles *p, const struct domain_load *load)
+{
+  double *share = memory_alloc("test", sizeof *share * (size_t)c->size), work = 0, most = 0, sum = 0;
+  for (int64_t i = 0; i < p->n; i++) work += p->work[i];
+  comm_sum_double(c, &work, 1);
+  for (int64_t i = 0; i < p->n; i++)
+    share[domain_home(d, &p->pos[3 * i])] += load->by_work && work > 0 ? load->per_work * p->work[i] : 1 + load->extra / (double)p->n;
+  comm_sum_double(c, share, c->size);
+  for (int r = 0; r < c->size; r++) {
+    most = fmax(most, share[r]);
+    sum += share[r];
+  }
+  memory_free(share);
+  return most * c->size / sum;
+}
+
+/* One case; the cuts go to `cuts` (size - 1 of them). */
+static void try(const struct comm *c, const struct trial *t, double *cuts)
+{
+  struct device_config config = {.gravity = 1, .softening = 0.01, .max_leaf = 8, .max_group = 32, .ranks = c->size};
+  struct particles p;
+  struct domain d;
+  int home = 1;
+  fill(c, t, &p);
+  int64_t before = digest(c, &p), total;
+  struct device *dev = backend_cpu.open(&config);
+  backend_cpu.upload(dev, &p);
+  domain_open(&d, c->size);
+  domain_decompose(&d, c, &backend_cpu, dev, 1.0 / 256, &t->load);
+  memcpy(cuts, d.x, sizeof *cuts * (size_t)(c->size - 1));
+  double worst = imbalance(c, &d, backend_cpu.view(dev), &t->load);
+  domain_exchange(&d, c, &backend_cpu, dev);
+  const struct particles *now = backend_cpu.view(dev);
+  for (int64_t i = 0; i < now->n; i++) home &= domain_home(&d, &now->pos[3 * i]) == c->rank;
+  home = (int)comm_min_int64(c, home);
+  total = now->n;
+  comm_sum_int64(c, &total, 1);
+  int kept = digest(c, now) == before && total == t->n;
+  backend_cpu.download(dev, &p);
+  particles_free(&p);
+  backend_cpu.close(dev);
+  domain_close(&d);
+  if (c->rank) return;
+  char line[200];
+  snprintf(line, sizeof line, "%d ranks, %s: everyone comes home, nobody is lost", c->size, t->name);
+  tap_ok(home && kept, line);
+  if (t->tolerance <= 0) return;
+  snprintf(line, sizeof line, "%d ranks, %s: the load is shared evenly (most over mean %.3f)", c->size, t->name, worst);
+  tap_ok(worst < 1 + t->tolerance, line);
+}
+
+int main(int argc, char **argv)
+{
+  struct comm world;
+  MPI_Init(&argc, &argv);
+  comm_open(&world, MPI_COMM_WORLD);
+  /* 1024 samples a rank: five times their noise of 1/32; with weights from 1 to 100 more */
+  double even = 0.16, uneven = 0.4, uneasy = 1 + world.rank;
+  const struct trial trials[] = {
+      {"by number, dealt", PARTICLES, DEALT, 0, NULL, {0}, even},
+      {"by number, all on one at first", PARTICLES, ON_ONE, 0, NULL, {0}, even},
+      {"by number, in slabs", PARTICLES, SLABS, 0, NULL, {0}, even},
+      {"more is received by higher ranks", PARTICLES, SLABS, 0, NULL, {.extra = 3000.0 * world.rank}, uneven},
+      {"by work", PARTICLES, DEALT, 0, steep, {1, 1, 0}, uneven},
+      {"by work, in slabs", PARTICLES, SLABS, 0, steep, {1, 1, 0}, uneven},
+      {"by work, the middle costs nothing", PARTICLES, SLABS, 0, lopsided, {1, 1, 0}, uneven},
+      {"by work, ranks of unequal speed", PARTICLES, SLABS, 0, steep, {1, uneasy, 0}, uneven},
+      {"by work, not measured yet", PARTICLES, DEALT, 0, nothing, {1, 1, 0}, even},
+      {"one place", 1000, DEALT, 1, steep, {1, 1, 0}, 0},
+      {"one particle", 1, ON_ONE, 0, NULL, {0}, 0},
+      {"two particles", 2, DEALT, 0, steep, {1, 1, 0}, 0},
+      {"three particles", 3, DEALT, 0, NULL, {.extra = 5}, 0},
+      {"no particles", 0, DEALT, 0, NULL, {0}, 0},
+  };
+  double *cuts[3];
+  for (int k = 0; k < 3; k++) cuts[k] = memory_alloc("test", sizeof **cuts * (size_t)world.size);
+  for (size_t k = 3; k < sizeof trials / sizeof *trials; k++) try(&world, &trials[k], cuts[0]);
+  for (int k = 0; k < 3; k++) try(&world, &trials[k], cuts[k]);
+  double worst = 0;
+  for (int k = 1; k < 3; k++)
+    for (int i = 0; i < world.size - 1; i++) worst = fmax(worst, fabs(cuts[k][i] - cuts[0][i]));
+  if (world.rank == 0) tap_ok(worst < 0.1, "the cuts hardly depend on who held the particles");
+  try(&world, &trials[4], cuts[0]);
+  try(&world, &trials[4], cuts[1]);
+  if (world.rank == 0) tap_ok(memcmp(cuts[0], cuts[1], sizeof **cuts * (size_t)(world.size - 1)) == 0, "the same particles twice: the same cuts, bit by bit");
+  for (int k = 0; k < 3; k++) memory_free(cuts[k]);
+  int64_t left = comm_max_int64(&world, (int64_t)memory_current());
+  if (world.rank == 0) tap_ok(left == 0, "all memory is given back");
+  int failed = world.rank == 0 ? tap_end() : 0;
+  comm_close(&world);
+  MPI_Finalize();
+  return failed;
+}
