@@ -243,6 +243,7 @@ static void check_choices(void)
       {"Input", "ICFormat", "auto", FORMAT_AUTO}, {"Input", "ICFormat", "gadget1", FORMAT_GADGET1},
       {"Input", "ICFormat", "gadget2", FORMAT_GADGET2}, {"Input", "ICFormat", "hdf5", FORMAT_HDF5},
       {"Input", "ICFormat", "tipsy", FORMAT_TIPSY}, {"Input", "ICFormat", "ascii", FORMAT_ASCII},
+      {"Output", "CommLog", "off", COMM_LOG_OFF}, {"Output", "CommLog", "phases", COMM_LOG_PHASES}, {"Output", "CommLog", "peers", COMM_LOG_PEERS},
       {"Gravity", "TypeOfOpeningCriterion", "acceleration", OPENING_ACCELERATION},
       {"Gravity", "TypeOfOpeningCriterion", "multipole", OPENING_MULTIPOLE}, {"Gravity", "TypeOfOpeningCriterion", "angle", OPENING_ANGLE},
       {"Split", "Mode", "hybrid", MODE_HYBRID}, {"Split", "Mode", "tree", MODE_TREE}, {"Split", "Mode", "auto", MODE_AUTO},
