@@ -151,6 +151,15 @@ void comm_sum_double(const struct comm *c, double *x, int n)
 }
 
 void comm_sum_int64(const struct comm *c, int64_t *x, int n) { reduce(c, x, n, MPI_INT64_T, MPI_SUM); }
+void comm_begin_sum(const struct comm *c, const int64_t *x, int64_t *sum, MPI_Request *request)
+{
+  MPI_Iallreduce(x, sum, 1, MPI_INT64_T, MPI_SUM, c->mpi, request);
+  ledger_sent(c->ledger, LEDGER_ALL, sizeof *x);
+  ledger_received(c->ledger, LEDGER_ALL, sizeof *x);
+}
+
+void comm_finish(const struct comm *c, MPI_Request *request) { wait_one(c, request, LEDGER_ALL); }
+
 void comm_max_double(const struct comm *c, double *x, int n) { reduce(c, x, n, MPI_DOUBLE, MPI_MAX); }
 void comm_min_double(const struct comm *c, double *x, int n) { reduce(c, x, n, MPI_DOUBLE, MPI_MIN); }
 
@@ -173,6 +182,16 @@ int64_t comm_exscan_int64(const struct comm *c, int64_t x)
   MPI_Iexscan(&x, &below, 1, MPI_INT64_T, MPI_SUM, c->mpi, &request);
   finish(c, &request, sizeof x, c->rank ? sizeof below : 0);
   return c->rank == 0 ? 0 : below;
+}
+
+int comm_node_size(const struct comm *c)
+{
+  MPI_Comm node;
+  int size;
+  MPI_Comm_split_type(c->mpi, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+  MPI_Comm_size(node, &size);
+  MPI_Comm_free(&node);
+  return size;
 }
 
 void comm_barrier(const struct comm *c)

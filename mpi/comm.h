@@ -52,6 +52,10 @@ void comm_broadcast(const struct comm *c, void *data, size_t bytes);
  * the library's choice of algorithm. */
 void comm_sum_double(const struct comm *c, double *x, int n);
 void comm_sum_int64(const struct comm *c, int64_t *x, int n);
+/* The sum of one number that is asked for now, and known after comm_finish (which may come long after, and again): *sum is
+ * not to be looked at between, nor *x changed. Both collective. */
+void comm_begin_sum(const struct comm *c, const int64_t *x, int64_t *sum, MPI_Request *request);
+void comm_finish(const struct comm *c, MPI_Request *request);
 void comm_max_double(const struct comm *c, double *x, int n);
 void comm_min_double(const struct comm *c, double *x, int n);
 int64_t comm_min_int64(const struct comm *c, int64_t x);
@@ -59,6 +63,8 @@ int64_t comm_max_int64(const struct comm *c, int64_t x);
 /* Sum over the ranks below this one (0 on rank 0). Collective. */
 int64_t comm_exscan_int64(const struct comm *c, int64_t x);
 
+/* Ranks on this rank's node. Collective. */
+int comm_node_size(const struct comm *c);
 void comm_barrier(const struct comm *c);
 /* `bytes` of every rank (the same number, below 2 GiB) at all + rank * bytes. Collective. */
 void comm_allgather(const struct comm *c, const void *mine, size_t bytes, void *all);

@@ -59,7 +59,7 @@ struct lets *lets_open(const struct comm *c, const struct backend *be, struct de
 
 void lets_close(struct lets *l)
 {
-  comm_wait(l->c, 1, &l->asked);
+  comm_finish(l->c, &l->asked);
   outbox_close(&l->out);
   for (int r = 0; r < l->c->size; r++) {
     inbox_close(&l->peer[r].boxes);
@@ -71,6 +71,12 @@ void lets_close(struct lets *l)
   memory_free(l->card);
   memory_free(l->peer);
   memory_free(l);
+}
+
+void let_account(struct let_traffic *t, const struct comm *c, size_t bytes)
+{
+  t->messages += parcel_messages(c, bytes);
+  t->bytes += (int64_t)(bytes + PARCEL_HEAD);
 }
 
 /* --- who needs what ---------------------------------------------------------------------------------------------- */
@@ -142,8 +148,8 @@ static void answer(struct lets *l, int r)
   request.box_count = (int)(p->boxes.bytes / sizeof(struct let_box));
   size_t bytes = l->be->let_select(l->d, l->kind, r, &request, &next, &message);
   if (l->next_cells < next) next = l->next_cells;
-  l->traffic->messages += outbox_send(&l->out, r, PARCEL_LET + (int)l->kind, next, message, bytes, 1);
-  l->traffic->bytes += (int64_t)bytes;
+  outbox_send(&l->out, r, PARCEL_LET + (int)l->kind, next, message, bytes, 1);
+  let_account(l->traffic, l->c, bytes);
   memory_free(p->boxes.data);
   inbox_done(&p->boxes);
   p->asks = 0;
@@ -201,8 +207,8 @@ static void meet(struct lets *l, const struct lattice *lattice)
     if (mine != NEED_OPEN) continue;
     inbox_expect(&p->let[l->kind], l->c);
     size_t bytes = sizeof *boxes * (size_t)card.boxes;
-    l->traffic->messages += outbox_send(&l->out, r, PARCEL_BOXES, 0, boxes, bytes, 0);
-    l->traffic->bytes += (int64_t)bytes;
+    outbox_send(&l->out, r, PARCEL_BOXES, 0, boxes, bytes, 0);
+    let_account(l->traffic, l->c, bytes);
   }
   l->roots[l->kind] = count > 0;
   l->be->let_roots(l->d, l->kind, self, count, (const struct let_card *const *)l->card_of);
@@ -300,8 +306,8 @@ void let_send_updates(struct lets *l, int32_t tick, int cells, int32_t next_cell
     size_t bytes = l->be->let_update(l->d, r, tick, cells, &next, &message);
     if (bytes == 0) continue;
     if (next_cells < next) next = next_cells;
-    traffic->messages += outbox_send(&l->out, r, PARCEL_UPDATE, next, message, bytes, 0);
-    traffic->bytes += (int64_t)bytes;
+    outbox_send(&l->out, r, PARCEL_UPDATE, next, message, bytes, 0);
+    let_account(traffic, l->c, bytes);
   }
 }
 
@@ -324,9 +330,9 @@ int let_anyone_strays(struct lets *l, int64_t mine, int begin)
 {
   int answer = 0;
   if (l->c->size == 1) return 0;
-  comm_wait(l->c, 1, &l->asked);
+  comm_finish(l->c, &l->asked);
   if (!begin) answer = l->strays[0] > 0;
   l->strays[1] = begin ? 0 : mine;
-  MPI_Iallreduce(&l->strays[1], &l->strays[0], 1, MPI_INT64_T, MPI_SUM, l->c->mpi, &l->asked);
+  comm_begin_sum(l->c, &l->strays[1], &l->strays[0], &l->asked);
   return answer;
 }

@@ -22,6 +22,9 @@ struct let_traffic {
   int64_t messages, bytes;     /* sent */
 };
 
+/* Enter a parcel (boxes, a LET, an update) with so many bytes as sent. */
+void let_account(struct let_traffic *t, const struct comm *c, size_t bytes);
+
 /* The box around all boxes of a rank (count 0: an empty box). */
 struct let_box let_union(const struct let_box *boxes, int count);
 

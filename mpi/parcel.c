@@ -11,6 +11,7 @@ struct head {
   uint64_t bytes;
   int32_t note, pad;
 };
+_Static_assert(sizeof(struct head) == PARCEL_HEAD, "parcels are counted with it");
 enum { FIRST_MOST = 32768 };   /* bytes of the first message, its head included */
 
 enum { IDLE, HEAD, PIECES, COMPLETE };
@@ -31,6 +32,8 @@ static size_t first_bytes(const struct comm *c, size_t bytes)
 
 static int pieces(const struct comm *c, size_t bytes) { return (int)((bytes + c->largest_message - 1) / c->largest_message); }
 
+int parcel_messages(const struct comm *c, size_t bytes) { return 1 + pieces(c, bytes - first_bytes(c, bytes)); }
+
 /* --- sending ----------------------------------------------------------------------------------------------------- */
 
 void outbox_open(struct outbox *o, const struct comm *c) { *o = (struct outbox){.c = c}; }
@@ -41,7 +44,7 @@ void outbox_close(struct outbox *o)
   memory_free(o->flight);
 }
 
-int outbox_send(struct outbox *o, int peer, int tag, int32_t note, const void *data, size_t bytes, int stays)
+void outbox_send(struct outbox *o, int peer, int tag, int32_t note, const void *data, size_t bytes, int stays)
 {
   const struct comm *c = o->c;
   size_t first = first_bytes(c, bytes);
@@ -67,7 +70,6 @@ int outbox_send(struct outbox *o, int peer, int tag, int32_t note, const void *d
     MPI_Isend(rest + at, (int)piece, MPI_BYTE, peer, tag, c->mpi, &f->request[f->requests++]);
     ledger_sent(c->ledger, peer, piece);
   }
-  return f->requests;
 }
 
 static void let_go(struct outbox *o, int k)
@@ -110,7 +112,7 @@ void inbox_close(struct inbox *i)
   if (i->state == HEAD || i->state == PIECES)
     for (int k = 0; k < i->requests; k++) {
       MPI_Cancel(&i->request[k]);
-      MPI_Wait(&i->request[k], MPI_STATUS_IGNORE);
+      MPI_Request_free(&i->request[k]);
     }
   memory_free(i->head);
   memory_free(i->request);

@@ -8,6 +8,11 @@
 
 enum parcel_tag { PARCEL_BOXES = 200, PARCEL_LET, PARCEL_UPDATE = PARCEL_LET + 2 };   /* PARCEL_LET + enum let_kind */
 
+enum { PARCEL_HEAD = 16 };   /* bytes that a parcel adds to what it carries */
+
+/* How many messages a parcel of so many bytes takes. */
+int parcel_messages(const struct comm *c, size_t bytes);
+
 /* What is on its way from this rank. */
 struct outbox {
   const struct comm *c;
@@ -17,8 +22,8 @@ struct outbox {
 void outbox_open(struct outbox *o, const struct comm *c);
 /* Waits for what is on its way. */
 void outbox_close(struct outbox *o);
-/* Send bytes, which stay as they are until outbox_flush (`stays`), or are copied. Returns how many messages it took. */
-int outbox_send(struct outbox *o, int peer, int tag, int32_t note, const void *data, size_t bytes, int stays);
+/* Send bytes, which stay as they are until outbox_flush (`stays`), or are copied. */
+void outbox_send(struct outbox *o, int peer, int tag, int32_t note, const void *data, size_t bytes, int stays);
 /* Let go of what has arrived. */
 void outbox_tidy(struct outbox *o);
 /* Wait until all has arrived. */

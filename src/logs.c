@@ -98,7 +98,8 @@ static void headers(struct logs *l, const struct sim *s)
   diagnostics_header(l->energy);
   describe(l->steps, s);
   fprintf(l->steps, "step,time,dt_soft,R1,R2,substeps,level_max,evaluations_full,evaluations_hard,pairs_full,pairs_hard,list_full,list_hard,h,"
-                    "imbalance,imbalance_particles,imbalance_hard,imbalance_seconds,dE,seconds,migrated,let_cells,let_particles,let_bytes");
+                    "imbalance,imbalance_particles,imbalance_hard,imbalance_seconds,dE,seconds,migrated,let_cells,let_particles,let_bytes,"
+                    "update_messages,update_bytes,strays,remakes");
   for (int k = 0; k < LEVELS_LOGGED; k++) fprintf(l->steps, ",level_%d", k);
   fputc('\n', l->steps);
   describe(l->timers, s);
@@ -218,10 +219,13 @@ void logs_collect(struct step_report *r, struct sim *s, double dt)
   timer_reset(&s->timer);
   int64_t sums[] = {s->counts.soft_let.received.cells + s->counts.step_let.received.cells,
                     s->counts.soft_let.received.particles + s->counts.step_let.received.particles,
-                    s->counts.soft_let.bytes + s->counts.step_let.bytes + s->counts.updates.bytes, s->counts.outside, s->counts.migrated};
-  comm_sum_int64(s->comm, sums, 5);
+                    s->counts.soft_let.bytes + s->counts.step_let.bytes + s->counts.updates.bytes, s->counts.outside, s->counts.migrated,
+                    s->counts.updates.messages, s->counts.updates.bytes, s->counts.strays, s->counts.late};
+  comm_sum_int64(s->comm, sums, sizeof sums / sizeof *sums);
   r->cells = (double)sums[0], r->particles = (double)sums[1], r->bytes = (double)sums[2], r->outside = sums[3];
   s->counts.migrated = sums[4];
+  r->update_messages = sums[5], r->update_bytes = sums[6], r->strays = sums[7], r->late = sums[8];
+  s->counts.substeps = comm_max_int64(s->comm, s->counts.substeps);
   s->be->histogram(s->dev, r->levels);
   comm_sum_int64(s->comm, r->levels, 32);
   if (r->full.targets) r->list_full = pairs(&r->full) / (double)r->full.targets;
@@ -292,6 +296,11 @@ static void warn(struct logs *l, const struct sim *s, const struct step_report *
     printf("warning: %lld positions lay outside the lattice and were moved to its faces\n", (long long)r->outside);
     l->warned_outside = 1;
   }
+  if (r->late && !l->warned_late) {
+    printf("warning: %lld particles moved farther in a soft step than LETs allowed for before these were chosen anew (%lld times); a smaller xs "
+           "or ys gives shorter soft steps\n", (long long)r->late, (long long)s->counts.remakes);
+    l->warned_late = 1;
+  }
   if (s->counts.level_most >= LEVEL_MOST && !l->warned_level) {
     printf("warning: particles ask for steps shorter than the soft step / 2^%d and do not get them: is Softening too small?\n", LEVEL_MOST);
     l->warned_level = 1;
@@ -314,6 +323,8 @@ void logs_step(struct logs *l, const struct sim *s, const struct step_report *r,
   fprintf(l->steps, "%.4f,%.4f,%.4f,%.4f,", r->imbalance, r->imbalance_particles, r->imbalance_hard, r->imbalance_seconds);
   if (energy) fprintf(l->steps, "%.6e", logs_error(l, s->now.total));
   fprintf(l->steps, ",%.6f,%lld,%.0f,%.0f,%.0f", r->wall, (long long)s->counts.migrated, r->cells, r->particles, r->bytes);
+  fprintf(l->steps, ",%lld,%lld,%lld,%lld", (long long)r->update_messages, (long long)r->update_bytes, (long long)r->strays,
+          (long long)s->counts.remakes);
   for (int k = 0; k < LEVELS_LOGGED; k++) fprintf(l->steps, ",%lld", (long long)r->levels[k]);
   fputc('\n', l->steps);
   fflush(l->steps);

@@ -21,6 +21,8 @@ struct step_report {
   double seconds[PHASE_COUNT];  /* the slowest rank's, by phase */
   double wall;                  /* all phases of this rank */
   double cells, particles, bytes;   /* LETs: received, received, sent */
+  int64_t update_messages, update_bytes;   /* of LETs in substeps, sent */
+  int64_t strays, late;         /* particles that were about to leave, and had left, the way that LETs allowed for */
   int64_t outside;
   double list_full, list_hard;  /* entries per target */
   double h;                     /* time of a hard force over that of a full one; 0: no hard forces */
@@ -35,7 +37,7 @@ struct logs {
   double begin, end;               /* of the run, in simulated time */
   double started;                  /* clock */
   int lines;                       /* progress lines so far */
-  int warned_outside, warned_level, warned_lattice;
+  int warned_outside, warned_late, warned_level, warned_lattice;
   int h_steps;                     /* steps that count in the next two */
   double h_sum, list_sum;          /* h, and hard over full list lengths */
 };

@@ -11,30 +11,38 @@ enum { LINE = 64, SLACK = 64 };   /* loops over whole vectors may read past the 
 
 static size_t lines(size_t bytes) { return (bytes + LINE - 1) / LINE * LINE; }
 
-size_t octree_bytes(int64_t nodes, int64_t sources, int quad)
+size_t octree_bytes(int64_t nodes, int64_t sources, int quad, int moving)
 {
   size_t n = (size_t)nodes, s = (size_t)sources;
-  return lines(n * sizeof(struct node)) + lines(n * sizeof(struct motion)) + (quad ? lines(n * sizeof(float[6])) : 0) +
-         SOURCE_WORDS * lines(s * 4) + SLACK;
+  return lines(n * sizeof(struct node)) + (moving ? lines(n * sizeof(struct motion)) : 0) + (quad ? lines(n * sizeof(float[6])) : 0) +
+         (moving ? SOURCE_WORDS : STILL_WORDS) * lines(s * 4) + SLACK;
 }
 
-void octree_place(struct octree *t, void *block, int64_t nodes, int64_t sources, int quad)
+/* The next part of a block, or NULL where it is not wanted. */
+static void *part(char **at, size_t bytes, int wanted)
+{
+  void *here = *at;
+  if (!wanted) return NULL;
+  *at += lines(bytes);
+  return here;
+}
+
+void octree_place(struct octree *t, void *block, int64_t nodes, int64_t sources, int quad, int moving)
 {
   char *at = block;
-  size_t n = (size_t)nodes, word = lines((size_t)sources * 4);
-  t->nodes = (int32_t)nodes;
-  t->source.n = (int32_t)sources;
-  t->node = (struct node *)at;
-  at += lines(n * sizeof(struct node));
-  t->motion = (struct motion *)at;
-  at += lines(n * sizeof(struct motion));
-  t->quad = quad ? (float(*)[6])at : NULL;
-  if (quad) at += lines(n * sizeof(float[6]));
+  size_t n = (size_t)nodes, word = (size_t)sources * 4;
   struct sources *s = &t->source;
-  int32_t **whole[] = {&s->x, &s->y, &s->z, &s->tick};
-  float **real[] = {&s->m, &s->vx, &s->vy, &s->vz, &s->ax, &s->ay, &s->az};
-  for (size_t i = 0; i < sizeof whole / sizeof *whole; i++, at += word) *whole[i] = (int32_t *)at;
-  for (size_t i = 0; i < sizeof real / sizeof *real; i++, at += word) *real[i] = (float *)at;
+  t->nodes = (int32_t)nodes;
+  s->n = (int32_t)sources;
+  t->node = part(&at, n * sizeof(struct node), 1);
+  t->motion = part(&at, n * sizeof(struct motion), moving);
+  t->quad = part(&at, n * sizeof(float[6]), quad);
+  int32_t **place[] = {&s->x, &s->y, &s->z};
+  float **motion[] = {&s->vx, &s->vy, &s->vz, &s->ax, &s->ay, &s->az};
+  for (size_t i = 0; i < sizeof place / sizeof *place; i++) *place[i] = part(&at, word, 1);
+  s->m = part(&at, word, 1);
+  for (size_t i = 0; i < sizeof motion / sizeof *motion; i++) *motion[i] = part(&at, word, moving);
+  s->tick = part(&at, word, moving);
 }
 
 /* The particles of a leaf lie within b of its centre of mass, up to the rounding of both. */

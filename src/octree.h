@@ -55,12 +55,13 @@ struct octree {
   void *memory;            /* block that holds all arrays, or NULL where another owns them */
 };
 
-enum { SOURCE_WORDS = 11 };   /* four-byte arrays of struct sources */
+enum { SOURCE_WORDS = 11, STILL_WORDS = 4 };   /* four-byte arrays of struct sources; of those that do not move */
 
 /* Bytes of a block that holds so many nodes and sources, and the pointers into it. `quad` tells whether there are second
- * moments. The block must be aligned to 64 bytes. */
-size_t octree_bytes(int64_t nodes, int64_t sources, int quad);
-void octree_place(struct octree *t, void *block, int64_t nodes, int64_t sources, int quad);
+ * moments, `moving` whether there is what moves nodes and sources (else these pointers are NULL, and the tree is good for
+ * one moment only). The block must be aligned to 64 bytes. */
+size_t octree_bytes(int64_t nodes, int64_t sources, int quad, int moving);
+void octree_place(struct octree *t, void *block, int64_t nodes, int64_t sources, int quad, int moving);
 
 /* Check the links: every node but the root has one parent, leaves cover the sources exactly once, b encloses, masses add up.
  * Returns 0 and writes the reason to `why` where something is wrong. `spacing` is the lattice's. */

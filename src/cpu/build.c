@@ -12,9 +12,9 @@
 static void place(struct device *d, int64_t nodes)
 {
   struct octree old = d->tree;
-  size_t bytes = octree_bytes(nodes, d->source_capacity, 1);
+  size_t bytes = octree_bytes(nodes, d->source_capacity, 1, 1);
   void *block = memory_alloc("octree", bytes);
-  octree_place(&d->tree, block, nodes, d->source_capacity, 1);
+  octree_place(&d->tree, block, nodes, d->source_capacity, 1, 1);
   d->tree.memory = block;
   if (old.memory) {
     size_t keep = (size_t)(old.nodes < nodes ? old.nodes : nodes);

@@ -14,8 +14,8 @@
 /* What stands before the arrays of a message. */
 struct let_head {
   int64_t nodes, sources;
-  int32_t quad, motion_tick;
-  char pad[40];
+  int32_t quad, moving, motion_tick;
+  char pad[36];
 };
 _Static_assert(sizeof(struct let_head) == 64, "arrays of a message start on a cache line");
 
@@ -120,13 +120,14 @@ static void fill(const struct device *d, struct let *l)
     l->sent.node[k] = from->node[i];
     l->sent.node[k].first = first;
     l->sent.node[k].info = info;
-    l->sent.motion[k] = from->motion[i];
+    if (l->sent.motion) l->sent.motion[k] = from->motion[i];
     if (l->sent.quad) memcpy(l->sent.quad[k], from->quad[i], sizeof *l->sent.quad);
   }
 #pragma omp parallel for schedule(static)
   for (int32_t k = 0; k < s->n; k++) {
     int32_t j = l->source_from[k];
     s->x[k] = f->x[j], s->y[k] = f->y[j], s->z[k] = f->z[j], s->m[k] = f->m[j];
+    if (!s->tick) continue;
     s->vx[k] = f->vx[j], s->vy[k] = f->vy[j], s->vz[k] = f->vz[j];
     s->ax[k] = f->ax[j], s->ay[k] = f->ay[j], s->az[k] = f->az[j];
     s->tick[k] = f->tick[j];
@@ -151,18 +152,19 @@ size_t cpu_let_select(struct device *d, enum let_kind kind, int peer, const stru
 {
   struct let *l = &d->let[kind][peer];
   struct selection s = {0};
+  int moving = kind == LET_STEP;
   choose(d, request, &s);
   if (s.nodes > INT32_MAX || s.sources > INT32_MAX) fatal("a LET of %lld cells and %lld particles is too long", (long long)s.nodes, (long long)s.sources);
   l->packed_bytes = 0;
   l->sent.nodes = 0;
   l->sent.source.n = 0;
   if (s.nodes > 0) {
-    l->packed_bytes = sizeof(struct let_head) + octree_bytes(s.nodes, s.sources, d->config.quadrupole);
+    l->packed_bytes = sizeof(struct let_head) + octree_bytes(s.nodes, s.sources, d->config.quadrupole, moving);
     cpu_room(&l->packed, &l->packed_capacity, l->packed_bytes, "let");
     index_room(l, s.nodes, s.sources);
     struct let_head *head = l->packed;
-    *head = (struct let_head){.nodes = s.nodes, .sources = s.sources, .quad = d->config.quadrupole};
-    octree_place(&l->sent, head + 1, s.nodes, s.sources, d->config.quadrupole);
+    *head = (struct let_head){.nodes = s.nodes, .sources = s.sources, .quad = d->config.quadrupole, .moving = moving};
+    octree_place(&l->sent, head + 1, s.nodes, s.sources, d->config.quadrupole, moving);
     for (int64_t k = 0; k < s.nodes; k++) {
       const struct choice *c = &s.choice[k];
       l->node_from[k] = c->node;
@@ -192,10 +194,10 @@ void cpu_let_attach(struct device *d, enum let_kind kind, int peer, size_t bytes
   l->attached = bytes > 0;
   if (!l->attached) return;
   struct let_head *head = l->message;
-  if (bytes != sizeof *head + octree_bytes(head->nodes, head->sources, head->quad))
+  if (bytes != sizeof *head + octree_bytes(head->nodes, head->sources, head->quad, head->moving))
     fatal("the LET of rank %d has %zu bytes, not those of %lld cells and %lld particles", peer, bytes, (long long)head->nodes,
           (long long)head->sources);
-  octree_place(&l->tree, head + 1, head->nodes, head->sources, head->quad);
+  octree_place(&l->tree, head + 1, head->nodes, head->sources, head->quad, head->moving);
   l->tree.motion_tick = head->motion_tick;
   count->cells += head->nodes;
   count->particles += head->sources;
@@ -238,9 +240,8 @@ void cpu_let_roots(struct device *d, enum let_kind kind, int self, int count, co
     nodes += w;
     if (w == 1) break;
   }
-  cpu_room(&l->message, &l->message_capacity, octree_bytes(nodes, 0, d->config.quadrupole), "let");
-  octree_place(&l->tree, l->message, nodes, 0, d->config.quadrupole);
-  memset(l->tree.motion, 0, sizeof *l->tree.motion * (size_t)nodes);
+  cpu_room(&l->message, &l->message_capacity, octree_bytes(nodes, 0, d->config.quadrupole, 0), "let");
+  octree_place(&l->tree, l->message, nodes, 0, d->config.quadrupole, 0);
   l->tree.motion_tick = 0;
   int32_t begin = (int32_t)nodes - count;
   for (int k = 0; k < count; k++) {
