@@ -43,7 +43,7 @@ void comm_rest(const struct comm *c, struct patience *p, int peer)
   double now = timer_clock();
   if (p->waited == 0) {
     watchdog_waiting(peer);
-    p->since = now;
+    p->since = p->last = now;
     p->pause = PAUSE_LEAST;
   }
   if (p->waited > YIELD_SECONDS) {
@@ -53,15 +53,18 @@ void comm_rest(const struct comm *c, struct patience *p, int peer)
     sched_yield();
   }
   double then = timer_clock();
-  ledger_waited(c->ledger, peer, then - now);
+  ledger_waited(c->ledger, peer, then - p->last);   /* looking is waiting too */
   p->waited = then - p->since;
+  p->last = then;
 }
 
-void comm_rested(struct patience *p)
+double comm_rested(struct patience *p)
 {
+  double waited = p->waited;
   if (p->waited > 0) watchdog_waiting(WATCHDOG_NOBODY);
   watchdog_progress();
   p->waited = 0;
+  return waited;
 }
 
 static void wait_one(const struct comm *c, MPI_Request *request, int peer)

@@ -30,14 +30,14 @@ void comm_wait(const struct comm *c, int n, MPI_Request *requests);
 
 /* How long somebody has been waiting who looks by himself; begins as all zero. */
 struct patience {
-  double since, waited;   /* clock; seconds */
-  long pause;             /* nanoseconds */
+  double since, last, waited;   /* clock; clock; seconds */
+  long pause;                   /* nanoseconds */
 };
 /* Nothing has come from `peer`: look again at once, yield, or sleep, the longer the waiting has lasted. The seconds go to the
  * ledger. */
 void comm_rest(const struct comm *c, struct patience *p, int peer);
-/* What was waited for has come. */
-void comm_rested(struct patience *p);
+/* What was waited for has come; returns how many seconds that took. */
+double comm_rested(struct patience *p);
 
 /* Every rank learns whether any has a fault: 0 when none; else -1, and everyone's `f` holds the sentence of the lowest
  * rank that has one. Collective. */

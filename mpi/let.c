@@ -278,12 +278,10 @@ void let_walk(struct lets *l, struct walk_request request, struct tally *tally, 
     int ready = 0;
     while (done + ready < count && poll_let(l, l->order[done + ready])) ready++;
     if (ready == 0) {
-      double since = timer_clock();
       comm_rest(l->c, &patience, l->order[done]);
-      waited += timer_clock() - since;
       continue;
     }
-    comm_rested(&patience);
+    waited += comm_rested(&patience);
     request.peers = l->order + done;
     request.peer_count = ready;
     done += ready;
