@@ -98,8 +98,8 @@ static void headers(struct logs *l, const struct sim *s)
   diagnostics_header(l->energy);
   describe(l->steps, s);
   fprintf(l->steps, "step,time,dt_soft,R1,R2,substeps,level_max,evaluations_full,evaluations_hard,pairs_full,pairs_hard,list_full,list_hard,h,"
-                    "imbalance,imbalance_particles,imbalance_hard,imbalance_seconds,dE,seconds,migrated,let_cells,let_particles,let_bytes,"
-                    "update_messages,update_bytes,strays,remakes");
+                    "imbalance,imbalance_particles,imbalance_hard,imbalance_pairs_hard,imbalance_seconds,dE,seconds,migrated,let_cells,let_particles,"
+                    "let_bytes,update_messages,update_bytes,strays,remakes");
   for (int k = 0; k < LEVELS_LOGGED; k++) fprintf(l->steps, ",level_%d", k);
   fputc('\n', l->steps);
   describe(l->timers, s);
@@ -193,14 +193,14 @@ static double pairs(const struct tally *t) { return (double)(t->particle_pairs +
 static void add_imbalances(struct step_report *r, const struct sim *s)
 {
   const struct let_count *hard = &s->counts.step_let.received;
-  double local = (double)s->counts.local, most[4], sum[4];
-  const double mine[4] = {s->work, local, local + (double)(hard->cells + hard->particles), timer_computing(&s->timer)};
+  double local = (double)s->counts.local, most[5], sum[5];
+  const double mine[5] = {s->work, local, local + (double)(hard->cells + hard->particles), pairs(&s->counts.hard), timer_computing(&s->timer)};
   memcpy(most, mine, sizeof most);
   memcpy(sum, mine, sizeof sum);
-  comm_max_double(s->comm, most, 4);
-  comm_sum_double(s->comm, sum, 4);
-  double *to[4] = {&r->imbalance, &r->imbalance_particles, &r->imbalance_hard, &r->imbalance_seconds};
-  for (int k = 0; k < 4; k++) *to[k] = sum[k] > 0 ? most[k] * s->comm->size / sum[k] : 1;
+  comm_max_double(s->comm, most, 5);
+  comm_sum_double(s->comm, sum, 5);
+  double *to[5] = {&r->imbalance, &r->imbalance_particles, &r->imbalance_hard, &r->imbalance_pairs_hard, &r->imbalance_seconds};
+  for (int k = 0; k < 5; k++) *to[k] = sum[k] > 0 ? most[k] * s->comm->size / sum[k] : 1;
 }
 
 void logs_collect(struct step_report *r, struct sim *s, double dt)
@@ -320,7 +320,8 @@ void logs_step(struct logs *l, const struct sim *s, const struct step_report *r,
           s->counts.level_most);
   fprintf(l->steps, "%lld,%lld,%.0f,%.0f,%.2f,%.2f,%.4f,", (long long)r->full.targets, (long long)r->hard.targets, pairs(&r->full),
           pairs(&r->hard), r->list_full, r->list_hard, r->h);
-  fprintf(l->steps, "%.4f,%.4f,%.4f,%.4f,", r->imbalance, r->imbalance_particles, r->imbalance_hard, r->imbalance_seconds);
+  fprintf(l->steps, "%.4f,%.4f,%.4f,%.4f,%.4f,", r->imbalance, r->imbalance_particles, r->imbalance_hard, r->imbalance_pairs_hard,
+          r->imbalance_seconds);
   if (energy) fprintf(l->steps, "%.6e", logs_error(l, s->now.total));
   fprintf(l->steps, ",%.6f,%lld,%.0f,%.0f,%.0f", r->wall, (long long)s->counts.migrated, r->cells, r->particles, r->bytes);
   fprintf(l->steps, ",%lld,%lld,%lld,%lld", (long long)r->update_messages, (long long)r->update_bytes, (long long)r->strays,

@@ -17,6 +17,7 @@ struct step_report {
   double imbalance;             /* largest over mean work of the ranks */
   double imbalance_particles;   /* the same of particles during the substeps (N_local), */
   double imbalance_hard;        /* of these and what was received for their hard forces (N_local + N_hard), */
+  double imbalance_pairs_hard;  /* of interactions of the hard walks, */
   double imbalance_seconds;     /* of seconds spent computing */
   double seconds[PHASE_COUNT];  /* the slowest rank's, by phase */
   double wall;                  /* all phases of this rank */

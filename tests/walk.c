@@ -68,6 +68,39 @@ static double rms_of(const struct particles *p)
  * their sum, for differences are measured against |a_hard| + 1e-2 rms. A wrong entry is far above it (1e-3 and more). */
 #define ROUNDING 1e-5
 
+static double work_of(const struct particles *p)
+{
+  double sum = 0;
+  for (int64_t i = 0; i < p->n; i++) sum += p->work[i];
+  return sum;
+}
+
+static double pairs_of(const struct tally *t) { return (double)(t->cell_pairs + t->particle_pairs); }
+
+/* A full walk leaves a part of the particles' work and adds its interactions; a hard walk adds those of its targets. */
+static void check_work(const struct backend *be, const struct set *s)
+{
+  struct particles p;
+  struct rig g;
+  set_make(s, 0.5, &p);
+  rig_open(&g, be, s, &p, 1, 8, 32);
+  struct mac mac = rig_mac(&g, MAC_ACCELERATION, 1.0 / 512);
+  rig_first_force(&g, 1.0 / 512);
+  double before = work_of(be->view(g.dev)), worst;
+  memset(&g.tally, 0, sizeof g.tally);
+  double after = work_of(rig_force(&g, &mac));
+  worst = fabs(after / (WORK_KEPT * before + pairs_of(&g.tally)) - 1);
+  struct step_rule rule = rule_of(s, 1);
+  be->levels(g.dev, &rule, 2);
+  be->sources(g.dev);
+  be->moments(g.dev, &mac, 0, 0);
+  memset(&g.tally, 0, sizeof g.tally);
+  double more = work_of(hard_walk(&g, &mac, TICKS / 4, 0.02 / TICKS));
+  worst = fmax(worst, fabs(more / (after + pairs_of(&g.tally)) - 1));
+  say(worst < 1e-5 && g.tally.targets == s->n, s, "particles know their interactions", worst);
+  rig_close(&g);
+}
+
 /* All particles stand still and all are active: the tree is that of the full walk, the hard sums must be the same. */
 static void check_same(const struct backend *be, const struct set *s, int kernel, int order, int group)
 {
@@ -296,6 +329,8 @@ static void check(const struct backend *be)
     check_same(be, &sets[k], SPLIT_QUINTIC, 1, 32);
     check_same(be, &sets[k], SPLIT_DLL, 2, 64);
   }
+  check_work(be, &sets[0]);
+  check_work(be, &sets[2]);
   check_same(be, &sets[0], SPLIT_QUINTIC, 2, 8);
   check_same(be, &sets[0], SPLIT_DLL, 1, 128);
   check_some(be, &sets[0], 0);
