@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The substeps of a soft step, without a common clock: see doc/communication.md. */
+#include <config.h>
+#include "substeps.h"
+
+#include "timeline.h"
+
+/* Cells move by their mean velocity and acceleration; moments are taken anew whenever about so many particles (as a
+ * fraction of all) have been corrected since, at ticks that all ranks know. */
+#define REFRESH_FRACTION 0.5
+enum { REFRESH_LEAST = 2 };   /* log2 of the least number of such intervals in a soft step */
+
+/* Ticks between refreshes of moments; 0 where no rank has substeps. Collective. */
+static int32_t refresh_interval(struct sim *s)
+{
+  int64_t steps = s->be->hard_steps(s->dev);
+  comm_sum_int64(s->comm, &steps, 1);
+  double refreshes = (double)steps / (REFRESH_FRACTION * s->now.count);
+  if ((double)steps <= s->now.count) return 0;
+  int log2 = 1;
+  while (log2 < s->counts.level_most && (log2 < REFRESH_LEAST || (double)((int64_t)2 << log2) <= refreshes)) log2++;
+  return timeline_ticks(log2);
+}
+
+/* LETs for the rest of the soft step. Collective. */
+static void choose_lets(struct sim *s, double soft_step, int32_t tick, int32_t next_cells)
+{
+  double tick_length = soft_step / TICKS;
+  struct let_request request = {.mac = &s->mac,
+                                .a_floor = s->a_floor,
+                                .a_typical = s->now.a_rms_plain,
+                                .cutoff = s->split.on ? s->split.r2 : -1,
+                                .horizon = (TICKS - tick) * tick_length,
+                                .tick = tick,
+                                .tick_length = tick_length};
+  let_exchange(s->lets, LET_STEP, &s->lattice, request, tick > 0 ? tick : next_cells, &s->counts.step_let);
+}
+
+/* Moments of the moving particles, and LETs anew where somebody left, or is about to leave, the way that their choice
+ * allowed for. Collective in that all ranks come here at the same ticks; nobody waits unless LETs are made anew. */
+static void refresh(struct sim *s, double soft_step, int32_t tick, int32_t interval)
+{
+  timer_phase(&s->timer, PHASE_moments);
+  s->be->moments(s->dev, &s->mac, tick, soft_step / TICKS);
+  s->counts.refreshes++;
+  timer_phase(&s->timer, PHASE_hard_let);
+  if (!let_anyone_strays(s->lets, s->counts.strays - s->counts.mended, 0)) return;
+  let_take_updates(s->lets, tick, &s->counts.updates);
+  choose_lets(s, soft_step, tick, tick + interval);
+  let_anyone_strays(s->lets, 0, 1);
+  s->counts.remakes++;
+  s->counts.mended = s->counts.strays;
+}
+
+/* Hard forces of the particles whose steps end at `tick`, and their next steps; those who have them in their LETs hear of
+ * it. Cells go along at refreshes, every `interval` ticks. */
+static void substep(struct sim *s, const struct step_rule *rule, int32_t tick, int32_t interval, int shared)
+{
+  double tick_length = rule->soft_step / TICKS;
+  int refreshes = tick % interval == 0;
+  int32_t next_refresh = (tick / interval + 1) * interval;
+  timer_phase(&s->timer, PHASE_correct);
+  int64_t active = s->be->select(s->dev, tick, tick_length, &s->counts.outside);
+  if (refreshes) refresh(s, rule->soft_step, tick, interval);
+  if (active > 0) {
+    timer_phase(&s->timer, PHASE_hard_walk);
+    struct walk_request walk = {.kind = WALK_HARD,
+                                .mac = s->mac,
+                                .a_floor = s->a_floor,
+                                .split = s->split,
+                                .let = LET_STEP,
+                                .tick = tick,
+                                .tick_length = tick_length};
+    let_walk(s->lets, walk, &s->counts.hard, &s->counts.updates);
+    timer_phase(&s->timer, PHASE_correct);
+    s->be->correct(s->dev, tick, tick_length, rule, shared);
+    s->counts.strays += s->be->strays(s->dev, &s->counts.late);
+    s->counts.substeps++;
+  }
+  timer_phase(&s->timer, PHASE_hard_let);
+  let_send_updates(s->lets, tick, refreshes, next_refresh, &s->counts.updates);
+}
+
+void substeps(struct sim *s, const struct step_rule *rule, int shared)
+{
+  int32_t interval = refresh_interval(s);
+  if (interval == 0) return;
+  timer_phase(&s->timer, PHASE_moments);
+  s->be->sources(s->dev);
+  s->be->moments(s->dev, &s->mac, 0, 0);
+  timer_phase(&s->timer, PHASE_hard_let);
+  let_anyone_strays(s->lets, 0, 1);
+  choose_lets(s, rule->soft_step, 0, interval);
+  for (int32_t tick = 0;;) {
+    int32_t next_refresh = (tick / interval + 1) * interval, next = s->be->next_tick(s->dev);
+    tick = next < next_refresh ? next : next_refresh;
+    if (tick == TICKS) break;
+    substep(s, rule, tick, interval, shared);
+  }
+  timer_phase(&s->timer, PHASE_hard_let);
+  let_take_updates(s->lets, TICKS, &s->counts.updates);
+}
