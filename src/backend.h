@@ -162,7 +162,7 @@ struct backend {
   void (*let_clear)(struct device *d, enum let_kind kind);
 
   /* Forces from the local tree and then from each attached LET in rank order. Each target's interactions (its group's
-   * mean) are added to `work`, of which WALK_TOTAL first leaves WORK_KEPT. */
+   * mean) are added to `work` (see particles.h), of which WALK_TOTAL first leaves the part WORK_KEPT. */
   void (*walk)(struct device *d, const struct walk_request *request, struct tally *tally);
   /* Interactions per second of a plain direct-sum loop over point masses (acceleration and potential) in the pair
    * arithmetic of `walk`, all threads: the ceiling of the walk. */
