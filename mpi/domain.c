@@ -27,6 +27,16 @@ void domain_open_grid(struct domain *d, int ranks, const int grid[3])
 
 void domain_open(struct domain *d, int ranks) { domain_open_grid(d, ranks, (const int[3]){0, 0, 0}); }
 
+void domain_cuboid(const struct domain *d, int rank, double low[3], double high[3])
+{
+  int at[3] = {rank / d->pz / d->py, rank / d->pz % d->py, rank % d->pz}, parts[3] = {d->px, d->py, d->pz};
+  const double *cut[3] = {d->x, d->y + at[0] * (d->py - 1), d->z + (at[0] * d->py + at[1]) * (d->pz - 1)};
+  for (int c = 0; c < 3; c++) {
+    low[c] = at[c] > 0 ? cut[c][at[c] - 1] : -1e300;
+    high[c] = at[c] < parts[c] - 1 ? cut[c][at[c]] : 1e300;
+  }
+}
+
 void domain_close(struct domain *d) { memory_free(d->x); }
 
 /* --- order ------------------------------------------------------------------------------------------------------- */

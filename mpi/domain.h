@@ -41,6 +41,9 @@ static inline int domain_home(const struct domain *d, const double pos[3])
   return (i * d->py + j) * d->pz + k;
 }
 
+/* The cuboid of a rank; faces at infinity are 1e300 away. */
+void domain_cuboid(const struct domain *d, int rank, double low[3], double high[3]);
+
 /* A sampled particle and the work that it stands for. */
 struct weighted {
   double pos[3], weight;

@@ -160,8 +160,9 @@ struct backend {
 
   /* Lattice coordinates, keys, sort into Peano-Hilbert order. Returns how many lay outside the lattice. */
   int64_t (*order)(struct device *d, const struct lattice *lattice);
-  /* The octree of the sorted particles (links only). */
-  void (*build)(struct device *d);
+  /* The octree of the sorted particles (links only). Cells that reach over the faces of this rank's cuboid (MAC_CUT) are
+   * marked; infinite faces (1e300) cut nothing. */
+  void (*build)(struct device *d, const double low[3], const double high[3]);
   /* Moments and motions of all nodes from the particles as they are at `tick`; also a refresh between builds. */
   void (*moments)(struct device *d, const struct mac *mac, int32_t tick, double tick_length);
   /* Sources take velocity, hard acceleration and time from the particles (after kicks). */

@@ -19,6 +19,11 @@ struct mac {
   double delta;      /* acceleration: Delta; multipole: Delta_mul (an acceleration); angle: theta */
 };
 
+/* Cells that a face of a rank's domain cuts have large second moments, all along the face's normal: the errors of
+ * monopoles add up where those of whole cubes cancel. Monopole cells that are cut are accepted at so many times the
+ * distance. */
+#define MAC_CUT 1.5f
+
 #define MAC_FAR 1e18f   /* stands for infinity: products with a zero reach stay zero */
 
 /* The cell's number: mass, radius b about its centre of mass, B2 = sum of m |x - x_com|^2. */

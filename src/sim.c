@@ -76,28 +76,40 @@ static void plant(struct sim *s, double horizon)
   timer_phase(&s->timer, PHASE_order);
   s->counts.outside += s->be->order(s->dev, &s->lattice);
   timer_phase(&s->timer, PHASE_build);
-  s->be->build(s->dev);
+  double low[3], high[3];
+  domain_cuboid(&s->domain, s->comm->rank, low, high);
+  s->be->build(s->dev, low, high);
+}
+
+/* This rank's seconds per interaction; the mean of the others' where it has not computed yet. Collective. */
+static double seconds_per_work(const struct sim *s)
+{
+  double sum[2] = {s->per_work, s->per_work > 0};
+  comm_sum_double(s->comm, sum, 2);
+  return s->per_work > 0 ? s->per_work : sum[1] > 0 ? sum[0] / sum[1] : 1;
 }
 
 /* What this rank's share of the next domains is made of. N_hard of the paper's eq 13 counts cells as well as particles: a
- * hard walk evaluates both alike, and both are sent, predicted and refreshed alike. */
+ * hard walk evaluates both alike, and both are sent, predicted and refreshed alike. Collective. */
 static struct domain_load load(const struct sim *s)
 {
   const struct let_count *hard = &s->counts.step_let.received;
   int balance = s->par->Balance;
   struct domain_load l = {.by_work = balance >= BALANCE_WORK, .per_work = 1};
-  if (balance == BALANCE_TIME && s->per_work > 0) l.per_work = s->per_work;
+  if (balance == BALANCE_TIME) l.per_work = seconds_per_work(s);
   if (balance == BALANCE_HARD) l.extra = (double)(hard->cells + hard->particles);
   return l;
 }
 
 void sim_arrange(struct sim *s, int decompose)
 {
-  struct domain_load mine = load(s);
   s->counts.local = s->be->view(s->dev)->n;
   timer_phase(&s->timer, PHASE_domain);
   if (s->comm->size > 1) {
-    if (decompose) domain_decompose(&s->domain, s->comm, s->be, s->dev, s->par->SamplingRate, &mine);
+    if (decompose) {
+      struct domain_load mine = load(s);
+      domain_decompose(&s->domain, s->comm, s->be, s->dev, s->par->SamplingRate, &mine);
+    }
     s->counts.migrated += domain_exchange(&s->domain, s->comm, s->be, s->dev);
   }
   plant(s, s->soft_step);

@@ -268,7 +268,7 @@ static void check_reuse(void)
     g.be->bounds(g.dev, 0, low, high);
     struct lattice l = lattice_cover(low, high, 0.05, 0.1);
     g.be->order(g.dev, &l);
-    g.be->build(g.dev);
+    g.be->build(g.dev, everywhere[0], everywhere[1]);
     g.be->moments(g.dev, &mac, 0, 0);
     good &= octree_valid(&g.dev->tree, l.spacing, why, sizeof why) && g.dev->tree.source.n == sets[k].n;
   }

@@ -17,6 +17,8 @@ struct rig {
   struct tally tally;
 };
 
+static const double everywhere[2][3] = {{-1e300, -1e300, -1e300}, {1e300, 1e300, 1e300}};
+
 /* The set's particles on the device, sorted, with a tree. */
 static inline void rig_open(struct rig *g, const struct backend *be, const struct set *s, struct particles *p, int order, int max_leaf,
                             int max_group)
@@ -34,7 +36,7 @@ static inline void rig_open(struct rig *g, const struct backend *be, const struc
   be->bounds(g->dev, 0, low, high);
   g->lattice = lattice_cover(low, high, 0.05, s->softening);
   be->order(g->dev, &g->lattice);
-  be->build(g->dev);
+  be->build(g->dev, everywhere[0], everywhere[1]);
 }
 
 static inline void rig_close(struct rig *g)

@@ -124,10 +124,27 @@ static void room(struct device *d, int64_t n)
   place(d, d->source_capacity / d->config.max_leaf * 4 + 64);
 }
 
-void cpu_build(struct device *d)
+/* Which cubes reach over the faces. A cube is that of its first particle at its level. */
+static void mark_cut(struct device *d, const double low[3], const double high[3])
+{
+  const struct sources *s = &d->tree.source;
+#pragma omp parallel for schedule(static)
+  for (int32_t i = 0; i < d->tree.nodes; i++) {
+    struct range *r = &d->range[i];
+    int shift = 31 - r->level;
+    const int32_t x[3] = {s->x[r->begin], s->y[r->begin], s->z[r->begin]};
+    r->cut = 0;
+    for (int c = 0; c < 3; c++) {
+      double corner = (double)((int64_t)x[c] >> shift << shift), side = (double)((int64_t)1 << shift);
+      r->cut |= lattice_position(&d->lattice, c, corner) < low[c] || lattice_position(&d->lattice, c, corner + side) > high[c];
+    }
+  }
+}
+
+void cpu_build(struct device *d, const double low[3], const double high[3])
 {
   room(d, d->p.n);
-  d->range[0] = (struct range){0, (int32_t)d->p.n, 0};
+  d->range[0] = (struct range){0, (int32_t)d->p.n, 0, 0};
   d->level_begin[0] = 0;
   d->levels = 0;
   int32_t begin = 0, end = d->p.n > 0;
@@ -141,4 +158,5 @@ void cpu_build(struct device *d)
   d->tree.nodes = end;
   d->level_begin[d->levels] = end;
   fill_positions(d);
+  mark_cut(d, low, high);
 }

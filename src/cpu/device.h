@@ -7,10 +7,11 @@
 
 enum { LEVELS = 32, BOX_MOST = 256, SUMS = 8 };
 
-/* Particles of a node of the local tree: [begin, end), and its level below the root. */
+/* Particles of a node of the local tree: [begin, end), its level below the root, and whether its cube reaches over the
+ * faces of the domain. */
 struct range {
   int32_t begin, end;
-  int32_t level;
+  int32_t level, cut;
 };
 
 /* What is sorted: a key, and where its particle stands. */
@@ -113,7 +114,7 @@ struct device {
 
 /* The verbs, by file. */
 int64_t cpu_order(struct device *d, const struct lattice *lattice);
-void cpu_build(struct device *d);
+void cpu_build(struct device *d, const double low[3], const double high[3]);
 void cpu_moments(struct device *d, const struct mac *mac, int32_t tick, double tick_length);
 void cpu_sources(struct device *d);
 void cpu_groups(struct device *d);

@@ -53,6 +53,12 @@ struct shape {
   double b, spread_v, spread_a, quad[6];
 };
 
+static float reach(const struct device *d, int32_t i, const struct mac *mac, double b, double b2)
+{
+  float whole = mac_reach(mac, d->tree.node[i].mass, b, b2);
+  return d->range[i].cut && mac->order == 1 ? MAC_CUT * whole : whole;
+}
+
 static void set_shape(struct device *d, int32_t i, const struct shape *s, const struct mac *mac)
 {
   struct node *n = &d->tree.node[i];
@@ -60,7 +66,7 @@ static void set_shape(struct device *d, int32_t i, const struct shape *s, const 
   n->b = (float)(s->b * (1 + 1e-6));
   d->tree.motion[i].spread_v = (float)s->spread_v;
   d->tree.motion[i].spread_a = (float)s->spread_a;
-  n->reach = mac_reach(mac, n->mass, s->b, s->quad[0] + s->quad[1] + s->quad[2]);
+  n->reach = reach(d, i, mac, s->b, s->quad[0] + s->quad[1] + s->quad[2]);
   for (int k = 0; k < 6; k++) d->tree.quad[i][k] = (float)s->quad[k];
 }
 
@@ -135,7 +141,7 @@ static void exact_radius(struct device *d, int32_t i, const struct mac *mac)
   double b = sqrt(d->isa->farthest(&d->tree.source, r->begin, r->end, n->x)) * d->lattice.spacing;
   if (b >= n->b) return;
   n->b = (float)(b * (1 + 1e-6));
-  n->reach = mac_reach(mac, n->mass, b, (double)d->tree.quad[i][0] + d->tree.quad[i][1] + d->tree.quad[i][2]);
+  n->reach = reach(d, i, mac, b, (double)d->tree.quad[i][0] + d->tree.quad[i][1] + d->tree.quad[i][2]);
 }
 
 void cpu_moments(struct device *d, const struct mac *mac, int32_t tick, double tick_length)
