@@ -29,7 +29,8 @@ struct lets {
   int roots[LET_KINDS];     /* there are roots among the trees, as the LET of this rank */
   enum let_kind kind;       /* what `progress` looks for: LETs of this kind, */
   int32_t tick;             /* and updates of ticks before this one */
-  struct let_traffic *traffic;
+  struct let_traffic *traffic;              /* of updates, */
+  struct let_traffic *exchanged[LET_KINDS]; /* and of the LETs that the last exchanges bring */
   struct let_request request;
   int32_t next_cells;
   const void **card_of;     /* [ranks] */
@@ -81,23 +82,20 @@ void let_account(struct let_traffic *t, const struct comm *c, size_t bytes)
 
 /* --- who needs what ---------------------------------------------------------------------------------------------- */
 
-struct let_box let_union(const struct let_box *boxes, int count)
+struct let_box let_union(const struct let_box *boxes, int count, double horizon)
 {
-  struct let_box u = {{1e300, 1e300, 1e300}, {-1e300, -1e300, -1e300}, 1e300, {0}, 0, 0};
+  struct let_box u = {{1e300, 1e300, 1e300}, {-1e300, -1e300, -1e300}, 1e300, {0}, 0};
   for (int b = 0; b < count; b++) {
     u.a_old = fmin(u.a_old, boxes[b].a_old);
     u.a_spread = fmax(u.a_spread, boxes[b].a_spread);
+    for (int c = 0; c < 3; c++) u.v[c] += boxes[b].v[c] / count;
+  }
+  for (int b = 0; b < count; b++)
     for (int c = 0; c < 3; c++) {
-      u.low[c] = fmin(u.low[c], boxes[b].low[c]);
-      u.high[c] = fmax(u.high[c], boxes[b].high[c]);
-      u.v[c] += boxes[b].v[c] / count;
+      double way = (boxes[b].v[c] - u.v[c]) * horizon;   /* of the box in the frame of all */
+      u.low[c] = fmin(u.low[c], boxes[b].low[c] + fmin(way, 0));
+      u.high[c] = fmax(u.high[c], boxes[b].high[c] + fmax(way, 0));
     }
-  }
-  for (int b = 0; b < count; b++) {
-    double v2 = 0;
-    for (int c = 0; c < 3; c++) v2 += (boxes[b].v[c] - u.v[c]) * (boxes[b].v[c] - u.v[c]);
-    u.v_spread = fmax(u.v_spread, sqrt(v2) + boxes[b].v_spread);
-  }
   return u;
 }
 
@@ -149,7 +147,7 @@ static void answer(struct lets *l, int r)
   size_t bytes = l->be->let_select(l->d, l->kind, r, &request, &next, &message);
   if (l->next_cells < next) next = l->next_cells;
   outbox_send(&l->out, r, PARCEL_LET + (int)l->kind, next, message, bytes, 1);
-  let_account(l->traffic, l->c, bytes);
+  let_account(l->exchanged[l->kind], l->c, bytes);
   memory_free(p->boxes.data);
   inbox_done(&p->boxes);
   p->asks = 0;
@@ -164,7 +162,7 @@ static int poll_let(struct lets *l, int r)
   if (!p->there[l->kind]) {
     struct inbox *box = &p->let[l->kind];
     if (!inbox_poll(box, l->c, let_room_of, l)) return 0;
-    l->be->let_attach(l->d, l->kind, r, box->bytes, &l->traffic->received);
+    l->be->let_attach(l->d, l->kind, r, box->bytes, &l->exchanged[l->kind]->received);
     p->there[l->kind] = 1;
     p->next = l->kind == LET_STEP ? box->note : p->next;
     inbox_done(box);
@@ -191,8 +189,8 @@ static void meet(struct lets *l, const struct lattice *lattice)
   struct let_box *boxes = memory_alloc("let", sizeof *boxes * LET_BOXES);
   struct let_card card;
   l->be->card(l->d, &card);
-  card.boxes = l->be->boxes(l->d, l->request.tick, l->request.tick_length, LET_BOXES, boxes);
-  card.box = let_union(boxes, card.boxes);
+  card.boxes = l->be->boxes(l->d, &l->request, LET_BOXES, boxes);
+  card.box = let_union(boxes, card.boxes, l->request.horizon);
   comm_allgather(l->c, &card, sizeof card, l->card);
   for (int k = 1; k < l->c->size; k++) {
     int r = (self + k) % l->c->size;
@@ -208,7 +206,7 @@ static void meet(struct lets *l, const struct lattice *lattice)
     inbox_expect(&p->let[l->kind], l->c);
     size_t bytes = sizeof *boxes * (size_t)card.boxes;
     outbox_send(&l->out, r, PARCEL_BOXES, 0, boxes, bytes, 0);
-    let_account(l->traffic, l->c, bytes);
+    let_account(l->exchanged[l->kind], l->c, bytes);
   }
   l->roots[l->kind] = count > 0;
   l->be->let_roots(l->d, l->kind, self, count, (const struct let_card *const *)l->card_of);
@@ -224,7 +222,7 @@ void let_exchange(struct lets *l, enum let_kind kind, const struct lattice *latt
   l->kind = kind;
   l->request = request;
   l->next_cells = next_cells;
-  l->traffic = traffic;
+  l->exchanged[kind] = traffic;
   l->tick = 0;
   meet(l, lattice);
   struct patience patience = {0};
@@ -259,14 +257,14 @@ static int forest(struct lets *l, enum let_kind kind)
   return count;
 }
 
-void let_walk(struct lets *l, struct walk_request request, struct tally *tally, struct let_traffic *traffic)
+void let_walk(struct lets *l, struct walk_request request, struct tally *tally, struct let_traffic *updates)
 {
   int count = forest(l, request.let), done = 0;
   double begin = timer_clock(), waited = 0;
   struct patience patience = {0};
   l->kind = request.let;
   l->tick = request.tick;
-  l->traffic = traffic;
+  l->traffic = updates;
   l->arrived = begin;
   request.progress = l->c->size > 1 ? progress : NULL;
   request.progress_of = l;

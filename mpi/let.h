@@ -25,8 +25,8 @@ struct let_traffic {
 /* Enter a parcel (boxes, a LET, an update) with so many bytes as sent. */
 void let_account(struct let_traffic *t, const struct comm *c, size_t bytes);
 
-/* The box around all boxes of a rank (count 0: an empty box). */
-struct let_box let_union(const struct let_box *boxes, int count);
+/* The box around all boxes of a rank, which hold for this horizon (count 0: an empty box). */
+struct let_box let_union(const struct let_box *boxes, int count, double horizon);
 
 /* What `receiver` needs of `sender`'s tree, as both know from the cards: NEED_NOTHING; NEED_CELL: the root as it is on the
  * card (soft LETs only: moving roots are sent); NEED_OPEN: boxes go one way and a LET the other. The request's boxes are
@@ -39,12 +39,13 @@ struct lets *lets_open(const struct comm *c, const struct backend *be, struct de
 void lets_close(struct lets *l);
 
 /* Choose and send this rank's LETs to all who need them; what others send is on its way when this returns. The request's
- * boxes are filled in here. LET_STEP: `next_cells` is the tick of the first update that will tell of cells. Collective. */
+ * boxes are filled in here. LET_STEP: `next_cells` is the tick of the first update that will tell of cells. `traffic` is added
+ * to until the last of the LETs has come. Collective. */
 void let_exchange(struct lets *l, enum let_kind kind, const struct lattice *lattice, struct let_request request, int32_t next_cells,
                   struct let_traffic *traffic);
 /* Forces from the forest: the local tree while LETs travel, then every LET in the order of the ranks after this one, as
  * soon as it is there and true at the request's tick. Local, but waits for those that it needs. */
-void let_walk(struct lets *l, struct walk_request request, struct tally *tally, struct let_traffic *traffic);
+void let_walk(struct lets *l, struct walk_request request, struct tally *tally, struct let_traffic *updates);
 /* Tell the peers what was corrected at this tick, and with `cells` the cells; `next_cells` is the next tick at which they
  * will be told of cells. Local. */
 void let_send_updates(struct lets *l, int32_t tick, int cells, int32_t next_cells, struct let_traffic *traffic);

@@ -41,11 +41,12 @@ struct tally {
   double evaluating;        /* seconds of all threads spent in pair loops */
 };
 
-/* A cuboid of a rank's groups, for the choice of LETs. */
+/* A cuboid of a rank's groups, for the choice of LETs. It moves with the mean velocity of its particles, and holds all of
+ * them from now to the end of the horizon on their straight ways. */
 struct let_box {
-  double low[3], high[3];
+  double low[3], high[3];  /* now, in the frame that moves */
   double a_old;            /* smallest |a_old| within (floored, see walk_request) */
-  double v[3], v_spread;   /* mean velocity, largest speed about it */
+  double v[3];             /* mean velocity */
   double a_spread;         /* largest hard acceleration within */
 };
 
@@ -169,8 +170,9 @@ struct backend {
   void (*sources)(struct device *d);
   /* Groups of targets with enclosing balls and smallest |a_old|; needs build. */
   void (*groups)(struct device *d);
-  /* At most `most` boxes around this rank's groups, of positions predicted to `tick`; returns how many. */
-  int (*boxes)(struct device *d, int32_t tick, double tick_length, int most, struct let_box *boxes);
+  /* At most `most` boxes around this rank's groups, of positions predicted to the request's tick, for its horizon; returns
+   * how many. */
+  int (*boxes)(struct device *d, const struct let_request *request, int most, struct let_box *boxes);
   /* The root with its motion and second moments, and the number of particles, into the card; needs moments. */
   void (*card)(struct device *d, struct let_card *card);
 

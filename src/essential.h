@@ -15,9 +15,8 @@ enum need {
   NEED_OPEN       /* its children, or its particles */
 };
 
-/* Velocities and accelerations change within the horizon: relative speeds are raised by a tenth; a particle may leave
- * its straight way by what ESSENTIAL_PULL times the largest acceleration around it, and the typical one, would do. */
-#define ESSENTIAL_SPEED 1.1
+/* Velocities change within the horizon: a particle may leave its straight way by what ESSENTIAL_PULL times the largest
+ * acceleration around it, and the typical one, would do. */
 #define ESSENTIAL_PULL 2.0
 
 /* How far a particle may leave the straight way in `time`, where the accelerations about it are at most `pull`. */
@@ -28,26 +27,26 @@ HD double essential_stray(double pull, double typical, double time)
 
 HD double essential_norm(const float a[3]) { return sqrt((double)a[0] * a[0] + (double)a[1] * a[1] + (double)a[2] * a[2]); }
 
-/* How far the particles of a node and the targets of a box may approach each other within the horizon. */
-HD double essential_approach(const struct motion *w, const struct let_box *b, const struct let_request *r)
-{
-  if (r->horizon == 0) return 0;
-  double v2 = 0;
-  for (int c = 0; c < 3; c++) v2 += (w->v[c] - b->v[c]) * (w->v[c] - b->v[c]);
-  double speed = sqrt(v2) + w->spread_v + b->v_spread, pull = essential_norm(w->a) + w->spread_a;
-  return ESSENTIAL_SPEED * r->horizon * speed + essential_stray(pull, r->a_typical, r->horizon) +
-         essential_stray(b->a_spread, r->a_typical, r->horizon);
-}
-
-HD double essential_distance(const struct let_box *b, const double x[3])
+/* Least distance within the horizon between the targets of a box and a point that moves with velocity v, both on straight
+ * ways: of the boxes around these in the targets' frame. */
+HD double essential_distance(const struct let_box *b, const double x[3], const float v[3], double horizon)
 {
   double r2 = 0;
   for (int c = 0; c < 3; c++) {
-    double out = x[c] < b->low[c] ? b->low[c] - x[c] : x[c] > b->high[c] ? x[c] - b->high[c] : 0;
+    double way = (v[c] - b->v[c]) * horizon, low = way < 0 ? x[c] + way : x[c], high = way < 0 ? x[c] : x[c] + way;
+    double out = high < b->low[c] ? b->low[c] - high : low > b->high[c] ? low - b->high[c] : 0;
     r2 += out * out;
   }
   return sqrt(r2);
 }
+
+/* How far the targets of a box, and sources that feel at most `pull`, may leave their ways towards each other. */
+HD double essential_strays(const struct let_box *b, double pull, const struct let_request *r)
+{
+  return essential_stray(pull, r->a_typical, r->horizon) + essential_stray(b->a_spread, r->a_typical, r->horizon);
+}
+
+HD double essential_pull(const struct motion *w) { return essential_norm(w->a) + w->spread_a; }
 
 /* What the targets of a box need of a node. */
 HD enum need essential_need(const struct lattice *l, const struct node *n, const struct motion *w, const struct let_box *b,
@@ -55,11 +54,18 @@ HD enum need essential_need(const struct lattice *l, const struct node *n, const
 {
   double x[3];
   for (int c = 0; c < 3; c++) x[c] = lattice_position(l, c, n->x[c]);
-  double distance = essential_distance(b, x) - essential_approach(w, b, r);
+  double distance = essential_distance(b, x, w->v, r->horizon);
+  if (r->horizon > 0) distance -= w->spread_v * r->horizon + essential_strays(b, essential_pull(w), r);
   if (r->cutoff >= 0 && distance - n->b > r->cutoff) return NEED_NOTHING;
   /* a particle alone is sent as such where it will move: a cell would not know of its corrections */
   if (r->horizon > 0 && n->info == (NODE_LEAF | 1)) return NEED_OPEN;
   double sink = mac_sink(r->mac, fmax(b->a_old, r->a_floor));
   return distance > n->b && distance >= n->reach * sink ? NEED_CELL : NEED_OPEN;
+}
+
+/* Whether a particle may come within the cutoff of a target of the box; `pull` is that of its leaf. */
+HD int essential_particle(const double x[3], const float v[3], double pull, const struct let_box *b, const struct let_request *r)
+{
+  return essential_distance(b, x, v, r->horizon) - essential_strays(b, pull, r) <= r->cutoff;
 }
 #endif

@@ -118,7 +118,7 @@ void cpu_build(struct device *d, const double low[3], const double high[3]);
 void cpu_moments(struct device *d, const struct mac *mac, int32_t tick, double tick_length);
 void cpu_sources(struct device *d);
 void cpu_groups(struct device *d);
-int cpu_boxes(struct device *d, int32_t tick, double tick_length, int most, struct let_box *boxes);
+int cpu_boxes(struct device *d, const struct let_request *request, int most, struct let_box *boxes);
 void cpu_card(struct device *d, struct let_card *card);
 size_t cpu_let_select(struct device *d, enum let_kind kind, int peer, const struct let_request *request, int32_t *next, void **message);
 void *cpu_let_room(struct device *d, enum let_kind kind, int peer, size_t bytes);

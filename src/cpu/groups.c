@@ -76,39 +76,38 @@ static void predict(const struct device *d, int32_t i, double dt, double x[3], d
   }
 }
 
-static void box_of(const struct device *d, int32_t begin, int32_t end, int32_t tick, double tick_length, struct let_box *b)
+/* In the frame of the mean velocity, a particle on a straight way runs through the box around its two ends. */
+static void box_of(const struct device *d, int32_t begin, int32_t end, const struct let_request *r, struct let_box *b)
 {
   const struct particles *p = &d->p;
   const int32_t *own = d->tree.source.tick;
   double x[3], v[3], mean[3] = {0}, spacing = d->lattice.spacing;
-  *b = (struct let_box){{1e300, 1e300, 1e300}, {-1e300, -1e300, -1e300}, 1e300, {0}, 0, 0};
+  *b = (struct let_box){{1e300, 1e300, 1e300}, {-1e300, -1e300, -1e300}, 1e300, {0}, 0};
   for (int32_t i = begin; i < end; i++) {
-    predict(d, i, (tick - own[i]) * tick_length, x, v);
+    predict(d, i, (r->tick - own[i]) * r->tick_length, x, v);
     b->a_old = fmin(b->a_old, modulus(&p->acc[3 * i]));
     b->a_spread = fmax(b->a_spread, modulus(&p->acc_hard[3 * i]));
-    for (int c = 0; c < 3; c++) {
-      b->low[c] = fmin(b->low[c], x[c] - spacing);
-      b->high[c] = fmax(b->high[c], x[c] + spacing);
-      mean[c] += v[c];
-    }
+    for (int c = 0; c < 3; c++) mean[c] += v[c];
   }
   for (int c = 0; c < 3; c++) b->v[c] = mean[c] / (end - begin);
   for (int32_t i = begin; i < end; i++) {
-    double v2 = 0;
-    predict(d, i, (tick - own[i]) * tick_length, x, v);
-    for (int c = 0; c < 3; c++) v2 += (v[c] - b->v[c]) * (v[c] - b->v[c]);
-    b->v_spread = fmax(b->v_spread, sqrt(v2));
+    predict(d, i, (r->tick - own[i]) * r->tick_length, x, v);
+    for (int c = 0; c < 3; c++) {
+      double there = x[c] + (v[c] - b->v[c]) * r->horizon;
+      b->low[c] = fmin(b->low[c], fmin(x[c], there) - spacing);
+      b->high[c] = fmax(b->high[c], fmax(x[c], there) + spacing);
+    }
   }
 }
 
-int cpu_boxes(struct device *d, int32_t tick, double tick_length, int most, struct let_box *boxes)
+int cpu_boxes(struct device *d, const struct let_request *request, int most, struct let_box *boxes)
 {
   if (most > BOX_MOST) most = BOX_MOST;
   int count = d->groups < most ? d->groups : most;
   for (int b = 0; b <= count && count > 0; b++) d->box_first[b] = (int)((int64_t)d->groups * b / count);
 #pragma omp parallel for schedule(static)
   for (int b = 0; b < count; b++)
-    box_of(d, d->group[d->box_first[b]].begin, d->group[d->box_first[b + 1] - 1].end, tick, tick_length, &d->box[b]);
+    box_of(d, d->group[d->box_first[b]].begin, d->group[d->box_first[b + 1] - 1].end, request, &d->box[b]);
   d->boxes = count;
   memcpy(boxes, d->box, sizeof *boxes * (size_t)count);
   return count;

@@ -49,7 +49,9 @@ static enum need needs(const struct device *d, const struct let_request *r, int3
 
 struct selection {
   struct choice *choice;
-  int64_t nodes, capacity, sources;
+  int64_t nodes, capacity;
+  int32_t *source;          /* local particles behind the message's, leaf by leaf */
+  int64_t sources, source_capacity;
 };
 
 static void add_choice(struct selection *s, struct choice c)
@@ -59,6 +61,48 @@ static void add_choice(struct selection *s, struct choice c)
     s->choice = memory_resize("let", s->choice, sizeof *s->choice * (size_t)s->capacity);
   }
   s->choice[s->nodes++] = c;
+}
+
+static void add_source(struct selection *s, int32_t i)
+{
+  if (s->sources == s->source_capacity) {
+    s->source_capacity = 2 * s->source_capacity + 1024;
+    s->source = memory_resize("let", s->source, sizeof *s->source * (size_t)s->source_capacity);
+  }
+  s->source[s->sources++] = i;
+}
+
+/* Whether a particle of a leaf may come within the cutoff of any box. */
+static int particle_needed(const struct device *d, const struct let_request *r, int32_t i, double pull, int *box)
+{
+  const struct sources *s = &d->tree.source;
+  double dt = (r->tick - s->tick[i]) * r->tick_length, x[3];
+  const int32_t at[3] = {s->x[i], s->y[i], s->z[i]};
+  const float a[3] = {s->ax[i], s->ay[i], s->az[i]}, old[3] = {s->vx[i], s->vy[i], s->vz[i]};
+  float v[3];
+  for (int c = 0; c < 3; c++) {
+    x[c] = lattice_position(&d->lattice, c, at[c]) + (old[c] + 0.5 * dt * a[c]) * dt;
+    v[c] = (float)(old[c] + dt * a[c]);
+  }
+  if (essential_particle(x, v, pull, &r->boxes[*box], r)) return 1;
+  for (int k = 0; k < r->box_count; k++) {
+    if (!essential_particle(x, v, pull, &r->boxes[k], r)) continue;
+    *box = k;
+    return 1;
+  }
+  return 0;
+}
+
+/* The particles of a leaf go into the message: all, or those that may come within the cutoff. */
+static void choose_leaf(const struct device *d, const struct let_request *r, struct choice *c, struct selection *s)
+{
+  const struct node *n = &d->tree.node[c->node];
+  double pull = essential_pull(&d->tree.motion[c->node]);
+  int box = c->box;
+  c->first = (int32_t)s->sources;
+  for (int32_t i = n->first; i < n->first + (int32_t)(n->info & NODE_COUNT); i++)
+    if (r->cutoff < 0 || particle_needed(d, r, i, pull, &box)) add_source(s, i);
+  c->info = NODE_LEAF | (uint32_t)(s->sources - c->first);
 }
 
 /* Breadth first through the nodes that the receiver needs; links and counts are those of the message. */
@@ -74,9 +118,7 @@ static void choose(const struct device *d, const struct let_request *r, struct s
       /* without a need of it, only the root stands here: an empty cell */
       c.info = need == NEED_CELL ? NODE_TERMINAL : 0;
     } else if (n->info & NODE_LEAF) {
-      c.info = n->info;
-      c.first = (int32_t)s->sources;
-      s->sources += n->info & NODE_COUNT;
+      choose_leaf(d, r, &c, s);
     } else {
       c.first = (int32_t)s->nodes;
       for (int32_t k = n->first; k < n->first + (int32_t)(n->info & NODE_COUNT); k++) {
@@ -170,13 +212,13 @@ size_t cpu_let_select(struct device *d, enum let_kind kind, int peer, const stru
       l->node_from[k] = c->node;
       l->sent.node[k].first = c->first;
       l->sent.node[k].info = c->info;
-      if (c->info & NODE_LEAF)
-        for (int32_t j = 0; j < (int32_t)(c->info & NODE_COUNT); j++) l->source_from[c->first + j] = d->tree.node[c->node].first + j;
     }
+    memcpy(l->source_from, s.source, sizeof *s.source * (size_t)s.sources);
     fill(d, l);
   }
   if (next) *next = first_end(d, l);
   memory_free(s.choice);
+  memory_free(s.source);
   *message = l->packed;
   return l->packed_bytes;
 }

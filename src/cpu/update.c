@@ -80,7 +80,7 @@ static void note_ways(struct device *d)
   }
 }
 
-/* As a source a particle was allowed what its leaf was, as a target what its box was (essential_approach). */
+/* As a source a particle was allowed what its leaf was, as a target what its box was (essential_strays). */
 static void note_limits(struct device *d, const struct let_request *r)
 {
   struct watch *w = &d->watch;
@@ -93,8 +93,7 @@ static void note_limits(struct device *d, const struct let_request *r)
   for (int32_t k = 0; k < d->tree.nodes; k++) {
     const struct node *n = &d->tree.node[k];
     if (!(n->info & NODE_LEAF)) continue;
-    double pull = essential_norm(d->tree.motion[k].a) + d->tree.motion[k].spread_a;
-    float most = (float)essential_stray(pull, r->a_typical, r->horizon);
+    float most = (float)essential_stray(essential_pull(&d->tree.motion[k]), r->a_typical, r->horizon);
     for (int32_t i = n->first; i < n->first + (int32_t)(n->info & NODE_COUNT); i++) w->limit[i] = fminf(w->limit[i], most);
   }
 }
