@@ -108,6 +108,13 @@ enum need let_contact(const struct lattice *l, const struct let_card *sender, co
   return need == NEED_CELL && r->horizon > 0 ? NEED_OPEN : need;
 }
 
+void let_introduce(const struct backend *be, struct device *d, int32_t tick, double tick_length, struct let_box *boxes, struct let_card *card)
+{
+  be->card(d, card);
+  card->boxes = be->boxes(d, tick, tick_length, LET_BOXES, boxes);
+  card->box = let_union(boxes, card->boxes);
+}
+
 /* --- arrivals ---------------------------------------------------------------------------------------------------- */
 
 static void *let_room_of(void *of, int peer, size_t bytes)
@@ -190,9 +197,7 @@ static void meet(struct lets *l, const struct lattice *lattice)
   int self = l->c->rank, count = 0;
   struct let_box *boxes = memory_alloc("let", sizeof *boxes * LET_BOXES);
   struct let_card card;
-  l->be->card(l->d, &card);
-  card.boxes = l->be->boxes(l->d, l->request.tick, l->request.tick_length, LET_BOXES, boxes);
-  card.box = let_union(boxes, card.boxes);
+  let_introduce(l->be, l->d, l->request.tick, l->request.tick_length, boxes, &card);
   comm_allgather(l->c, &card, sizeof card, l->card);
   for (int k = 1; k < l->c->size; k++) {
     int r = (self + k) % l->c->size;
