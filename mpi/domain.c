@@ -182,7 +182,8 @@ void domain_decompose(struct domain *d, const struct comm *c, const struct backe
 {
   int64_t local = be->view(device)->n, total = local;
   comm_sum_int64(c, &total, 1);
-  double least = (double)SAMPLES_PER_RANK * c->size / (double)total, most = (double)SAMPLES_MOST / (double)total;
+  int domains = d->px * d->py * d->pz;
+  double least = (double)SAMPLES_PER_RANK * domains / (double)total, most = (double)SAMPLES_MOST / (double)total;
   rate = fmin(fmax(rate, least), most);
   uint64_t threshold = rate >= 1 ? UINT64_MAX : (uint64_t)(rate * 18446744073709551615.0);
   struct sample *s = memory_alloc("domain", sizeof *s * (size_t)(local + 1));
@@ -196,7 +197,7 @@ void domain_decompose(struct domain *d, const struct comm *c, const struct backe
   weigh(w, s, n, by_work ? work : (double)local + load->extra, by_work);
   all = comm_gather_root(c, w, sizeof *w * (size_t)n, &bytes);
   if (c->rank == 0) domain_cut(d, all, (int64_t)(bytes / sizeof *all));
-  comm_broadcast(c, d->x, sizeof *d->x * (size_t)(c->size - 1));
+  comm_broadcast(c, d->x, sizeof *d->x * (size_t)(domains - 1));
   memory_free(all);
   memory_free(w);
   memory_free(s);

@@ -64,7 +64,8 @@ struct domain_load {
 /* Sample the particles of all ranks (a fraction `rate`, at least enough for sensible cuts), weigh the samples so that those
  * of a rank sum to its load, cut on rank 0 and broadcast. The paper takes from rank i a number of samples in proportion to
  * f_samp,i = (N_local,i + N_hard,i) / N (eqs 12-13); the same samples with weights in that proportion have the same sums,
- * and a rank with a small load is sampled as finely. Collective. */
+ * and a rank with a small load is sampled as finely. There may be more or fewer domains
+ * than ranks. Collective. */
 void domain_decompose(struct domain *d, const struct comm *c, const struct backend *be, struct device *device, double rate,
                       const struct domain_load *load);
 

@@ -106,6 +106,13 @@ enum need let_contact(const struct lattice *l, const struct let_card *sender, co
   return need == NEED_CELL && r->horizon > 0 ? NEED_OPEN : need;
 }
 
+void let_introduce(const struct backend *be, struct device *d, const struct let_request *request, struct let_box *boxes, struct let_card *card)
+{
+  be->card(d, card);
+  card->boxes = be->boxes(d, request, LET_BOXES, boxes);
+  card->box = let_union(boxes, card->boxes, request->horizon);
+}
+
 /* --- arrivals ---------------------------------------------------------------------------------------------------- */
 
 static void *let_room_of(void *of, int peer, size_t bytes)
@@ -188,9 +195,7 @@ static void meet(struct lets *l, const struct lattice *lattice)
   int self = l->c->rank, count = 0;
   struct let_box *boxes = memory_alloc("let", sizeof *boxes * LET_BOXES);
   struct let_card card;
-  l->be->card(l->d, &card);
-  card.boxes = l->be->boxes(l->d, &l->request, LET_BOXES, boxes);
-  card.box = let_union(boxes, card.boxes, l->request.horizon);
+  let_introduce(l->be, l->d, &l->request, boxes, &card);
   comm_allgather(l->c, &card, sizeof card, l->card);
   for (int k = 1; k < l->c->size; k++) {
     int r = (self + k) % l->c->size;

@@ -33,6 +33,9 @@ struct let_box let_union(const struct let_box *boxes, int count, double horizon)
  * not looked at. */
 enum need let_contact(const struct lattice *l, const struct let_card *sender, const struct let_card *receiver, const struct let_request *r);
 
+/* A rank's card, and its boxes (room for LET_BOXES), for a request (of any boxes); needs moments and groups. */
+void let_introduce(const struct backend *be, struct device *d, const struct let_request *request, struct let_box *boxes, struct let_card *card);
+
 /* The LETs of a rank. */
 struct lets;
 struct lets *lets_open(const struct comm *c, const struct backend *be, struct device *d);

@@ -197,6 +197,8 @@ struct backend {
    * corrected. Packs into *message (owner: device, until the next call for this peer) and returns the bytes, 0 when there
    * is nothing to tell. */
   size_t (*let_update)(struct device *d, int peer, int32_t tick, int cells, int32_t *next, void **message);
+  /* Bytes of an update of a peer's LET in which all its entries were corrected, with all cells. */
+  size_t (*let_update_most)(struct device *d, int peer);
   /* Take an update of a peer's LET; returns how many particles it told of. */
   int64_t (*let_apply)(struct device *d, int peer, const void *message, size_t bytes);
   /* Particles that were corrected since the last call and have left, or will leave before the end of the horizon, the

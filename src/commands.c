@@ -12,7 +12,7 @@
 
 #include "info.h"
 
-static const struct command *const commands[] = {&command_run, &command_force, &command_ic, &command_params, &command_info};
+static const struct command *const commands[] = {&command_run, &command_force, &command_study, &command_ic, &command_params, &command_info};
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 
 static void print_usage(FILE *out, const struct command *self)

@@ -14,7 +14,7 @@ struct command {
   const char *name, *usage, *summary, *help;
   int (*act)(const struct command *self, const struct comm *c, int argc, char **argv);
 };
-extern const struct command command_run, command_force, command_ic, command_params, command_info;
+extern const struct command command_run, command_force, command_study, command_ic, command_params, command_info;
 
 /* getopt's next option for a command, all ranks alike: '-h' and '-V' are answered and bad options named here. Returns the
  * option, -1 after the last one, or COMMAND_DONE with *status set. `options` and `longs` are getopt_long's; every list has

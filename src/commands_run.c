@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* run, force: the commands that start from a parameter file; params, info: those that only print. */
+/* run, force, study: the commands that start from a parameter file; params, info: those that only print. */
 #include <config.h>
 #include <getopt.h>
 #include <string.h>
@@ -9,6 +9,7 @@
 #include "info.h"
 #include "params.h"
 #include "run.h"
+#include "study.h"
 
 enum { OVERRIDE_LIMIT = PARAM_LIMIT };
 
@@ -112,6 +113,107 @@ const struct command command_force = {
     "      --bench             two warm-ups, then the median of five\n"
     "  -o, --output OUT.hdf5   write accelerations and potentials\n",
     act_force};
+
+/* --- study ------------------------------------------------------------------------------------------------------- */
+
+/* Numbers with commas between them, each within [least, most]; returns how many, or -1. */
+static int read_list(const char *text, double least, double most, int whole, double *list)
+{
+  char word[32];
+  int count = 0;
+  for (const char *at = text;; at++) {
+    size_t length = strcspn(at, ",");
+    long long n = 0;
+    if (count == STUDY_MOST || length == 0 || length >= sizeof word) return -1;
+    snprintf(word, sizeof word, "%.*s", (int)length, at);
+    if (whole ? command_whole(word, (long long)least, (long long)most, &n) : command_real(word, &list[count])) return -1;
+    if (whole) list[count] = (double)n;
+    if (!(list[count] >= least && list[count] <= most)) return -1;
+    count++;
+    at += length;
+    if (!*at) return count;
+  }
+}
+
+static int take_ranks(const char *text, struct study_options *o)
+{
+  double list[STUDY_MOST];
+  o->rank_count = read_list(text, 1, STUDY_RANKS_MOST, 1, list);
+  for (int k = 0; k < o->rank_count; k++) o->ranks[k] = (int)list[k];
+  return o->rank_count;
+}
+
+/* The word after "study". 0, or -1 with *status set. */
+static int take_study(const struct command *self, const struct comm *c, int argc, char **argv, int *status)
+{
+  static const char *const names[] = {"let"};
+  static const struct option longs[] = {COMMAND_LONG};
+  if (argc > 1 && strcmp(argv[1], names[0]) == 0) return 0;
+  int option = argc > 1 && argv[1][0] != '-' ? 0 : command_option(self, c, argc, argv, COMMAND_SHORT, longs, status);
+  if (option == COMMAND_DONE) return -1;
+  const char *near = option == 0 ? nearest_name(argv[1], names, 1) : NULL;
+  if (option != 0)
+    *status = command_misused(self, c, "a study is missing: 'let' is one");
+  else
+    *status = command_misused(self, c, "unknown study '%s'; %s", argv[1], near ? "did you mean 'let'?" : "'let' is one");
+  return -1;
+}
+
+static int act_study(const struct command *self, const struct comm *c, int argc, char **argv)
+{
+  enum { RANKS = 256, RADII, DOMAINS, OVERWRITE };
+  static const struct option longs[] = {{"ranks", required_argument, NULL, RANKS},   {"r1", required_argument, NULL, RADII},
+                                        {"domains", no_argument, NULL, DOMAINS},     {"overwrite", no_argument, NULL, OVERWRITE},
+                                        {"output", required_argument, NULL, 'o'},    COMMAND_LONG};
+  struct overrides overrides = {.count = 0};
+  struct study_options options = {.output = NULL};
+  int status = STATUS_OK, option;
+  if (take_study(self, c, argc, argv, &status)) return status;
+  take_ranks("2,4,8,16,32,64,128", &options);
+  while ((option = command_option(self, c, argc - 1, argv + 1, COMMAND_SHORT "P:o:", longs, &status)) != -1) switch (option) {
+    case COMMAND_DONE: return status;
+    case DOMAINS: options.domains = 1; break;
+    case OVERWRITE: options.overwrite = 1; break;
+    case 'o': options.output = optarg; break;
+    case 'P':
+      if (add_override(&overrides, optarg)) return bad_override(self, c, optarg);
+      break;
+    case RANKS:
+      if (take_ranks(optarg, &options) < 1)
+        return command_misused(self, c, "option --ranks: expected at most %d whole numbers from 1 to %d with commas between them, found '%s'",
+                               STUDY_MOST, STUDY_RANKS_MOST, optarg);
+      break;
+    case RADII:
+      options.r1_count = read_list(optarg, 1e-3, 100, 0, options.r1);
+      if (options.r1_count < 1)
+        return command_misused(self, c, "option --r1: expected at most %d numbers from 0.001 to 100 with commas between them, found '%s'",
+                               STUDY_MOST, optarg);
+    }
+  const char *file = command_operand(self, c, argc - 1, argv + 1, "parameter file", &status);
+  if (!file) return status;
+  struct params par;
+  struct fault f = {""};
+  if (load_params(c, file, &overrides, &par, &f)) return command_failed(c, &f);
+  return study_let(c, &par, &options);
+}
+
+const struct command command_study = {
+    "study", "study let [--ranks 2,4,...] [--r1 1,2,...] [-P Section:Name=value]... [-o TABLE.csv] FILE.ini",
+    "Studies of the initial state; let: how large trees between ranks become, by virtual ranks",
+    "study let cuts the particles into P domains as real ranks would, and counts for every domain the cells and particles\n"
+    "that locally essential trees (LETs) bring it, soft and hard, the messages and the bytes. It does not take P processes;\n"
+    "where there are just as many, they exchange their LETs too, and must agree.\n"
+    "      --ranks P,P,...     numbers of ranks [2,4,8,16,32,64,128]\n"
+    "      --r1 X,X,...        R1 in units of R0, one study each [Split:R1OverR0]\n"
+    "  -P Section:Name=value   another value for a parameter of the file; may be repeated\n"
+    "  -o, --output TABLE.csv  write a table with a row for every P; its first lines say what the columns are\n"
+    "      --domains           with a row for every domain instead\n"
+    "      --overwrite         replace the table where it is there\n"
+    "columns: N_soft and N_hard are entries (cells and particles) received, means over ranks; N_soft counts the roots that\n"
+    "came with the ranks' cards, N_hard has none; most: the largest rank's; LETs: received by a rank; sent: messages of\n"
+    "boxes and LETs, without the allgather of cards; update: megabytes of a substep in which all entries were corrected;\n"
+    "h/s: N_hard / N_soft; l+h/s: (N_local + N_hard) / (N_local + N_soft)\n",
+    act_study};
 
 static int act_params(const struct command *self, const struct comm *c, int argc, char **argv)
 {

@@ -7,6 +7,7 @@ libespalier_a_SOURCES += %D%/backend.c %D%/backend.h %D%/diagnostics.c %D%/diagn
   %D%/radius.h %D%/revision.c %D%/revision.h %D%/run.c %D%/run.h %D%/sim.c %D%/sim.h %D%/split.h %D%/start.c %D%/start.h %D%/step.c \
   %D%/step.h %D%/substeps.c %D%/substeps.h %D%/timeline.c %D%/timeline.h %D%/timer.c %D%/timer.h %D%/traffic.c %D%/traffic.h %D%/units.c %D%/units.h \
   %D%/watchdog.c %D%/watchdog.h
+libespalier_a_SOURCES += %D%/study.c %D%/study.h %D%/study_table.c %D%/study_table.h %D%/virtual.c %D%/virtual.h
 
 # The revision is asked for at every make, and rewritten only when it changed. Two makes may do so at once (make -j all check).
 CLEANFILES += %D%/revision_string.h

@@ -50,6 +50,8 @@ expect 0 '^commands:' --help
 expect 0 '^usage: espalier run' run -h
 expect 0 '^usage: espalier force' force --help
 expect 0 'mass-ratio' ic --help
+expect 0 '^usage: espalier study let' study --help
+expect 0 'N_soft counts the roots' study let -h
 expect 0 '^usage: espalier params' params -h
 expect 0 '^usage: espalier info' info -h
 expect 0 '^espalier [0-9]' -V
@@ -73,6 +75,19 @@ expect 2 "found 'b.ini' too" force a.ini b.ini
 expect 2 'expected Section:Name=value' run -P Softening=1 x.ini
 expect 2 "option --direct: expected a number of particles, found '1e3'" force --direct 1e3 x.ini
 expect 2 "unexpected 'x'" params x
+expect 2 "a study is missing: 'let' is one" study
+expect 2 "unknown study 'lett'; did you mean 'let'" study lett x.ini
+expect 2 'unknown or ambiguous option --ranks' study --ranks 2 let x.ini
+expect 2 'parameter file is missing' study let --ranks 2
+expect 2 "option --ranks: expected .* from 1 to 65536 .*found '0'" study let --ranks 0 x.ini
+expect 2 "option --ranks: .*found '2,-4'" study let --ranks 2,-4 x.ini
+expect 2 "option --ranks: .*found '65537'" study let --ranks=65537 x.ini
+expect 2 "option --ranks: .*found '2,,4'" study let --ranks 2,,4 x.ini
+expect 2 "option --ranks: .*found '2,'" study let --ranks 2, x.ini
+expect 2 "option --ranks: .*found '4.5'" study let --ranks 4.5 x.ini
+expect 2 "option --ranks: .*found ''" study let --ranks '' x.ini
+expect 2 "option --r1: expected .*found '1,nan'" study let --r1 1,nan x.ini
+expect 2 "option --r1: .*found '0'" study let --r1 0 x.ini
 expect 2 'model is missing' ic -n 10 -o x.hdf5
 expect 2 "unknown model 'plumer'; did you mean 'plummer'" ic plumer -n 10 -o x.hdf5
 expect 2 'option -n is missing' ic plummer -o x.hdf5
@@ -151,6 +166,13 @@ expect 1 'empty.ini: expected parameters, found none' run empty.ini
 expect 1 'binary.ini:1: byte 0x.*not a text file' run binary.ini
 expect 1 'emty.ini: .*No such file or directory.*empty.ini' run emty.ini
 expect 1 'folder: expected a parameter file, found a folder' run folder
+file study.ini '[Input]' 'InitCondFile = there.hdf5'
+expect 1 'key.ini:2: unknown parameter' study let key.ini
+expect 1 'there.hdf5: is there already' study let -o there.hdf5 study.ini
+expect 1 'absent/t.csv: cannot be written: No such file' study let -o absent/t.csv study.ini
+expect 1 'folder: cannot be written: Is a directory' study let --overwrite -o folder study.ini
+RANKS=3 expect 1 'absent/t.csv: cannot be written' study let -o absent/t.csv study.ini
+RANKS=3 expect 2 "option --ranks: .*found 'x'" study let --ranks x study.ini
 expect 1 "P Gravity:Softning=1: .*did you mean 'Softening'" run -P Gravity:Softning=1 noinput.ini
 expect 1 'TimeMax = -1 (-P) and TimeBegin = 0 (default)' force -P Time:TimeMax=-1 noinput.ini
 RANKS=3 expect 1 'key.ini:2: unknown parameter' run key.ini

@@ -31,7 +31,8 @@ mpi_tests = \
   %D%/formats.mpi \
   %D%/fuzz_input.mpi \
   %D%/ic_ranks.mpi \
-  %D%/snapshot.mpi
+  %D%/snapshot.mpi \
+  %D%/study.mpi
 script_tests = \
   %D%/cli.sh \
   %D%/comm_ranks.sh \
@@ -41,6 +42,7 @@ script_tests = \
   %D%/parameter_pages.sh \
   %D%/ranks.sh \
   %D%/rules.sh \
+  %D%/study_ranks.sh \
   %D%/watchdog.sh \
   %D%/yt.sh
 # Programs that scripts start.
@@ -91,3 +93,4 @@ clean-local:
 %C%_octree_SOURCES = %D%/octree.c %D%/chance.h %D%/rig.h %D%/sets.h %D%/tap.h
 %C%_walk_SOURCES = %D%/walk.c %D%/chance.h %D%/rig.h %D%/sets.h %D%/tap.h
 %C%_force_ranks_mpi_SOURCES = %D%/force_ranks.c %D%/chance.h %D%/sets.h %D%/tap.h
+%C%_study_mpi_SOURCES = %D%/study.c %D%/chance.h %D%/sets.h %D%/tap.h

@@ -128,6 +128,7 @@ void cpu_let_roots(struct device *d, enum let_kind kind, int self, int count, co
 void cpu_let_free(struct device *d);
 void cpu_let_watch(struct device *d, const struct let_request *request);
 size_t cpu_let_update(struct device *d, int peer, int32_t tick, int cells, int32_t *next, void **message);
+size_t cpu_let_update_most(struct device *d, int peer);
 int64_t cpu_let_apply(struct device *d, int peer, const void *message, size_t bytes);
 int64_t cpu_strays(struct device *d, int64_t *late);
 void cpu_watch_free(struct device *d);

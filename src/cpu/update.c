@@ -188,6 +188,16 @@ static size_t cell_bytes(int64_t nodes, int quad)
   return (size_t)nodes * (sizeof(struct node) + sizeof(struct motion) + (quad ? sizeof(float[6]) : 0));
 }
 
+/* Entries end on a cache line, so that the cells behind them are aligned. */
+static size_t aligned_entries(int64_t entries) { return (sizeof(struct update_entry) * (size_t)entries + 63) / 64 * 64; }
+
+size_t cpu_let_update_most(struct device *d, int peer)
+{
+  const struct let *l = &d->let[LET_STEP][peer];
+  if (l->sent.nodes == 0) return 0;
+  return sizeof(struct update_head) + aligned_entries(l->sent.source.n) + cell_bytes(l->sent.nodes, d->config.quadrupole);
+}
+
 static void pack_entries(const struct device *d, const struct let *l, struct update_entry *out)
 {
   const struct sources *s = &d->tree.source;
@@ -218,7 +228,7 @@ size_t cpu_let_update(struct device *d, int peer, int32_t tick, int cells, int32
   for (int level = LEVELS - 2; level > 0 && *next == TICKS; level--)
     if (l->at_level[level] > 0) *next = timeline_after(tick, level);
   if (l->pendings == 0 && !(cells && l->sent.nodes > 0)) return 0;
-  size_t entries = sizeof(struct update_entry) * (size_t)l->pendings, aligned = (entries + 63) / 64 * 64;
+  size_t entries = sizeof(struct update_entry) * (size_t)l->pendings, aligned = aligned_entries(l->pendings);
   size_t bytes = sizeof(struct update_head) + aligned + (cells ? cell_bytes(l->sent.nodes, d->config.quadrupole) : 0);
   cpu_room(&l->update, &l->update_capacity, bytes, "let");
   struct update_head *head = l->update;
@@ -256,7 +266,7 @@ int64_t cpu_let_apply(struct device *d, int peer, const void *message, size_t by
   const struct update_head *head = message;
   if (bytes < sizeof *head || (head->cells && head->nodes != t->nodes) || head->entries > t->source.n)
     fatal("an update of rank %d's LET (%zu bytes) is not of what it sent before", peer, bytes);
-  size_t aligned = (sizeof(struct update_entry) * (size_t)head->entries + 63) / 64 * 64;
+  size_t aligned = aligned_entries(head->entries);
   if (bytes != sizeof *head + aligned + (head->cells ? cell_bytes(head->nodes, head->quad) : 0))
     fatal("an update of rank %d's LET has %zu bytes, not those of %lld particles", peer, bytes, (long long)head->entries);
   const struct update_entry *e = (const struct update_entry *)(head + 1);

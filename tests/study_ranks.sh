@@ -1,0 +1,82 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# espalier study let: virtual ranks agree with 2, 4 and 8 real ones; what the table says; what does not depend on processes.
+set -u
+dir=$(mktemp -d) || exit 99
+trap 'rm -rf "$dir"' EXIT
+here=$(pwd)
+number=0 failed=0
+ok() {
+  number=$((number + 1))
+  if test "$1" = 0; then echo "ok $number - $2"
+  else
+    echo "not ok $number - $2"
+    sed 's/^/# /' "$dir/log" | head -40
+    failed=1
+  fi
+}
+# study RANKS ARGUMENT...: with so many processes; what it says is in the log
+study() {
+  n=$1; shift
+  # shellcheck disable=SC2086
+  (cd "$dir" && OMP_NUM_THREADS=1 timeout 120 ${MPIRUN:-mpirun} ${MPIRUN_FLAGS-} -n "$n" "$here/espalier" study let "$@" > log 2>&1)
+}
+# columns FILE NAME...: these columns, found by name
+columns() {
+  awk -F, -v names="$*" 'BEGIN { n = split(names, want, " ") } /^#/ { next }
+    !seen { seen = 1; for (i = 1; i <= NF; i++) at[$i] = i; next }
+    { line = ""; for (k = 2; k <= n; k++) line = line $(at[want[k]]) " "; print line }' "$1"
+}
+
+for model in plummer hernquist; do
+  ./espalier ic $model -n 4000 -s 3 -o "$dir/$model.hdf5" > "$dir/log" 2>&1
+  printf '%s\n' '[Input]' "InitCondFile = $model.hdf5" '[Units]' 'GravityConstantInternal = 1' '[Gravity]' 'Softening = 0.01' > "$dir/$model.ini"
+done
+
+for n in 2 4 8; do
+  for model in plummer hernquist; do
+    order=1; test $n$model = 4plummer && order=2
+    study $n --ranks 3,$n --r1 1,2 -P Gravity:MultipoleOrder=$order $model.ini
+    status=$?
+    test $status = 0 && test "$(grep -c "P = $n: real ranks: agrees" "$dir/log")" = 2
+    ok $? "$model, order $order: $n virtual ranks agree with as many real ones, at two radii"
+  done
+done
+
+# by opening angle the soft LETs do not look at accelerations: these differ in their last bits with the number of processes
+study 1 --ranks 2,16,100 -P Gravity:TypeOfOpeningCriterion=angle -o one.csv plummer.ini
+study 3 --ranks 2,16,100 -P Gravity:TypeOfOpeningCriterion=angle -o three.csv plummer.ini
+soft='ranks local_max soft_mean soft_max soft_roots soft_messages soft_bytes'
+# shellcheck disable=SC2086
+test -n "$(columns "$dir/one.csv" $soft)" && test "$(columns "$dir/one.csv" $soft)" = "$(columns "$dir/three.csv" $soft)"
+ok $? "soft LETs do not depend on the number of processes"
+
+study 1 --ranks 2,8 --domains -o domains.csv hernquist.ini
+test "$(columns "$dir/domains.csv" ranks local | awk '{ rows++; sum[$1] += $2 } END { print rows, sum[2], sum[8] }')" = '10 4000 4000'
+ok $? "a row for every domain; their particles are all"
+study 1 --ranks 2,8 -o ranks.csv hernquist.ini
+columns "$dir/domains.csv" ranks hard_cells hard_particles hard_bytes |
+  awk '{ n[$1]++; e[$1] += $2 + $3; b[$1] += $4 } END { for (p = 2; p <= 8; p += 6) printf "%d %.4f %.4f \n", p, e[p] / n[p], b[p] / n[p] }' > "$dir/means"
+columns "$dir/ranks.csv" ranks hard_mean hard_bytes | awk '{ printf "%d %.4f %.4f \n", $1, $2, $3 }' > "$dir/log"
+cmp -s "$dir/means" "$dir/log" && test -s "$dir/means"
+ok $? "the rows of ranks are the means of those of domains"
+
+study 1 --ranks 4,5000 -P Split:Mode=tree plummer.ini
+test $? = 0 && grep -q '^  5000 ' "$dir/log" && grep -q 'no split' "$dir/log"
+ok $? "more ranks than particles; without a split"
+study 1 --ranks 4 --r1 1 -P Split:R1=0.1 plummer.ini
+test $? = 1 && grep -q 'espalier: error: --r1 sets' "$dir/log"
+ok $? "--r1 where R1 is given: a sentence"
+study 2 --ranks 4 -o one.csv plummer.ini
+test $? = 1 && grep -q 'one.csv: is there already' "$dir/log"
+ok $? "a table is not replaced"
+study 2 --ranks 2 --overwrite -o one.csv plummer.ini
+test $? = 0 && test "$(columns "$dir/one.csv" ranks)" = '2 '
+ok $? "but with --overwrite"
+if test -w /dev/full; then
+  study 1 --ranks 2 --overwrite -o /dev/full plummer.ini
+  test $? = 1 && grep -q 'espalier: error: /dev/full' "$dir/log"
+  ok $? "a full disk ends in a sentence"
+fi
+echo "1..$number"
+exit $failed
