@@ -82,7 +82,7 @@ void domain_cut(struct domain *d, struct weighted *samples, int64_t count)
 
 void domain_decompose(struct domain *d, const struct comm *c, const struct backend *be, struct device *device, double rate, double work)
 {
-  int64_t local = be->view(device)->n, total = local;
+  int64_t local = be->count(device), total = local;
   comm_sum_int64(c, &total, 1);
   double least = (double)SAMPLES_PER_RANK * c->size / (double)total, most = (double)SAMPLES_MOST / (double)total;
   rate = fmin(fmax(rate, least), most);

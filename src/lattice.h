@@ -46,5 +46,8 @@ HD int32_t lattice_of(const struct lattice *l, int c, double x, int *outside)
   return (int32_t)u;
 }
 
+/* The nearest point to a coordinate in lattice units that may lie between points, or a little outside. */
+HD int32_t lattice_round(double u) { return u <= 0 ? 0 : u >= LATTICE_SIDE - 1 ? INT32_MAX : (int32_t)(u + 0.5); }
+
 HD double lattice_position(const struct lattice *l, int c, double u) { return l->corner[c] + l->spacing * u; }
 #endif

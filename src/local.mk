@@ -4,7 +4,7 @@ libespalier_a_SOURCES += %D%/backend.c %D%/backend.h %D%/diagnostics.c %D%/diagn
   %D%/force.c %D%/force.h %D%/hd.h %D%/keys.h %D%/lattice.h %D%/mac.h %D%/memory.c %D%/memory.h %D%/octree.c \
   %D%/octree.h %D%/params.c %D%/params.def %D%/params.h %D%/params_nearest.c %D%/params_nearest.h %D%/params_read.c \
   %D%/params_rules.c %D%/params_write.c %D%/particles.c %D%/particles.h %D%/plan.c %D%/plan.h %D%/radius.c \
-  %D%/radius.h %D%/revision.c %D%/revision.h %D%/run.c %D%/run.h %D%/sim.c %D%/sim.h %D%/split.h %D%/start.c %D%/start.h %D%/step.c \
+  %D%/radius.h %D%/revision.c %D%/revision.h %D%/run.c %D%/run.h %D%/sampling.h %D%/sim.c %D%/sim.h %D%/split.h %D%/start.c %D%/start.h %D%/step.c \
   %D%/step.h %D%/timeline.c %D%/timeline.h %D%/timer.c %D%/timer.h %D%/units.c %D%/units.h
 
 # The revision is asked for at every make, and rewritten only when it changed. Two makes may do so at once (make -j all check).

@@ -231,7 +231,7 @@ static struct result one_case(const struct comm *c, const struct set *set, int64
   par.MaxGroupSize = 32;
   share(c, set, n, on_one, &mine);
   uint64_t digest = global_digest(c, &mine);
-  sim_open(&s, c, &par, backend_choose(BACKEND_AUTO, why, sizeof why), &mine);
+  sim_open(&s, c, &par, backend_choose(BACKEND_AUTO, c->size, why, sizeof why), &mine);
   sim_first_force(&s);
   const struct particles *p = s.be->view(s.dev);
   r.kept = global_digest(c, p) == digest && s.now.count == (double)n;

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The CUDA backend's table. It serves one rank: pack, unpack, boxes and the LETs are not there yet. */
+#include <config.h>
+#include "verbs.h"
+
+const struct backend backend_cuda = {.name = "cuda",
+                                     .ranks_most = 1,
+                                     .probe = gpu_probe,
+                                     .describe = gpu_describe,
+                                     .open = gpu_open,
+                                     .close = gpu_close,
+                                     .upload = gpu_upload,
+                                     .download = gpu_download,
+                                     .view = gpu_view,
+                                     .count = gpu_count,
+                                     .bounds = gpu_bounds,
+                                     .sample = gpu_sample,
+                                     .order = gpu_order,
+                                     .build = gpu_build,
+                                     .moments = gpu_moments,
+                                     .sources = gpu_sources,
+                                     .groups = gpu_groups,
+                                     .let_clear = gpu_let_clear,
+                                     .walk = gpu_walk,
+                                     .ceiling = gpu_ceiling,
+                                     .direct = gpu_direct,
+                                     .nearest = gpu_nearest,
+                                     .kick_soft = gpu_kick_soft,
+                                     .split_soft = gpu_split_soft,
+                                     .levels = gpu_levels,
+                                     .next_tick = gpu_next_tick,
+                                     .select = gpu_select,
+                                     .correct = gpu_correct,
+                                     .drift_to_end = gpu_drift_to_end,
+                                     .finish = gpu_finish,
+                                     .reduce = gpu_reduce,
+                                     .histogram = gpu_histogram,
+                                     .wait = gpu_wait};
