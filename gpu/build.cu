@@ -14,6 +14,7 @@ enum {
   LEVELS = KEY_LEVELS + 1,
   TILE_WARPS = THREADS / WARP,
   TILE_ITEMS = 8,                        /* particles a thread */
+  WARP_PART = WARP * TILE_ITEMS,
   TILE = THREADS * TILE_ITEMS,
   WINDOW_MOST = 256,                     /* the largest MaxLeafSize */
   TILE_REACH = TILE + WINDOW_MOST        /* the tile and what its windows begin with */
@@ -77,7 +78,7 @@ static __global__ void __launch_bounds__(THREADS) mark(const uint64_t *key, int3
 {
   __shared__ uint8_t most[TILE_REACH];
   __shared__ int total[LEVELS];
-  int32_t base = blockIdx.x * TILE, mine = base + (int)(threadIdx.x / WARP) * WARP * TILE_ITEMS + lane_id();
+  int32_t base = blockIdx.x * TILE, mine = base + (int)(threadIdx.x / WARP) * WARP_PART + lane_id();
   int counted = 0;   /* lane l: nodes of level l */
   if (threadIdx.x < LEVELS) total[threadIdx.x] = 0;
   window_digits(key, n, base, max_leaf, most);
@@ -96,12 +97,12 @@ static __global__ void __launch_bounds__(THREADS) mark(const uint64_t *key, int3
   if (threadIdx.x < LEVELS) count[(int64_t)threadIdx.x * gridDim.x + blockIdx.x] = total[threadIdx.x];
 }
 
-/* Nodes get their places: range.begin, level (in info for now), first child. */
+/* Nodes get their places: range.x, level (in info for now), first child. */
 static __global__ void __launch_bounds__(THREADS) place_nodes(struct tree t, const uint16_t *span, const int32_t *place)
 {
   __shared__ int before[TILE_WARPS][LEVELS];
   int warp = threadIdx.x / WARP, lane = lane_id();
-  int32_t mine = (int)blockIdx.x * TILE + warp * WARP * TILE_ITEMS + lane;
+  int32_t mine = (int)blockIdx.x * TILE + warp * WARP_PART + lane;
   uint16_t s[TILE_ITEMS];
   int counted = 0;
   for (int k = 0; k < TILE_ITEMS; k++) {
@@ -151,7 +152,7 @@ static __device__ int32_t cell_end(const uint64_t *key, int32_t n, int32_t begin
   return outside;
 }
 
-/* Ends, leaves, numbers of children, parents. */
+/* Ends, leaves, numbers of children. */
 static __global__ void finish_nodes(struct tree t, struct levels levels, const uint64_t *key, int max_leaf)
 {
   int32_t i = (int32_t)(blockIdx.x * THREADS + threadIdx.x);
@@ -160,26 +161,14 @@ static __global__ void finish_nodes(struct tree t, struct levels levels, const u
   int level = (int)n->info;
   int32_t begin = t.range[i].x, end = level == 0 ? t.bodies : cell_end(key, t.bodies, begin, level), count = end - begin;
   t.range[i].y = end;
-  if (i == 0) t.parent[0] = -1;
   if (count <= max_leaf || level == KEY_LEVELS) {
     n->first = begin;
     n->info = NODE_LEAF | (uint32_t)count;
-    for (int32_t j = begin; j < end; j++) t.leaf[j] = i;
     return;
   }
   int32_t first = n->first, behind = min(first + 8, levels.begin[level + 2]), child = first;
-  for (; child < behind && t.range[child].x < end; child++) t.parent[child] = i;
+  while (child < behind && t.range[child].x < end) child++;
   n->info = (uint32_t)(child - first);
-}
-
-static __global__ void fill_bodies(struct tree t, struct particles p, struct lattice l)
-{
-  int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
-  if (i >= p.n) return;
-  int out = 0;
-  struct body b = {lattice_of(&l, 0, p.pos[3 * i], &out), lattice_of(&l, 1, p.pos[3 * i + 1], &out),
-                   lattice_of(&l, 2, p.pos[3 * i + 2], &out), p.mass[i]};
-  t.body[i] = b;
 }
 
 /* Arrays for so many nodes and all particles. */
@@ -193,11 +182,9 @@ static void place_tree(struct device *d, int32_t nodes)
   t->motion = array_room(&d->motion, "device octree", nodes);
   t->quad = array_room(&d->quad, "device octree", nodes);
   t->range = array_room(&d->range, "device octree", nodes);
-  t->parent = array_room(&d->parent, "device octree", nodes);
-  t->farthest = array_room(&d->farthest, "device octree", nodes);
-  t->body = array_room(&d->body, "device sources", n);
+  array_room(&d->big, "device octree", nodes);
+  t->body = d->body.at;
   t->course = array_room(&d->course, "device sources", n);
-  t->leaf = array_room(&d->leaf, "device sources", n);
 }
 
 /* Exclusive sums of the tiles' counts, so that a level's first tile holds the level's first node; to the host as well. */
@@ -232,5 +219,4 @@ void gpu_build(struct device *d)
   place_tree(d, nodes);
   LAUNCH(d, place_nodes, tiles, THREADS, d->tree, d->span.at, d->tile_place.at);
   LAUNCH(d, finish_nodes, blocks_for(nodes, THREADS), THREADS, d->tree, d->levels, key, d->config.max_leaf);
-  LAUNCH(d, fill_bodies, blocks_for(n, THREADS), THREADS, d->tree, d->p, d->lattice);
 }

@@ -106,14 +106,14 @@ void gpu_close(struct device *d)
   array_free(&d->motion);
   array_free(&d->quad);
   array_free(&d->range);
-  array_free(&d->parent);
-  array_free(&d->farthest);
+  array_free(&d->big);
   array_free(&d->body);
   array_free(&d->course);
-  array_free(&d->leaf);
   array_free(&d->head);
   array_free(&d->group_begin);
   array_free(&d->group);
+  array_free(&d->home);
+  array_free(&d->listed);
   array_free(&d->active_group);
   array_free(&d->points);
   device_free("device", d->answers, sizeof *d->answers);

@@ -38,18 +38,15 @@ struct quad {
   float q[6];   /* xx, yy, zz, xy, xz, yz */
 };
 
-/* The octree, for kernels. Nodes as in octree.h, with their particles [begin, end) and parents (-1: root) beside. */
+/* The octree, for kernels: nodes as in octree.h, and what belongs to them. */
 struct tree {
   int32_t nodes, bodies;
   struct node *node;
   struct motion *motion;
   struct quad *quad;
-  int2 *range;
-  int32_t *parent;
-  unsigned *farthest;    /* squared distance of the farthest particle in lattice units, bits of a float */
+  int2 *range;           /* their particles [x, y) */
   struct body *body;
   struct course *course;
-  int32_t *leaf;         /* of every particle */
 };
 
 /* Nodes of level l are [begin[l], begin[l + 1]). */
@@ -103,19 +100,19 @@ struct device {
   struct array<struct motion> motion;
   struct array<struct quad> quad;
   struct array<int2> range;
-  struct array<int32_t> parent;
-  struct array<unsigned> farthest;
+  struct array<int32_t> big;          /* large cells, in moments */
   struct array<struct body> body;
   struct array<struct course> course;
-  struct array<int32_t> leaf;
 
   struct array<uint8_t> head;         /* of groups, a flag for every particle */
   struct array<int32_t> group_begin;
   struct array<struct group> group;
   int32_t groups;
+  struct array<int32_t> home;         /* the group of every particle */
+  struct array<int32_t> listed;       /* the last selection in which a group was listed */
+  int32_t selections;
   struct array<int32_t> active_group; /* groups with active members */
   int32_t active_groups, active_tick;
-  int32_t next_rest;                  /* next tick of those that are not active */
   int next_known;                     /* answers->next holds the next tick */
   struct array<double> points;        /* of direct and nearest */
 };
@@ -128,6 +125,26 @@ const struct answers *device_ask(struct device *d);
 void device_particles_room(struct particles *p, int64_t n);
 /* With checks on: the tree is looked through on the host. */
 void device_check_tree(struct device *d);
+
+/* Records in whole words of 16 and 8 bytes: their types, shared with the host, ask for less alignment than arrays have. */
+static __device__ __forceinline__ struct node load_node(const struct node *from)
+{
+  const int4 a = ((const int4 *)from)[0], b = ((const int4 *)from)[1];
+  const struct node n = {{a.x, a.y, a.z}, __int_as_float(a.w), __int_as_float(b.x), __int_as_float(b.y), b.z, (uint32_t)b.w};
+  return n;
+}
+static __device__ __forceinline__ struct motion load_motion(const struct motion *from)
+{
+  const float4 a = ((const float4 *)from)[0], b = ((const float4 *)from)[1];
+  const struct motion m = {{a.x, a.y, a.z}, {a.w, b.x, b.y}, b.z, b.w};
+  return m;
+}
+static __device__ __forceinline__ struct quad load_quad(const struct quad *from)
+{
+  const float2 a = ((const float2 *)from)[0], b = ((const float2 *)from)[1], c = ((const float2 *)from)[2];
+  const struct quad q = {{a.x, a.y, b.x, b.y, c.x, c.y}};
+  return q;
+}
 
 static __device__ inline int lane_id(void) { return (int)(threadIdx.x % WARP); }
 static __device__ inline unsigned lanes_below(void) { return (1u << lane_id()) - 1; }

@@ -34,8 +34,8 @@ static __global__ void mark_heads(struct tree t, int most, uint8_t *head)
   }
 }
 
-/* A warp for each group: its end and its smallest |a_old|. */
-static __global__ void fill_groups(struct group *group, const int32_t *begin, int32_t groups, struct particles p)
+/* A warp for each group: its end, its smallest |a_old|, its members' home. */
+static __global__ void fill_groups(struct group *group, const int32_t *begin, int32_t groups, struct particles p, int32_t *home)
 {
   int32_t g = (int32_t)((blockIdx.x * THREADS + threadIdx.x) / WARP);
   if (g >= groups) return;
@@ -45,6 +45,7 @@ static __global__ void fill_groups(struct group *group, const int32_t *begin, in
     const float *a = &p.acc[3 * (int64_t)i];
     double a2 = (double)a[0] * a[0] + (double)a[1] * a[1] + (double)a[2] * a[2];
     least = min(least, __float_as_uint((float)sqrt(a2)));
+    home[i] = g;
   }
   least = __reduce_min_sync(FULL, least);   /* not negative: the order of the bits is that of the values */
   struct group one = {first, end, __uint_as_float(least)};
@@ -63,6 +64,12 @@ void gpu_groups(struct device *d)
   array_room(&d->group_begin, "device groups", room);
   array_room(&d->group, "device groups", room);
   array_room(&d->active_group, "device groups", room);
+  array_room(&d->home, "device groups", n);
+  if (room > d->listed.room) {
+    array_room(&d->listed, "device groups", room);
+    CHECK(cudaMemsetAsync(d->listed.at, 0, sizeof(int32_t) * (size_t)d->listed.room, d->stream));
+    d->selections = 0;
+  }
   CHECK(cudaMemsetAsync(d->head.at, 0, (size_t)n, d->stream));
   LAUNCH(d, mark_heads, blocks_for(d->tree.nodes, THREADS), THREADS, d->tree, most, d->head.at);
   thrust::counting_iterator<int32_t> particles(0);
@@ -70,5 +77,6 @@ void gpu_groups(struct device *d)
   array_room(&d->scratch, "device scratch", (int64_t)bytes);
   CHECK(cub::DeviceSelect::Flagged(d->scratch.at, bytes, particles, d->head.at, d->group_begin.at, &d->answers->count, (int)n, d->stream));
   d->groups = device_ask(d)->count;
-  LAUNCH(d, fill_groups, blocks_for((int64_t)d->groups * WARP, THREADS), THREADS, d->group.at, d->group_begin.at, d->groups, d->p);
+  LAUNCH(d, fill_groups, blocks_for((int64_t)d->groups * WARP, THREADS), THREADS, d->group.at, d->group_begin.at, d->groups, d->p,
+         d->home.at);
 }

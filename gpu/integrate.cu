@@ -128,39 +128,65 @@ static __device__ int advance(const struct particles &p, const struct tree &t, c
   return out;
 }
 
-/* A warp for each group: its active members go to `tick`; groups that have any are listed. The list's order does not
- * matter, since groups are independent. */
-static __global__ void select_active(struct particles p, struct tree t, struct lattice l, const struct group *group, int32_t groups, int32_t tick,
-                                     double tick_length, int32_t *list, struct answers *answers)
+static __global__ void begin_selection(struct answers *a)
 {
-  int32_t g = (int32_t)((blockIdx.x * THREADS + threadIdx.x) / WARP), next = TICKS;
-  if (g >= groups) return;
+  a->next = TICKS;
+  a->outside = a->active = 0;
+  a->active_groups = 0;
+}
+
+enum { SELECT_ITEMS = 4, SELECT_TILE = SELECT_ITEMS * THREADS };
+
+/* Active particles go to `tick`, and their groups are listed, once in this `selection`. The list's order does not matter,
+ * since groups are independent. */
+static __global__ void __launch_bounds__(THREADS) select_active(struct particles p, struct tree t, struct lattice l, int32_t tick, double tick_length,
+                                                                const int32_t *home, int32_t *listed, int32_t selection, int32_t *list,
+                                                                struct answers *answers)
+{
+  int32_t first = (int32_t)blockIdx.x * SELECT_TILE + (int32_t)threadIdx.x, next = TICKS, end[SELECT_ITEMS];
   int count = 0, out = 0;
-  for (int32_t base = group[g].begin, end = group[g].end; base < end; base += WARP) {
-    int32_t i = base + lane_id(), then = i < end ? step_end(p, i) : TICKS;
-    bool active = i < end && then == tick;
-    if (active) out += advance(p, t, l, i, tick, tick_length);
-    if (!active) next = min(next, then);
-    count += __popc(__ballot_sync(FULL, active));
+#pragma unroll
+  for (int k = 0; k < SELECT_ITEMS; k++) {
+    int64_t i = (int64_t)first + k * THREADS;
+    end[k] = i < p.n ? step_end(p, i) : TICKS;
   }
-  lower(&answers->next, next);
-  if (count == 0) return;
+#pragma unroll
+  for (int k = 0; k < SELECT_ITEMS; k++) {
+    int64_t i = (int64_t)first + k * THREADS;
+    if (i >= p.n || end[k] != tick) {
+      next = min(next, end[k]);
+      continue;
+    }
+    int32_t g = home[i];
+    count++;
+    out += advance(p, t, l, i, tick, tick_length);
+    if (listed[g] != selection && atomicExch(&listed[g], selection) != selection) list[atomicAdd(&answers->active_groups, 1)] = g;
+  }
+  next = __reduce_min_sync(FULL, next);
+  count = (int)__reduce_add_sync(FULL, (unsigned)count);
   out = (int)__reduce_add_sync(FULL, (unsigned)out);
-  if (lane_id() > 0) return;
-  list[atomicAdd(&answers->active_groups, 1)] = g;
-  atomicAdd(&answers->active, (unsigned long long)count);
-  if (out > 0) atomicAdd(&answers->outside, (unsigned long long)out);
+  __shared__ int32_t part[3];
+  if (threadIdx.x == 0) part[0] = TICKS, part[1] = part[2] = 0;
+  __syncthreads();
+  if (lane_id() == 0) {
+    atomicMin(&part[0], next);
+    if (count) atomicAdd(&part[1], count);
+    if (out) atomicAdd(&part[2], out);
+  }
+  __syncthreads();
+  if (threadIdx.x > 0) return;
+  if (part[0] < *(volatile int32_t *)&answers->next) atomicMin(&answers->next, part[0]);
+  if (part[1]) atomicAdd(&answers->active, (unsigned long long)part[1]);
+  if (part[2]) atomicAdd(&answers->outside, (unsigned long long)part[2]);
 }
 
 int64_t gpu_select(struct device *d, int32_t tick, double tick_length, int64_t *outside)
 {
   struct answers *a = d->answers;
-  device_zero(d, outside);
-  device_zero(d, active);
-  device_zero(d, active_groups);
-  LAUNCH(d, set_number, 1, 1, &a->next, TICKS);
-  LAUNCH(d, select_active, blocks_for((int64_t)d->groups * WARP, THREADS), THREADS, d->p, d->tree, d->lattice, d->group.at, d->groups, tick,
-         tick_length, d->active_group.at, a);
+  LAUNCH(d, begin_selection, 1, 1, a);
+  if (d->groups > 0)
+    LAUNCH(d, select_active, blocks_for(d->p.n, SELECT_TILE), THREADS, d->p, d->tree, d->lattice, tick, tick_length, d->home.at, d->listed.at,
+           ++d->selections, d->active_group.at, a);
   const struct answers *told = device_ask(d);
   *outside += (int64_t)told->outside;
   d->active_groups = told->active_groups;

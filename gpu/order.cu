@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Lattice coordinates, keys, sort. */
+/* Lattice coordinates, keys, sort, and the sources that the octree is made of. */
 #include <config.h>
 #include <cub/device/device_radix_sort.cuh>
 
@@ -26,23 +26,33 @@ static __global__ void make_keys(struct particles p, struct lattice l, uint64_t 
   if (threadIdx.x == 0 && left > 0) atomicAdd(outside, (unsigned long long)left);
 }
 
-/* to[i] = from[order[i]] for values of so many words. */
-template <typename WORD, int WORDS> static __global__ void gather(WORD *to, const WORD *from, const int32_t *order, uint32_t n)
+/* to[i] = from[order[i]] for values of so many words. A thread moves several words, so that their loads overlap. */
+enum { GATHER_ITEMS = 4, GATHER_TILE = GATHER_ITEMS * THREADS };
+
+template <typename WORD, int WORDS> static __global__ void __launch_bounds__(THREADS) gather(WORD *to, const WORD *from, const int32_t *order, uint32_t n)
 {
-  uint32_t k = blockIdx.x * THREADS + threadIdx.x;
-  if (k < n * WORDS) to[k] = from[(int64_t)order[k / WORDS] * WORDS + k % WORDS];
+  uint32_t first = blockIdx.x * GATHER_TILE + threadIdx.x, end = n * WORDS;
+  int32_t at[GATHER_ITEMS];
+  WORD word[GATHER_ITEMS];
+#pragma unroll
+  for (int k = 0; k < GATHER_ITEMS; k++) at[k] = first + k * THREADS < end ? order[(first + k * THREADS) / WORDS] : 0;
+#pragma unroll
+  for (int k = 0; k < GATHER_ITEMS; k++) word[k] = from[(int64_t)at[k] * WORDS + (first + k * THREADS) % WORDS];
+#pragma unroll
+  for (int k = 0; k < GATHER_ITEMS; k++)
+    if (first + k * THREADS < end) to[first + k * THREADS] = word[k];
 }
 
 template <typename WORD, int WORDS> static void gather_field(struct device *d, void *to, const void *from, const int32_t *order)
 {
   int64_t n = d->p.n;
-  LAUNCH(d, (gather<WORD, WORDS>), blocks_for(n * WORDS, THREADS), THREADS, (WORD *)to, (const WORD *)from, order, (uint32_t)n);
+  LAUNCH(d, (gather<WORD, WORDS>), blocks_for(n * WORDS, GATHER_TILE), THREADS, (WORD *)to, (const WORD *)from, order, (uint32_t)n);
 }
 
 /* Reorder all fields; p and spare change places. */
 static void permute(struct device *d, const int32_t *order)
 {
-  device_particles_room(&d->spare, d->p.capacity);
+  device_particles_room(&d->spare, d->p.n);
   for (int f = 0; f < particle_field_count; f++) {
     const struct particle_field *field = &particle_fields[f];
     const void *from = *(char **)((char *)&d->p + field->offset);
@@ -60,6 +70,17 @@ static void permute(struct device *d, const int32_t *order)
   sorted.n = d->p.n;
   d->spare = d->p;
   d->p = sorted;
+}
+
+/* The particles' places and masses as sources. */
+static __global__ void fill_bodies(struct body *body, struct particles p, struct lattice l)
+{
+  int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+  if (i >= p.n) return;
+  int out = 0;
+  const struct body b = {lattice_of(&l, 0, p.pos[3 * i], &out), lattice_of(&l, 1, p.pos[3 * i + 1], &out),
+                         lattice_of(&l, 2, p.pos[3 * i + 2], &out), p.mass[i]};
+  body[i] = b;
 }
 
 int64_t gpu_order(struct device *d, const struct lattice *lattice)
@@ -82,5 +103,6 @@ int64_t gpu_order(struct device *d, const struct lattice *lattice)
   CHECK(cub::DeviceRadixSort::SortPairs(d->scratch.at, bytes, key, place, (int)n, 0, KEY_BITS, d->stream));
   d->key_now = key.selector;
   permute(d, place.Current());
+  LAUNCH(d, fill_bodies, blocks_for(n, THREADS), THREADS, array_room(&d->body, "device sources", n), d->p, *lattice);
   return (int64_t)device_ask(d)->outside;
 }

@@ -13,6 +13,7 @@ enum {
   WALK_WARPS = 4,
   LIST_MOST = 192,                    /* point masses */
   QUAD_MOST = 96,                     /* cells with second moments */
+  HARD_PIECE = 8,                     /* hard parts of so many entries are summed in float32 */
   BRANCH = 8,                         /* lanes for each opened cell: its children */
   OPEN = WARP / BRANCH,               /* cells opened at once */
   STACK = WARP * (KEY_LEVELS + 1),    /* a level leaves less than WARP cells behind */
@@ -126,13 +127,20 @@ template <bool TOTAL, bool POTENTIAL, int SPLIT, bool QUAD> struct walker {
 
   /* --- evaluation --- */
 
-  template <int TARGETS> __device__ void add_sums(const struct force (&f)[TARGETS])
+  /* Add up and start anew. Hard parts may cancel to a hundredth of their terms on the way: they are added up more often. */
+  template <int TARGETS> __device__ void add_hard(struct force (&f)[TARGETS])
+  {
+    for (int k = 0; k < TARGETS; k++)
+      for (int c = 0; c < 3; c++) {
+        sum[k][3 + c] += f[k].h[c];
+        f[k].h[c] = 0;
+      }
+  }
+
+  template <int TARGETS> __device__ void add_total(const struct force (&f)[TARGETS])
   {
     for (int k = 0; k < TARGETS; k++) {
-      for (int c = 0; c < 3; c++) {
-        if (TOTAL) sum[k][c] += f[k].a[c];
-        if (NEAR) sum[k][3 + c] += f[k].h[c];
-      }
+      for (int c = 0; c < 3 && TOTAL; c++) sum[k][c] += f[k].a[c];
       if (POTENTIAL) sum[k][6] += f[k].p;
     }
   }
@@ -140,25 +148,35 @@ template <bool TOTAL, bool POTENTIAL, int SPLIT, bool QUAD> struct walker {
   template <int TARGETS, int KERNEL> __device__ void evaluate_points(const float4 *list, int n)
   {
     struct force f[TARGETS] = {};
+    int rows = WARP / width, piece = KERNEL == SPLIT_NONE ? n : HARD_PIECE * rows;
+    for (int from = 0; from < n; from += piece) {
+      int end = min(n, from + piece);
 #pragma unroll 4
-    for (int j = lane / width; j < n; j += WARP / width) {
-      const float4 e = list[j];
+      for (int j = from + lane / width; j < end; j += rows) {
+        const float4 e = list[j];
 #pragma unroll
-      for (int k = 0; k < TARGETS; k++) add_pair<TOTAL, POTENTIAL, KERNEL>(f[k], x[k], e, job.eps2, job.split);
+        for (int k = 0; k < TARGETS; k++) add_pair<TOTAL, POTENTIAL, KERNEL>(f[k], x[k], e, job.eps2, job.split);
+      }
+      if (KERNEL != SPLIT_NONE) add_hard(f);
     }
-    add_sums(f);
+    add_total(f);
   }
 
   template <int TARGETS, int KERNEL> __device__ void evaluate_quads(const struct quad_list &list, int n)
   {
     struct force f[TARGETS] = {};
-    for (int j = lane / width; j < n; j += WARP / width) {
-      const float4 e = list.place[j];
-      const float q[6] = {list.q[0][j], list.q[1][j], list.q[2][j], list.q[3][j], list.q[4][j], list.q[5][j]};
+    int rows = WARP / width, piece = KERNEL == SPLIT_NONE ? n : HARD_PIECE * rows;
+    for (int from = 0; from < n; from += piece) {
+      int end = min(n, from + piece);
+      for (int j = from + lane / width; j < end; j += rows) {
+        const float4 e = list.place[j];
+        const float q[6] = {list.q[0][j], list.q[1][j], list.q[2][j], list.q[3][j], list.q[4][j], list.q[5][j]};
 #pragma unroll
-      for (int k = 0; k < TARGETS; k++) add_quad_pair<TOTAL, POTENTIAL, KERNEL>(f[k], x[k], e, q, job.eps2, job.split);
+        for (int k = 0; k < TARGETS; k++) add_quad_pair<TOTAL, POTENTIAL, KERNEL>(f[k], x[k], e, q, job.eps2, job.split);
+      }
+      if (KERNEL != SPLIT_NONE) add_hard(f);
     }
-    add_sums(f);
+    add_total(f);
   }
 
   /* All targets take a list, which is empty then. */
@@ -201,7 +219,8 @@ template <bool TOTAL, bool POTENTIAL, int SPLIT, bool QUAD> struct walker {
     if (mine) {
       int at = n + __popc(lanes & lanes_below());
       list.place[at] = e;
-      for (int k = 0; k < 6; k++) list.q[k][at] = job.t.quad[node].q[k];
+      const struct quad q = load_quad(&job.t.quad[node]);
+      for (int k = 0; k < 6; k++) list.q[k][at] = q.q[k];
     }
     n += __popc(lanes);
     if (n > QUAD_MOST - WARP) use<KERNEL>(list, n);
@@ -280,12 +299,12 @@ template <bool TOTAL, bool POTENTIAL, int SPLIT, bool QUAD> struct walker {
     int leaf_count = 0, children = 0;
     float4 e = {0, 0, 0, 0};
     if (k >= 0) {
-      const struct node n = job.t.node[k];
+      const struct node n = load_node(&job.t.node[k]);
       e = make_float4((float)(n.x[0] - centre[0]) * job.spacing, (float)(n.x[1] - centre[1]) * job.spacing,
                       (float)(n.x[2] - centre[2]) * job.spacing, n.mass);
       float b = n.b, grown = 0, dt = job.dt_nodes;
       if (dt != 0) {
-        const struct motion m = job.t.motion[k];
+        const struct motion m = load_motion(&job.t.motion[k]);
         float half = 0.5f * dt * dt, growth = m.spread_v * dt + m.spread_a * half;
         e.x += m.v[0] * dt + m.a[0] * half;
         e.y += m.v[1] * dt + m.a[1] * half;
