@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The CUDA backend's table. It serves one rank: pack, unpack, boxes and the LETs are not there yet. */
+/* The CUDA backend's table. It serves one rank: boxes and LETs are not there yet. */
 #include <config.h>
 #include "verbs.h"
 
@@ -15,6 +15,8 @@ const struct backend backend_cuda = {.name = "cuda",
                                      .count = gpu_count,
                                      .bounds = gpu_bounds,
                                      .sample = gpu_sample,
+                                     .pack = gpu_pack,
+                                     .unpack = gpu_unpack,
                                      .order = gpu_order,
                                      .build = gpu_build,
                                      .moments = gpu_moments,

@@ -88,6 +88,26 @@ void device_particles_room(struct particles *p, int64_t n)
     *array_of(p, &particle_fields[f]) = (char *)device_alloc("device particles", particle_fields[f].bytes * (size_t)p->capacity);
 }
 
+static void copy_particles(struct device *d, const struct particles *to, const struct particles *from, int64_t n, enum cudaMemcpyKind kind)
+{
+  for (int f = 0; f < particle_field_count && n > 0; f++) {
+    const struct particle_field *field = &particle_fields[f];
+    CHECK(cudaMemcpyAsync(*array_of(to, field), *array_of(from, field), field->bytes * (size_t)n, kind, d->stream));
+  }
+  gpu_wait(d);
+}
+
+void device_particles_grow(struct device *d, int64_t n)
+{
+  if (n <= d->p.capacity) return;
+  device_particles_room(&d->spare, n);
+  copy_particles(d, &d->spare, &d->p, d->p.n, cudaMemcpyDeviceToDevice);
+  struct particles grown = d->spare;
+  grown.n = d->p.n;
+  d->spare = d->p;
+  d->p = grown;
+}
+
 void gpu_close(struct device *d)
 {
   gpu_wait(d);
@@ -116,6 +136,8 @@ void gpu_close(struct device *d)
   array_free(&d->listed);
   array_free(&d->active_group);
   array_free(&d->points);
+  array_free(&d->packed);
+  memory_free(d->packed_told);
   device_free("device", d->answers, sizeof *d->answers);
   CHECK(cudaFreeHost(d->told));
   CHECK(cudaFreeHost(d->level_told));
@@ -123,15 +145,6 @@ void gpu_close(struct device *d)
   CHECK(cudaEventDestroy(d->to));
   CHECK(cudaStreamDestroy(d->stream));
   memory_free(d);
-}
-
-static void copy_particles(struct device *d, const struct particles *to, const struct particles *from, int64_t n, enum cudaMemcpyKind kind)
-{
-  for (int f = 0; f < particle_field_count && n > 0; f++) {
-    const struct particle_field *field = &particle_fields[f];
-    CHECK(cudaMemcpyAsync(*array_of(to, field), *array_of(from, field), field->bytes * (size_t)n, kind, d->stream));
-  }
-  gpu_wait(d);
 }
 
 void gpu_upload(struct device *d, struct particles *p)
@@ -148,6 +161,7 @@ void gpu_upload(struct device *d, struct particles *p)
 
 const struct particles *gpu_view(struct device *d)
 {
+  if (d->mirror.capacity < d->p.n) particles_reserve(&d->mirror, with_slack(d->p.n));
   d->mirror.n = d->p.n;
   copy_particles(d, &d->mirror, &d->p, d->p.n, cudaMemcpyDeviceToHost);
   return &d->mirror;

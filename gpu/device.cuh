@@ -114,7 +114,10 @@ struct device {
   struct array<int32_t> active_group; /* groups with active members */
   int32_t active_groups, active_tick;
   int next_known;                     /* answers->next holds the next tick */
-  struct array<double> points;        /* of direct and nearest */
+  struct array<double> points;        /* of direct and nearest; cuts */
+  struct array<char> packed;          /* particles that leave or arrive */
+  void *packed_told;                  /* where they are copied to on the host */
+  size_t packed_room;
 };
 
 /* The numbers on the device, after all that was queued. */
@@ -123,6 +126,10 @@ const struct answers *device_ask(struct device *d);
 #define device_zero(d, field) CHECK(cudaMemsetAsync(&(d)->answers->field, 0, sizeof (d)->answers->field, (d)->stream))
 /* Room for n particles in a set of device arrays; what was in it is lost when it grows. */
 void device_particles_room(struct particles *p, int64_t n);
+/* The new particle i is the old particle order[i], i < n, in all fields; d->p and d->spare change places. */
+void device_permute(struct device *d, const int32_t *order, int64_t n);
+/* Make room for `n` particles, keeping those that are there. */
+void device_particles_grow(struct device *d, int64_t n);
 /* With checks on: the tree is looked through on the host. */
 void device_check_tree(struct device *d);
 

@@ -23,6 +23,9 @@ void gpu_bounds(struct device *d, double horizon, double low[3], double high[3])
 int64_t gpu_sample(struct device *d, uint64_t threshold, int64_t most, struct sample *out);
 void gpu_reduce(struct device *d, struct sums *sums);
 void gpu_histogram(struct device *d, int64_t *count);
+/* exchange.cu */
+int64_t gpu_pack(struct device *d, const struct domain *domain, int self, int64_t *counts, void **buffer);
+void gpu_unpack(struct device *d, const void *buffer, int64_t count);
 /* order.cu, build.cu, moments.cu, groups.cu */
 int64_t gpu_order(struct device *d, const struct lattice *lattice);
 void gpu_build(struct device *d);

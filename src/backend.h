@@ -104,7 +104,7 @@ struct step_rule {
   double soft_step;
 };
 
-/* Cuts of space into px * py * pz cuboids: x[0..px], y of every column, z of every pillar (see mpi/domain.h). */
+/* Cuts of space into px * py * pz cuboids: x[0..px], y of every column, z of every pillar (see cuboids.h). */
 struct domain;
 
 struct backend {
