@@ -65,7 +65,8 @@ static __device__ void window_digits(const uint64_t *key, int32_t n, int32_t bas
 template <typename F> static __device__ void each_level(uint16_t span, F f)
 {
   int first = span_first(span), count = span_count(span);
-  int low = (int)__reduce_min_sync(FULL, count ? (unsigned)first : (unsigned)LEVELS), high = (int)__reduce_max_sync(FULL, count ? (unsigned)(first + count) : 0u);
+  int low = (int)__reduce_min_sync(FULL, count ? (unsigned)first : (unsigned)LEVELS);
+  int high = (int)__reduce_max_sync(FULL, count ? (unsigned)(first + count) : 0u);
   for (int l = low; l < high; l++) {
     bool mine = l >= first && l < first + count;
     f(l, mine, __ballot_sync(FULL, mine));
@@ -195,7 +196,8 @@ static void scan_tiles(struct device *d, int64_t tiles)
   CHECK(cub::DeviceScan::ExclusiveSum(NULL, bytes, d->tile_count.at, d->tile_place.at, all, d->stream));
   array_room(&d->scratch, "device scratch", (int64_t)bytes);
   CHECK(cub::DeviceScan::ExclusiveSum(d->scratch.at, bytes, d->tile_count.at, d->tile_place.at, all, d->stream));
-  CHECK(cudaMemcpy2DAsync(d->level_told, sizeof(int32_t), d->tile_place.at, pitch, sizeof(int32_t), LEVELS + 1, cudaMemcpyDeviceToHost, d->stream));
+  CHECK(cudaMemcpy2DAsync(d->level_told, sizeof(int32_t), d->tile_place.at, pitch, sizeof(int32_t), LEVELS + 1,
+                          cudaMemcpyDeviceToHost, d->stream));
   gpu_wait(d);
 }
 
@@ -203,6 +205,7 @@ void gpu_build(struct device *d)
 {
   int64_t n = d->p.n, tiles = blocks_for(n, TILE);
   const uint64_t *key = d->key[d->key_now].at;
+  if (d->config.max_leaf > WINDOW_MOST) fatal("leaves of %d particles, at most %d", d->config.max_leaf, WINDOW_MOST);
   memset(&d->levels, 0, sizeof d->levels);
   place_tree(d, 0);
   if (n == 0) return;

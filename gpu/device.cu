@@ -8,35 +8,31 @@
 
 enum { CAPABILITY_LEAST = 8 };   /* warp-wide reductions of integers */
 
-static __global__ void nothing(void) {}
+static __global__ void nothing(void) {}   /* to learn whether kernels can run */
 
-/* Whether a device can run what was compiled. */
-static int usable(int device, struct cudaDeviceProp *prop)
+static int capability(int device)
 {
-  struct cudaFuncAttributes attributes;
-  int before = 0, runs;
-  if (cudaGetDeviceProperties(prop, device) != cudaSuccess || prop->major < CAPABILITY_LEAST) return 0;
-  if (cudaGetDevice(&before) != cudaSuccess || cudaSetDevice(device) != cudaSuccess) return 0;
-  runs = cudaFuncGetAttributes(&attributes, nothing) == cudaSuccess;
-  cudaGetLastError();
-  cudaSetDevice(before);
-  return runs;
+  int major = 0;
+  cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
+  return major;
 }
 
 int gpu_probe(char *why, size_t size)
 {
-  struct cudaDeviceProp prop;
+  struct cudaFuncAttributes attributes;
   int count = 0, good = 0;
   cudaError_t status = cudaGetDeviceCount(&count);
-  cudaGetLastError();
-  if (status != cudaSuccess) {
+  if (status != cudaSuccess || count == 0) {
     snprintf(why, size, "there is no CUDA device (%s)", cudaGetErrorString(status));
-    return 0;
+    count = 0;
   }
-  for (int k = 0; k < count; k++) good += usable(k, &prop);
-  if (good < count && good == 0)
-    snprintf(why, size, "none of %d CUDA devices runs the compiled kernels (compute capability %d.0 at least, see --with-cuda-arch)", count,
-             CAPABILITY_LEAST);
+  for (int k = 0; k < count; k++) good += capability(k) >= CAPABILITY_LEAST;
+  if (good < count && good == 0) snprintf(why, size, "no CUDA device has compute capability %d.0", CAPABILITY_LEAST);
+  if (good > 0 && (status = cudaFuncGetAttributes(&attributes, nothing)) != cudaSuccess) {
+    snprintf(why, size, "the CUDA device does not run the compiled kernels, see --with-cuda-arch (%s)", cudaGetErrorString(status));
+    good = 0;
+  }
+  cudaGetLastError();   /* what went wrong was said */
   return good;
 }
 
@@ -45,11 +41,10 @@ void gpu_describe(FILE *out)
   struct cudaDeviceProp prop;
   int count = 0;
   if (cudaGetDeviceCount(&count) != cudaSuccess) return;
-  for (int k = 0; k < count; k++) {
-    int runs = usable(k, &prop);
-    fprintf(out, "  cuda     device %d: %s, compute capability %d.%d, %d multiprocessors, %.1f GiB%s\n", k, prop.name, prop.major, prop.minor,
-            prop.multiProcessorCount, (double)prop.totalGlobalMem / 1073741824.0, runs ? "" : " (not usable)");
-  }
+  for (int k = 0; k < count && cudaGetDeviceProperties(&prop, k) == cudaSuccess; k++)
+    fprintf(out, "  cuda     device %d: %s, compute capability %d.%d, %d multiprocessors, %.1f GiB%s\n", k, prop.name,
+            prop.major, prop.minor, prop.multiProcessorCount,
+            (double)prop.totalGlobalMem / 1073741824.0, prop.major < CAPABILITY_LEAST ? " (too old)" : "");
 }
 
 struct device *gpu_open(const struct device_config *config)

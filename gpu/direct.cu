@@ -28,7 +28,8 @@ static __device__ void add_direct(double *f, const double at[3], const double x[
 }
 
 /* Sums at SUM_POINTS points by a block: at[n][3], skip[n] -> result[n][SUM_VALUES]. */
-static __global__ void sum_direct(struct particles p, int n, const double *at, const uint64_t *skip, double eps2, struct split split, double *result)
+static __global__ void sum_direct(struct particles p, int n, const double *at, const uint64_t *skip, double eps2,
+                                  struct split split, double *result)
 {
   double f[SUM_POINTS * SUM_VALUES], x[SUM_POINTS][3];
   uint64_t own[SUM_POINTS];
@@ -63,8 +64,8 @@ void gpu_direct(struct device *d, int64_t n, const double (*at)[3], const uint64
   double *device = array_room(&d->points, "device points", n * (4 + SUM_VALUES)), *result = device + 4 * n;
   put(d, 0, at, 3 * n);
   put(d, 3 * n, skip, n);
-  LAUNCH(d, sum_direct, blocks_for(n, SUM_POINTS), THREADS, d->p, (int)n, device, (const uint64_t *)(device + 3 * n), eps2, split ? *split : none,
-         result);
+  LAUNCH(d, sum_direct, blocks_for(n, SUM_POINTS), THREADS, d->p, (int)n, device, (const uint64_t *)(device + 3 * n), eps2,
+         split ? *split : none, result);
   double(*f)[SUM_VALUES] = (double(*)[SUM_VALUES])malloc(sizeof *f * (size_t)n);
   if (!f) fatal("out of memory: %lld results of a direct sum", (long long)n);
   CHECK(cudaMemcpyAsync(f, result, sizeof *f * (size_t)n, cudaMemcpyDeviceToHost, d->stream));
@@ -108,7 +109,8 @@ static __device__ void insert(double *nearest, int k, double r)
   nearest[at] = r;
 }
 
-static __device__ void search_leaf(const struct particles &p, const struct node &n, const double at[3], uint64_t skip, int k, double *nearest)
+static __device__ void search_leaf(const struct particles &p, const struct node &n, const double at[3], uint64_t skip, int k,
+                                   double *nearest)
 {
   int32_t end = n.first + (int32_t)(n.info & NODE_COUNT);
   for (int32_t base = n.first; base < end; base += WARP) {
@@ -148,8 +150,8 @@ static __device__ void push_children(const struct tree &t, const struct lattice 
 }
 
 /* A warp for each point. */
-static __global__ void search_nearest(struct particles p, struct tree t, struct lattice l, int n, const double *points, const uint64_t *skip, int k,
-                                      double *distance)
+static __global__ void search_nearest(struct particles p, struct tree t, struct lattice l, int n, const double *points,
+                                      const uint64_t *skip, int k, double *distance)
 {
   __shared__ struct search searches[SEARCH_WARPS];
   struct search *s = &searches[threadIdx.x / WARP];

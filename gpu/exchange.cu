@@ -110,7 +110,8 @@ int64_t gpu_pack(struct device *d, const struct domain *domain, int self, int64_
   for (int f = 0; f < particle_field_count; f++) {
     const struct particle_field *field = &particle_fields[f];
     const char *from = *(char **)((char *)&d->p + field->offset);
-    LAUNCH(d, pack_field, blocks_for((int64_t)field->bytes * leaving, THREADS), THREADS, record + at, stride, from, field->bytes, order + kept, leaving);
+    LAUNCH(d, pack_field, blocks_for((int64_t)field->bytes * leaving, THREADS), THREADS, record + at, stride, from, field->bytes,
+           order + kept, leaving);
     at += field->bytes;
   }
   CHECK(cudaMemcpyAsync(d->packed_told, record, stride * (size_t)leaving, cudaMemcpyDeviceToHost, d->stream));

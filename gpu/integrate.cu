@@ -62,7 +62,8 @@ static __global__ void set_number(int32_t *number, int32_t value) { *number = va
 static __global__ void find_next(struct particles p, int32_t *next)
 {
   int32_t least = TICKS;
-  for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < p.n; i += (int64_t)gridDim.x * THREADS) least = min(least, step_end(p, i));
+  for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < p.n; i += (int64_t)gridDim.x * THREADS)
+    least = min(least, step_end(p, i));
   lower(next, least);
 }
 
@@ -115,16 +116,17 @@ void gpu_finish(struct device *d, double tick_length)
 
 /* An active particle goes to its place at `tick`, as particle and as source. Returns whether it left the lattice. The
  * source's velocity belongs to its new time too: moments may be taken before the correction. */
-static __device__ int advance(const struct particles &p, const struct tree &t, const struct lattice &l, int64_t i, int32_t tick, double tick_length)
+static __device__ int advance(const struct particles &p, const struct tree &t, const struct lattice &l, int64_t i, int32_t tick,
+                              double tick_length)
 {
-  double dt = (tick - p.tick[i]) * tick_length;
+  double dt = (tick - p.tick[i]) * tick_length, v[3];
   int out = 0;
   predict(p, i, dt);
-  t.body[i].x = lattice_of(&l, 0, p.pos[3 * i], &out);
-  t.body[i].y = lattice_of(&l, 1, p.pos[3 * i + 1], &out);
-  t.body[i].z = lattice_of(&l, 2, p.pos[3 * i + 2], &out);
-  t.course[i].tick = tick;
-  for (int c = 0; c < 3; c++) t.course[i].v[c] = (float)(p.vel[3 * i + c] + 0.5 * dt * p.acc_hard[3 * i + c]);
+  for (int c = 0; c < 3; c++) v[c] = p.vel[3 * i + c] + 0.5 * dt * p.acc_hard[3 * i + c];
+  const struct body b = {lattice_of(&l, 0, p.pos[3 * i], &out), lattice_of(&l, 1, p.pos[3 * i + 1], &out),
+                         lattice_of(&l, 2, p.pos[3 * i + 2], &out), p.mass[i]};
+  t.body[i] = b;
+  *(float4 *)&t.course[i] = make_float4((float)v[0], (float)v[1], (float)v[2], __int_as_float(tick));
   return out;
 }
 
@@ -139,9 +141,9 @@ enum { SELECT_ITEMS = 4, SELECT_TILE = SELECT_ITEMS * THREADS };
 
 /* Active particles go to `tick`, and their groups are listed, once in this `selection`. The list's order does not matter,
  * since groups are independent. */
-static __global__ void __launch_bounds__(THREADS) select_active(struct particles p, struct tree t, struct lattice l, int32_t tick, double tick_length,
-                                                                const int32_t *home, int32_t *listed, int32_t selection, int32_t *list,
-                                                                struct answers *answers)
+static __global__ void __launch_bounds__(THREADS) select_active(struct particles p, struct tree t, struct lattice l, int32_t tick,
+                                                                double tick_length, const int32_t *home, int32_t *listed,
+                                                                int32_t selection, int32_t *list, struct answers *answers)
 {
   int32_t first = (int32_t)blockIdx.x * SELECT_TILE + (int32_t)threadIdx.x, next = TICKS, end[SELECT_ITEMS];
   int count = 0, out = 0;
@@ -185,8 +187,8 @@ int64_t gpu_select(struct device *d, int32_t tick, double tick_length, int64_t *
   struct answers *a = d->answers;
   LAUNCH(d, begin_selection, 1, 1, a);
   if (d->groups > 0)
-    LAUNCH(d, select_active, blocks_for(d->p.n, SELECT_TILE), THREADS, d->p, d->tree, d->lattice, tick, tick_length, d->home.at, d->listed.at,
-           ++d->selections, d->active_group.at, a);
+    LAUNCH(d, select_active, blocks_for(d->p.n, SELECT_TILE), THREADS, d->p, d->tree, d->lattice, tick, tick_length, d->home.at,
+           d->listed.at, ++d->selections, d->active_group.at, a);
   const struct answers *told = device_ask(d);
   *outside += (int64_t)told->outside;
   d->active_groups = told->active_groups;
@@ -195,20 +197,19 @@ int64_t gpu_select(struct device *d, int32_t tick, double tick_length, int64_t *
   return (int64_t)told->active;
 }
 
-static __global__ void correct_active(struct particles p, struct tree t, const struct group *group, const int32_t *list, int32_t count, int32_t tick,
-                                      double tick_length, struct step_rule rule, int shared, int32_t *least)
+static __global__ void correct_active(struct particles p, struct tree t, const struct group *group, const int32_t *list, int32_t count,
+                                      int32_t tick, double tick_length, struct step_rule rule, int shared, int32_t *least)
 {
   int32_t k = (int32_t)((blockIdx.x * THREADS + threadIdx.x) / WARP), next = TICKS;
   if (k >= count) return;
   struct group g = group[list[k]];
   for (int32_t i = g.begin + lane_id(); i < g.end; i += WARP) {
     if (step_end(p, i) != tick) continue;
-    double dt = (tick - p.tick[i]) * tick_length;
-    for (int c = 0; c < 3; c++) {
-      p.vel[3 * (int64_t)i + c] += 0.5 * dt * p.acc_hard[3 * (int64_t)i + c];
-      t.course[i].v[c] = (float)p.vel[3 * (int64_t)i + c];
-      t.course[i].a[c] = p.acc_hard[3 * (int64_t)i + c];
-    }
+    double dt = (tick - p.tick[i]) * tick_length, *v = &p.vel[3 * (int64_t)i];
+    const float *a = &p.acc_hard[3 * (int64_t)i];
+    for (int c = 0; c < 3; c++) v[c] += 0.5 * dt * a[c];
+    const struct course course = {{(float)v[0], (float)v[1], (float)v[2]}, tick, {a[0], a[1], a[2]}, 0};
+    t.course[i] = course;
     p.tick[i] = tick;
     p.level[i] = (uint8_t)timeline_aligned(tick, choose_level(p, i, rule, shared));
     next = min(next, step_end(p, i));

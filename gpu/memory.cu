@@ -11,7 +11,8 @@ void *device_alloc(const char *label, size_t bytes)
   if (status == cudaErrorMemoryAllocation) {
     size_t left = 0, all = 0;
     CHECK(cudaMemGetInfo(&left, &all));
-    fatal("out of device memory: %zu bytes for '%s', %zu of %zu bytes are free; use more devices or fewer particles", bytes, label, left, all);
+    fatal("out of device memory: %zu bytes for '%s', %zu of %zu bytes are free; use more devices or fewer particles", bytes, label,
+          left, all);
   }
   CHECK(status);
   memory_note(label, bytes, 0);

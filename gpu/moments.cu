@@ -97,7 +97,8 @@ template <int ROW> static __device__ void row_shape(const struct moments_job &jo
 }
 
 /* The record of a node, by the first lane of its row. x: its centre of mass. */
-static __device__ void set_node(const struct moments_job &job, int32_t i, const int32_t x[3], float mass, const struct moved &mean, const struct shape &s)
+static __device__ void set_node(const struct moments_job &job, int32_t i, const int32_t x[3], float mass, const struct moved &mean,
+                                const struct shape &s)
 {
   struct node *n = &job.t.node[i];
   float b = s.b * (1 + 1e-6f), trace = s.quad[0] + s.quad[1] + s.quad[2];   /* rounding up keeps the particles inside */
@@ -230,7 +231,8 @@ static __device__ void cell_moments(const struct moments_job &job, int32_t i, in
   struct shape s = {};
   if (lane < count) {
     float h = (float)job.spacing;
-    const float off[3] = {(float)(child.x[0] - x[0]) * h, (float)(child.x[1] - x[1]) * h, (float)(child.x[2] - x[2]) * h}, none[3] = {0, 0, 0};
+    const float off[3] = {(float)(child.x[0] - x[0]) * h, (float)(child.x[1] - x[1]) * h, (float)(child.x[2] - x[2]) * h};
+    const float none[3] = {0, 0, 0};
     s.b = sqrtf(distance2(off, none)) + child.b;
     s.spread_v = sqrtf(distance2(own.v, mean.v)) + w.spread_v;
     s.spread_a = sqrtf(distance2(own.a, mean.a)) + w.spread_a;
@@ -254,7 +256,8 @@ static __global__ void __launch_bounds__(TOP_THREADS, 1) top_moments(struct mome
 {
   for (int l = level; l >= 0; l--) {
     int32_t end = job.levels.begin[l + 1];
-    for (int32_t base = job.levels.begin[l]; base < end; base += TOP_THREADS / CELL_ROW) cell_moments(job, base + (int32_t)threadIdx.x / CELL_ROW, end);
+    for (int32_t base = job.levels.begin[l]; base < end; base += TOP_THREADS / CELL_ROW)
+      cell_moments(job, base + (int32_t)threadIdx.x / CELL_ROW, end);
     __syncthreads();
   }
 }

@@ -18,8 +18,8 @@ static __global__ void make_keys(struct particles p, struct lattice l, uint64_t 
   if (threadIdx.x < sizeof table) table[threadIdx.x / 8][threadIdx.x % 8] = key_rows[threadIdx.x / 8][threadIdx.x % 8];
   __syncthreads();
   if (i < p.n) {
-    int32_t x = lattice_of(&l, 0, p.pos[3 * i], &out), y = lattice_of(&l, 1, p.pos[3 * i + 1], &out), z = lattice_of(&l, 2, p.pos[3 * i + 2], &out);
-    key[i] = key_along(table, x, y, z);
+    const double *x = &p.pos[3 * i];
+    key[i] = key_along(table, lattice_of(&l, 0, x[0], &out), lattice_of(&l, 1, x[1], &out), lattice_of(&l, 2, x[2], &out));
     place[i] = (int32_t)i;
   }
   int left = __syncthreads_count(out);

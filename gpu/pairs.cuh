@@ -43,7 +43,7 @@ static __device__ __forceinline__ void add_pair(struct force &f, const float x[3
 }
 
 /* The same for a cell with second moments: potential -M/rho - (3/2 d.S.d rho^-5 - 1/2 tr S rho^-3), rho^2 = d^2 + eps^2,
- * and its gradient. */
+ * and its gradient. Without second moments it is add_pair's result to the bit: one particle may be a cell or a particle. */
 template <bool TOTAL, bool POTENTIAL, int SPLIT>
 static __device__ __forceinline__ void add_quad_pair(struct force &f, const float x[3], const float4 &e, const float q[6], float eps2,
                                                      const struct split &split)
@@ -55,10 +55,16 @@ static __device__ __forceinline__ void add_quad_pair(struct force &f, const floa
   float inverse3 = inverse * inverse2, inverse5 = inverse3 * inverse2;
   if (POTENTIAL) f.p += w + 1.5f * product * inverse5 - 0.5f * trace * inverse3;
   w = w * inverse2 + inverse5 * (7.5f * product * inverse2 - 1.5f * trace);
-  float fx = w * dx - 3.0f * inverse5 * sx, fy = w * dy - 3.0f * inverse5 * sy, fz = w * dz - 3.0f * inverse5 * sz;
-  if (TOTAL) f.a[0] += fx, f.a[1] += fy, f.a[2] += fz;
+  inverse5 *= 3;
+  if (TOTAL) {
+    f.a[0] += w * dx, f.a[1] += w * dy, f.a[2] += w * dz;
+    f.a[0] -= inverse5 * sx, f.a[1] -= inverse5 * sy, f.a[2] -= inverse5 * sz;
+  }
   if (SPLIT == SPLIT_NONE) return;
   float k = pair_hard<SPLIT>(split, r2);
-  f.h[0] += k * fx, f.h[1] += k * fy, f.h[2] += k * fz;
+  w *= k;
+  inverse5 *= k;
+  f.h[0] += w * dx, f.h[1] += w * dy, f.h[2] += w * dz;
+  f.h[0] -= inverse5 * sx, f.h[1] -= inverse5 * sy, f.h[2] -= inverse5 * sz;
 }
 #endif

@@ -6,7 +6,8 @@
 /* to[i] = from[order[i]] for values of so many words. A thread moves several words, so that their loads overlap. */
 enum { GATHER_ITEMS = 4, GATHER_TILE = GATHER_ITEMS * THREADS };
 
-template <typename WORD, int WORDS> static __global__ void __launch_bounds__(THREADS) gather(WORD *to, const WORD *from, const int32_t *order, uint32_t n)
+template <typename WORD, int WORDS>
+static __global__ void __launch_bounds__(THREADS) gather(WORD *to, const WORD *from, const int32_t *order, uint32_t n)
 {
   uint32_t first = blockIdx.x * GATHER_TILE + threadIdx.x, end = n * WORDS;
   int32_t at[GATHER_ITEMS];

@@ -13,7 +13,7 @@ enum {
   WALK_WARPS = 4,
   LIST_MOST = 192,                    /* point masses */
   QUAD_MOST = 96,                     /* cells with second moments */
-  HARD_PIECE = 8,                     /* hard parts of so many entries are summed in float32 */
+  HARD_PIECE = 4,                     /* hard parts of so many entries are summed in float32 */
   BRANCH = 8,                         /* lanes for each opened cell: its children */
   OPEN = WARP / BRANCH,               /* cells opened at once */
   STACK = WARP * (KEY_LEVELS + 1),    /* a level leaves less than WARP cells behind */
@@ -250,7 +250,8 @@ template <bool TOTAL, bool POTENTIAL, int SPLIT, bool QUAD> struct walker {
   __device__ float4 stage(int32_t j) const
   {
     const struct body b = job.t.body[j];
-    float4 e = {(float)(b.x - centre[0]) * job.spacing, (float)(b.y - centre[1]) * job.spacing, (float)(b.z - centre[2]) * job.spacing, b.m};
+    float4 e = {(float)(b.x - centre[0]) * job.spacing, (float)(b.y - centre[1]) * job.spacing, (float)(b.z - centre[2]) * job.spacing,
+                b.m};
     if (job.tick == 0) return e;
     const struct course c = job.t.course[j];
     float dt = (float)(job.tick - c.tick) * job.tick_length, half = 0.5f * dt;
