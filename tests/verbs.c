@@ -61,7 +61,8 @@ static void check_sample(const struct rig *g, const struct set *s, const struct 
   for (int64_t i = 0; i < p->n; i++) {
     want += p->work[i];
     if (sampling_hash(p->id[i]) > threshold) continue;
-    good &= count < n && out[count].id == p->id[i] && out[count].work == p->work[i] && memcmp(out[count].pos, &p->pos[3 * i], sizeof out->pos) == 0;
+    good &= count < n && out[count].id == p->id[i] && out[count].work == p->work[i] &&
+            memcmp(out[count].pos, &p->pos[3 * i], sizeof out->pos) == 0;
     count++;
   }
   say(good && count == n, s, "samples are those of the hashed ids");
@@ -205,7 +206,8 @@ static void check_cut(const struct backend *be, const struct set *s)
   printf("# interactions with one face, with two: %.4f, %.4f times those without; on the host %.4f, %.4f\n", one, two, host_one, host_two);
   say(one > 1.02 && two > one && fabs(one - host_one) < 0.2 * (host_one - 1) && fabs(two - host_two) < 0.2 * (host_two - 1), s,
       "cells that faces cut are accepted farther away");
-  say(more_by_faces(be, s, 1, -1e3, 1e3) == 1 && more_by_faces(be, s, 2, -0.2, 0.1) == 1, s, "others, and those with second moments, are not");
+  say(more_by_faces(be, s, 1, -1e3, 1e3) == 1 && more_by_faces(be, s, 2, -0.2, 0.1) == 1, s,
+      "others, and those with second moments, are not");
 }
 
 /* Of four domains the second is this rank's: the others' particles leave, in order, and may come back. */
@@ -242,7 +244,8 @@ static void check_exchange(const struct backend *be, const struct set *s)
   for (int64_t i = 0; good && i < q.n; i++) {
     int home = domain_home(&domain, &q.pos[3 * i]);
     if (home == SELF) {
-      good &= rest->id[kept] == q.id[i] && rest->vel[3 * kept] == q.vel[3 * i] && rest->type[kept] == q.type[i] && rest->work[kept] == q.work[i];
+      good &= rest->id[kept] == q.id[i] && rest->vel[3 * kept] == q.vel[3 * i] && rest->type[kept] == q.type[i] &&
+              rest->work[kept] == q.work[i];
       kept++;
     } else {
       particles_unpack(&one, 0, copy + particle_bytes() * (size_t)at[home]++);
