@@ -175,6 +175,23 @@ static void check_direct(const struct rig *g, const struct set *s, const struct 
   direct_close(&d);
 }
 
+static void look(void *of) { ++*(int *)of; }
+
+/* A caller that looks at its messages while a walk goes on changes no bit of it. */
+static void check_progress(struct rig *g, const struct set *s)
+{
+  struct mac mac = rig_mac(g, MAC_ANGLE, 0.5);
+  int looks = 0;
+  size_t bytes = sizeof(float) * 3 * (size_t)s->n;
+  float *acc = memory_alloc("test", bytes);
+  memcpy(acc, rig_force(g, &mac)->acc, bytes);
+  struct walk_request r = {.kind = WALK_TOTAL, .mac = mac, .a_floor = g->a_floor, .split = g->split, .let = LET_SOFT, .potential = 1,
+                           .local = 1, .last = 1, .progress = look, .progress_of = &looks};
+  g->be->walk(g->dev, &r, &g->tally);
+  say(memcmp(acc, g->be->view(g->dev)->acc, bytes) == 0, s, "a walk whose caller looks at messages meanwhile");
+  memory_free(acc);
+}
+
 /* The interactions of a walk of all when the faces of the domain stand at these x. */
 static double pairs_between(struct rig *g, double low_x, double high_x)
 {
@@ -286,6 +303,7 @@ static void check_set(const struct backend *be, const struct set *s)
   check_levels(&g, s, &p);
   check_nearest(&g, s, &p);
   check_direct(&g, s, &p);
+  check_progress(&g, s);
   particles_free(&p);
   rig_close(&g);
 }
