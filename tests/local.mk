@@ -40,6 +40,7 @@ script_tests = \
   %D%/files_ranks.sh \
   %D%/full_disk.sh \
   %D%/parameter_pages.sh \
+  %D%/plots.sh \
   %D%/ranks.sh \
   %D%/rules.sh \
   %D%/study_ranks.sh \
