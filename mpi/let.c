@@ -25,7 +25,7 @@ struct lets {
   struct outbox out;
   struct peer *peer;        /* [ranks] */
   struct let_card *card;    /* [ranks] */
-  int *order, *batch;       /* of ranks */
+  int *order;               /* of the trees of a walk, by rank */
   int roots[LET_KINDS];     /* there are roots among the trees, as the LET of this rank */
   enum let_kind kind;       /* what `progress` looks for: LETs of this kind, */
   int32_t tick;             /* and updates of ticks before this one */
@@ -33,7 +33,7 @@ struct lets {
   struct let_traffic *exchanged[LET_KINDS]; /* and of the LETs that the last exchanges bring */
   struct let_request request;
   int32_t next_cells;
-  const void **card_of;     /* [ranks] */
+  const struct let_card **root;   /* [ranks]: cards of which the root is enough */
   int64_t strays[2];        /* of all ranks, asked for; of this rank */
   MPI_Request asked;
   double arrived;           /* clock when the last message came that was taken */
@@ -46,9 +46,8 @@ struct lets *lets_open(const struct comm *c, const struct backend *be, struct de
   *l = (struct lets){.c = c, .be = be, .d = d, .asked = MPI_REQUEST_NULL};
   l->peer = memory_alloc("let", sizeof *l->peer * ranks);
   l->card = memory_alloc("let", sizeof *l->card * ranks);
-  l->card_of = memory_alloc("let", sizeof *l->card_of * ranks);
-  l->order = memory_alloc("let", 2 * sizeof *l->order * ranks);
-  l->batch = l->order + ranks;
+  l->root = memory_alloc("let", sizeof *l->root * ranks);
+  l->order = memory_alloc("let", sizeof *l->order * ranks);
   outbox_open(&l->out, c);
   for (int r = 0; r < c->size; r++) {
     inbox_open(&l->peer[r].boxes, r, PARCEL_BOXES);
@@ -68,7 +67,7 @@ void lets_close(struct lets *l)
     for (int k = 0; k < LET_KINDS; k++) inbox_close(&l->peer[r].let[k]);
   }
   memory_free(l->order);
-  memory_free(l->card_of);
+  memory_free(l->root);
   memory_free(l->card);
   memory_free(l->peer);
   memory_free(l);
@@ -205,7 +204,7 @@ static void meet(struct lets *l, const struct lattice *lattice)
     p->wanted[l->kind] = mine == NEED_OPEN;
     p->there[l->kind] = 0;
     if (l->kind == LET_STEP) p->has = 0;
-    if (mine == NEED_CELL) l->card_of[count++] = &l->card[r];
+    if (mine == NEED_CELL) l->root[count++] = &l->card[r];
     if (p->asks) inbox_expect(&p->boxes, l->c);
     if (mine != NEED_OPEN) continue;
     inbox_expect(&p->let[l->kind], l->c);
@@ -214,7 +213,7 @@ static void meet(struct lets *l, const struct lattice *lattice)
     let_account(l->exchanged[l->kind], l->c, bytes);
   }
   l->roots[l->kind] = count > 0;
-  l->be->let_roots(l->d, l->kind, self, count, (const struct let_card *const *)l->card_of);
+  l->be->let_roots(l->d, l->kind, self, count, l->root);
   memory_free(boxes);
 }
 

@@ -86,7 +86,7 @@ static void write_rows(FILE *out, const struct row *row, int ranks, long long st
 {
   for (int p = 0; p < PHASE_COUNT; p++) {
     const struct row *w = &row[p];
-    if (w->messages == 0 && w->collectives == 0) continue;
+    if (w->messages == 0 && w->collectives == 0 && w->waited == 0 && w->hidden == 0) continue;
     fprintf(out, "%lld,%.15g,%s,%lld,%lld,%.0f,%.0f,%.6f,%.6f,%.6f,%lld,%lld,%.6f,-1,-1\n", step, time, phase_names[p], (long long)w->messages,
             (long long)w->bytes, w->bytes_most, w->peers_most, w->waited / ranks, w->waited_most, w->hidden / ranks,
             (long long)w->collectives, (long long)w->collective_bytes, w->collective_waited / ranks);

@@ -78,12 +78,12 @@ def main():
     curves = curves_of(arguments.tables)
     if max(curve["ranks"].max() for curve in curves) < 2:
         fail("on one rank there is nothing to draw")
-    figure, axes = plt.subplots(1, 3, figsize=(15, 4.6), layout="constrained")
+    figure, axes = plt.subplots(1, 3, figsize=(15, 6.4), layout="constrained")
     for axis, draw in zip(axes, (ratios, entries, traffic)):
         draw(axis, curves)
         axis.set_xscale("log", base=2)
         axis.set_xlabel("ranks P")
-        axis.legend(fontsize=7)
+        axis.legend(fontsize=7, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=2)
     save(figure, arguments.output)
 
 

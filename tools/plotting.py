@@ -86,11 +86,12 @@ class Units:
 
 
 class Table:
-    """A CSV file with '#' lines, a header line and rows of numbers. Columns are found by name."""
+    """A CSV file with '#' lines, a header line and rows of numbers, but for columns of words. Columns are found by name."""
 
-    def __init__(self, path, needed=()):
+    def __init__(self, path, needed=(), words=()):
         self.path = path
         comments, rows, names, cut = [], [], None, 0
+        self.words, worded = {name: [] for name in words}, {}
         try:
             with open(path, encoding="utf-8", errors="replace") as file:
                 for number, line in enumerate(file, 1):
@@ -98,13 +99,17 @@ class Table:
                         comments.append(line[1:].strip())
                     elif names is None and line.strip():
                         names = [name.strip() for name in line.split(",")]
+                        worded = {names.index(name): name for name in words if name in names}
                     elif line.strip():
+                        found = [word.strip() for word in line.split(",")]
                         try:
-                            row = [float(word) for word in line.split(",")]
+                            row = [float("nan" if i in worded else word) for i, word in enumerate(found)]
                         except ValueError:
                             row = []
                         if len(row) == len(names):
                             rows.append(row)
+                            for i, name in worded.items():
+                                self.words[name].append(found[i])
                         else:
                             cut = number
         except OSError as error:
@@ -119,7 +124,8 @@ class Table:
         if not rows:
             fail(f"{path} has no rows yet")
         self.names, self.data = names, np.array(rows)
-        text = "\n".join(comments)
+        self.words = {name: np.array(column) for name, column in self.words.items()}
+        self.comments = text = "\n".join(comments)
         keys = ("UnitLength_in_cm", "UnitMass_in_g", "UnitVelocity_in_cm_per_s", "GravityConstantInternal")
         found = {key: re.search(key + r"\s*[=:]?\s*([-+0-9.eE]+)", text) for key in keys}
         self.units = Units({key: match.group(1) for key, match in found.items() if match})
