@@ -112,7 +112,7 @@ void inbox_close(struct inbox *i)
   if (i->state == HEAD || i->state == PIECES)
     for (int k = 0; k < i->requests; k++) {
       MPI_Cancel(&i->request[k]);
-      MPI_Request_free(&i->request[k]);
+      MPI_Wait(&i->request[k], MPI_STATUS_IGNORE);   /* cancelled or complete: its buffer is free */
     }
   memory_free(i->head);
   memory_free(i->request);

@@ -370,9 +370,15 @@ static void check_step(const struct comm *c, const struct set *s, int64_t n, dou
   speeds /= kick;
   comm_sum_int64(c, &counts.strays, 1);
   char what[200];
-  snprintf(what, sizeof what, "a step at %.0f times the speed, R2 = %g, with %lld strays, LETs chosen anew %lld times: as on one rank, velocities to %.1e",
+  snprintf(what, sizeof what,
+           "a step at %.0f times the speed, R2 = %g, with %lld strays, LETs chosen anew %lld times: as on one rank, velocities to %.1e",
            speed / SPEED, s->r2, (long long)counts.strays, (long long)counts.remakes, speeds);
-  say(c, e.finite && e.median < 1e-6 && e.most99 < 1e-3 && (strays || speeds < 5e-4) && counts.substeps > 0 && (!strays || c->size == 1 || (counts.strays > 0 && counts.remakes > 0)), s->name, what, &e);
+  int good = e.finite && e.median < 1e-6 && e.most99 < 1e-3 && counts.substeps > 0;
+  if (strays)
+    good &= c->size == 1 || (counts.strays > 0 && counts.remakes > 0);
+  else
+    good &= speeds < 5e-4;
+  say(c, good, s->name, what, &e);
   memory_free(at);
   particles_free(&mine);
   particles_free(&all);
