@@ -142,6 +142,8 @@ static void read_head(struct inbox *i, const struct comm *c, void *(*room)(void 
   i->bytes = head.bytes;
   i->data = room(of, i->peer, i->bytes);
   if (first) memcpy(i->data, i->head + sizeof head, first);
+  memory_free(i->head);   /* thousands of inboxes that are not in use hold nothing */
+  i->head = NULL;
   i->requests = 0;
   need_requests(i, pieces(c, rest));
   for (size_t at = 0; at < rest; at += c->largest_message) {

@@ -203,7 +203,7 @@ const struct command command_study = {
     "study let cuts the particles into P domains as real ranks would, and counts for every domain the cells and particles\n"
     "that locally essential trees (LETs) bring it, soft and hard, the messages and the bytes. It does not take P processes;\n"
     "where there are just as many, they exchange their LETs too, and must agree.\n"
-    "      --ranks P,P,...     numbers of ranks [2,4,8,16,32,64,128]\n"
+    "      --ranks P,P,...     numbers of ranks [2,4,8,16,32,64,128]; Domain:DomainGrid holds for the P that it is for\n"
     "      --r1 X,X,...        R1 in units of R0, one study each [Split:R1OverR0]\n"
     "  -P Section:Name=value   another value for a parameter of the file; may be repeated\n"
     "  -o, --output TABLE.csv  write a table with a row for every P; its first lines say what the columns are\n"
