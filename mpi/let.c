@@ -36,7 +36,7 @@ struct lets {
   struct let_traffic *exchanged[LET_KINDS]; /* and of the LETs that the last exchanges bring */
   struct let_request request;
   int32_t next_cells;
-  const void **card_of;     /* [ranks] */
+  const struct let_card **root;     /* [ranks]: cards of which the root is enough */
   int64_t strays[2];        /* of all ranks, asked for; of this rank */
   MPI_Request asked;
   double arrived;           /* clock when the last message came that was taken */
@@ -49,7 +49,7 @@ struct lets *lets_open(const struct comm *c, const struct backend *be, struct de
   *l = (struct lets){.c = c, .be = be, .d = d, .asked = MPI_REQUEST_NULL};
   l->peer = memory_alloc("let", sizeof *l->peer * ranks);
   l->card = memory_alloc("let", sizeof *l->card * ranks);
-  l->card_of = memory_alloc("let", sizeof *l->card_of * ranks);
+  l->root = memory_alloc("let", sizeof *l->root * ranks);
   for (int k = 0; k < LET_KINDS; k++) {
     l->forest[k] = memory_alloc("let", sizeof **l->forest * ranks);
     l->asked_by[k] = memory_alloc("let", sizeof **l->asked_by * ranks);
@@ -76,7 +76,7 @@ void lets_close(struct lets *l)
     memory_free(l->forest[k]);
     memory_free(l->asked_by[k]);
   }
-  memory_free(l->card_of);
+  memory_free(l->root);
   memory_free(l->card);
   memory_free(l->peer);
   memory_free(l);
@@ -211,7 +211,7 @@ static void meet(struct lets *l, const struct lattice *lattice)
     p->asks = let_contact(lattice, &l->card[self], &l->card[r], &l->request) == NEED_OPEN;
     p->wanted[l->kind] = mine == NEED_OPEN;
     p->there[l->kind] = 0;
-    if (mine == NEED_CELL) l->card_of[count++] = &l->card[r];
+    if (mine == NEED_CELL) l->root[count++] = &l->card[r];
     if (p->asks) {
       asked_by[asked++] = r;
       inbox_expect(&p->boxes, l->c);
@@ -229,7 +229,7 @@ static void meet(struct lets *l, const struct lattice *lattice)
     memmove(forest - 1, forest, sizeof *forest * (size_t)trees);
   l->trees[l->kind] = trees;
   l->asked_by_count[l->kind] = asked;
-  l->be->let_roots(l->d, l->kind, self, count, (const struct let_card *const *)l->card_of);
+  l->be->let_roots(l->d, l->kind, self, count, l->root);
   memory_free(boxes);
 }
 

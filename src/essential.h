@@ -62,10 +62,4 @@ HD enum need essential_need(const struct lattice *l, const struct node *n, const
   double sink = mac_sink(r->mac, fmax(b->a_old, r->a_floor));
   return distance > n->b && distance >= n->reach * sink ? NEED_CELL : NEED_OPEN;
 }
-
-/* Whether a particle may come within the cutoff of a target of the box; `pull` is that of its leaf. */
-HD int essential_particle(const double x[3], const float v[3], double pull, const struct let_box *b, const struct let_request *r)
-{
-  return essential_distance(b, x, v, r->horizon) - essential_strays(b, pull, r) <= r->cutoff;
-}
 #endif

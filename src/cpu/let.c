@@ -21,30 +21,65 @@ _Static_assert(sizeof(struct let_head) == 64, "arrays of a message start on a ca
 
 /* --- the choice -------------------------------------------------------------------------------------------------- */
 
-/* A local node that goes into the message, and the box that wanted it opened (the first to ask for its children). */
+/* A local node that goes into the message. */
 struct choice {
-  int32_t node, box;
+  int32_t node;
   uint32_t info;
   int32_t first;
 };
 
-static enum need box_needs(const struct device *d, const struct let_request *r, const struct let_box *b, int32_t i)
+/* Positions are floats about the middle of the boxes: so small a part of the extent is what they may be wrong by. */
+#define TABLE_ROUNDING 3e-7
+
+void cpu_table(struct box_table *t, const struct let_request *r)
 {
-  return essential_need(&d->lattice, &d->tree.node[i], &d->tree.motion[i], b, r);
+  double low[3] = {1e300, 1e300, 1e300}, high[3] = {-1e300, -1e300, -1e300}, extent = 0;
+  for (int k = 0; k < r->box_count; k++)
+    for (int c = 0; c < 3; c++) low[c] = fmin(low[c], r->boxes[k].low[c]), high[c] = fmax(high[c], r->boxes[k].high[c]);
+  for (int c = 0; c < 3; c++) {
+    t->origin[c] = 0.5 * (low[c] + high[c]);
+    extent = fmax(extent, high[c] - low[c]);
+  }
+  double margin = TABLE_ROUNDING * (extent + fmax(r->cutoff, 0));
+  t->n = r->box_count;
+  t->cutoff = r->cutoff >= 0 ? (float)r->cutoff : MAC_FAR;
+  for (int k = 0; k < t->n + TABLE_PAD; k++) {
+    const struct let_box *b = &r->boxes[k < t->n ? k : t->n - 1];
+    for (int c = 0; c < 3; c++) {
+      t->low[c][k] = (float)(b->low[c] - t->origin[c] - margin);
+      t->high[c][k] = (float)(b->high[c] - t->origin[c] + margin);
+      t->way[c][k] = (float)(b->v[c] * r->horizon);
+    }
+    t->stray[k] = (float)essential_stray(b->a_spread, r->a_typical, r->horizon);
+    t->sink[k] = mac_sink(r->mac, fmax(b->a_old, r->a_floor));
+  }
 }
 
-/* What the receiver needs of a node; the box that asked for the parent's children is the likeliest to ask again. */
-static enum need needs(const struct device *d, const struct let_request *r, int32_t i, int32_t *box)
+enum need cpu_needs(const struct walk_isa *isa, const struct box_table *t, const struct let_request *r, const struct lattice *l,
+                    const struct node *n, const struct motion *w)
 {
-  enum need most = box_needs(d, r, &r->boxes[*box], i);
-  for (int k = 0; k < r->box_count && most != NEED_OPEN; k++) {
-    enum need one = box_needs(d, r, &r->boxes[k], i);
-    if (one > most) {
-      most = one;
-      *box = k;
-    }
+  struct asked a = {.b = n->b, .reach = n->reach};
+  for (int c = 0; c < 3; c++) {
+    a.x[c] = (float)(lattice_position(l, c, n->x[c]) - t->origin[c]);
+    a.way[c] = (float)(w->v[c] * r->horizon);
   }
-  return most;
+  if (r->horizon > 0) {
+    a.grow = (float)(w->spread_v * r->horizon + essential_stray(essential_pull(w), r->a_typical, r->horizon));
+    a.opened = n->info == (NODE_LEAF | 1);
+  }
+  return (enum need)isa->needs(t, &a);
+}
+
+/* A receiver's request, as the choice works with it. */
+struct choosing {
+  const struct device *d;
+  const struct let_request *r;
+  struct box_table table;
+};
+
+static enum need needs(const struct choosing *g, int32_t i)
+{
+  return cpu_needs(g->d->isa, &g->table, g->r, &g->d->lattice, &g->d->tree.node[i], &g->d->tree.motion[i]);
 }
 
 struct selection {
@@ -73,58 +108,51 @@ static void add_source(struct selection *s, int32_t i)
 }
 
 /* Whether a particle of a leaf may come within the cutoff of any box. */
-static int particle_needed(const struct device *d, const struct let_request *r, int32_t i, double pull, int *box)
+static int particle_needed(const struct choosing *g, int32_t i, double pull)
 {
-  const struct sources *s = &d->tree.source;
-  double dt = (r->tick - s->tick[i]) * r->tick_length, x[3];
+  const struct sources *s = &g->d->tree.source;
+  double dt = (g->r->tick - s->tick[i]) * g->r->tick_length, horizon = g->r->horizon;
   const int32_t at[3] = {s->x[i], s->y[i], s->z[i]};
-  const float a[3] = {s->ax[i], s->ay[i], s->az[i]}, old[3] = {s->vx[i], s->vy[i], s->vz[i]};
-  float v[3];
+  const float v[3] = {s->vx[i], s->vy[i], s->vz[i]}, acc[3] = {s->ax[i], s->ay[i], s->az[i]};
+  struct asked a = {.grow = (float)essential_stray(pull, g->r->a_typical, horizon)};
   for (int c = 0; c < 3; c++) {
-    x[c] = lattice_position(&d->lattice, c, at[c]) + (old[c] + 0.5 * dt * a[c]) * dt;
-    v[c] = (float)(old[c] + dt * a[c]);
+    a.x[c] = (float)(lattice_position(&g->d->lattice, c, at[c]) + (v[c] + 0.5 * dt * acc[c]) * dt - g->table.origin[c]);
+    a.way[c] = (float)((v[c] + dt * acc[c]) * horizon);
   }
-  if (essential_particle(x, v, pull, &r->boxes[*box], r)) return 1;
-  for (int k = 0; k < r->box_count; k++) {
-    if (!essential_particle(x, v, pull, &r->boxes[k], r)) continue;
-    *box = k;
-    return 1;
-  }
-  return 0;
+  return g->d->isa->needs(&g->table, &a) != NEED_NOTHING;
 }
 
 /* The particles of a leaf go into the message: all, or those that may come within the cutoff. */
-static void choose_leaf(const struct device *d, const struct let_request *r, struct choice *c, struct selection *s)
+static void choose_leaf(const struct choosing *g, struct choice *c, struct selection *s)
 {
-  const struct node *n = &d->tree.node[c->node];
-  double pull = essential_pull(&d->tree.motion[c->node]);
-  int box = c->box;
+  const struct node *n = &g->d->tree.node[c->node];
+  double pull = essential_pull(&g->d->tree.motion[c->node]);
   c->first = (int32_t)s->sources;
   for (int32_t i = n->first; i < n->first + (int32_t)(n->info & NODE_COUNT); i++)
-    if (r->cutoff < 0 || particle_needed(d, r, i, pull, &box)) add_source(s, i);
+    if (g->r->cutoff < 0 || particle_needed(g, i, pull)) add_source(s, i);
   c->info = NODE_LEAF | (uint32_t)(s->sources - c->first);
 }
 
 /* Breadth first through the nodes that the receiver needs; links and counts are those of the message. */
 static void choose(const struct device *d, const struct let_request *r, struct selection *s)
 {
+  struct choosing g = {.d = d, .r = r};
   if (d->tree.nodes == 0 || r->box_count == 0) return;
-  add_choice(s, (struct choice){0, 0, 0, 0});
+  cpu_table(&g.table, r);
+  add_choice(s, (struct choice){0, (uint32_t)needs(&g, 0), 0});
   for (int64_t at = 0; at < s->nodes; at++) {
-    struct choice c = s->choice[at];
+    struct choice c = s->choice[at];   /* its info is the need, until here */
     const struct node *n = &d->tree.node[c.node];
-    enum need need = needs(d, r, c.node, &c.box);
-    if (need != NEED_OPEN) {
+    if (c.info != NEED_OPEN) {
       /* without a need of it, only the root stands here: an empty cell */
-      c.info = need == NEED_CELL ? NODE_TERMINAL : 0;
+      c.info = c.info == NEED_CELL ? NODE_TERMINAL : 0;
     } else if (n->info & NODE_LEAF) {
-      choose_leaf(d, r, &c, s);
+      choose_leaf(&g, &c, s);
     } else {
       c.first = (int32_t)s->nodes;
       for (int32_t k = n->first; k < n->first + (int32_t)(n->info & NODE_COUNT); k++) {
-        int32_t box = c.box;
-        if (r->cutoff >= 0 && needs(d, r, k, &box) == NEED_NOTHING) continue;
-        add_choice(s, (struct choice){k, box, 0, 0});
+        enum need need = needs(&g, k);
+        if (need != NEED_NOTHING) add_choice(s, (struct choice){k, (uint32_t)need, 0});
       }
       c.info = (uint32_t)(s->nodes - c.first);
     }

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "essential.h"
 #include "simd.h"
 
 #define INLINE static inline __attribute__((always_inline))
@@ -348,11 +349,43 @@ static double farthest(const struct sources *s, int32_t begin, int32_t end, cons
   return most;
 }
 
+/* --- the choice of LETs ------------------------------------------------------------------------------------------ */
+
+typedef int32_t vi __attribute__((vector_size(4 * LANES)));
+
+static int any(vi mask)
+{
+  int32_t all = 0;
+  for (int i = 0; i < LANES; i++) all |= mask[i];
+  return all != 0;
+}
+
+static int needs(const struct box_table *t, const struct asked *a)
+{
+  vi open = {0}, cell = {0}, accepted = {0};
+  if (!a->opened) accepted = ~accepted;
+  for (int k = 0; k < t->n; k += LANES) {
+    vf r2 = vf_set(0);
+    for (int c = 0; c < 3; c++) {
+      vf x = vf_set(a->x[c]), there = x + (a->way[c] - vf_load(t->way[c] + k));
+      vf out = vf_max(vf_load(t->low[c] + k) - vf_max(x, there), vf_min(x, there) - vf_load(t->high[c] + k));
+      out = vf_max(out, vf_set(0));
+      r2 += out * out;
+    }
+    vf d = r2 * vf_rsqrt(r2 + 1e-30f) - (a->grow + vf_load(t->stray + k));
+    vi near = d - a->b <= vf_set(t->cutoff);
+    vi far = (d > vf_set(a->b)) & (d >= a->reach * vf_load(t->sink + k)) & accepted;
+    cell |= near & far;
+    open |= near & ~far;
+  }
+  return any(open) ? NEED_OPEN : any(cell) ? NEED_CELL : NEED_NOTHING;
+}
+
 static float inverse_root(float eps2) { return vf_rsqrt(vf_set(eps2))[0]; }
 
 #define TABLE(isa) TABLE_(isa)
 #define TABLE_(isa)                                                                                                         \
   const struct walk_isa walk_isa_##isa = {.name = #isa, .traverse = traverse, .stage = stage, .stage_quad = stage_quad,    \
                                           .filter = filter, .pairs = pairs, .quad_pairs = quad_pairs, .leaf = leaf, .farthest = farthest,       \
-                                          .inverse_root = inverse_root};
+                                          .inverse_root = inverse_root, .needs = needs};
 TABLE(ESP_ISA)
