@@ -147,7 +147,7 @@ def who_to_whom(figure, axis, run, phases):
         axis.set_xticks(range(run.ranks))
         axis.set_yticks(range(run.ranks))
     if run.ranks <= 8:
-        short = EngFormatter(places=0, sep="")
+        short = EngFormatter(places=1, sep="")
         for (i, k), value in np.ndenumerate(sent):
             if value > 0:
                 axis.text(k, i, short(value), ha="center", va="center", fontsize=8, color="white" if norm(value) < 0.6 else "black")
