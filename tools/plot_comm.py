@@ -96,7 +96,7 @@ def over_time(axis, run, name, phases, unit):
         total = total + values
         number = known.index(phase)
         axis.plot(time, np.where(values > 0, values, np.nan), color=COLOURS[number % len(COLOURS)], markersize=4,
-                  marker=MARKERS[number % len(MARKERS)] if np.count_nonzero(values) <= 40 else None, label=phase)
+                  marker=MARKERS[number % len(MARKERS)] if np.count_nonzero(values) <= 60 else None, label=phase)
     if len(phases) > 1:
         axis.plot(time, total, "--", color="0.4", linewidth=1, label="all", zorder=1)
     axis.set_yscale("log")
