@@ -12,7 +12,6 @@
 struct peer {
   struct inbox boxes, let[LET_KINDS], update;
   int asks;                 /* it needs a LET, and its boxes have not been answered yet */
-  int has;                  /* it has a LET of this rank for the substeps, and must be told of corrections */
   int wanted[LET_KINDS];    /* its LET is part of the forest */
   int there[LET_KINDS];     /* and has come */
   int32_t next;             /* of LET_STEP: what has come is true up to this tick, when the next update is due */
@@ -25,15 +24,19 @@ struct lets {
   struct outbox out;
   struct peer *peer;        /* [ranks] */
   struct let_card *card;    /* [ranks] */
-  int *order;               /* of the trees of a walk, by rank */
-  int roots[LET_KINDS];     /* there are roots among the trees, as the LET of this rank */
+  /* Ranks by what they have to do with this one, each in the order of the ranks after it: nothing in a substep loops over
+   * all ranks. */
+  int *forest[LET_KINDS];   /* whose LETs the forest has (roots stand first, as the LET of this rank), */
+  int trees[LET_KINDS];     /* so many */
+  int *asked_by[LET_KINDS]; /* who needs a LET of this rank; those of LET_STEP must be told of corrections */
+  int asked_by_count[LET_KINDS];
   enum let_kind kind;       /* what `progress` looks for: LETs of this kind, */
   int32_t tick;             /* and updates of ticks before this one */
   struct let_traffic *traffic;              /* of updates, */
   struct let_traffic *exchanged[LET_KINDS]; /* and of the LETs that the last exchanges bring */
   struct let_request request;
   int32_t next_cells;
-  const struct let_card **root;   /* [ranks]: cards of which the root is enough */
+  const struct let_card **root;     /* [ranks]: cards of which the root is enough */
   int64_t strays[2];        /* of all ranks, asked for; of this rank */
   MPI_Request asked;
   double arrived;           /* clock when the last message came that was taken */
@@ -47,7 +50,10 @@ struct lets *lets_open(const struct comm *c, const struct backend *be, struct de
   l->peer = memory_alloc("let", sizeof *l->peer * ranks);
   l->card = memory_alloc("let", sizeof *l->card * ranks);
   l->root = memory_alloc("let", sizeof *l->root * ranks);
-  l->order = memory_alloc("let", sizeof *l->order * ranks);
+  for (int k = 0; k < LET_KINDS; k++) {
+    l->forest[k] = memory_alloc("let", sizeof **l->forest * ranks);
+    l->asked_by[k] = memory_alloc("let", sizeof **l->asked_by * ranks);
+  }
   outbox_open(&l->out, c);
   for (int r = 0; r < c->size; r++) {
     inbox_open(&l->peer[r].boxes, r, PARCEL_BOXES);
@@ -66,7 +72,10 @@ void lets_close(struct lets *l)
     inbox_close(&l->peer[r].update);
     for (int k = 0; k < LET_KINDS; k++) inbox_close(&l->peer[r].let[k]);
   }
-  memory_free(l->order);
+  for (int k = 0; k < LET_KINDS; k++) {
+    memory_free(l->forest[k]);
+    memory_free(l->asked_by[k]);
+  }
   memory_free(l->root);
   memory_free(l->card);
   memory_free(l->peer);
@@ -157,7 +166,6 @@ static void answer(struct lets *l, int r)
   memory_free(p->boxes.data);
   inbox_done(&p->boxes);
   p->asks = 0;
-  if (l->kind == LET_STEP) p->has = 1;
 }
 
 /* Whether a peer's LET is there, and true at the tick. */
@@ -178,11 +186,11 @@ static int poll_let(struct lets *l, int r)
   return l->kind != LET_STEP || p->next >= l->tick;
 }
 
-/* Look at everyone once; the walk calls this too. */
+/* Look once at everyone whose LET is part of the forest; the walk calls this too. */
 static void progress(void *of)
 {
   struct lets *l = of;
-  for (int r = 0; r < l->c->size; r++) poll_let(l, r);
+  for (int k = 0; k < l->trees[l->kind]; k++) poll_let(l, l->forest[l->kind][k]);
   outbox_tidy(&l->out);
 }
 
@@ -191,7 +199,7 @@ static void progress(void *of)
 /* Cards of all; who talks to whom. */
 static void meet(struct lets *l, const struct lattice *lattice)
 {
-  int self = l->c->rank, count = 0;
+  int self = l->c->rank, count = 0, *asked_by = l->asked_by[l->kind], asked = 0, *forest = l->forest[l->kind] + 1, trees = 0;
   struct let_box *boxes = memory_alloc("let", sizeof *boxes * LET_BOXES);
   struct let_card card;
   let_introduce(l->be, l->d, &l->request, boxes, &card);
@@ -203,16 +211,24 @@ static void meet(struct lets *l, const struct lattice *lattice)
     p->asks = let_contact(lattice, &l->card[self], &l->card[r], &l->request) == NEED_OPEN;
     p->wanted[l->kind] = mine == NEED_OPEN;
     p->there[l->kind] = 0;
-    if (l->kind == LET_STEP) p->has = 0;
     if (mine == NEED_CELL) l->root[count++] = &l->card[r];
-    if (p->asks) inbox_expect(&p->boxes, l->c);
+    if (p->asks) {
+      asked_by[asked++] = r;
+      inbox_expect(&p->boxes, l->c);
+    }
     if (mine != NEED_OPEN) continue;
+    forest[trees++] = r;
     inbox_expect(&p->let[l->kind], l->c);
     size_t bytes = sizeof *boxes * (size_t)card.boxes;
     outbox_send(&l->out, r, PARCEL_BOXES, 0, boxes, bytes, 0);
     let_account(l->exchanged[l->kind], l->c, bytes);
   }
-  l->roots[l->kind] = count > 0;
+  if (count > 0)
+    *--forest = self, trees++;
+  else
+    memmove(forest - 1, forest, sizeof *forest * (size_t)trees);
+  l->trees[l->kind] = trees;
+  l->asked_by_count[l->kind] = asked;
   l->be->let_roots(l->d, l->kind, self, count, l->root);
   memory_free(boxes);
 }
@@ -232,8 +248,8 @@ void let_exchange(struct lets *l, enum let_kind kind, const struct lattice *latt
   struct patience patience = {0};
   for (int left = 1; left;) {
     left = 0;
-    for (int k = 1; k < l->c->size; k++) {
-      int r = (l->c->rank + k) % l->c->size;
+    for (int k = 0; k < l->asked_by_count[kind]; k++) {
+      int r = l->asked_by[kind][k];
       if (!l->peer[r].asks) continue;
       if (inbox_poll(&l->peer[r].boxes, l->c, own_room, l)) {
         answer(l, r);
@@ -249,21 +265,9 @@ void let_exchange(struct lets *l, enum let_kind kind, const struct lattice *latt
 
 /* --- the forest -------------------------------------------------------------------------------------------------- */
 
-/* The trees of a walk beside the local one, in their order: roots, then the ranks after this one. */
-static int forest(struct lets *l, enum let_kind kind)
-{
-  int count = 0;
-  if (l->c->size > 1 && l->roots[kind]) l->order[count++] = l->c->rank;
-  for (int k = 1; k < l->c->size; k++) {
-    int r = (l->c->rank + k) % l->c->size;
-    if (l->peer[r].wanted[kind]) l->order[count++] = r;
-  }
-  return count;
-}
-
 void let_walk(struct lets *l, struct walk_request request, struct tally *tally, struct let_traffic *updates)
 {
-  int count = forest(l, request.let), done = 0;
+  int count = l->trees[request.let], done = 0, *forest = l->forest[request.let];
   double begin = timer_clock(), waited = 0;
   struct patience patience = {0};
   l->kind = request.let;
@@ -278,13 +282,13 @@ void let_walk(struct lets *l, struct walk_request request, struct tally *tally, 
   request.local = 0;
   while (done < count) {
     int ready = 0;
-    while (done + ready < count && poll_let(l, l->order[done + ready])) ready++;
+    while (done + ready < count && poll_let(l, forest[done + ready])) ready++;
     if (ready == 0) {
-      comm_rest(l->c, &patience, l->order[done]);
+      comm_rest(l->c, &patience, forest[done]);
       continue;
     }
     waited += comm_rested(&patience);
-    request.peers = l->order + done;
+    request.peers = forest + done;
     request.peer_count = ready;
     done += ready;
     request.last = done == count;
@@ -298,11 +302,10 @@ void let_walk(struct lets *l, struct walk_request request, struct tally *tally, 
 void let_send_updates(struct lets *l, int32_t tick, int cells, int32_t next_cells, struct let_traffic *traffic)
 {
   outbox_tidy(&l->out);
-  for (int k = 1; k < l->c->size; k++) {
-    int r = (l->c->rank + k) % l->c->size;
+  for (int k = 0; k < l->asked_by_count[LET_STEP]; k++) {
+    int r = l->asked_by[LET_STEP][k];
     int32_t next;
     void *message;
-    if (!l->peer[r].has) continue;
     size_t bytes = l->be->let_update(l->d, r, tick, cells, &next, &message);
     if (bytes == 0) continue;
     if (next_cells < next) next = next_cells;
@@ -314,15 +317,15 @@ void let_send_updates(struct lets *l, int32_t tick, int cells, int32_t next_cell
 void let_take_updates(struct lets *l, int32_t tick, struct let_traffic *traffic)
 {
   struct patience patience = {0};
-  int count = forest(l, LET_STEP);
+  int count = l->trees[LET_STEP], *forest = l->forest[LET_STEP];
   l->kind = LET_STEP;
   l->tick = tick;
   l->traffic = traffic;
   for (int done = 0; done < count;) {
-    if (poll_let(l, l->order[done]))
+    if (poll_let(l, forest[done]))
       done++, comm_rested(&patience);
     else
-      comm_rest(l->c, &patience, l->order[done]);
+      comm_rest(l->c, &patience, forest[done]);
   }
 }
 

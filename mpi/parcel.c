@@ -112,7 +112,7 @@ void inbox_close(struct inbox *i)
   if (i->state == HEAD || i->state == PIECES)
     for (int k = 0; k < i->requests; k++) {
       MPI_Cancel(&i->request[k]);
-      MPI_Request_free(&i->request[k]);
+      MPI_Wait(&i->request[k], MPI_STATUS_IGNORE);   /* cancelled or complete: its buffer is free */
     }
   memory_free(i->head);
   memory_free(i->request);
@@ -142,6 +142,8 @@ static void read_head(struct inbox *i, const struct comm *c, void *(*room)(void 
   i->bytes = head.bytes;
   i->data = room(of, i->peer, i->bytes);
   if (first) memcpy(i->data, i->head + sizeof head, first);
+  memory_free(i->head);   /* thousands of inboxes that are not in use hold nothing */
+  i->head = NULL;
   i->requests = 0;
   need_requests(i, pieces(c, rest));
   for (size_t at = 0; at < rest; at += c->largest_message) {

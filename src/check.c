@@ -16,8 +16,8 @@
 #include "snapshot.h"
 #include "start.h"
 
-/* Bytes per particle beside the fields: key, permutation, sources, nodes (about one for five particles), scratch. */
-enum { WORK_BYTES = 160 };
+/* Bytes per particle beside the fields: key, permutation, sources, nodes (about one for five particles), levels, scratch. */
+enum { WORK_BYTES = 330 };
 
 /* Free bytes where `path` is or would be made. */
 static double free_bytes(const char *path, char *where, size_t size)
@@ -53,7 +53,8 @@ static void report(const struct comm *c, const struct params *p, const struct in
          p->MultipoleOrder == 2 ? "quadrupole" : "monopole");
   printf("begins at           %g, ends at %g\n", facts->own ? facts->time : p->TimeBegin, p->TimeMax);
   printf("ranks x threads     %d x %d, backend %s%s%s\n", c->size, omp_get_max_threads(), be->name, note[0] ? "; " : "", note);
-  printf("memory              about %.3g MB a rank\n", memory / 1e6);
+  printf("memory              about %.3g MB a rank%s\n", memory / 1e6,
+         c->size > 1 ? " for its particles; trees of other ranks come on top, often as much again ('espalier study let' counts them)" : "");
   double room = free_bytes(p->OutputDir, where, sizeof where);
   printf("a snapshot          %.4g MB; %.4g MB are free in %s\n", snapshot / 1e6, room / 1e6, where);
   if (room < 1.1 * snapshot) printf("warning: not enough free space for one snapshot\n");

@@ -149,13 +149,13 @@ static int take_study(const struct command *self, const struct comm *c, int argc
   static const char *const names[] = {"let"};
   static const struct option longs[] = {COMMAND_LONG};
   if (argc > 1 && strcmp(argv[1], names[0]) == 0) return 0;
-  int option = argc > 1 && argv[1][0] != '-' ? 0 : command_option(self, c, argc, argv, COMMAND_SHORT, longs, status);
-  if (option == COMMAND_DONE) return -1;
-  const char *near = option == 0 ? nearest_name(argv[1], names, 1) : NULL;
-  if (option != 0)
+  int asks = argc > 1 && (!strcmp(argv[1], "-h") || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-V") || !strcmp(argv[1], "--version"));
+  if (asks && command_option(self, c, argc, argv, COMMAND_SHORT, longs, status) == COMMAND_DONE) return -1;
+  if (argc == 1 || argv[1][0] == '-')
     *status = command_misused(self, c, "a study is missing: 'let' is one");
   else
-    *status = command_misused(self, c, "unknown study '%s'; %s", argv[1], near ? "did you mean 'let'?" : "'let' is one");
+    *status = command_misused(self, c, "unknown study '%s'; %s", argv[1],
+                              nearest_name(argv[1], names, 1) ? "did you mean 'let'?" : "'let' is one");
   return -1;
 }
 
@@ -189,6 +189,7 @@ static int act_study(const struct command *self, const struct comm *c, int argc,
         return command_misused(self, c, "option --r1: expected at most %d numbers from 0.001 to 100 with commas between them, found '%s'",
                                STUDY_MOST, optarg);
     }
+  if (options.domains && !options.output) return command_misused(self, c, "option --domains: the rows go to a table: give -o TABLE.csv too");
   const char *file = command_operand(self, c, argc - 1, argv + 1, "parameter file", &status);
   if (!file) return status;
   struct params par;
@@ -203,7 +204,7 @@ const struct command command_study = {
     "study let cuts the particles into P domains as real ranks would, and counts for every domain the cells and particles\n"
     "that locally essential trees (LETs) bring it, soft and hard, the messages and the bytes. It does not take P processes;\n"
     "where there are just as many, they exchange their LETs too, and must agree.\n"
-    "      --ranks P,P,...     numbers of ranks [2,4,8,16,32,64,128]\n"
+    "      --ranks P,P,...     numbers of ranks [2,4,8,16,32,64,128]; Domain:DomainGrid holds for the P that it is for\n"
     "      --r1 X,X,...        R1 in units of R0, one study each [Split:R1OverR0]\n"
     "  -P Section:Name=value   another value for a parameter of the file; may be repeated\n"
     "  -o, --output TABLE.csv  write a table with a row for every P; its first lines say what the columns are\n"

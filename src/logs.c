@@ -194,7 +194,7 @@ static void add_imbalances(struct step_report *r, const struct sim *s)
 {
   const struct let_count *hard = &s->counts.step_let.received;
   double local = (double)s->counts.local, most[5], sum[5];
-  const double mine[5] = {s->work, local, local + (double)(hard->cells + hard->particles), pairs(&s->counts.hard), timer_computing(&s->timer)};
+  const double mine[5] = {s->work, local, local + (double)(hard->cells + hard->particles), pairs(&s->counts.hard), s->computing};
   memcpy(most, mine, sizeof most);
   memcpy(sum, mine, sizeof sum);
   comm_max_double(s->comm, most, 5);

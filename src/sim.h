@@ -39,6 +39,7 @@ struct sim {
   double radius_rule;        /* R2 of the rule at R1OverR0 = 2, as last measured; 0: not yet */
   double soft_step;          /* length of the last one */
   double work;               /* interactions of this rank in the last soft step */
+  double computing;          /* seconds in which this rank computed in the last soft step (timer_computing) */
   double per_work;           /* computing seconds per interaction of this rank, smoothed over soft steps; 0: not yet */
   struct diagnostics now;    /* at the last synchronisation */
   struct step_counts counts;

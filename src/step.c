@@ -29,6 +29,7 @@ static void choose_levels(struct sim *s, const struct plan *plan, const struct s
 static void measure_work(struct sim *s, double seconds)
 {
   const struct tally *full = &s->counts.full, *hard = &s->counts.hard;
+  s->computing = seconds;
   s->work = (double)(full->particle_pairs + full->cell_pairs + hard->particle_pairs + hard->cell_pairs);
   if (!(s->work > 0 && seconds > 0)) return;
   double now = seconds / s->work;

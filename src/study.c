@@ -68,7 +68,9 @@ static void count(struct study *s, struct crowd *w, const struct study_facts *fa
 static int prepare(struct study *s, const struct params *par, struct crowd *w, struct study_facts *facts, struct fault *f)
 {
   struct sim sim;
-  if (sim_start(&sim, s->c, par, f)) return -1;
+  struct params start = *par;
+  strcpy(start.DomainGrid, "auto");   /* what is given is for virtual ranks */
+  if (sim_start(&sim, s->c, &start, f)) return -1;
   sim_first_force(&sim);
   double r2 = sim.split.on ? sim.split.r2 : sim.radius_rule;
   /* as long as soft steps are where no output time shortens them */
@@ -77,6 +79,7 @@ static int prepare(struct study *s, const struct params *par, struct crowd *w, s
   if (sim.now.bad > 0) fault_set(f, "%.0f particles have forces that are not finite", sim.now.bad);
   int failed = comm_agree(s->c, f);
   if (!failed) crowd_gather(w, &sim, plan.soft_step);
+  w->par = par;
   *facts = (struct study_facts){.particles = sim.now.count,
                                 .r0 = r0,
                                 .r1 = sim.split.on ? sim.split.r1 : 0,

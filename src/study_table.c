@@ -87,7 +87,7 @@ static double with_local(const struct summary *s)
   X(ranks, ranks, "P")
 
 #define KIND_COLUMNS(X, name, kind)                                                                                    \
-  X(name##_mean, s.let[kind].entries.mean, "entries received, mean over ranks: cells and particles of LETs, and soft roots") \
+  X(name##_mean, s.let[kind].entries.mean, "entries received, mean over ranks: cells and particles of LETs; soft: also roots") \
   X(name##_max, s.let[kind].entries.most, "and largest")                                                               \
   X(name##_cells, s.let[kind].cells.mean, "of them cells of LETs, mean")                                               \
   X(name##_particles, s.let[kind].particles.mean, "and particles, mean")                                               \

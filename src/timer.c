@@ -25,15 +25,20 @@ double timer_clock(void)
 
 /* Phases are counted in seconds of processor time with ESPALIER_CLOCK=cpu: where ranks share cores, the seconds that a
  * rank computed are not those that passed. */
-static double phase_clock(void)
+static int processor_time(void)
 {
   static int processor = -1;
-  struct timespec t;
   if (processor < 0) {
     const char *asked = getenv("ESPALIER_CLOCK");
     processor = asked && strcmp(asked, "cpu") == 0;
   }
-  clock_gettime(processor ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &t);
+  return processor;
+}
+
+static double phase_clock(void)
+{
+  struct timespec t;
+  clock_gettime(processor_time() ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &t);
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
@@ -62,7 +67,7 @@ double timer_computing(const struct timer *t)
   double sum = 0;
   for (size_t k = 0; k < sizeof computing / sizeof *computing; k++) {
     sum += t->seconds[computing[k]];
-    if (!t->ledger) continue;
+    if (!t->ledger || processor_time()) continue;   /* who waits sleeps, and the ledger's seconds are those of the wall */
     struct ledger_sum messages = ledger_sum(t->ledger, computing[k]);
     sum -= messages.peers.waited + messages.collectives.waited;
   }

@@ -29,6 +29,7 @@ void timer_reset(struct timer *t);
  * ledger too; progress for the watchdog. */
 void timer_phase(struct timer *t, enum phase next);
 double timer_total(const struct timer *t);
-/* Of these, what this rank computed: phases in which it neither waits for others nor writes. */
+/* Of these, what this rank computed: phases in which it neither writes nor only waits, without the waiting in them since the
+ * ledger was reset. */
 double timer_computing(const struct timer *t);
 #endif

@@ -137,7 +137,7 @@ void traffic_sum_up(const struct traffic *t, const struct comm *c)
   comm_sum_double(c, seconds, 3);
   if (c->rank != 0) return;
   double way = seconds[0] + seconds[2];
-  printf("messages: %.4g MB in %lld between ranks, %.4g MB through collectives; a rank waited %.3g s for messages (%.0f %% of their time was hidden "
-         "behind work) and %.3g s in collectives\n", (double)sums[0] / 1e6, (long long)sums[1], (double)sums[2] / 1e6, seconds[0] / c->size,
-         way > 0 ? 100 * seconds[2] / way : 0, seconds[1] / c->size);
+  printf("messages: %.4g MB in %lld between ranks, %.4g MB through collectives; a rank waited %.3g s for messages and %.3g s in collectives; "
+         "%.0f %% of the time that messages travelled was hidden behind work\n", (double)sums[0] / 1e6, (long long)sums[1], (double)sums[2] / 1e6,
+         seconds[0] / c->size, seconds[1] / c->size, way > 0 ? 100 * seconds[2] / way : 0);
 }

@@ -125,6 +125,17 @@ struct labour {
   void *of;
 };
 
+/* Cuts for so many ranks: DomainGrid holds for as many as it is for. */
+static void open_domain(const struct crowd *w, int ranks, struct domain *domain)
+{
+  int grid[3];
+  params_grid(w->par->DomainGrid, grid);
+  if ((double)grid[0] * grid[1] * grid[2] == ranks)
+    domain_open_grid(domain, ranks, grid);
+  else
+    domain_open(domain, ranks);
+}
+
 /* Cuts of space into so many domains: those that real ranks get when one of them has all particles at first. */
 static void cut(const struct comm *c, struct crowd *w, struct domain *domain)
 {
@@ -278,7 +289,7 @@ void virtual_count(const struct comm *c, struct crowd *w, int ranks, int kinds, 
   struct labour l = {.c = c, .w = w, .ranks = ranks, .progress = progress, .of = of};
   size_t n = (size_t)ranks;
   int threads = omp_get_max_threads();
-  domain_open(&l.domain, ranks);
+  open_domain(w, ranks, &l.domain);
   cut(c, w, &l.domain);
   l.begin = memory_alloc("study", sizeof *l.begin * (n + 1));
   l.index = memory_alloc("study", sizeof *l.index * (size_t)(w->all.n + 1));
@@ -338,7 +349,7 @@ static void settle(const struct comm *c, struct crowd *w, struct device *d)
   struct domain domain;
   struct particles p;
   int64_t begin = w->all.n * c->rank / c->size, end = w->all.n * (c->rank + 1) / c->size;
-  domain_open(&domain, c->size);
+  open_domain(w, c->size, &domain);
   cut(c, w, &domain);
   particles_init(&p);
   particles_reserve(&p, end - begin + 1);

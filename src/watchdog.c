@@ -39,7 +39,7 @@ void watchdog_waiting(int peer) { atomic_store_explicit(&waiting, peer, memory_o
 static const char *whom(char *text, size_t size)
 {
   int peer = atomic_load(&waiting);
-  if (peer == WATCHDOG_NOBODY) return "waiting for nobody";
+  if (peer == WATCHDOG_NOBODY) return "not waiting for others";
   if (peer == LEDGER_ALL) return "waiting for all ranks";
   if (peer == LEDGER_SEVERAL) return "waiting for messages";
   snprintf(text, size, "waiting for rank %d", peer);

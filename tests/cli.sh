@@ -77,7 +77,8 @@ expect 2 "option --direct: expected a number of particles, found '1e3'" force --
 expect 2 "unexpected 'x'" params x
 expect 2 "a study is missing: 'let' is one" study
 expect 2 "unknown study 'lett'; did you mean 'let'" study lett x.ini
-expect 2 'unknown or ambiguous option --ranks' study --ranks 2 let x.ini
+expect 2 "a study is missing: 'let' is one" study --ranks 2 let x.ini
+expect 2 'option --domains: .*give -o TABLE.csv' study let --domains x.ini
 expect 2 'parameter file is missing' study let --ranks 2
 expect 2 "option --ranks: expected .* from 1 to 65536 .*found '0'" study let --ranks 0 x.ini
 expect 2 "option --ranks: .*found '2,-4'" study let --ranks 2,-4 x.ini

@@ -170,6 +170,20 @@ static void check_wait(const struct comm *c)
   check(c, cpu < 0.5e-3 * LATE_MS, "whoever waits takes little of the core's time");
 }
 
+/* With ESPALIER_CLOCK=cpu phases are counted in processor time, of which waiting took none. */
+static void check_computing(const struct comm *c)
+{
+  struct timer t = {.ledger = c->ledger};
+  ledger_reset(c->ledger);
+  timer_reset(&t);
+  timer_phase(&t, PHASE_walk);
+  for (double begin = cpu_seconds(); cpu_seconds() - begin < 0.02;) continue;
+  ledger_waited(c->ledger, LEDGER_ALL, 100);
+  timer_phase(&t, PHASE_other);
+  check(c, timer_computing(&t) >= 0.02, "seconds of waiting are not taken off seconds of the processor");
+  ledger_reset(c->ledger);
+}
+
 /* A message that goes round, again and again: each rank's turn comes only when it is awake. */
 static void check_ring(const struct comm *c)
 {
@@ -192,11 +206,13 @@ int main(int argc, char **argv)
   char limit[16];
   snprintf(limit, sizeof limit, "%d", LIMIT);
   setenv("ESPALIER_LARGEST_MESSAGE", limit, 1);
+  setenv("ESPALIER_CLOCK", "cpu", 1);
   comm_open(&c, MPI_COMM_WORLD);
   check_collectives(&c);
   check_all_to_all(&c);
   check_ledger(&c);
   check_wait(&c);
+  check_computing(&c);
   check_ring(&c);
   check(&c, memory_current() == 0, "all memory is given back");
   int failed = c.rank == 0 ? tap_end() : 0;

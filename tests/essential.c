@@ -5,6 +5,8 @@
 
 #include "chance.h"
 #include "device.h"
+#include "let.h"
+#include "rig.h"
 #include "tap.h"
 
 enum { BOXES = 37, NODES = 20000 };
@@ -104,6 +106,125 @@ static void check_ways(void)
   tap_ok(near > 500 && missed == 0, what);
 }
 
+/* What any box needs of a node, the box around all of them needs too, also when they move apart. */
+static void check_union(void)
+{
+  struct random r = {.state = 7};
+  struct mac mac = {MAC_ACCELERATION, 1, 1, 1e-3};
+  struct let_box box[BOXES], all;
+  struct lattice l = lattice_cover((const double[3]){-3, -3, -3}, (const double[3]){3, 3, 3}, 0, 0);
+  struct let_request q = {.mac = &mac, .a_typical = 0.7, .cutoff = 0.2, .horizon = 1};
+  int less = 0, wanted = 0;
+  for (int b = 0; b < BOXES; b++) {
+    box[b] = random_box(&r);
+    box[b].a_spread = 0;   /* or the largest of them would hide what is missing */
+  }
+  all = let_union(box, BOXES, q.horizon);
+  for (int k = 0; k < NODES; k++) {
+    struct node n = {.first = 0};
+    struct motion w;
+    random_node(&r, &mac, &n, &w);
+    enum need whole = essential_need(&l, &n, &w, &all, &q);
+    for (int b = 0; b < BOXES; b++) {
+      enum need one = essential_need(&l, &n, &w, &box[b], &q);
+      less += whole < one;
+      wanted += one != NEED_NOTHING;
+    }
+  }
+  tap_ok(less == 0 && wanted > 1000, "the box around all boxes needs what any of them does");
+}
+
+/* Particles that move, with a tree, at the start of a soft step of this length. */
+static void begin_step(struct rig *g, const struct set *set, double speed, double soft_step)
+{
+  struct particles p;
+  set_make(set, speed, &p);
+  rig_open(g, &backend_cpu, set, &p, 2, 8, 32);
+  rig_first_force(g, 1.0 / 512);
+  struct step_rule rule = {.eta = 0.1, .softening = set->softening, .soft_step = soft_step};
+  struct mac mac = rig_mac(g, MAC_ACCELERATION, 1.0 / 512);
+  g->be->levels(g->dev, &rule, -1);
+  g->be->sources(g->dev);
+  g->be->moments(g->dev, &mac, 0, 0);
+}
+
+/* Boxes hold their particles now and at the end of the horizon. */
+static void check_boxes(void)
+{
+  struct rig g;
+  double horizon = 0.1;
+  begin_step(&g, &sets[0], 5, horizon);
+  struct let_box box[BOX_MOST];
+  struct mac mac = rig_mac(&g, MAC_ACCELERATION, 1.0 / 512);
+  struct let_request q = {.mac = &mac, .cutoff = 0.1, .horizon = horizon, .tick_length = horizon / TICKS};
+  int count = g.be->boxes(g.dev, &q, 16, box), out = 0;
+  const struct particles *p = g.be->view(g.dev);
+  for (int b = 0; b < count; b++)
+    for (int32_t i = g.dev->group[g.dev->box_first[b]].begin; i < g.dev->group[g.dev->box_first[b + 1] - 1].end; i++)
+      for (int c = 0; c < 3; c++) {
+        double x = p->pos[3 * i + c], there = x + (p->vel[3 * i + c] - box[b].v[c]) * horizon;
+        out += x < box[b].low[c] || x > box[b].high[c] || there < box[b].low[c] - 1e-6 || there > box[b].high[c] + 1e-6;
+      }
+  tap_ok(count == 16 && out == 0, "boxes hold their particles from the start of the horizon to its end");
+  rig_close(&g);
+}
+
+static int differ(const void *a, const void *b, size_t bytes) { return memcmp(a, b, bytes) != 0; }
+
+/* A LET that is kept up to date says of its entries and cells what their owner's records say. */
+static void check_updates(void)
+{
+  struct rig g;
+  double soft_step = 0.05, tick_length = soft_step / TICKS;
+  begin_step(&g, &sets[0], 1, soft_step);
+  struct device *d = g.dev;
+  struct let_box box = {{0.2, -1, -1}, {1, 1, 1}, 1, {0}, 1};
+  struct mac mac = rig_mac(&g, MAC_ACCELERATION, 1.0 / 512);
+  struct let_request q = {
+      .boxes = &box, .box_count = 1, .mac = &mac, .a_typical = 1, .cutoff = 0.1, .horizon = soft_step, .tick_length = tick_length};
+  struct let_box own[BOX_MOST];
+  struct let_count count = {0, 0};
+  struct step_rule rule = {.eta = 0.1, .softening = sets[0].softening, .soft_step = soft_step};
+  void *message;
+  int32_t next;
+  int64_t outside = 0, told = 0;
+  int bad = 0, ticks = 0, early = 0;
+  g.be->let_clear(d, LET_STEP);
+  g.be->boxes(d, &q, 16, own);
+  size_t bytes = g.be->let_select(d, LET_STEP, 0, &q, &next, &message);
+  memcpy(g.be->let_room(d, LET_STEP, 0, bytes), message, bytes);
+  g.be->let_attach(d, LET_STEP, 0, bytes, &count);
+  g.be->let_watch(d, &q);
+  const struct let *l = &d->let[LET_STEP][0];
+  const struct sources *have = &l->tree.source, *are = &d->tree.source;
+  for (int32_t tick = g.be->next_tick(d); tick < TICKS; tick = g.be->next_tick(d), ticks++) {
+    int32_t expected = next;
+    g.be->select(d, tick, tick_length, &outside);
+    g.be->moments(d, &mac, tick, tick_length);
+    g.be->correct(d, tick, tick_length, &rule, -1);
+    bytes = g.be->let_update(d, 0, tick, 1, &next, &message);
+    int64_t entries = g.be->let_apply(d, 0, message, bytes);
+    early += entries > 0 && tick != expected;   /* it was announced for this tick */
+    told += entries;
+    for (int32_t k = 0; k < have->n; k++) {
+      int32_t i = l->source_from[k];
+      bad += have->x[k] != are->x[i] || have->y[k] != are->y[i] || have->z[k] != are->z[i] || have->tick[k] != are->tick[i];
+      bad += have->vx[k] != are->vx[i] || have->vz[k] != are->vz[i] || have->ax[k] != are->ax[i] || have->az[k] != are->az[i];
+    }
+    for (int32_t k = 0; k < l->tree.nodes; k++) {
+      int32_t i = l->node_from[k];
+      bad += differ(l->tree.node[k].x, d->tree.node[i].x, sizeof l->tree.node[k].x) || l->tree.node[k].b != d->tree.node[i].b;
+      bad += differ(&l->tree.motion[k], &d->tree.motion[i], sizeof *l->tree.motion) || differ(l->tree.quad[k], d->tree.quad[i], sizeof *l->tree.quad);
+    }
+    bad += l->tree.motion_tick != tick;
+  }
+  char what[160];
+  snprintf(what, sizeof what, "after every update a LET is what its owner has (%d ticks, %lld corrections of %d entries, %d wrong, %d not announced)",
+           ticks, (long long)told, have->n, bad, early);
+  tap_ok(ticks > 4 && told > have->n && have->n > 100 && bad == 0 && early == 0, what);
+  rig_close(&g);
+}
+
 int main(void)
 {
   const struct walk_isa *isa = walk_isa_choose();
@@ -113,5 +234,8 @@ int main(void)
     check_table(isa, -1, 0.1);
   }
   check_ways();
+  check_union();
+  check_boxes();
+  check_updates();
   return tap_end();
 }

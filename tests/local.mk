@@ -85,7 +85,7 @@ clean-local:
 %C%_make_snapshot_SOURCES = %D%/make_snapshot.c %D%/files.h %D%/tap.h
 %C%_domain_SOURCES = %D%/domain.c %D%/chance.h %D%/tap.h
 %C%_domain_ranks_mpi_SOURCES = %D%/domain_ranks.c %D%/chance.h %D%/tap.h
-%C%_essential_SOURCES = %D%/essential.c %D%/chance.h %D%/tap.h
+%C%_essential_SOURCES = %D%/essential.c %D%/chance.h %D%/rig.h %D%/sets.h %D%/tap.h
 %C%_keys_SOURCES = %D%/keys.c %D%/chance.h %D%/tap.h
 %C%_lattice_SOURCES = %D%/lattice.c %D%/chance.h %D%/tap.h
 %C%_mac_SOURCES = %D%/mac.c %D%/chance.h %D%/tap.h

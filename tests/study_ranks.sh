@@ -51,6 +51,15 @@ soft='ranks local_max soft_mean soft_max soft_roots soft_messages soft_bytes'
 test -n "$(columns "$dir/one.csv" $soft)" && test "$(columns "$dir/one.csv" $soft)" = "$(columns "$dir/three.csv" $soft)"
 ok $? "soft LETs do not depend on the number of processes"
 
+study 4 --ranks 2,4 -P Gravity:TypeOfOpeningCriterion=angle -o near.csv plummer.ini
+study 4 --ranks 2,4 -P Gravity:TypeOfOpeningCriterion=angle -P Domain:DomainGrid=4x1x1 -o slabs.csv plummer.ini
+status=$?
+# shellcheck disable=SC2086
+test $status = 0 && grep -q 'P = 4: real ranks: agrees' "$dir/log" &&
+  test "$(columns "$dir/near.csv" $soft | head -1)" = "$(columns "$dir/slabs.csv" $soft | head -1)" &&
+  test "$(columns "$dir/near.csv" $soft)" != "$(columns "$dir/slabs.csv" $soft)"
+ok $? "DomainGrid holds for as many ranks as it is for, and for no others"
+
 study 1 --ranks 2,8 --domains -o domains.csv hernquist.ini
 test "$(columns "$dir/domains.csv" ranks local | awk '{ rows++; sum[$1] += $2 } END { print rows, sum[2], sum[8] }')" = '10 4000 4000'
 ok $? "a row for every domain; their particles are all"

@@ -96,7 +96,7 @@ def over_time(axis, run, name, phases, unit):
         total = total + values
         number = known.index(phase)
         axis.plot(time, np.where(values > 0, values, np.nan), color=COLOURS[number % len(COLOURS)], markersize=4,
-                  marker=MARKERS[number % len(MARKERS)] if np.count_nonzero(values) <= 40 else None, label=phase)
+                  marker=MARKERS[number % len(MARKERS)] if np.count_nonzero(values) <= 60 else None, label=phase)
     if len(phases) > 1:
         axis.plot(time, total, "--", color="0.4", linewidth=1, label="all", zorder=1)
     axis.set_yscale("log")
@@ -147,7 +147,7 @@ def who_to_whom(figure, axis, run, phases):
         axis.set_xticks(range(run.ranks))
         axis.set_yticks(range(run.ranks))
     if run.ranks <= 8:
-        short = EngFormatter(places=0, sep="")
+        short = EngFormatter(places=1, sep="")
         for (i, k), value in np.ndenumerate(sent):
             if value > 0:
                 axis.text(k, i, short(value), ha="center", va="center", fontsize=8, color="white" if norm(value) < 0.6 else "black")

@@ -25,19 +25,19 @@ void cpu_active_free(struct device *d)
 
 static void room(struct device *d)
 {
-  if (d->p.n > d->active_capacity) {
+  if (d->p.n >= d->active_capacity) {   /* also where there is nobody: no array is NULL */
     memory_free(d->active);
     memory_free(d->by_level);
     memory_free(d->active_list);
-    d->active_capacity = d->p.n + d->p.n / 8;
+    d->active_capacity = d->p.n + d->p.n / 8 + 1;
     d->active = memory_alloc("active", (size_t)d->active_capacity);
     d->by_level = memory_alloc("active", sizeof *d->by_level * (size_t)d->active_capacity);
     d->active_list = memory_alloc("active", sizeof *d->active_list * (size_t)d->active_capacity);
   }
-  if (d->groups > d->touched_capacity) {
+  if (d->groups >= d->touched_capacity) {
     memory_free(d->touched);
     memory_free(d->active_group);
-    d->touched_capacity = d->groups + d->groups / 8;
+    d->touched_capacity = d->groups + d->groups / 8 + 1;
     d->touched = memory_alloc("active", (size_t)d->touched_capacity);
     d->active_group = memory_alloc("active", sizeof *d->active_group * (size_t)d->touched_capacity);
   }

@@ -241,7 +241,7 @@ size_t cpu_let_select(struct device *d, enum let_kind kind, int peer, const stru
       l->sent.node[k].first = c->first;
       l->sent.node[k].info = c->info;
     }
-    memcpy(l->source_from, s.source, sizeof *s.source * (size_t)s.sources);
+    if (s.sources > 0) memcpy(l->source_from, s.source, sizeof *s.source * (size_t)s.sources);
     fill(d, l);
   }
   if (next) *next = first_end(d, l);

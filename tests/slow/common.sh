@@ -44,7 +44,8 @@ finish() {
   [ "$tap_failed" -ne 0 ] || { chmod -R u+w "$scratch_dir" 2> /dev/null; rm -rf "$scratch_dir"; }
   exit "$tap_failed"
 }
-# hybrid PROGRAM [WRAPPER...]: write hybrid.ini and hybrid.sh here: a small hybrid run on 3 ranks, each below the wrapper.
+# hybrid PROGRAM [WRAPPER...]: write hybrid.ini and hybrid.sh here: a small hybrid run on 3 ranks, each below the wrapper, and
+# one of 3 particles on 5 ranks.
 # Even the one rank that makes its initial conditions has a launcher: without one, gcc 12's LeakSanitizer was seen to crash.
 hybrid() {
   cat > hybrid.ini <<EOF
@@ -69,6 +70,8 @@ EOF
   cat > hybrid.sh <<EOF
 $MPIRUN $MPIRUN_FLAGS -n 1 $program ic plummer -n ${hybrid_particles:-2000} -s 7 -o ic.hdf5 &&
   $MPIRUN $MPIRUN_FLAGS -n 3 $* $program run --overwrite ${hybrid_options-} hybrid.ini &&
-  test -s out/energy.csv && test -s out/snapshot_000.hdf5
+  test -s out/energy.csv && test -s out/snapshot_000.hdf5 &&
+  $MPIRUN $MPIRUN_FLAGS -n 1 $program ic plummer -n 3 -s 7 -o few.hdf5 &&
+  $MPIRUN $MPIRUN_FLAGS -n 5 $* $program run --overwrite -n 2 -P Input:InitCondFile=few.hdf5 -P Output:OutputDir=few hybrid.ini
 EOF
 }
