@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Times walks and measures their errors. Usage: bench LOG2_N < LINES
+ * A line: LEAF GROUP BLOCKS ORDER FAR DELTA SUB BUDGET POT, with Delta = 2^-DELTA, that of the sub-groups 2^-SUB, and the
+ * budget of far cells BUDGET times Delta. One row of the table is printed for each line. */
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "direct.h"
+#include "host_tree.h"
+#include "walk_job.h"
+
+enum { SAMPLE = 4096, WARM = 2, TIMED = 5 };
+
+static void check(cudaError_t e, int line)
+{
+  if (!e) return;
+  fprintf(stderr, "bench.cu:%d: %s\n", line, cudaGetErrorString(e));
+  exit(1);
+}
+#define CHECK(call) check(call, __LINE__)
+
+/* An array on the device that grows. */
+template <class T>
+struct array {
+  T *at = nullptr;
+  size_t room = 0;
+  void need(size_t n)
+  {
+    if (n <= room) return;
+    CHECK(cudaFree(at));
+    CHECK(cudaMalloc(&at, n * sizeof(T)));
+    room = n;
+  }
+  void put(const T *from, size_t n)
+  {
+    need(n);
+    CHECK(cudaMemcpy(at, from, n * sizeof(T), cudaMemcpyHostToDevice));
+  }
+};
+
+struct state {
+  array<int4> node, source;
+  array<float4> quad;
+  array<float> a_old, pot;
+  array<walk_group> group;
+  array<float3> acc;
+  array<walk_count> count;
+  array<int> target;
+  array<double4_16a> exact;
+  std::vector<double4_16a> reference;
+  std::vector<int> sample;
+  struct host_tree host;
+};
+
+struct line {
+  int leaf, group, blocks, order, far, pot;
+  double delta, sub, budget;
+};
+
+static const double eps = 0.0092038847;
+
+static void put_tree(state &s)
+{
+  const octree &t = *s.host.tree;
+  s.node.put((const int4 *)t.node, 2 * (size_t)t.nodes);
+  std::vector<float4> quad(2 * (size_t)t.nodes);
+  for (int i = 0; i < t.nodes; i++) {
+    const float *q = t.quad[i];
+    quad[2 * i] = make_float4(q[0], q[1], q[2], q[3]);
+    quad[2 * i + 1] = make_float4(q[4], q[5], 0, 0);
+  }
+  s.quad.put(quad.data(), quad.size());
+}
+
+static void put_sources(state &s)
+{
+  const sources &from = s.host.tree->source;
+  std::vector<int4> to(s.host.n);
+  for (int64_t i = 0; i < s.host.n; i++) {
+    int m;
+    memcpy(&m, &from.m[i], 4);
+    to[i] = make_int4(from.x[i], from.y[i], from.z[i], m);
+  }
+  s.source.put(to.data(), to.size());
+}
+
+static void put_reference(state &s)
+{
+  srand(1);
+  for (int i = 0; i < SAMPLE; i++) s.sample.push_back((int)(s.host.n * (int64_t)i / SAMPLE + rand() % (s.host.n / SAMPLE)));
+  s.target.put(s.sample.data(), SAMPLE);
+  s.exact.need(SAMPLE);
+  direct_launch(s.source.at, (int)s.host.n, s.target.at, SAMPLE, s.host.lattice.spacing, eps * eps, 1, s.exact.at);
+  s.reference.resize(SAMPLE);
+  CHECK(cudaMemcpy(s.reference.data(), s.exact.at, SAMPLE * sizeof(double4_16a), cudaMemcpyDeviceToHost));
+}
+
+static walk_job job_of(state &s, const line &l)
+{
+  walk_job j = {};
+  j.node = s.node.at, j.quad = s.quad.at, j.source = s.source.at, j.a_old = s.a_old.at, j.group = s.group.at, j.groups = s.host.groups;
+  j.acc = s.acc.at, j.pot = s.pot.at, j.spacing = (float)s.host.lattice.spacing, j.eps = (float)eps, j.gravity = 1, j.a_floor = 1e-6f;
+  double power = l.order == 2 ? 0.2 : 0.25;
+  j.group_reach = (float)pow(2, l.delta * power), j.sub_reach = (float)pow(2, l.sub * power);
+  j.far_budget = (float)(l.budget * pow(2, -l.delta));
+  j.count = s.count.at;
+  return j;
+}
+
+static void launch(const walk_choice &c, const walk_job &j)
+{
+  const char *why = walk_launch(&c, &j);
+  if (why) {
+    fprintf(stderr, "walk: %s\n", why);
+    exit(1);
+  }
+}
+
+static float time_walk(const walk_choice &c, const walk_job &j)
+{
+  std::vector<float> ms;
+  cudaEvent_t start, stop;
+  CHECK(cudaEventCreate(&start));
+  CHECK(cudaEventCreate(&stop));
+  for (int k = 0; k < WARM + TIMED; k++) {
+    float t;
+    CHECK(cudaEventRecord(start));
+    launch(c, j);
+    CHECK(cudaEventRecord(stop));
+    CHECK(cudaEventSynchronize(stop));
+    CHECK(cudaEventElapsedTime(&t, start, stop));
+    if (k >= WARM) ms.push_back(t);
+  }
+  std::sort(ms.begin(), ms.end());
+  return ms[TIMED / 2];
+}
+
+__global__ void modulus(const float3 *a, float *to, int n)
+{
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) to[i] = sqrtf(a[i].x * a[i].x + a[i].y * a[i].y + a[i].z * a[i].z);
+}
+
+/* |a| from a walk that starts from the model's own field. */
+static void first_force(state &s)
+{
+  std::vector<float> a(s.host.n);
+  const lattice &l = s.host.lattice;
+  const sources &p = s.host.tree->source;
+  for (int64_t i = 0; i < s.host.n; i++) {
+    double r2 = 0;
+    const int32_t u[3] = {p.x[i], p.y[i], p.z[i]};
+    for (int c = 0; c < 3; c++) r2 += pow(lattice_position(&l, c, u[c]), 2);
+    a[i] = (float)(sqrt(r2) * pow(r2 + 0.347, -1.5)) + 0.01f;
+  }
+  s.a_old.put(a.data(), a.size());
+  s.acc.need(a.size()), s.pot.need(a.size());
+  CHECK(cudaMemset(s.acc.at, 0xff, a.size() * sizeof(float3)));
+  line first = {.leaf = 16, .group = 64, .order = 1, .far = 3, .delta = 10, .sub = 10, .budget = 1};
+  launch({1, 3, 0, 64, 0}, job_of(s, first));
+  modulus<<<(int)((s.host.n + 255) / 256), 256>>>(s.acc.at, s.a_old.at, (int)s.host.n);
+  CHECK(cudaDeviceSynchronize());
+}
+
+struct errors {
+  double median, most, pot;   /* most: 99 % */
+};
+
+static errors compare(state &s)
+{
+  std::vector<double> e, p;
+  for (int k = 0; k < SAMPLE; k++) {
+    float3 a;
+    float pot;
+    CHECK(cudaMemcpy(&a, s.acc.at + s.sample[k], sizeof a, cudaMemcpyDeviceToHost));
+    CHECK(cudaMemcpy(&pot, s.pot.at + s.sample[k], sizeof pot, cudaMemcpyDeviceToHost));
+    double4_16a r = s.reference[k];
+    double err = sqrt(pow(a.x - r.x, 2) + pow(a.y - r.y, 2) + pow(a.z - r.z, 2)) / sqrt(r.x * r.x + r.y * r.y + r.z * r.z);
+    e.push_back(err == err ? err : 1e30);
+    p.push_back(fabs(pot / r.w - 1));
+  }
+  std::sort(e.begin(), e.end());
+  std::sort(p.begin(), p.end());
+  return {e[SAMPLE / 2], e[SAMPLE * 99 / 100], p[SAMPLE / 2]};
+}
+
+static void row(state &s, const line &l)
+{
+  walk_job j = job_of(s, l);
+  walk_count c;
+  CHECK(cudaMemset(s.acc.at, 0xff, s.host.n * sizeof(float3)));
+  CHECK(cudaMemset(s.pot.at, 0xff, s.host.n * sizeof(float)));
+  CHECK(cudaMemset(s.count.at, 0, sizeof c));
+  launch({l.order, l.far, 1, l.group, 1}, j);
+  CHECK(cudaMemcpy(&c, s.count.at, sizeof c, cudaMemcpyDeviceToHost));
+  errors e = compare(s);
+  float ms = time_walk({l.order, l.far, 1, l.group, 0}, j), bare = l.pot ? 0 : time_walk({l.order, l.far, 0, l.group, 0}, j);
+  double g = j.groups, subs = 0, n = (double)s.host.n;
+  for (int k = 0; k < s.host.groups; k++) subs += (s.host.group[k][1] - s.host.group[k][0] + SUBGROUP - 1) / SUBGROUP;
+  double pairs = SUBGROUP * (subs * c.near / g + c.leaf_cells + c.particles);
+  printf("%2d %3d%c %d %d %5.1f %5.1f %5.2f | %5.1f %6.0f %5.0f %4.0f %4.0f %5.0f %5.0f %4.2f | %8.2e %8.2e %7.1e | %6.2f %6.2f  %.2e\n", l.leaf, l.group,
+         l.blocks ? 'b' : 'c', l.order, l.far, l.delta, l.sub, l.budget, n / g, c.tests / g, c.far / g, c.near / g, c.leaves / g,
+         c.leaf_cells / subs, c.particles / subs, c.flushes / g, e.median, e.most, e.pot, ms, bare, pairs / ms * 1e3);
+  fflush(stdout);
+}
+
+int main(int argc, char **argv)
+{
+  int64_t n = (int64_t)1 << (argc > 1 ? atoi(argv[1]) : 20);
+  state s;
+  line l, last = {};
+  host_particles("plummer", n);
+  s.count.need(1);
+  printf("leaf grp ord far Dlt  sub   budget | n/group tests far near leaves, per sub-group: leaf cells, particles; flushes | median 99%% pot | ms bare pairs/s\n");
+  while (scanf("%d %d %d %d %d %lf %lf %lf %d", &l.leaf, &l.group, &l.blocks, &l.order, &l.far, &l.delta, &l.sub, &l.budget, &l.pot) == 9) {
+    if (l.leaf != last.leaf) host_build(l.leaf);
+    if (l.leaf != last.leaf || l.order != last.order) host_moments(l.order);
+    s.host = host_tree();
+    if (l.leaf != last.leaf || l.order != last.order) put_tree(s);
+    if (!last.leaf) put_sources(s), put_reference(s);
+    if (l.leaf != last.leaf || l.group != last.group || l.blocks != last.blocks) {
+      host_groups(l.group, l.blocks);
+      s.host = host_tree();
+      s.group.put((const walk_group *)s.host.group, s.host.groups);
+    }
+    if (!last.leaf) {
+      line first = l;
+      (void)first;
+      host_groups(64, 0);
+      s.host = host_tree();
+      s.group.put((const walk_group *)s.host.group, s.host.groups);
+      if (l.order == 1) first_force(s);
+      host_groups(l.group, l.blocks);
+      s.host = host_tree();
+      s.group.put((const walk_group *)s.host.group, s.host.groups);
+    }
+    row(s, l);
+    last = l;
+  }
+  CHECK(cudaDeviceSynchronize());
+  return 0;
+}

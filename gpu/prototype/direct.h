@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef GPU_DIRECT_H
+#define GPU_DIRECT_H
+#include <vector_types.h>
+
+/* Accelerations and potentials of `targets` (a multiple of four) of the n sources, without self energy. */
+void direct_launch(const int4 *source, int n, const int *target, int targets, double spacing, double eps2, double gravity, double4_16a *out);
+#endif

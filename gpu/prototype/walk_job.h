@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a walk on the device reads and writes, and how it is tuned. */
+#ifndef GPU_WALK_JOB_H
+#define GPU_WALK_JOB_H
+#include <stdint.h>
+#include <vector_types.h>
+
+enum { LANES = 32, SUBGROUP = 8 };
+
+/* Consecutive targets that share a traversal. */
+struct walk_group {
+  int32_t begin, end;
+};
+
+/* Numbers of a walk, for the tally. */
+struct walk_count {
+  unsigned long long tests, far, near, leaves, leaf_tests, leaf_cells, particles, flushes;
+};
+
+struct walk_job {
+  const int4 *node;       /* struct node as two words of 16 bytes */
+  const float4 *quad;     /* second moments, eight floats a node: xx yy zz xy, xz yz - - */
+  const int4 *source;     /* lattice coordinates and mass (bits) */
+  const float *a_old;     /* of every particle */
+  const struct walk_group *group;
+  int groups;
+  float3 *acc;
+  float *pot;
+  float spacing, eps, gravity;
+  float a_floor;
+  float group_reach;      /* Delta^-1/4 or Delta^-1/5, where the nodes' reaches were made with Delta = 1 */
+  float sub_reach;        /* the same for sub-groups */
+  float far_budget;       /* G m b^(p+1) / d^(p+3) <= far_budget |a_old| */
+  struct walk_count *count;
+};
+
+/* Launch the walk of all groups. order: 1 monopole, 2 quadrupole cells. far: order of the local expansion, 0: none. */
+struct walk_choice {
+  int order, far, potential, group_most, counting;
+};
+const char *walk_launch(const struct walk_choice *choice, const struct walk_job *job);
+#endif
