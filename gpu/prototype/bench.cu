@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Times walks and measures their errors. Usage: bench LOG2_N < LINES
+/* Times walks and measures their errors. Usage: bench LOG2_N [MOST_LEAVES MOST_NEAR] < LINES
  * A line: LEAF GROUP BLOCKS ORDER FAR DELTA SUB BUDGET POT, with Delta = 2^-DELTA, that of the sub-groups 2^-SUB, and the
  * budget of far cells BUDGET times Delta. One row of the table is printed for each line. */
 #include <algorithm>
@@ -49,7 +49,9 @@ struct state {
   array<walk_group> group;
   array<float3> acc;
   array<walk_count> count;
-  array<int> target;
+  array<int> target, groups;   /* groups: how many in three stages */
+  array<walk_group> piece[2];
+  int most_leaves = 384, most_near = 1024;
   array<double4_16a> exact;
   std::vector<double4_16a> reference;
   std::vector<int> sample;
@@ -102,25 +104,44 @@ static void put_reference(state &s)
 static walk_job job_of(state &s, const line &l)
 {
   walk_job j = {};
-  j.node = s.node.at, j.quad = s.quad.at, j.source = s.source.at, j.a_old = s.a_old.at, j.group = s.group.at, j.groups = s.host.groups;
+  j.node = s.node.at, j.quad = s.quad.at, j.source = s.source.at, j.a_old = s.a_old.at, j.group = s.group.at, j.groups = s.groups.at;
+  j.most_leaves = s.most_leaves, j.most_near = s.most_near;
   j.acc = s.acc.at, j.pot = s.pot.at, j.spacing = (float)s.host.lattice.spacing, j.eps = (float)eps, j.gravity = 1, j.a_floor = 1e-6f;
-  double power = l.order == 2 ? 0.2 : 0.25;
+  double power = l.order == CELLS_QUADRUPOLE ? 0.2 : 0.25;
   j.group_reach = (float)pow(2, l.delta * power), j.sub_reach = (float)pow(2, l.sub * power);
   j.far_budget = (float)(l.budget * pow(2, -l.delta));
   j.count = s.count.at;
   return j;
 }
 
-static void launch(const walk_choice &c, const walk_job &j)
+/* Three stages: groups; pieces of eight of heavy ones; single targets of the heaviest. */
+static void launch(state &s, walk_choice c, walk_job j)
 {
-  const char *why = walk_launch(&c, &j);
-  if (why) {
-    fprintf(stderr, "walk: %s\n", why);
-    exit(1);
+  static const int piece[3] = {SUBGROUP, 1, 0};
+  c.blocks = s.host.groups;
+  CHECK(cudaMemsetAsync(s.groups.at + 1, 0, 2 * sizeof(int)));
+  for (int stage = 0; stage < 3; stage++) {
+    j.piece = s.most_leaves ? piece[stage] : 0;
+    j.groups = s.groups.at + stage;
+    if (stage > 0) j.group = s.piece[stage - 1].at, c.blocks = 132 * 16;
+    if (stage < 2) j.pieces = s.piece[stage].at, j.piece_count = s.groups.at + stage + 1;
+    const char *why = walk_launch(&c, &j);
+    if (why) {
+      fprintf(stderr, "walk: %s\n", why);
+      exit(1);
+    }
   }
 }
 
-static float time_walk(const walk_choice &c, const walk_job &j)
+static void put_groups(state &s)
+{
+  s.host = host_tree();
+  s.group.put((const walk_group *)s.host.group, s.host.groups);
+  s.groups.put(&s.host.groups, 1);
+  s.piece[0].need(s.host.n / SUBGROUP + s.host.groups), s.piece[1].need(s.host.n);
+}
+
+static float time_walk(state &s, const walk_choice &c, const walk_job &j)
 {
   std::vector<float> ms;
   cudaEvent_t start, stop;
@@ -129,7 +150,7 @@ static float time_walk(const walk_choice &c, const walk_job &j)
   for (int k = 0; k < WARM + TIMED; k++) {
     float t;
     CHECK(cudaEventRecord(start));
-    launch(c, j);
+    launch(s, c, j);
     CHECK(cudaEventRecord(stop));
     CHECK(cudaEventSynchronize(stop));
     CHECK(cudaEventElapsedTime(&t, start, stop));
@@ -161,7 +182,7 @@ static void first_force(state &s)
   s.acc.need(a.size()), s.pot.need(a.size());
   CHECK(cudaMemset(s.acc.at, 0xff, a.size() * sizeof(float3)));
   line first = {.leaf = 16, .group = 64, .order = 1, .far = 3, .delta = 10, .sub = 10, .budget = 1};
-  launch({1, 3, 0, 64, 0}, job_of(s, first));
+  launch(s, {1, 3, 0, 64, 0}, job_of(s, first));
   modulus<<<(int)((s.host.n + 255) / 256), 256>>>(s.acc.at, s.a_old.at, (int)s.host.n);
   CHECK(cudaDeviceSynchronize());
 }
@@ -195,16 +216,18 @@ static void row(state &s, const line &l)
   CHECK(cudaMemset(s.acc.at, 0xff, s.host.n * sizeof(float3)));
   CHECK(cudaMemset(s.pot.at, 0xff, s.host.n * sizeof(float)));
   CHECK(cudaMemset(s.count.at, 0, sizeof c));
-  launch({l.order, l.far, 1, l.group, 1}, j);
+  launch(s, {l.order, l.far, 1, l.group, 1}, j);
+  int stage[3];
+  CHECK(cudaMemcpy(stage, s.groups.at, sizeof stage, cudaMemcpyDeviceToHost));
   CHECK(cudaMemcpy(&c, s.count.at, sizeof c, cudaMemcpyDeviceToHost));
   errors e = compare(s);
-  float ms = time_walk({l.order, l.far, 1, l.group, 0}, j), bare = l.pot ? 0 : time_walk({l.order, l.far, 0, l.group, 0}, j);
-  double g = j.groups, subs = 0, n = (double)s.host.n;
+  float ms = time_walk(s, {l.order, l.far, 1, l.group, 0}, j), bare = l.pot ? 0 : time_walk(s, {l.order, l.far, 0, l.group, 0}, j);
+  double g = s.host.groups, subs = 0, n = (double)s.host.n;
   for (int k = 0; k < s.host.groups; k++) subs += (s.host.group[k][1] - s.host.group[k][0] + SUBGROUP - 1) / SUBGROUP;
   double pairs = SUBGROUP * (subs * c.near / g + c.leaf_cells + c.particles);
-  printf("%2d %3d%c %d %d %5.1f %5.1f %5.2f | %5.1f %6.0f %5.0f %4.0f %4.0f %5.0f %5.0f %4.2f | %8.2e %8.2e %7.1e | %6.2f %6.2f  %.2e\n", l.leaf, l.group,
+  printf("%2d %3d%c %d %d %5.1f %5.1f %5.2f | %5.1f %6.0f %5.0f %4.0f %4.0f %5.0f %5.0f %4.2f | %8.2e %8.2e %7.1e | %6.2f %6.2f  %.2e %d %d\n", l.leaf, l.group,
          l.blocks ? 'b' : 'c', l.order, l.far, l.delta, l.sub, l.budget, n / g, c.tests / g, c.far / g, c.near / g, c.leaves / g,
-         c.leaf_cells / subs, c.particles / subs, c.flushes / g, e.median, e.most, e.pot, ms, bare, pairs / ms * 1e3);
+         c.leaf_cells / subs, c.particles / subs, c.flushes / g, e.median, e.most, e.pot, ms, bare, pairs / ms * 1e3, stage[1], stage[2]);
   fflush(stdout);
 }
 
@@ -214,29 +237,26 @@ int main(int argc, char **argv)
   state s;
   line l, last = {};
   host_particles("plummer", n);
-  s.count.need(1);
+  s.count.need(1), s.groups.need(3);
   printf("leaf grp ord far Dlt  sub   budget | n/group tests far near leaves, per sub-group: leaf cells, particles; flushes | median 99%% pot | ms bare pairs/s\n");
+  if (argc > 2) s.most_leaves = atoi(argv[2]);
+  if (argc > 3) s.most_near = atoi(argv[3]);
   while (scanf("%d %d %d %d %d %lf %lf %lf %d", &l.leaf, &l.group, &l.blocks, &l.order, &l.far, &l.delta, &l.sub, &l.budget, &l.pot) == 9) {
     if (l.leaf != last.leaf) host_build(l.leaf);
-    if (l.leaf != last.leaf || l.order != last.order) host_moments(l.order);
+    if (l.leaf != last.leaf || l.order != last.order) host_moments(l.order == CELLS_QUADRUPOLE ? 2 : 1);
     s.host = host_tree();
     if (l.leaf != last.leaf || l.order != last.order) put_tree(s);
     if (!last.leaf) put_sources(s), put_reference(s);
     if (l.leaf != last.leaf || l.group != last.group || l.blocks != last.blocks) {
       host_groups(l.group, l.blocks);
-      s.host = host_tree();
-      s.group.put((const walk_group *)s.host.group, s.host.groups);
+      put_groups(s);
     }
     if (!last.leaf) {
-      line first = l;
-      (void)first;
       host_groups(64, 0);
-      s.host = host_tree();
-      s.group.put((const walk_group *)s.host.group, s.host.groups);
-      if (l.order == 1) first_force(s);
+      put_groups(s);
+      first_force(s);
       host_groups(l.group, l.blocks);
-      s.host = host_tree();
-      s.group.put((const walk_group *)s.host.group, s.host.groups);
+      put_groups(s);
     }
     row(s, l);
     last = l;

@@ -23,7 +23,7 @@ enum {
   SIBLINGS = 8
 };
 
-template <int ORDER, int GROUP_MOST>
+template <int CELLS, int GROUP_MOST>
 struct room {
   uint32_t stack[STACK];             /* first child, eight times, plus number of children - 1 */
   float4 near[NEAR_MOST];            /* in the group's frame */
@@ -35,9 +35,9 @@ struct room {
   float taylor[TAYLOR_MOST];
   int32_t leaf[LEAVES_MOST];
   int32_t opened[LANES];
-  int32_t near_node[ORDER == 2 ? NEAR_MOST : 1];
-  int32_t staged_node[ORDER == 2 ? STAGED_MOST : 1];
-  float4 cell[ORDER == 2 ? STAGED_MOST : 1];   /* quadrupole cells of a sub-group */
+  int32_t near_node[CELLS == CELLS_QUADRUPOLE ? NEAR_MOST : 1];
+  int32_t staged_node[CELLS != CELLS_MONOPOLE ? STAGED_MOST : 1];
+  float4 cell[CELLS == CELLS_QUADRUPOLE ? STAGED_MOST : 1];   /* quadrupole cells of a sub-group */
 };
 
 /* The group as the traversal sees it. */
@@ -59,10 +59,10 @@ __device__ static inline float lanes_min(float x) { return __uint_as_float(__red
 __device__ static inline unsigned below(int lane) { return (1u << lane) - 1; }
 
 /* Reach of the criterion falls with |a_old|, as mac_sink. */
-template <int ORDER>
+template <int CELLS>
 __device__ static inline float sink_of(float a)
 {
-  return ORDER == 2 ? exp2f(-0.2f * __log2f(a)) : rsqrtf(sqrtf(a));
+  return CELLS == CELLS_QUADRUPOLE ? exp2f(-0.2f * __log2f(a)) : rsqrtf(sqrtf(a));
 }
 
 /* --- targets ----------------------------------------------------------------------------------------------------- */
@@ -95,7 +95,7 @@ __device__ static inline void take_balls(R &s, const walk_job &job, int targets,
 }
 
 /* Targets in the group's frame, padded with copies of the last to whole warps; balls of the sub-groups; the view. */
-template <int ORDER, int FAR, class R>
+template <int CELLS, int FAR, class R>
 __device__ static inline void take_targets(R &s, const walk_job &job, const walk_group &g, int lane, view &v)
 {
   int n = v.targets = g.end - g.begin, padded = (n + LANES - 1) / LANES * LANES;
@@ -123,7 +123,7 @@ __device__ static inline void take_targets(R &s, const walk_job &job, const walk
   }
   v.radius = sqrtf(lanes_max(r2)) * (1 + 1e-6f);
   least = lanes_min(least);
-  v.sink = sink_of<ORDER>(least) * job.group_reach;
+  v.sink = sink_of<CELLS>(least) * job.group_reach;
   float extent = fmaxf(v.radius, job.eps);
   v.inverse_radius = 1 / extent;
   v.far_factor = job.gravity / (extent * extent * job.far_budget * least);
@@ -132,7 +132,7 @@ __device__ static inline void take_targets(R &s, const walk_job &job, const walk
   for (int k = lane; k < 4 * padded; k += LANES) s.sum[k] = 0;
   for (int k = lane; k < TAYLOR_MOST; k += LANES) s.taylor[k] = 0;
   __syncwarp();
-  for (int k = lane; k < padded / SUBGROUP; k += LANES) s.sink[k] = sink_of<ORDER>(s.sink[k]) * job.sub_reach;
+  for (int k = lane; k < padded / SUBGROUP; k += LANES) s.sink[k] = sink_of<CELLS>(s.sink[k]) * job.sub_reach;
   __syncwarp();
 }
 
@@ -165,20 +165,44 @@ __device__ static inline bool is_far(const view &v, float d, float mass)
   return u > 1 && (FAR == 2 ? u2 * u2 * u >= most : u2 * u2 * u2 >= most);
 }
 
-template <int ORDER, int FAR, class R>
+template <int CELLS, int FAR, class R>
 __device__ static inline void expand(R &s, const walk_job &job, float *sum, int at, bool valid)
 {
   float4 c = s.staged[at], q = make_float4(0, 0, 0, 0), p = q;
   if (!valid) c = make_float4(1, 1, 1, 0);
-  if (ORDER == 2 && valid) {
+  if (CELLS != CELLS_MONOPOLE && valid) {
     int k = s.staged_node[at];
     q = __ldg(&job.quad[2 * k]), p = __ldg(&job.quad[2 * k + 1]);
   }
-  taylor_add<FAR, ORDER == 2>(sum, c, job.eps * job.eps, q, p);
+  taylor_add<FAR, CELLS != CELLS_MONOPOLE>(sum, c, job.eps * job.eps, q, p);
 }
 
-/* Test nodes until the stack is empty or the lists could overflow. */
-template <int ORDER, int FAR, bool COUNT, class R>
+/* The node of this lane: of the four ranges of siblings on top of the stack, eight lanes each; -1: none. */
+template <class R>
+__device__ static inline int next_node(const R &s, int depth, int lane)
+{
+  int slot = lane / SIBLINGS, child = lane % SIBLINGS;
+  if (slot >= depth) return -1;
+  unsigned range = s.stack[depth - 1 - slot];
+  return child <= (int)(range & 7) ? (int)(range >> 3) + child : -1;
+}
+
+/* Sums of far cells over the lanes, added to the group's. */
+template <int FAR, class R>
+__device__ static inline void add_taylor(R &s, const float *sum, int lane)
+{
+  constexpr int sums = taylor_sums(FAR), low = sums < LANES ? sums : LANES, high = sums - low;
+  float a = lanes_sum<low>(sum, lane);
+  if (lane < low) s.taylor[lane] += a;
+  if constexpr (high > 0) {
+    a = lanes_sum<high>(sum + LANES, lane);
+    if (lane < high) s.taylor[LANES + lane] += a;
+  }
+}
+
+/* Test nodes until the stack is empty or the lists could overflow. The next nodes are asked for before far cells are
+ * expanded. */
+template <int CELLS, int FAR, bool COUNT, class R>
 __device__ static inline void traverse(R &s, const walk_job &job, const view &v, int lane, lists &l, walk_count &count)
 {
   float sum[TAYLOR_MOST];
@@ -186,18 +210,21 @@ __device__ static inline void traverse(R &s, const walk_job &job, const view &v,
   for (int i = 0; i < TAYLOR_MOST; i++) sum[i] = 0;
   int depth = l.depth, near = l.near, leaves = l.leaves, staged = 0;
   unsigned mine = below(lane);
+  int k = next_node(s, depth, lane);
+  tested t = node_seen(job, v, max(k, 0));
   while (depth > 0 && near + LANES <= NEAR_MOST && leaves + LANES <= LEAVES_MOST) {
-    /* the four ranges on top, eight lanes each */
-    int slot = lane / SIBLINGS, child = lane % SIBLINGS;
-    unsigned range = slot < depth ? s.stack[depth - 1 - slot] : 0;
-    bool valid = slot < depth && child <= (int)(range & 7);
-    int k = valid ? (int)(range >> 3) + child : 0;
+    bool valid = k >= 0;
     depth = max(depth - LANES / SIBLINGS, 0);
-    tested t = node_seen(job, v, k);
     float r2 = t.at.x * t.at.x + t.at.y * t.at.y + t.at.z * t.at.z;
-    float d = r2 * rsqrtf(fmaxf(r2, 1e-37f)) - v.radius;
-    bool accept = valid && ((d >= fmaxf(t.reach * v.sink, t.b) && r2 > 0) || (t.info & NODE_TERMINAL));
-    bool far = accept && is_far<FAR>(v, d, t.at.w);
+    float d = r2 * rsqrtf(fmaxf(r2, 1e-37f)) - v.radius, needed = t.reach * v.sink;
+    bool outside = valid && d >= t.b && r2 > 0, terminal = valid && (t.info & NODE_TERMINAL);
+    bool accept = (outside && d >= needed) || terminal, far = accept;
+    if (CELLS == CELLS_MIXED) {
+      float needed2 = needed * needed, d2 = d * d;
+      far = (outside && d2 * d2 * d >= needed2 * needed2 * t.b) || terminal;
+    }
+    far = far && is_far<FAR>(v, d, t.at.w);
+    accept = accept || far;
     bool leaf = valid && !accept && (t.info & NODE_LEAF);
     bool open = valid && !accept && !(t.info & NODE_LEAF);
     unsigned fars = __ballot_sync(FULL, far), nears = __ballot_sync(FULL, accept && !far);
@@ -205,7 +232,8 @@ __device__ static inline void traverse(R &s, const walk_job &job, const view &v,
     if (accept) {
       int at = far ? staged + __popc(fars & mine) : near + __popc(nears & mine);
       (far ? s.staged : s.near)[at] = t.at;
-      if (ORDER == 2) (far ? s.staged_node : s.near_node)[at] = k;
+      if (CELLS == CELLS_QUADRUPOLE) (far ? s.staged_node : s.near_node)[at] = k;
+      if (CELLS == CELLS_MIXED && far) s.staged_node[at] = k;
     }
     if (leaf) s.leaf[leaves + __popc(leafs & mine)] = k;
     /* the deepest last, so that they are next */
@@ -213,21 +241,17 @@ __device__ static inline void traverse(R &s, const walk_job &job, const view &v,
     near += __popc(nears), leaves += __popc(leafs), depth += __popc(opens), staged += __popc(fars);
     if (COUNT) count.tests += valid, count.far += far, count.near += accept && !far, count.leaves += leaf;
     __syncwarp();
+    k = next_node(s, depth, lane);
+    t = node_seen(job, v, max(k, 0));
     if (FAR && staged >= LANES) {
       staged -= LANES;
-      expand<ORDER, FAR>(s, job, sum, staged + lane, true);
+      expand<CELLS, FAR>(s, job, sum, staged + lane, true);
       __syncwarp();
     }
   }
   if (FAR) {
-    if (staged > 0) expand<ORDER, FAR>(s, job, sum, lane, lane < staged);
-    constexpr int sums = taylor_sums(FAR);
-    float a = lanes_sum<(sums < LANES ? sums : LANES)>(sum, lane);
-    if (lane < sums) s.taylor[lane] += a;
-    if (sums > LANES) {
-      a = lanes_sum<(sums > LANES ? sums - LANES : 1)>(sum + LANES, lane);
-      if (lane < sums - LANES) s.taylor[LANES + lane] += a;
-    }
+    if (staged > 0) expand<CELLS, FAR>(s, job, sum, lane, lane < staged);
+    add_taylor<FAR>(s, sum, lane);
   }
   __syncwarp();
   l.depth = depth, l.near = near, l.leaves = leaves;
@@ -237,37 +261,49 @@ __device__ static inline void traverse(R &s, const walk_job &job, const view &v,
 
 #define NOTHING make_float4(1, 1, 1, 0)   /* a source without mass */
 
-/* Staged sources go to the pair loop 32 at a time, the last ones first. */
-template <bool POT, class R>
-__device__ static inline void use_particles(R &s, const walk_job &job, block &b, int &staged, int lane)
-{
-  __syncwarp();
-  if (staged < LANES) return;
-  staged -= LANES;
-  pairs_add<POT>(b, s.staged[staged + lane], job.eps * job.eps);
-  __syncwarp();
-}
-
-template <bool POT, class R>
-__device__ static inline void quad_cell(R &s, const walk_job &job, block &b, float4 c, int k, bool valid = true)
+template <bool POT>
+__device__ static inline void quad_cell(const walk_job &job, block &b, float4 c, int k, bool valid = true)
 {
   float4 none = make_float4(0, 0, 0, 0);
   quad_pairs_add<POT>(b, c, valid ? __ldg(&job.quad[2 * k]) : none, valid ? __ldg(&job.quad[2 * k + 1]) : none, job.eps * job.eps);
 }
 
-template <bool POT, class R>
-__device__ static inline void use_cells(R &s, const walk_job &job, block &b, int &cells, int lane)
+/* Staged sources and quadrupole cells that wait for the pair loop. It takes 32 at a time, the last ones first. */
+struct waiting {
+  int sources, cells;
+};
+
+template <int CELLS, bool POT, class R>
+__device__ static inline void use_waiting(const R &s, const walk_job &job, block &b, waiting &w, int lane)
 {
   __syncwarp();
-  if (cells < LANES) return;
-  cells -= LANES;
-  quad_cell<POT>(s, job, b, s.cell[cells + lane], s.staged_node[cells + lane]);
+  if (w.sources >= LANES) {
+    w.sources -= LANES;
+    pairs_add<POT>(b, s.staged[w.sources + lane], job.eps * job.eps);
+    __syncwarp();
+  }
+  if (CELLS == CELLS_QUADRUPOLE && w.cells >= LANES) {
+    w.cells -= LANES;
+    quad_cell<POT>(job, b, s.cell[w.cells + lane], s.staged_node[w.cells + lane]);
+    __syncwarp();
+  }
+}
+
+/* What does not fill the lanes. */
+template <int CELLS, bool POT, class R>
+__device__ static inline void use_rest(const R &s, const walk_job &job, block &b, waiting &w, int lane)
+{
+  use_waiting<CELLS, POT>(s, job, b, w, lane);
+  if (w.sources > 0) pairs_add<POT>(b, lane < w.sources ? s.staged[lane] : NOTHING, job.eps * job.eps);
+  if (CELLS == CELLS_QUADRUPOLE && w.cells > 0)
+    quad_cell<POT>(job, b, lane < w.cells ? s.cell[lane] : NOTHING, lane < w.cells ? s.staged_node[lane] : 0, lane < w.cells);
   __syncwarp();
 }
 
-/* Particles of the leaves that lanes hold (n > 0) are staged, each lane one at a time, in the order of the lanes. */
-template <bool POT, class R>
-__device__ static inline void open_leaves(R &s, const walk_job &job, const view &v, block &b, int first, int n, int &staged, int lane)
+/* Particles of the leaves that lanes hold (n > 0) are staged, a lane for each, in the order of the leaves. They are asked
+ * for before what waits is used. */
+template <int CELLS, bool POT, class R>
+__device__ static inline void open_leaves(R &s, const walk_job &job, const view &v, block &b, int first, int n, waiting &w, int lane)
 {
   int end = n;
 #pragma unroll
@@ -284,75 +320,77 @@ __device__ static inline void open_leaves(R &s, const walk_job &job, const view 
     unsigned starts = __reduce_or_sync(FULL, n > 0 && start >= 0 && start < LANES ? 1u << start : 0);
     int before = __popc(__ballot_sync(FULL, n > 0 && start < 0));
     int owner = before + __popc(starts & (below(lane) | 1u << lane)) - 1;
-    if (base + lane < total) {
-      int4 x = __ldg(&job.source[s.opened[owner] + base + lane]);
-      s.staged[staged + lane] = make_float4((float)(x.x - v.centre[0]) * job.spacing, (float)(x.y - v.centre[1]) * job.spacing,
-                                            (float)(x.z - v.centre[2]) * job.spacing, __int_as_float(x.w));
-    }
-    staged += min(LANES, total - base);
-    use_particles<POT>(s, job, b, staged, lane);
+    int4 x = __ldg(&job.source[s.opened[owner] + min(base + lane, total - 1)]);
+    use_waiting<CELLS, POT>(s, job, b, w, lane);
+    if (base + lane < total)
+      s.staged[w.sources + lane] = make_float4((float)(x.x - v.centre[0]) * job.spacing, (float)(x.y - v.centre[1]) * job.spacing,
+                                               (float)(x.z - v.centre[2]) * job.spacing, __int_as_float(x.w));
+    w.sources += min(LANES, total - base);
   }
 }
 
 /* The near list, all of it. Its last entries that do not fill the lanes are staged. */
-template <int ORDER, bool POT, class R>
-__device__ static inline void use_near(R &s, const walk_job &job, block &b, int near, int &rest, int lane)
+template <int CELLS, bool POT, class R>
+__device__ static inline void use_near(R &s, const walk_job &job, block &b, int near, waiting &w, int lane)
 {
-  int whole = near / LANES * LANES;
-  rest = near - whole;
+  int whole = near / LANES * LANES, rest = near - whole;
   for (int j = lane; j < whole; j += LANES) {
-    if (ORDER == 2)
-      quad_cell<POT>(s, job, b, s.near[j], s.near_node[j]);
+    if (CELLS == CELLS_QUADRUPOLE)
+      quad_cell<POT>(job, b, s.near[j], s.near_node[j]);
     else
       pairs_add<POT>(b, s.near[j], job.eps * job.eps);
   }
+  w.sources = w.cells = 0;
   if (lane < rest) {
-    if (ORDER == 2)
+    if (CELLS == CELLS_QUADRUPOLE)
       s.cell[lane] = s.near[whole + lane], s.staged_node[lane] = s.near_node[whole + lane];
     else
       s.staged[lane] = s.near[whole + lane];
   }
+  (CELLS == CELLS_QUADRUPOLE ? w.cells : w.sources) = rest;
 }
 
-template <int ORDER, bool POT, bool COUNT, class R>
-__device__ static inline void use_lists(R &s, const walk_job &job, const view &v, const lists &l, int sub, int lane, walk_count &count)
+__device__ static inline void take_block(const float4 *target, block &b)
 {
-  block b;
 #pragma unroll
   for (int k = 0; k < SUBGROUP; k++) {
-    float4 t = s.target[sub * SUBGROUP + k];
+    float4 t = target[k];
     b.x[k] = t.x, b.y[k] = t.y, b.z[k] = t.z;
   }
 #pragma unroll
   for (int k = 0; k < 4 * SUBGROUP; k++) b.sum[k] = 0;
+}
+
+template <int CELLS, bool POT, bool COUNT, class R>
+__device__ static inline void use_lists(R &s, const walk_job &job, const view &v, const lists &l, int sub, int lane, walk_count &count)
+{
+  block b;
+  take_block(s.target + sub * SUBGROUP, b);
   float4 ball = s.ball[sub];
   float sink = s.sink[sub];
-  int staged = 0, cells = 0;
-  use_near<ORDER, POT>(s, job, b, l.near, ORDER == 2 ? cells : staged, lane);
+  waiting w;
+  use_near<CELLS, POT>(s, job, b, l.near, w, lane);
   for (int base = 0; base < l.leaves; base += LANES) {
     bool valid = base + lane < l.leaves;
     int k = valid ? s.leaf[base + lane] : 0;
     tested t = node_seen(job, v, k);
+    use_waiting<CELLS, POT>(s, job, b, w, lane);
     float x = t.at.x - ball.x, y = t.at.y - ball.y, z = t.at.z - ball.z, r2 = x * x + y * y + z * z;
     float d = r2 * rsqrtf(fmaxf(r2, 1e-37f)) - ball.w;
     bool accept = valid && d >= fmaxf(t.reach * sink, t.b) && r2 > 0;
     unsigned accepts = __ballot_sync(FULL, accept);
     int at = __popc(accepts & below(lane)), n = valid && !accept ? (int)(t.info & NODE_COUNT) : 0;
-    if (accept && ORDER == 1) s.staged[staged + at] = t.at;
-    if (accept && ORDER == 2) s.cell[cells + at] = t.at, s.staged_node[cells + at] = k;
-    if (COUNT) count.leaf_tests += valid, count.leaf_cells += accept, count.particles += n;
-    if (ORDER == 1) {
-      staged += __popc(accepts);
-      use_particles<POT>(s, job, b, staged, lane);
+    if (CELLS == CELLS_QUADRUPOLE) {
+      if (accept) s.cell[w.cells + at] = t.at, s.staged_node[w.cells + at] = k;
+      w.cells += __popc(accepts);
     } else {
-      cells += __popc(accepts);
-      use_cells<POT>(s, job, b, cells, lane);
+      if (accept) s.staged[w.sources + at] = t.at;
+      w.sources += __popc(accepts);
     }
-    open_leaves<POT>(s, job, v, b, t.first, n, staged, lane);
+    if (COUNT) count.leaf_tests += valid, count.leaf_cells += accept, count.particles += n;
+    open_leaves<CELLS, POT>(s, job, v, b, t.first, n, w, lane);
   }
-  if (staged > 0) pairs_add<POT>(b, lane < staged ? s.staged[lane] : NOTHING, job.eps * job.eps);
-  if (ORDER == 2 && cells > 0) quad_cell<POT>(s, job, b, lane < cells ? s.cell[lane] : NOTHING, lane < cells ? s.staged_node[lane] : 0, lane < cells);
-  __syncwarp();
+  use_rest<CELLS, POT>(s, job, b, w, lane);
   s.sum[4 * SUBGROUP * sub + lane] += lanes_sum<4 * SUBGROUP>(b.sum, lane);
 }
 
@@ -382,60 +420,83 @@ __device__ static void tally(walk_count *to, const walk_count &c)
   add_count(&to->flushes, c.flushes);
 }
 
-template <int ORDER, int FAR, bool POT, bool COUNT, int GROUP_MOST>
-__global__ __launch_bounds__(LANES, 16) void walk_kernel(const walk_job job)
+/* Whether a group is better walked in pieces: its ball reaches into regions that are much denser than its own. */
+__device__ static inline bool hand_on(const walk_job &job, const walk_group &g, int near, int leaves, int lane)
 {
-  __shared__ room<ORDER, GROUP_MOST> s;
-  int lane = threadIdx.x;
-  walk_group g = job.group[blockIdx.x];
-  walk_count count = {};
+  int n = g.end - g.begin;
+  if (job.piece == 0 || n <= job.piece || (near <= job.most_near && leaves <= job.most_leaves)) return false;
+  int pieces = (n + job.piece - 1) / job.piece, at = 0;
+  if (lane == 0) at = atomicAdd(job.piece_count, pieces);
+  at = __shfl_sync(FULL, at, 0);
+  for (int p = lane; p < pieces; p += LANES)
+    job.pieces[at + p] = {g.begin + p * job.piece, min(g.begin + (p + 1) * job.piece, g.end)};
+  return true;
+}
+
+template <int CELLS, int FAR, bool POT, bool COUNT, class R>
+__device__ static inline void walk_one(R &s, const walk_job &job, const walk_group &g, int lane, walk_count &count)
+{
   view v;
-  take_targets<ORDER, FAR>(s, job, g, lane, v);
+  take_targets<CELLS, FAR>(s, job, g, lane, v);
   if (lane == 0) s.stack[0] = 0;   /* the root, as a range of one */
   __syncwarp();
   lists l = {1, 0, 0};
+  int near = 0, leaves = 0;
   do {
-    traverse<ORDER, FAR, COUNT>(s, job, v, lane, l, count);
-    for (int sub = 0; sub * SUBGROUP < v.targets; sub++) use_lists<ORDER, POT, COUNT>(s, job, v, l, sub, lane, count);
     l.near = l.leaves = 0;
+    traverse<CELLS, FAR, COUNT>(s, job, v, lane, l, count);
+    near += l.near, leaves += l.leaves;
+    if (hand_on(job, g, near, leaves, lane)) return;
+    for (int sub = 0; sub * SUBGROUP < v.targets; sub++) use_lists<CELLS, POT, COUNT>(s, job, v, l, sub, lane, count);
     if (COUNT && lane == 0) count.flushes++;
   } while (l.depth > 0);
   __syncwarp();
   store<FAR, POT>(s, job, g, lane);
+}
+
+template <int CELLS, int FAR, bool POT, bool COUNT, int GROUP_MOST>
+__global__ __launch_bounds__(LANES, 16) void walk_kernel(const walk_job job)
+{
+  __shared__ room<CELLS, GROUP_MOST> s;
+  walk_count count = {};
+  for (int g = blockIdx.x; g < *job.groups; g += gridDim.x) {
+    walk_one<CELLS, FAR, POT, COUNT>(s, job, job.group[g], threadIdx.x, count);
+    __syncwarp();
+  }
   if (COUNT) tally(job.count, count);
 }
 
 /* --- launch ------------------------------------------------------------------------------------------------------ */
 
-template <int ORDER, int FAR, int GROUP_MOST>
+template <int CELLS, int FAR, int GROUP_MOST>
 static const char *launch(const walk_choice &c, const walk_job &job)
 {
   if (c.counting)
-    walk_kernel<ORDER, FAR, true, true, GROUP_MOST><<<job.groups, LANES>>>(job);
+    walk_kernel<CELLS, FAR, true, true, GROUP_MOST><<<c.blocks, LANES>>>(job);
   else if (c.potential)
-    walk_kernel<ORDER, FAR, true, false, GROUP_MOST><<<job.groups, LANES>>>(job);
+    walk_kernel<CELLS, FAR, true, false, GROUP_MOST><<<c.blocks, LANES>>>(job);
   else
-    walk_kernel<ORDER, FAR, false, false, GROUP_MOST><<<job.groups, LANES>>>(job);
+    walk_kernel<CELLS, FAR, false, false, GROUP_MOST><<<c.blocks, LANES>>>(job);
   cudaError_t e = cudaGetLastError();
   return e ? cudaGetErrorString(e) : nullptr;
 }
 
-template <int ORDER, int FAR>
+template <int CELLS, int FAR>
 static const char *launch_group(const walk_choice &c, const walk_job &job)
 {
-  if (c.group_most <= 64) return launch<ORDER, FAR, 64>(c, job);
-  return launch<ORDER, FAR, 128>(c, job);
+  if (c.group_most <= 64) return launch<CELLS, FAR, 64>(c, job);
+  return launch<CELLS, FAR, 128>(c, job);
 }
 
-template <int ORDER>
+template <int CELLS>
 static const char *launch_far(const walk_choice &c, const walk_job &job)
 {
-  if (c.far == 0) return launch_group<ORDER, 0>(c, job);
-  if (c.far == 2) return launch_group<ORDER, 2>(c, job);
-  return launch_group<ORDER, 3>(c, job);
+  if (c.far == 2) return launch_group<CELLS, 2>(c, job);
+  return launch_group<CELLS, 3>(c, job);
 }
 
 const char *walk_launch(const struct walk_choice *c, const struct walk_job *job)
 {
-  return c->order == 2 ? launch_far<2>(*c, *job) : launch_far<1>(*c, *job);
+  if (c->cells == CELLS_MIXED) return launch_far<CELLS_MIXED>(*c, *job);
+  return c->cells == CELLS_QUADRUPOLE ? launch_far<CELLS_QUADRUPOLE>(*c, *job) : launch_far<CELLS_MONOPOLE>(*c, *job);
 }

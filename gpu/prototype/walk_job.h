@@ -7,6 +7,9 @@
 
 enum { LANES = 32, SUBGROUP = 8 };
 
+/* Cells: point masses; with second moments; with second moments in the local expansions alone. */
+enum { CELLS_MONOPOLE = 1, CELLS_QUADRUPOLE, CELLS_MIXED };
+
 /* Consecutive targets that share a traversal. */
 struct walk_group {
   int32_t begin, end;
@@ -23,7 +26,10 @@ struct walk_job {
   const int4 *source;     /* lattice coordinates and mass (bits) */
   const float *a_old;     /* of every particle */
   const struct walk_group *group;
-  int groups;
+  const int *groups;            /* how many, on the device */
+  struct walk_group *pieces;    /* groups that turn out heavy are handed on in pieces of piece targets; piece 0: never */
+  int *piece_count;
+  int piece, most_leaves, most_near;
   float3 *acc;
   float *pot;
   float spacing, eps, gravity;
@@ -34,9 +40,9 @@ struct walk_job {
   struct walk_count *count;
 };
 
-/* Launch the walk of all groups. order: 1 monopole, 2 quadrupole cells. far: order of the local expansion, 0: none. */
+/* Launch the walk of all groups with so many blocks. far: order of the local expansion, 0: none. */
 struct walk_choice {
-  int order, far, potential, group_most, counting;
+  int cells, far, potential, group_most, counting, blocks;
 };
 const char *walk_launch(const struct walk_choice *choice, const struct walk_job *job);
 #endif
