@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Pair loops with a source per lane and the targets of a sub-group in every lane's registers, and the sums over lanes. */
+/* Pair loops with a source per lane and the targets of a block in every lane's registers, and the sums over lanes. */
 #ifndef GPU_PAIRS_CUH
 #define GPU_PAIRS_CUH
 #include "walk_job.h"
 
-/* Targets of a sub-group: the same in all lanes. Sums: of this lane's sources, four to a target (acceleration, psi). */
+/* Targets of a block: the same in all lanes. Sums: of this lane's sources, four to a target (acceleration, psi). */
 struct block {
-  float x[SUBGROUP], y[SUBGROUP], z[SUBGROUP];
-  float sum[4 * SUBGROUP];
+  float x[BLOCK], y[BLOCK], z[BLOCK];
+  float sum[4 * BLOCK];
 };
 
 template <bool POT>
 __device__ static inline void pairs_add(block &b, const float4 &s, float eps2)
 {
 #pragma unroll
-  for (int k = 0; k < SUBGROUP; k++) {
+  for (int k = 0; k < BLOCK; k++) {
     float dx = s.x - b.x[k], dy = s.y - b.y[k], dz = s.z - b.z[k];
     float i = rsqrtf(fmaf(dx, dx, fmaf(dy, dy, fmaf(dz, dz, eps2))));
     float w = s.w * i;
@@ -31,7 +31,7 @@ __device__ static inline void quad_pairs_add(block &b, const float4 &s, const fl
 {
   float trace = q.x + q.y + q.z;
 #pragma unroll
-  for (int k = 0; k < SUBGROUP; k++) {
+  for (int k = 0; k < BLOCK; k++) {
     float x = s.x - b.x[k], y = s.y - b.y[k], z = s.z - b.z[k];
     float i = rsqrtf(fmaf(x, x, fmaf(y, y, fmaf(z, z, eps2)))), i2 = i * i, i3 = i * i2, i5 = i3 * i2;
     float sx = q.x * x + q.w * y + p.x * z, sy = q.w * x + q.y * y + p.y * z, sz = p.x * x + p.y * y + q.z * z;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The tree walk: one warp per group of targets, from the root to the forces.
  *
- * The traversal tests 32 nodes at a time against the group's ball. What it accepts is far (expanded about the group's
- * centre, in registers) or near (a list in shared memory); leaves that it does not accept are candidates. Sub-groups of
- * eight targets then take the near list as it is and test the candidates once more, with their own ball and their own
- * smallest |a_old|: what is accepted enters as a cell, of the others the particles are taken. A source stands in a lane
- * and meets the eight targets of the sub-group in registers. */
+ * The traversal tests 64 nodes at a time against the group's ball. What it accepts is far (expanded about the group's
+ * centre, in registers) or near (a list in shared memory); leaves that it does not accept are candidates. Sub-groups then
+ * test the candidates once more, with their own ball and their own smallest |a_old|: behind the near list they write the
+ * leaves that are accepted as cells, and the particles of the others. Pair loops have a source in every lane and meet a
+ * block of eight targets in registers. */
 #include <stdint.h>
 
 #include "octree.h"
@@ -15,29 +15,42 @@
 
 #define FULL 0xffffffffu
 
+#ifndef MIN_BLOCKS
+#define MIN_BLOCKS 16
+#endif
+#ifndef SLOTS_OF
+#define SLOTS_OF 2
+#endif
+#ifndef ENTRIES_OF
+#define ENTRIES_OF 448
+#endif
+
 enum {
-  STACK = 704,          /* ranges of siblings: at most 32 of a level wait, for 21 levels and the root */
-  NEAR_MOST = 256,
-  LEAVES_MOST = 192,
-  STAGED_MOST = 64,     /* 31 that wait and 32 that come */
-  SIBLINGS = 8
+  SIBLINGS = 8,
+  SLOTS = SLOTS_OF,     /* nodes that a lane tests at a time */
+  WIDE = SLOTS * LANES / SIBLINGS,
+  NARROW = 224,         /* with more ranges on the stack one is taken at a time: then it grows by 7 a level at most */
+  STACK = NARROW + SLOTS * LANES + 7 * 22,
+  NEAR_MOST = 192,
+  LEAVES_MOST = 128,
+  STAGED_MOST = LANES + SLOTS * LANES,
+  ENTRIES = ENTRIES_OF  /* at least NEAR_MOST + LEAVES_MOST, 32 for padding and 32 that come */
 };
 
 template <int CELLS, int GROUP_MOST>
 struct room {
-  uint32_t stack[STACK];             /* first child, eight times, plus number of children - 1 */
-  float4 near[NEAR_MOST];            /* in the group's frame */
-  float4 staged[STAGED_MOST];        /* far cells in the traversal; sources of a sub-group after it */
+  uint32_t stack[STACK];             /* ranges of siblings: first child, eight times, plus number of children - 1 */
+  float4 entry[ENTRIES];             /* in the group's frame: the near list, behind it those of a sub-group */
   float4 target[GROUP_MOST];         /* position, a_old */
   float4 ball[GROUP_MOST / SUBGROUP];
   float sink[GROUP_MOST / SUBGROUP];
   float sum[4 * GROUP_MOST];
   float taylor[TAYLOR_MOST];
   int32_t leaf[LEAVES_MOST];
-  int32_t opened[LANES];
-  int32_t near_node[CELLS == CELLS_QUADRUPOLE ? NEAR_MOST : 1];
+  int2 opened[LEAVES_MOST];          /* of a sub-group: first particle less begin; begin, counted over its leaves */
+  int32_t node[CELLS == CELLS_QUADRUPOLE ? ENTRIES : 1];   /* behind the entries */
   int32_t staged_node[CELLS != CELLS_MONOPOLE ? STAGED_MOST : 1];
-  float4 cell[CELLS == CELLS_QUADRUPOLE ? STAGED_MOST : 1];   /* quadrupole cells of a sub-group */
+  __device__ float4 *staged() { return entry + ENTRIES - STAGED_MOST; }   /* far cells, in the traversal */
 };
 
 /* The group as the traversal sees it. */
@@ -87,7 +100,7 @@ __device__ static inline void take_balls(R &s, const walk_job &job, int targets,
     float dx = t.x - cx, dy = t.y - cy, dz = t.z - cz, r2 = dx * dx + dy * dy + dz * dz;
 #pragma unroll
     for (int step = 1; step < SUBGROUP; step *= 2) r2 = fmaxf(r2, __shfl_xor_sync(FULL, r2, step));
-    if (k % SUBGROUP == 0) {
+    if (k % SUBGROUP == 0 && k < targets) {
       s.ball[k / SUBGROUP] = make_float4(cx, cy, cz, sqrtf(r2) * (1 + 1e-6f));
       s.sink[k / SUBGROUP] = a;
     }
@@ -132,7 +145,7 @@ __device__ static inline void take_targets(R &s, const walk_job &job, const walk
   for (int k = lane; k < 4 * padded; k += LANES) s.sum[k] = 0;
   for (int k = lane; k < TAYLOR_MOST; k += LANES) s.taylor[k] = 0;
   __syncwarp();
-  for (int k = lane; k < padded / SUBGROUP; k += LANES) s.sink[k] = sink_of<CELLS>(s.sink[k]) * job.sub_reach;
+  for (int k = lane; k * SUBGROUP < n; k += LANES) s.sink[k] = sink_of<CELLS>(s.sink[k]) * job.sub_reach;
   __syncwarp();
 }
 
@@ -168,7 +181,7 @@ __device__ static inline bool is_far(const view &v, float d, float mass)
 template <int CELLS, int FAR, class R>
 __device__ static inline void expand(R &s, const walk_job &job, float *sum, int at, bool valid)
 {
-  float4 c = s.staged[at], q = make_float4(0, 0, 0, 0), p = q;
+  float4 c = s.staged()[at], q = make_float4(0, 0, 0, 0), p = q;
   if (!valid) c = make_float4(1, 1, 1, 0);
   if (CELLS != CELLS_MONOPOLE && valid) {
     int k = s.staged_node[at];
@@ -177,14 +190,17 @@ __device__ static inline void expand(R &s, const walk_job &job, float *sum, int 
   taylor_add<FAR, CELLS != CELLS_MONOPOLE>(sum, c, job.eps * job.eps, q, p);
 }
 
-/* The node of this lane: of the four ranges of siblings on top of the stack, eight lanes each; -1: none. */
+/* Nodes that this lane tests next: siblings of the `wide` ranges on top of the stack, eight lanes each; -1: none. */
 template <class R>
-__device__ static inline int next_node(const R &s, int depth, int lane)
+__device__ static inline void next_nodes(const R &s, int depth, int wide, int lane, int k[SLOTS])
 {
-  int slot = lane / SIBLINGS, child = lane % SIBLINGS;
-  if (slot >= depth) return -1;
-  unsigned range = s.stack[depth - 1 - slot];
-  return child <= (int)(range & 7) ? (int)(range >> 3) + child : -1;
+#pragma unroll
+  for (int i = 0; i < SLOTS; i++) {
+    int slot = i * (LANES / SIBLINGS) + lane / SIBLINGS, child = lane % SIBLINGS;
+    bool some = slot < wide;
+    unsigned range = some ? s.stack[depth - 1 - slot] : 0;
+    k[i] = some && child <= (int)(range & 7) ? (int)(range >> 3) + child : -1;
+  }
 }
 
 /* Sums of far cells over the lanes, added to the group's. */
@@ -200,6 +216,52 @@ __device__ static inline void add_taylor(R &s, const float *sum, int lane)
   }
 }
 
+/* How many ranges to take from the stack: as many as the lists have room for. */
+__device__ static inline int wide_of(int depth, int near, int leaves)
+{
+  int room = min(NEAR_MOST - near, LEAVES_MOST - leaves) / SIBLINGS;
+  return min(min(depth, depth > NARROW ? 1 : (int)WIDE), room);
+}
+
+enum { REJECT, FAR_CELL, NEAR_CELL, LEAF, OPEN };
+
+template <int CELLS, int FAR>
+__device__ static inline int judge(const view &v, const tested &t, bool valid)
+{
+  float r2 = t.at.x * t.at.x + t.at.y * t.at.y + t.at.z * t.at.z;
+  float d = r2 * rsqrtf(fmaxf(r2, 1e-37f)) - v.radius, needed = t.reach * v.sink;
+  bool outside = d >= t.b && r2 > 0, terminal = t.info & NODE_TERMINAL;
+  bool accept = (outside && d >= needed) || terminal, far = accept;
+  if (CELLS == CELLS_MIXED) {
+    float needed2 = needed * needed, d2 = d * d;
+    far = (outside && d2 * d2 * d >= needed2 * needed2 * t.b) || terminal;
+  }
+  far = far && is_far<FAR>(v, d, t.at.w);
+  int other = t.info & NODE_LEAF ? LEAF : OPEN;
+  int verdict = far ? FAR_CELL : accept ? NEAR_CELL : other;
+  return valid ? verdict : REJECT;
+}
+
+/* Put a tested node where it belongs. */
+template <int CELLS, class R>
+__device__ static inline void file(R &s, const tested &t, int k, int verdict, int &depth, int &near, int &leaves, int &staged, int lane)
+{
+  unsigned mine = below(lane);
+  unsigned fars = __ballot_sync(FULL, verdict == FAR_CELL), nears = __ballot_sync(FULL, verdict == NEAR_CELL);
+  unsigned leafs = __ballot_sync(FULL, verdict == LEAF), opens = __ballot_sync(FULL, verdict == OPEN);
+  if (verdict == FAR_CELL || verdict == NEAR_CELL) {
+    bool far = verdict == FAR_CELL;
+    int at = far ? ENTRIES - STAGED_MOST + staged + __popc(fars & mine) : near + __popc(nears & mine);
+    s.entry[at] = t.at;
+    if (CELLS == CELLS_QUADRUPOLE && !far) s.node[at] = k;
+    if (CELLS != CELLS_MONOPOLE && far) s.staged_node[at - (ENTRIES - STAGED_MOST)] = k;
+  }
+  if (verdict == LEAF) s.leaf[leaves + __popc(leafs & mine)] = k;
+  /* the deepest last, so that they are next */
+  if (verdict == OPEN) s.stack[depth + __popc(opens & ~mine) - 1] = (unsigned)t.first << 3 | ((t.info & NODE_COUNT) - 1);
+  near += __popc(nears), leaves += __popc(leafs), depth += __popc(opens), staged += __popc(fars);
+}
+
 /* Test nodes until the stack is empty or the lists could overflow. The next nodes are asked for before far cells are
  * expanded. */
 template <int CELLS, int FAR, bool COUNT, class R>
@@ -208,46 +270,31 @@ __device__ static inline void traverse(R &s, const walk_job &job, const view &v,
   float sum[TAYLOR_MOST];
 #pragma unroll
   for (int i = 0; i < TAYLOR_MOST; i++) sum[i] = 0;
-  int depth = l.depth, near = l.near, leaves = l.leaves, staged = 0;
-  unsigned mine = below(lane);
-  int k = next_node(s, depth, lane);
-  tested t = node_seen(job, v, max(k, 0));
-  while (depth > 0 && near + LANES <= NEAR_MOST && leaves + LANES <= LEAVES_MOST) {
-    bool valid = k >= 0;
-    depth = max(depth - LANES / SIBLINGS, 0);
-    float r2 = t.at.x * t.at.x + t.at.y * t.at.y + t.at.z * t.at.z;
-    float d = r2 * rsqrtf(fmaxf(r2, 1e-37f)) - v.radius, needed = t.reach * v.sink;
-    bool outside = valid && d >= t.b && r2 > 0, terminal = valid && (t.info & NODE_TERMINAL);
-    bool accept = (outside && d >= needed) || terminal, far = accept;
-    if (CELLS == CELLS_MIXED) {
-      float needed2 = needed * needed, d2 = d * d;
-      far = (outside && d2 * d2 * d >= needed2 * needed2 * t.b) || terminal;
-    }
-    far = far && is_far<FAR>(v, d, t.at.w);
-    accept = accept || far;
-    bool leaf = valid && !accept && (t.info & NODE_LEAF);
-    bool open = valid && !accept && !(t.info & NODE_LEAF);
-    unsigned fars = __ballot_sync(FULL, far), nears = __ballot_sync(FULL, accept && !far);
-    unsigned leafs = __ballot_sync(FULL, leaf), opens = __ballot_sync(FULL, open);
-    if (accept) {
-      int at = far ? staged + __popc(fars & mine) : near + __popc(nears & mine);
-      (far ? s.staged : s.near)[at] = t.at;
-      if (CELLS == CELLS_QUADRUPOLE) (far ? s.staged_node : s.near_node)[at] = k;
-      if (CELLS == CELLS_MIXED && far) s.staged_node[at] = k;
-    }
-    if (leaf) s.leaf[leaves + __popc(leafs & mine)] = k;
-    /* the deepest last, so that they are next */
-    if (open) s.stack[depth + __popc(opens & ~mine) - 1] = (unsigned)t.first << 3 | ((t.info & NODE_COUNT) - 1);
-    near += __popc(nears), leaves += __popc(leafs), depth += __popc(opens), staged += __popc(fars);
-    if (COUNT) count.tests += valid, count.far += far, count.near += accept && !far, count.leaves += leaf;
+  int depth = l.depth, near = l.near, leaves = l.leaves, staged = 0, wide = wide_of(depth, near, leaves), k[SLOTS];
+  tested t[SLOTS];
+  next_nodes(s, depth, wide, lane, k);
+#pragma unroll
+  for (int i = 0; i < SLOTS; i++) t[i] = node_seen(job, v, max(k[i], 0));
+  while (wide > 0) {
+    int verdict[SLOTS];
+    depth -= wide;
+#pragma unroll
+    for (int i = 0; i < SLOTS; i++) verdict[i] = judge<CELLS, FAR>(v, t[i], k[i] >= 0);
+#pragma unroll
+    for (int i = SLOTS - 1; i >= 0; i--) file<CELLS>(s, t[i], k[i], verdict[i], depth, near, leaves, staged, lane);
+    if (COUNT)
+      for (int i = 0; i < SLOTS; i++)
+        count.tests += k[i] >= 0, count.far += verdict[i] == FAR_CELL, count.near += verdict[i] == NEAR_CELL, count.leaves += verdict[i] == LEAF;
     __syncwarp();
-    k = next_node(s, depth, lane);
-    t = node_seen(job, v, max(k, 0));
-    if (FAR && staged >= LANES) {
+    wide = wide_of(depth, near, leaves);
+    next_nodes(s, depth, wide, lane, k);
+#pragma unroll
+    for (int i = 0; i < SLOTS; i++) t[i] = node_seen(job, v, max(k[i], 0));
+    while (FAR && staged >= LANES) {
       staged -= LANES;
       expand<CELLS, FAR>(s, job, sum, staged + lane, true);
-      __syncwarp();
     }
+    __syncwarp();
   }
   if (FAR) {
     if (staged > 0) expand<CELLS, FAR>(s, job, sum, lane, lane < staged);
@@ -261,137 +308,123 @@ __device__ static inline void traverse(R &s, const walk_job &job, const view &v,
 
 #define NOTHING make_float4(1, 1, 1, 0)   /* a source without mass */
 
-template <bool POT>
-__device__ static inline void quad_cell(const walk_job &job, block &b, float4 c, int k, bool valid = true)
+/* Entries are evaluated 32 at a time: fill up what is missing. Returns the new end. */
+template <class R>
+__device__ static inline int pad(R &s, int end, int lane)
+{
+  int padded = (end + LANES - 1) / LANES * LANES;
+  if (end + lane < padded) s.entry[end + lane] = NOTHING;
+  return padded;
+}
+
+template <int CELLS, bool POT, class R>
+__device__ static inline void quad_cells(const R &s, const walk_job &job, block &b, int begin, int end, int lane)
 {
   float4 none = make_float4(0, 0, 0, 0);
-  quad_pairs_add<POT>(b, c, valid ? __ldg(&job.quad[2 * k]) : none, valid ? __ldg(&job.quad[2 * k + 1]) : none, job.eps * job.eps);
-}
-
-/* Staged sources and quadrupole cells that wait for the pair loop. It takes 32 at a time, the last ones first. */
-struct waiting {
-  int sources, cells;
-};
-
-template <int CELLS, bool POT, class R>
-__device__ static inline void use_waiting(const R &s, const walk_job &job, block &b, waiting &w, int lane)
-{
-  __syncwarp();
-  if (w.sources >= LANES) {
-    w.sources -= LANES;
-    pairs_add<POT>(b, s.staged[w.sources + lane], job.eps * job.eps);
-    __syncwarp();
-  }
-  if (CELLS == CELLS_QUADRUPOLE && w.cells >= LANES) {
-    w.cells -= LANES;
-    quad_cell<POT>(job, b, s.cell[w.cells + lane], s.staged_node[w.cells + lane]);
-    __syncwarp();
+  for (int j = begin + lane; j < end; j += LANES) {
+    float4 c = s.entry[j];
+    int k = c.w > 0 ? s.node[j] : 0;
+    quad_pairs_add<POT>(b, c, c.w > 0 ? __ldg(&job.quad[2 * k]) : none, c.w > 0 ? __ldg(&job.quad[2 * k + 1]) : none, job.eps * job.eps);
   }
 }
 
-/* What does not fill the lanes. */
+/* The forces of entries [begin, cells) and [cells, end) on a sub-group, added to its sums. Whole warps of entries. */
 template <int CELLS, bool POT, class R>
-__device__ static inline void use_rest(const R &s, const walk_job &job, block &b, waiting &w, int lane)
+__device__ static inline void evaluate(R &s, const walk_job &job, int sub, int targets, int begin, int cells, int end, int lane)
 {
-  use_waiting<CELLS, POT>(s, job, b, w, lane);
-  if (w.sources > 0) pairs_add<POT>(b, lane < w.sources ? s.staged[lane] : NOTHING, job.eps * job.eps);
-  if (CELLS == CELLS_QUADRUPOLE && w.cells > 0)
-    quad_cell<POT>(job, b, lane < w.cells ? s.cell[lane] : NOTHING, lane < w.cells ? s.staged_node[lane] : 0, lane < w.cells);
+  __syncwarp();
+  for (int first = sub * SUBGROUP; first < min((sub + 1) * SUBGROUP, targets); first += BLOCK) {
+    block b;
+#pragma unroll
+    for (int k = 0; k < BLOCK; k++) {
+      float4 t = s.target[first + k];
+      b.x[k] = t.x, b.y[k] = t.y, b.z[k] = t.z;
+    }
+#pragma unroll
+    for (int k = 0; k < 4 * BLOCK; k++) b.sum[k] = 0;
+    if (CELLS == CELLS_QUADRUPOLE) quad_cells<CELLS, POT>(s, job, b, begin, cells, lane);
+    for (int j = (CELLS == CELLS_QUADRUPOLE ? cells : begin) + lane; j < end; j += LANES) pairs_add<POT>(b, s.entry[j], job.eps * job.eps);
+    s.sum[4 * first + lane] += lanes_sum<4 * BLOCK>(b.sum, lane);
+  }
   __syncwarp();
 }
 
-/* Particles of the leaves that lanes hold (n > 0) are staged, a lane for each, in the order of the leaves. They are asked
- * for before what waits is used. */
-template <int CELLS, bool POT, class R>
-__device__ static inline void open_leaves(R &s, const walk_job &job, const view &v, block &b, int first, int n, waiting &w, int lane)
+/* The sum of n over the lanes up to and with this one. */
+__device__ static inline int lanes_scan(int n, int lane)
 {
-  int end = n;
 #pragma unroll
   for (int step = 1; step < LANES; step *= 2) {
-    int other = __shfl_up_sync(FULL, end, step);
-    if (lane >= step) end += other;
+    int other = __shfl_up_sync(FULL, n, step);
+    if (lane >= step) n += other;
   }
-  int begin = end - n, total = __shfl_sync(FULL, end, LANES - 1);
-  unsigned some = __ballot_sync(FULL, n > 0);
-  if (n > 0) s.opened[__popc(some & below(lane))] = first - begin;
+  return n;
+}
+
+/* Candidate leaves that the sub-group accepts become entries behind the near list; the others are noted as opened, with
+ * their particles counted. Returns the end of the entries. */
+template <int CELLS, bool COUNT, class R>
+__device__ static inline int take_leaves(R &s, const walk_job &job, const view &v, const lists &l, int sub, int &opened, int &particles,
+                                         int lane, walk_count &count)
+{
+  float4 ball = s.ball[sub];
+  float sink = s.sink[sub];
+  int end = l.near;
+  opened = particles = 0;
+  for (int base = 0; base < l.leaves; base += LANES) {
+    bool valid = base + lane < l.leaves;
+    int k = valid ? s.leaf[base + lane] : 0;
+    tested t = node_seen(job, v, k);
+    float x = t.at.x - ball.x, y = t.at.y - ball.y, z = t.at.z - ball.z, r2 = x * x + y * y + z * z;
+    float d = r2 * rsqrtf(fmaxf(r2, 1e-37f)) - ball.w;
+    bool accept = valid && d >= fmaxf(t.reach * sink, t.b) && r2 > 0, open = valid && !accept;
+    unsigned accepts = __ballot_sync(FULL, accept), opens = __ballot_sync(FULL, open);
+    int n = open ? (int)(t.info & NODE_COUNT) : 0, sum = lanes_scan(n, lane);
+    if (accept) {
+      int at = end + __popc(accepts & below(lane));
+      s.entry[at] = t.at;
+      if (CELLS == CELLS_QUADRUPOLE) s.node[at] = k;
+    }
+    if (open) s.opened[opened + __popc(opens & below(lane))] = make_int2(t.first - (particles + sum - n), particles + sum - n);
+    end += __popc(accepts), opened += __popc(opens), particles += __shfl_sync(FULL, sum, LANES - 1);
+    if (COUNT) count.leaf_tests += valid, count.leaf_cells += accept, count.particles += n;
+  }
   __syncwarp();
-  for (int base = 0; base < total; base += LANES) {
-    int start = begin - base;
-    unsigned starts = __reduce_or_sync(FULL, n > 0 && start >= 0 && start < LANES ? 1u << start : 0);
-    int before = __popc(__ballot_sync(FULL, n > 0 && start < 0));
-    int owner = before + __popc(starts & (below(lane) | 1u << lane)) - 1;
-    int4 x = __ldg(&job.source[s.opened[owner] + min(base + lane, total - 1)]);
-    use_waiting<CELLS, POT>(s, job, b, w, lane);
-    if (base + lane < total)
-      s.staged[w.sources + lane] = make_float4((float)(x.x - v.centre[0]) * job.spacing, (float)(x.y - v.centre[1]) * job.spacing,
-                                               (float)(x.z - v.centre[2]) * job.spacing, __int_as_float(x.w));
-    w.sources += min(LANES, total - base);
-  }
+  return end;
 }
 
-/* The near list, all of it. Its last entries that do not fill the lanes are staged. */
-template <int CELLS, bool POT, class R>
-__device__ static inline void use_near(R &s, const walk_job &job, block &b, int near, waiting &w, int lane)
+/* Write particles [base, base + 32) of the opened leaves, counted over these, to the entries from `end`. `owner` is the
+ * opened leaf that holds the particle `base`, and moves on. */
+template <class R>
+__device__ static inline void gather(R &s, const walk_job &job, const view &v, int base, int particles, int opened, int &owner, int end, int lane)
 {
-  int whole = near / LANES * LANES, rest = near - whole;
-  for (int j = lane; j < whole; j += LANES) {
-    if (CELLS == CELLS_QUADRUPOLE)
-      quad_cell<POT>(job, b, s.near[j], s.near_node[j]);
-    else
-      pairs_add<POT>(b, s.near[j], job.eps * job.eps);
+  int next = owner + 1 + lane;
+  int start = next < opened ? s.opened[next].y - base : 2 * LANES;
+  unsigned starts = __reduce_or_sync(FULL, start < LANES ? 1u << start : 0);
+  int mine = owner + __popc(starts & (below(lane) | 1u << lane));
+  owner += __popc(__ballot_sync(FULL, start <= LANES));
+  if (base + lane < particles) {
+    int4 x = __ldg(&job.source[s.opened[mine].x + base + lane]);
+    s.entry[end + lane] = make_float4((float)(x.x - v.centre[0]) * job.spacing, (float)(x.y - v.centre[1]) * job.spacing,
+                                      (float)(x.z - v.centre[2]) * job.spacing, __int_as_float(x.w));
   }
-  w.sources = w.cells = 0;
-  if (lane < rest) {
-    if (CELLS == CELLS_QUADRUPOLE)
-      s.cell[lane] = s.near[whole + lane], s.staged_node[lane] = s.near_node[whole + lane];
-    else
-      s.staged[lane] = s.near[whole + lane];
-  }
-  (CELLS == CELLS_QUADRUPOLE ? w.cells : w.sources) = rest;
-}
-
-__device__ static inline void take_block(const float4 *target, block &b)
-{
-#pragma unroll
-  for (int k = 0; k < SUBGROUP; k++) {
-    float4 t = target[k];
-    b.x[k] = t.x, b.y[k] = t.y, b.z[k] = t.z;
-  }
-#pragma unroll
-  for (int k = 0; k < 4 * SUBGROUP; k++) b.sum[k] = 0;
 }
 
 template <int CELLS, bool POT, bool COUNT, class R>
 __device__ static inline void use_lists(R &s, const walk_job &job, const view &v, const lists &l, int sub, int lane, walk_count &count)
 {
-  block b;
-  take_block(s.target + sub * SUBGROUP, b);
-  float4 ball = s.ball[sub];
-  float sink = s.sink[sub];
-  waiting w;
-  use_near<CELLS, POT>(s, job, b, l.near, w, lane);
-  for (int base = 0; base < l.leaves; base += LANES) {
-    bool valid = base + lane < l.leaves;
-    int k = valid ? s.leaf[base + lane] : 0;
-    tested t = node_seen(job, v, k);
-    use_waiting<CELLS, POT>(s, job, b, w, lane);
-    float x = t.at.x - ball.x, y = t.at.y - ball.y, z = t.at.z - ball.z, r2 = x * x + y * y + z * z;
-    float d = r2 * rsqrtf(fmaxf(r2, 1e-37f)) - ball.w;
-    bool accept = valid && d >= fmaxf(t.reach * sink, t.b) && r2 > 0;
-    unsigned accepts = __ballot_sync(FULL, accept);
-    int at = __popc(accepts & below(lane)), n = valid && !accept ? (int)(t.info & NODE_COUNT) : 0;
-    if (CELLS == CELLS_QUADRUPOLE) {
-      if (accept) s.cell[w.cells + at] = t.at, s.staged_node[w.cells + at] = k;
-      w.cells += __popc(accepts);
-    } else {
-      if (accept) s.staged[w.sources + at] = t.at;
-      w.sources += __popc(accepts);
+  int opened, particles, owner = 0, begin = 0;
+  int end = take_leaves<CELLS, COUNT>(s, job, v, l, sub, opened, particles, lane, count), cells = end;
+  if (CELLS == CELLS_QUADRUPOLE) cells = end = pad(s, end, lane);
+  for (int base = 0; base < particles; base += LANES) {
+    if (end + LANES > ENTRIES) {
+      end = end / LANES * LANES == end ? end : pad(s, end, lane);
+      evaluate<CELLS, POT>(s, job, sub, v.targets, begin, cells, end, lane);
+      begin = cells = end = (l.near + LANES - 1) / LANES * LANES;
     }
-    if (COUNT) count.leaf_tests += valid, count.leaf_cells += accept, count.particles += n;
-    open_leaves<CELLS, POT>(s, job, v, b, t.first, n, w, lane);
+    gather(s, job, v, base, particles, opened, owner, end, lane);
+    end += min(LANES, particles - base);
   }
-  use_rest<CELLS, POT>(s, job, b, w, lane);
-  s.sum[4 * SUBGROUP * sub + lane] += lanes_sum<4 * SUBGROUP>(b.sum, lane);
+  evaluate<CELLS, POT>(s, job, sub, v.targets, begin, cells, pad(s, end, lane), lane);
 }
 
 /* --- results ----------------------------------------------------------------------------------------------------- */
@@ -455,7 +488,7 @@ __device__ static inline void walk_one(R &s, const walk_job &job, const walk_gro
 }
 
 template <int CELLS, int FAR, bool POT, bool COUNT, int GROUP_MOST>
-__global__ __launch_bounds__(LANES, 16) void walk_kernel(const walk_job job)
+__global__ __launch_bounds__(LANES, MIN_BLOCKS) void walk_kernel(const walk_job job)
 {
   __shared__ room<CELLS, GROUP_MOST> s;
   walk_count count = {};

@@ -5,7 +5,11 @@
 #include <stdint.h>
 #include <vector_types.h>
 
-enum { LANES = 32, SUBGROUP = 8 };
+#ifndef SUB_BLOCKS
+#define SUB_BLOCKS 2
+#endif
+/* BLOCK targets stand in the registers of a warp; a sub-group of these shares a list. */
+enum { LANES = 32, BLOCK = 8, SUBGROUP = BLOCK * SUB_BLOCKS };
 
 /* Cells: point masses; with second moments; with second moments in the local expansions alone. */
 enum { CELLS_MONOPOLE = 1, CELLS_QUADRUPOLE, CELLS_MIXED };
