@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Times walks and measures their errors. Usage: bench LOG2_N [MOST_LEAVES MOST_NEAR] < LINES
- * A line: LEAF GROUP BLOCKS ORDER FAR DELTA SUB BUDGET POT, with Delta = 2^-DELTA, that of the sub-groups 2^-SUB, and the
+ * A line: LEAF GROUP BLOCKS CELLS FAMILY SHARE DELTA SUB BUDGET POT, with Delta = 2^-DELTA, that of the sub-groups 2^-SUB, and the
  * budget of far cells BUDGET times Delta. One row of the table is printed for each line. */
 #include <algorithm>
 #include <cmath>
@@ -51,6 +51,8 @@ struct state {
   array<walk_count> count;
   array<int> target, groups;   /* groups: how many in three stages */
   array<walk_group> piece[2];
+  array<walk_family> family;
+  array<int32_t> handed;
   int most_leaves = 384, most_near = 1024;
   array<double4_16a> exact;
   std::vector<double4_16a> reference;
@@ -59,8 +61,8 @@ struct state {
 };
 
 struct line {
-  int leaf, group, blocks, order, far, pot;
-  double delta, sub, budget;
+  int leaf, group, blocks, order, family, pot;   /* family 0: none */
+  double delta, sub, budget, share;
 };
 
 static const double eps = 0.0092038847;
@@ -110,7 +112,7 @@ static walk_job job_of(state &s, const line &l)
   double power = l.order == CELLS_QUADRUPOLE ? 0.2 : 0.25;
   j.group_reach = (float)pow(2, l.delta * power), j.sub_reach = (float)pow(2, l.sub * power);
   j.far_budget = (float)(l.budget * pow(2, -l.delta));
-  j.count = s.count.at;
+  if (l.family) j.family = s.family.at, j.handed = s.handed.at, j.families = s.host.families, j.open_share = (float)l.share;
   return j;
 }
 
@@ -120,16 +122,17 @@ static void launch(state &s, walk_choice c, walk_job j)
   static const int piece[3] = {SUBGROUP, 1, 0};
   c.blocks = s.host.groups;
   CHECK(cudaMemsetAsync(s.groups.at + 1, 0, 2 * sizeof(int)));
-  for (int stage = 0; stage < 3; stage++) {
+  const char *why = j.family ? family_launch(&c, &j) : nullptr;
+  for (int stage = 0; stage < 3 && !why; stage++) {
     j.piece = s.most_leaves ? piece[stage] : 0;
     j.groups = s.groups.at + stage;
     if (stage > 0) j.group = s.piece[stage - 1].at, c.blocks = 132 * 16;
     if (stage < 2) j.pieces = s.piece[stage].at, j.piece_count = s.groups.at + stage + 1;
-    const char *why = walk_launch(&c, &j);
-    if (why) {
-      fprintf(stderr, "walk: %s\n", why);
-      exit(1);
-    }
+    why = walk_launch(&c, &j);
+  }
+  if (why) {
+    fprintf(stderr, "walk: %s\n", why);
+    exit(1);
   }
 }
 
@@ -138,7 +141,11 @@ static void put_groups(state &s)
   s.host = host_tree();
   s.group.put((const walk_group *)s.host.group, s.host.groups);
   s.groups.put(&s.host.groups, 1);
-  s.piece[0].need(s.host.n / SUBGROUP + s.host.groups), s.piece[1].need(s.host.n);
+  std::vector<walk_family> family(s.host.families);
+  for (int f = 0; f < s.host.families; f++) family[f].begin = s.host.family[f][0], family[f].end = s.host.family[f][1];
+  s.family.put(family.data(), family.size());
+  s.handed.need(family.size() * HANDED_MOST);
+  s.piece[0].need(s.host.n + s.host.groups), s.piece[1].need(s.host.n);
 }
 
 static float time_walk(state &s, const walk_choice &c, const walk_job &j)
@@ -181,7 +188,7 @@ static void first_force(state &s)
   s.a_old.put(a.data(), a.size());
   s.acc.need(a.size()), s.pot.need(a.size());
   CHECK(cudaMemset(s.acc.at, 0xff, a.size() * sizeof(float3)));
-  line first = {.leaf = 16, .group = 64, .order = 1, .far = 3, .delta = 10, .sub = 10, .budget = 1};
+  line first = {.leaf = 16, .group = 64, .order = 1, .delta = 10, .sub = 10, .budget = 0.25};
   launch(s, {1, 3, 0, 64, 0}, job_of(s, first));
   modulus<<<(int)((s.host.n + 255) / 256), 256>>>(s.acc.at, s.a_old.at, (int)s.host.n);
   CHECK(cudaDeviceSynchronize());
@@ -216,18 +223,21 @@ static void row(state &s, const line &l)
   CHECK(cudaMemset(s.acc.at, 0xff, s.host.n * sizeof(float3)));
   CHECK(cudaMemset(s.pot.at, 0xff, s.host.n * sizeof(float)));
   CHECK(cudaMemset(s.count.at, 0, sizeof c));
-  launch(s, {l.order, l.far, 1, l.group, 1}, j);
+  walk_job counted = j;
+  counted.count = s.count.at;
+  launch(s, {l.order, 3, 1, l.group, 1}, counted);
   int stage[3];
   CHECK(cudaMemcpy(stage, s.groups.at, sizeof stage, cudaMemcpyDeviceToHost));
   CHECK(cudaMemcpy(&c, s.count.at, sizeof c, cudaMemcpyDeviceToHost));
   errors e = compare(s);
-  float ms = time_walk(s, {l.order, l.far, 1, l.group, 0}, j), bare = l.pot ? 0 : time_walk(s, {l.order, l.far, 0, l.group, 0}, j);
+  float ms = time_walk(s, {l.order, 3, 1, l.group, 0}, j), bare = l.pot ? 0 : time_walk(s, {l.order, 3, 0, l.group, 0}, j);
   double g = s.host.groups, subs = 0, n = (double)s.host.n;
   for (int k = 0; k < s.host.groups; k++) subs += (s.host.group[k][1] - s.host.group[k][0] + SUBGROUP - 1) / SUBGROUP;
   double pairs = SUBGROUP * (subs * c.near / g + c.leaf_cells + c.particles);
-  printf("%2d %3d%c %d %d %5.1f %5.1f %5.2f | %5.1f %6.0f %5.0f %4.0f %4.0f %5.0f %5.0f %4.2f | %8.2e %8.2e %7.1e | %6.2f %6.2f  %.2e %d %d\n", l.leaf, l.group,
-         l.blocks ? 'b' : 'c', l.order, l.far, l.delta, l.sub, l.budget, n / g, c.tests / g, c.far / g, c.near / g, c.leaves / g,
-         c.leaf_cells / subs, c.particles / subs, c.flushes / g, e.median, e.most, e.pot, ms, bare, pairs / ms * 1e3, stage[1], stage[2]);
+  double f = s.host.families;
+  printf("%2d %3d%c %d %4d/%.1f %5.1f %5.1f %5.2f | %5.0f %5.0f %4.0f | %5.1f %6.0f %5.0f %4.0f %4.0f %5.0f %5.0f %4.2f | %8.2e %8.2e %7.1e | %6.2f %6.2f  %.2e %d %d\n", l.leaf,
+         l.group, l.blocks ? 'b' : 'c', l.order, l.family, l.share, l.delta, l.sub, l.budget, c.family_tests / f, c.family_far / f, c.handed / f, n / g, c.tests / g, c.far / g,
+         c.near / g, c.leaves / g, c.leaf_cells / subs, c.particles / subs, c.flushes / g, e.median, e.most, e.pot, ms, bare, pairs / ms * 1e3, stage[1], stage[2]);
   fflush(stdout);
 }
 
@@ -238,24 +248,24 @@ int main(int argc, char **argv)
   line l, last = {};
   host_particles("plummer", n);
   s.count.need(1), s.groups.need(3);
-  printf("leaf grp ord far Dlt  sub   budget | n/group tests far near leaves, per sub-group: leaf cells, particles; flushes | median 99%% pot | ms bare pairs/s\n");
+  printf("leaf grp cells family/share Delta sub budget | family: tests far handed | n/group tests far near leaves, per sub-group: leaf cells, particles; flushes | median 99%% pot | ms bare pairs/s\n");
   if (argc > 2) s.most_leaves = atoi(argv[2]);
   if (argc > 3) s.most_near = atoi(argv[3]);
-  while (scanf("%d %d %d %d %d %lf %lf %lf %d", &l.leaf, &l.group, &l.blocks, &l.order, &l.far, &l.delta, &l.sub, &l.budget, &l.pot) == 9) {
+  while (scanf("%d %d %d %d %d %lf %lf %lf %lf %d", &l.leaf, &l.group, &l.blocks, &l.order, &l.family, &l.share, &l.delta, &l.sub, &l.budget, &l.pot) == 10) {
     if (l.leaf != last.leaf) host_build(l.leaf);
     if (l.leaf != last.leaf || l.order != last.order) host_moments(l.order == CELLS_QUADRUPOLE ? 2 : 1);
     s.host = host_tree();
     if (l.leaf != last.leaf || l.order != last.order) put_tree(s);
     if (!last.leaf) put_sources(s), put_reference(s);
-    if (l.leaf != last.leaf || l.group != last.group || l.blocks != last.blocks) {
-      host_groups(l.group, l.blocks);
+    if (l.leaf != last.leaf || l.group != last.group || l.blocks != last.blocks || l.family != last.family) {
+      host_groups(l.group, l.blocks, l.family ? l.family : 512);
       put_groups(s);
     }
     if (!last.leaf) {
-      host_groups(64, 0);
+      host_groups(64, 0, 512);
       put_groups(s);
       first_force(s);
-      host_groups(l.group, l.blocks);
+      host_groups(l.group, l.blocks, l.family ? l.family : 512);
       put_groups(s);
     }
     row(s, l);

@@ -13,8 +13,8 @@
 #include "memory.h"
 
 static struct device *d;
-static int32_t (*group)[2];
-static int groups;
+static int32_t (*group)[3], (*family)[2];
+static int groups, families;
 
 extern const struct walk_isa walk_isa_avx2;
 
@@ -94,26 +94,47 @@ void host_moments(int order)
   cpu_moments(d, &mac, 0, 0);
 }
 
-void host_groups(int most, int blocks)
+static void host_families(int most)
 {
-  free(group);
-  if (blocks) {
-    groups = (int)((d->p.n + most - 1) / most);
-    group = malloc(sizeof *group * (size_t)groups);
-    for (int g = 0; g < groups; g++) {
-      group[g][0] = g * most;
-      group[g][1] = (int32_t)fmin((double)d->p.n, (double)(g + 1) * most);
-    }
-    return;
-  }
   d->config.max_group = most;
   cpu_groups(d);
-  groups = d->groups;
-  group = malloc(sizeof *group * (size_t)groups);
-  for (int g = 0; g < groups; g++) group[g][0] = d->group[g].begin, group[g][1] = d->group[g].end;
+  families = d->groups;
+  free(family);
+  family = malloc(sizeof *family * (size_t)families);
+  for (int f = 0; f < families; f++) family[f][0] = d->group[f].begin, family[f][1] = d->group[f].end;
 }
 
-struct host_tree host_tree(void) { return (struct host_tree){d->p.n, d->lattice, &d->tree, groups, group}; }
+static void add_group(int32_t begin, int32_t end, int f)
+{
+  group[groups][0] = begin, group[groups][1] = end, group[groups][2] = f;
+  groups++;
+}
+
+void host_groups(int most, int blocks, int family_most)
+{
+  host_families(family_most);
+  d->config.max_group = most;
+  cpu_groups(d);
+  free(group);
+  group = malloc(sizeof *group * (size_t)(d->groups + d->p.n / most + 2 * families));
+  groups = 0;
+  if (blocks) {
+    for (int f = 0; f < families; f++)
+      for (int32_t b = family[f][0]; b < family[f][1]; b += most) add_group(b, b + most < family[f][1] ? b + most : family[f][1], f);
+    return;
+  }
+  for (int g = 0, f = 0; g < d->groups; g++) {
+    int32_t begin = d->group[g].begin, end = d->group[g].end;
+    while (begin < end) {
+      while (family[f][1] <= begin) f++;
+      int32_t stop = family[f][1] < end ? family[f][1] : end;
+      add_group(begin, stop, f);
+      begin = stop;
+    }
+  }
+}
+
+struct host_tree host_tree(void) { return (struct host_tree){d->p.n, d->lattice, &d->tree, groups, group, families, family}; }
 
 /* Only a digest that is not asked for needs it. */
 unsigned long long XXH64(const void *data, size_t size, unsigned long long seed);

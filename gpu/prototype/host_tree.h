@@ -15,7 +15,9 @@ struct host_tree {
   struct lattice lattice;
   struct octree *tree;
   int groups;
-  int32_t (*group)[2];
+  int32_t (*group)[3];    /* begin, end, family */
+  int families;
+  int32_t (*family)[2];
 };
 
 /* kind: "plummer" (r <= 20 b, G = M = 1, E = -1/4) or "clumps". Particles are drawn once. */
@@ -24,8 +26,9 @@ void host_particles(const char *kind, int64_t n);
 void host_build(int max_leaf);
 /* Moments with reaches for Delta = 1. */
 void host_moments(int order);
-/* Groups are the largest cells that hold at most so many particles, or (blocks) so many consecutive particles. */
-void host_groups(int most, int blocks);
+/* Groups are the largest cells that hold at most so many particles, or (blocks) so many consecutive
+ * particles. Groups do not reach over the bounds of families. */
+void host_groups(int most, int blocks, int family_most);
 struct host_tree host_tree(void);
 #ifdef __cplusplus
 }

@@ -6,34 +6,18 @@
  * test the candidates once more, with their own ball and their own smallest |a_old|: behind the near list they write the
  * leaves that are accepted as cells, and the particles of the others. Pair loops have a source in every lane and meet a
  * block of eight targets in registers. */
-#include <stdint.h>
-
-#include "octree.h"
-#include "pairs.cuh"
-#include "taylor.cuh"
-#include "walk_job.h"
-
-#define FULL 0xffffffffu
+#include "traverse.cuh"
 
 #ifndef MIN_BLOCKS
 #define MIN_BLOCKS 16
-#endif
-#ifndef SLOTS_OF
-#define SLOTS_OF 2
 #endif
 #ifndef ENTRIES_OF
 #define ENTRIES_OF 448
 #endif
 
 enum {
-  SIBLINGS = 8,
-  SLOTS = SLOTS_OF,     /* nodes that a lane tests at a time */
-  WIDE = SLOTS * LANES / SIBLINGS,
-  NARROW = 224,         /* with more ranges on the stack one is taken at a time: then it grows by 7 a level at most */
-  STACK = NARROW + SLOTS * LANES + 7 * 22,
   NEAR_MOST = 192,
   LEAVES_MOST = 128,
-  STAGED_MOST = LANES + SLOTS * LANES,
   ENTRIES = ENTRIES_OF  /* at least NEAR_MOST + LEAVES_MOST, 32 for padding and 32 that come */
 };
 
@@ -53,30 +37,10 @@ struct room {
   __device__ float4 *staged() { return entry + ENTRIES - STAGED_MOST; }   /* far cells, in the traversal */
 };
 
-/* The group as the traversal sees it. */
-struct view {
-  int32_t centre[3];
-  float radius, sink;
-  float inverse_radius, far_factor;   /* far: (d / b)^(p+3) >= m far_factor */
-  int targets;
-};
-
 struct lists {
   int depth, near, leaves;
+  int next;   /* of the nodes that the family handed down */
 };
-
-/* --- lanes ------------------------------------------------------------------------------------------------------- */
-
-__device__ static inline float lanes_max(float x) { return __uint_as_float(__reduce_max_sync(FULL, __float_as_uint(x))); }
-__device__ static inline float lanes_min(float x) { return __uint_as_float(__reduce_min_sync(FULL, __float_as_uint(x))); }
-__device__ static inline unsigned below(int lane) { return (1u << lane) - 1; }
-
-/* Reach of the criterion falls with |a_old|, as mac_sink. */
-template <int CELLS>
-__device__ static inline float sink_of(float a)
-{
-  return CELLS == CELLS_QUADRUPOLE ? exp2f(-0.2f * __log2f(a)) : rsqrtf(sqrtf(a));
-}
 
 /* --- targets ----------------------------------------------------------------------------------------------------- */
 
@@ -134,12 +98,7 @@ __device__ static inline void take_targets(R &s, const walk_job &job, const walk
     least = fminf(least, t.w);
     s.target[k] = t;
   }
-  v.radius = sqrtf(lanes_max(r2)) * (1 + 1e-6f);
-  least = lanes_min(least);
-  v.sink = sink_of<CELLS>(least) * job.group_reach;
-  float extent = fmaxf(v.radius, job.eps);
-  v.inverse_radius = 1 / extent;
-  v.far_factor = job.gravity / (extent * extent * job.far_budget * least);
+  set_view<CELLS>(job, sqrtf(lanes_max(r2)), lanes_min(least), v);
   __syncwarp();
   take_balls(s, job, n, lane);
   for (int k = lane; k < 4 * padded; k += LANES) s.sum[k] = 0;
@@ -151,143 +110,91 @@ __device__ static inline void take_targets(R &s, const walk_job &job, const walk
 
 /* --- traversal --------------------------------------------------------------------------------------------------- */
 
-struct tested {
-  float4 at;          /* in the group's frame, mass */
-  float r;
-  float reach, b;
-  int first;
-  unsigned info;
+/* What is tested next: so many ranges from the stack, or nodes that the family handed down. */
+struct step {
+  int ranges, nodes;
 };
 
-__device__ static inline tested node_seen(const walk_job &job, const view &v, int k)
+/* As many as the lists have room for; the stack first, unless it does not fill the lanes. */
+__device__ static inline step next_step(const lists &l, int handed)
 {
-  int4 x = __ldg(&job.node[2 * k]), w = __ldg(&job.node[2 * k + 1]);
-  tested t;
-  t.at = make_float4((float)(x.x - v.centre[0]) * job.spacing, (float)(x.y - v.centre[1]) * job.spacing,
-                     (float)(x.z - v.centre[2]) * job.spacing, __int_as_float(x.w));
-  t.b = __int_as_float(w.x), t.reach = __int_as_float(w.y), t.first = w.z, t.info = (unsigned)w.w;
-  return t;
+  int room = min(NEAR_MOST - l.near, LEAVES_MOST - l.leaves), left = handed - l.next;
+  step n = {0, 0};
+  if (left == 0 || l.depth >= WIDE)
+    n.ranges = min(min(l.depth, l.depth > NARROW ? 1 : (int)WIDE), room / SIBLINGS);
+  else
+    n.nodes = min(min(left, SLOTS * LANES), room);
+  return n;
 }
 
-/* Whether the error of the expansion keeps to its budget: d is the distance from the group's surface. */
-template <int FAR>
-__device__ static inline bool is_far(const view &v, float d, float mass)
-{
-  if (FAR == 0) return false;
-  float u = d * v.inverse_radius, u2 = u * u, most = mass * v.far_factor;
-  return u > 1 && (FAR == 2 ? u2 * u2 * u >= most : u2 * u2 * u2 >= most);
-}
-
-template <int CELLS, int FAR, class R>
-__device__ static inline void expand(R &s, const walk_job &job, float *sum, int at, bool valid)
-{
-  float4 c = s.staged()[at], q = make_float4(0, 0, 0, 0), p = q;
-  if (!valid) c = make_float4(1, 1, 1, 0);
-  if (CELLS != CELLS_MONOPOLE && valid) {
-    int k = s.staged_node[at];
-    q = __ldg(&job.quad[2 * k]), p = __ldg(&job.quad[2 * k + 1]);
-  }
-  taylor_add<FAR, CELLS != CELLS_MONOPOLE>(sum, c, job.eps * job.eps, q, p);
-}
-
-/* Nodes that this lane tests next: siblings of the `wide` ranges on top of the stack, eight lanes each; -1: none. */
 template <class R>
-__device__ static inline void next_nodes(const R &s, int depth, int wide, int lane, int k[SLOTS])
+__device__ static inline void take_nodes(const R &s, const int32_t *handed, const step &n, lists &l, int lane, int k[SLOTS])
 {
+  if (n.nodes > 0) {
 #pragma unroll
-  for (int i = 0; i < SLOTS; i++) {
-    int slot = i * (LANES / SIBLINGS) + lane / SIBLINGS, child = lane % SIBLINGS;
-    bool some = slot < wide;
-    unsigned range = some ? s.stack[depth - 1 - slot] : 0;
-    k[i] = some && child <= (int)(range & 7) ? (int)(range >> 3) + child : -1;
+    for (int i = 0; i < SLOTS; i++) k[i] = i * LANES + lane < n.nodes ? handed[l.next + i * LANES + lane] : -1;
+    l.next += n.nodes;
+  } else {
+    next_nodes(s, l.depth, n.ranges, lane, k);
+    l.depth -= n.ranges;
   }
-}
-
-/* Sums of far cells over the lanes, added to the group's. */
-template <int FAR, class R>
-__device__ static inline void add_taylor(R &s, const float *sum, int lane)
-{
-  constexpr int sums = taylor_sums(FAR), low = sums < LANES ? sums : LANES, high = sums - low;
-  float a = lanes_sum<low>(sum, lane);
-  if (lane < low) s.taylor[lane] += a;
-  if constexpr (high > 0) {
-    a = lanes_sum<high>(sum + LANES, lane);
-    if (lane < high) s.taylor[LANES + lane] += a;
-  }
-}
-
-/* How many ranges to take from the stack: as many as the lists have room for. */
-__device__ static inline int wide_of(int depth, int near, int leaves)
-{
-  int room = min(NEAR_MOST - near, LEAVES_MOST - leaves) / SIBLINGS;
-  return min(min(depth, depth > NARROW ? 1 : (int)WIDE), room);
 }
 
 enum { REJECT, FAR_CELL, NEAR_CELL, LEAF, OPEN };
 
-template <int CELLS, int FAR>
-__device__ static inline int judge(const view &v, const tested &t, bool valid)
-{
-  float r2 = t.at.x * t.at.x + t.at.y * t.at.y + t.at.z * t.at.z;
-  float d = r2 * rsqrtf(fmaxf(r2, 1e-37f)) - v.radius, needed = t.reach * v.sink;
-  bool outside = d >= t.b && r2 > 0, terminal = t.info & NODE_TERMINAL;
-  bool accept = (outside && d >= needed) || terminal, far = accept;
-  if (CELLS == CELLS_MIXED) {
-    float needed2 = needed * needed, d2 = d * d;
-    far = (outside && d2 * d2 * d >= needed2 * needed2 * t.b) || terminal;
-  }
-  far = far && is_far<FAR>(v, d, t.at.w);
-  int other = t.info & NODE_LEAF ? LEAF : OPEN;
-  int verdict = far ? FAR_CELL : accept ? NEAR_CELL : other;
-  return valid ? verdict : REJECT;
-}
-
 /* Put a tested node where it belongs. */
 template <int CELLS, class R>
-__device__ static inline void file(R &s, const tested &t, int k, int verdict, int &depth, int &near, int &leaves, int &staged, int lane)
+__device__ static inline void file(R &s, const tested &t, int k, int verdict, lists &l, int &staged, int lane)
 {
   unsigned mine = below(lane);
   unsigned fars = __ballot_sync(FULL, verdict == FAR_CELL), nears = __ballot_sync(FULL, verdict == NEAR_CELL);
   unsigned leafs = __ballot_sync(FULL, verdict == LEAF), opens = __ballot_sync(FULL, verdict == OPEN);
   if (verdict == FAR_CELL || verdict == NEAR_CELL) {
     bool far = verdict == FAR_CELL;
-    int at = far ? ENTRIES - STAGED_MOST + staged + __popc(fars & mine) : near + __popc(nears & mine);
+    int at = far ? ENTRIES - STAGED_MOST + staged + __popc(fars & mine) : l.near + __popc(nears & mine);
     s.entry[at] = t.at;
     if (CELLS == CELLS_QUADRUPOLE && !far) s.node[at] = k;
     if (CELLS != CELLS_MONOPOLE && far) s.staged_node[at - (ENTRIES - STAGED_MOST)] = k;
   }
-  if (verdict == LEAF) s.leaf[leaves + __popc(leafs & mine)] = k;
+  if (verdict == LEAF) s.leaf[l.leaves + __popc(leafs & mine)] = k;
   /* the deepest last, so that they are next */
-  if (verdict == OPEN) s.stack[depth + __popc(opens & ~mine) - 1] = (unsigned)t.first << 3 | ((t.info & NODE_COUNT) - 1);
-  near += __popc(nears), leaves += __popc(leafs), depth += __popc(opens), staged += __popc(fars);
+  if (verdict == OPEN) s.stack[l.depth + __popc(opens & ~mine) - 1] = (unsigned)t.first << 3 | ((t.info & NODE_COUNT) - 1);
+  l.near += __popc(nears), l.leaves += __popc(leafs), l.depth += __popc(opens), staged += __popc(fars);
 }
 
-/* Test nodes until the stack is empty or the lists could overflow. The next nodes are asked for before far cells are
- * expanded. */
+__device__ static inline void count_verdict(walk_count &count, int verdict)
+{
+  count.tests += verdict != REJECT, count.far += verdict == FAR_CELL, count.near += verdict == NEAR_CELL, count.leaves += verdict == LEAF;
+}
+
+/* Test nodes until none is left or the lists have no room. The next nodes are asked for before far cells are expanded. */
 template <int CELLS, int FAR, bool COUNT, class R>
-__device__ static inline void traverse(R &s, const walk_job &job, const view &v, int lane, lists &l, walk_count &count)
+__device__ static inline void traverse(R &s, const walk_job &job, const view &v, const int32_t *handed, int handed_count, int lane, lists &l,
+                                       walk_count &count)
 {
   float sum[TAYLOR_MOST];
 #pragma unroll
   for (int i = 0; i < TAYLOR_MOST; i++) sum[i] = 0;
-  int depth = l.depth, near = l.near, leaves = l.leaves, staged = 0, wide = wide_of(depth, near, leaves), k[SLOTS];
+  int staged = 0, k[SLOTS];
   tested t[SLOTS];
-  next_nodes(s, depth, wide, lane, k);
+  step n = next_step(l, handed_count);
+  take_nodes(s, handed, n, l, lane, k);
 #pragma unroll
   for (int i = 0; i < SLOTS; i++) t[i] = node_seen(job, v, max(k[i], 0));
-  while (wide > 0) {
+  while (n.ranges + n.nodes > 0) {
     int verdict[SLOTS];
-    depth -= wide;
 #pragma unroll
-    for (int i = 0; i < SLOTS; i++) verdict[i] = judge<CELLS, FAR>(v, t[i], k[i] >= 0);
+    for (int i = 0; i < SLOTS; i++) {
+      criterion c = judge<CELLS, FAR>(v, t[i]);
+      verdict[i] = k[i] < 0 ? REJECT : c.far ? FAR_CELL : c.accept ? NEAR_CELL : t[i].info & NODE_LEAF ? LEAF : OPEN;
+    }
 #pragma unroll
-    for (int i = SLOTS - 1; i >= 0; i--) file<CELLS>(s, t[i], k[i], verdict[i], depth, near, leaves, staged, lane);
+    for (int i = SLOTS - 1; i >= 0; i--) file<CELLS>(s, t[i], k[i], verdict[i], l, staged, lane);
     if (COUNT)
-      for (int i = 0; i < SLOTS; i++)
-        count.tests += k[i] >= 0, count.far += verdict[i] == FAR_CELL, count.near += verdict[i] == NEAR_CELL, count.leaves += verdict[i] == LEAF;
+      for (int i = 0; i < SLOTS; i++) count_verdict(count, verdict[i]);
     __syncwarp();
-    wide = wide_of(depth, near, leaves);
-    next_nodes(s, depth, wide, lane, k);
+    n = next_step(l, handed_count);
+    take_nodes(s, handed, n, l, lane, k);
 #pragma unroll
     for (int i = 0; i < SLOTS; i++) t[i] = node_seen(job, v, max(k[i], 0));
     while (FAR && staged >= LANES) {
@@ -301,7 +208,6 @@ __device__ static inline void traverse(R &s, const walk_job &job, const view &v,
     add_taylor<FAR>(s, sum, lane);
   }
   __syncwarp();
-  l.depth = depth, l.near = near, l.leaves = leaves;
 }
 
 /* --- sub-groups -------------------------------------------------------------------------------------------------- */
@@ -430,12 +336,18 @@ __device__ static inline void use_lists(R &s, const walk_job &job, const view &v
 /* --- results ----------------------------------------------------------------------------------------------------- */
 
 template <int FAR, bool POT, class R>
-__device__ static inline void store(const R &s, const walk_job &job, const walk_group &g, int lane)
+__device__ static inline void store(const R &s, const walk_job &job, const walk_group &g, const view &v, int lane)
 {
+  const walk_family *f = job.family ? job.family + g.family : nullptr;
+  float3 to = make_float3(0, 0, 0);
+  if (f)
+    to = make_float3((float)(v.centre[0] - f->centre[0]) * job.spacing, (float)(v.centre[1] - f->centre[1]) * job.spacing,
+                     (float)(v.centre[2] - f->centre[2]) * job.spacing);
   for (int k = lane; k < g.end - g.begin; k += LANES) {
     int i = g.begin + k;
     float4 a = make_float4(s.sum[4 * k], s.sum[4 * k + 1], s.sum[4 * k + 2], s.sum[4 * k + 3]), t = s.target[k];
     if (FAR) taylor_at<FAR>(s.taylor, t.x, t.y, t.z, a);
+    if (FAR && f) taylor_at<FAR>(f->taylor, t.x + to.x, t.y + to.y, t.z + to.z, a);
     job.acc[i] = make_float3(job.gravity * a.x, job.gravity * a.y, job.gravity * a.z);
     if (POT) job.pot[i] = -job.gravity * (a.w - __int_as_float(job.source[i].w) * rsqrtf(job.eps * job.eps));
   }
@@ -450,7 +362,8 @@ __device__ static void tally(walk_count *to, const walk_count &c)
 {
   add_count(&to->tests, c.tests), add_count(&to->far, c.far), add_count(&to->near, c.near), add_count(&to->leaves, c.leaves);
   add_count(&to->leaf_tests, c.leaf_tests), add_count(&to->leaf_cells, c.leaf_cells), add_count(&to->particles, c.particles);
-  add_count(&to->flushes, c.flushes);
+  add_count(&to->flushes, c.flushes), add_count(&to->family_tests, c.family_tests), add_count(&to->family_far, c.family_far);
+  add_count(&to->handed, c.handed);
 }
 
 /* Whether a group is better walked in pieces: its ball reaches into regions that are much denser than its own. */
@@ -462,7 +375,7 @@ __device__ static inline bool hand_on(const walk_job &job, const walk_group &g, 
   if (lane == 0) at = atomicAdd(job.piece_count, pieces);
   at = __shfl_sync(FULL, at, 0);
   for (int p = lane; p < pieces; p += LANES)
-    job.pieces[at + p] = {g.begin + p * job.piece, min(g.begin + (p + 1) * job.piece, g.end)};
+    job.pieces[at + p] = {g.begin + p * job.piece, min(g.begin + (p + 1) * job.piece, g.end), g.family};
   return true;
 }
 
@@ -471,20 +384,27 @@ __device__ static inline void walk_one(R &s, const walk_job &job, const walk_gro
 {
   view v;
   take_targets<CELLS, FAR>(s, job, g, lane, v);
-  if (lane == 0) s.stack[0] = 0;   /* the root, as a range of one */
+  const int32_t *handed = nullptr;
+  int handed_count = 0;
+  lists l = {0, 0, 0, 0};
+  if (job.family) {
+    handed = job.handed + (size_t)g.family * HANDED_MOST, handed_count = job.family[g.family].handed;
+  } else {
+    l.depth = 1;
+    if (lane == 0) s.stack[0] = 0;   /* the root, as a range of one */
+  }
   __syncwarp();
-  lists l = {1, 0, 0};
   int near = 0, leaves = 0;
   do {
     l.near = l.leaves = 0;
-    traverse<CELLS, FAR, COUNT>(s, job, v, lane, l, count);
+    traverse<CELLS, FAR, COUNT>(s, job, v, handed, handed_count, lane, l, count);
     near += l.near, leaves += l.leaves;
     if (hand_on(job, g, near, leaves, lane)) return;
     for (int sub = 0; sub * SUBGROUP < v.targets; sub++) use_lists<CELLS, POT, COUNT>(s, job, v, l, sub, lane, count);
     if (COUNT && lane == 0) count.flushes++;
-  } while (l.depth > 0);
+  } while (l.depth > 0 || l.next < handed_count);
   __syncwarp();
-  store<FAR, POT>(s, job, g, lane);
+  store<FAR, POT>(s, job, g, v, lane);
 }
 
 template <int CELLS, int FAR, bool POT, bool COUNT, int GROUP_MOST>
@@ -514,22 +434,17 @@ static const char *launch(const walk_choice &c, const walk_job &job)
   return e ? cudaGetErrorString(e) : nullptr;
 }
 
-template <int CELLS, int FAR>
+template <int CELLS>
 static const char *launch_group(const walk_choice &c, const walk_job &job)
 {
-  if (c.group_most <= 64) return launch<CELLS, FAR, 64>(c, job);
-  return launch<CELLS, FAR, 128>(c, job);
-}
-
-template <int CELLS>
-static const char *launch_far(const walk_choice &c, const walk_job &job)
-{
-  if (c.far == 2) return launch_group<CELLS, 2>(c, job);
-  return launch_group<CELLS, 3>(c, job);
+#ifndef FEW
+  if (c.group_most > 64) return launch<CELLS, 3, 128>(c, job);
+#endif
+  return launch<CELLS, 3, 64>(c, job);
 }
 
 const char *walk_launch(const struct walk_choice *c, const struct walk_job *job)
 {
-  if (c->cells == CELLS_MIXED) return launch_far<CELLS_MIXED>(*c, *job);
-  return c->cells == CELLS_QUADRUPOLE ? launch_far<CELLS_QUADRUPOLE>(*c, *job) : launch_far<CELLS_MONOPOLE>(*c, *job);
+  if (c->cells == CELLS_MIXED) return launch_group<CELLS_MIXED>(*c, *job);
+  return c->cells == CELLS_QUADRUPOLE ? launch_group<CELLS_QUADRUPOLE>(*c, *job) : launch_group<CELLS_MONOPOLE>(*c, *job);
 }

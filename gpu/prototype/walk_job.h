@@ -16,12 +16,22 @@ enum { CELLS_MONOPOLE = 1, CELLS_QUADRUPOLE, CELLS_MIXED };
 
 /* Consecutive targets that share a traversal. */
 struct walk_group {
+  int32_t begin, end, family;
+};
+
+/* A family of neighbouring groups is walked first: what is far for all of it is expanded about its centre, once; what is
+ * left is a list of nodes from which its groups go on. */
+enum { FAMILY_TAYLOR = 40, HANDED_MOST = 2048 };
+struct walk_family {
   int32_t begin, end;
+  int32_t handed;           /* nodes in the list; where there were too many: the root alone, and no expansion */
+  int32_t centre[3];
+  float taylor[FAMILY_TAYLOR];
 };
 
 /* Numbers of a walk, for the tally. */
 struct walk_count {
-  unsigned long long tests, far, near, leaves, leaf_tests, leaf_cells, particles, flushes;
+  unsigned long long family_tests, family_far, handed, tests, far, near, leaves, leaf_tests, leaf_cells, particles, flushes;
 };
 
 struct walk_job {
@@ -30,6 +40,10 @@ struct walk_job {
   const int4 *source;     /* lattice coordinates and mass (bits) */
   const float *a_old;     /* of every particle */
   const struct walk_group *group;
+  struct walk_family *family;   /* or NULL: groups start from the root */
+  int32_t *handed;              /* HANDED_MOST nodes for each family */
+  int families;
+  float open_share;             /* a family opens what asks for more than d + open_share b_family */
   const int *groups;            /* how many, on the device */
   struct walk_group *pieces;    /* groups that turn out heavy are handed on in pieces of piece targets; piece 0: never */
   int *piece_count;
@@ -48,5 +62,6 @@ struct walk_job {
 struct walk_choice {
   int cells, far, potential, group_most, counting, blocks;
 };
+const char *family_launch(const struct walk_choice *choice, const struct walk_job *job);
 const char *walk_launch(const struct walk_choice *choice, const struct walk_job *job);
 #endif
