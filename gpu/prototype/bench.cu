@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Times walks and measures their errors. Usage: bench LOG2_N [MOST_LEAVES MOST_NEAR] < LINES
- * A line: LEAF GROUP BLOCKS CELLS FAMILY SHARE DELTA SUB BUDGET POT, with Delta = 2^-DELTA, that of the sub-groups 2^-SUB, and the
+/* Times walks and measures their errors. Usage: bench LOG2_N [plummer|m31 [MOST_LEAVES MOST_NEAR]] < LINES
+ * A line: LEAF GROUP BLOCKS CELLS FAMILY SHARE DELTA SUB BUDGET FAMILY_BUDGET POT, with Delta = 2^-DELTA, that of the sub-groups 2^-SUB, and the
  * budget of far cells BUDGET times Delta. One row of the table is printed for each line. */
 #include <algorithm>
 #include <cmath>
@@ -62,10 +62,10 @@ struct state {
 
 struct line {
   int leaf, group, blocks, order, family, pot;   /* family 0: none */
-  double delta, sub, budget, share;
+  double delta, sub, budget, family_budget, share;
 };
 
-static const double eps = 0.0092038847;
+static double eps;
 
 static void put_tree(state &s)
 {
@@ -111,7 +111,7 @@ static walk_job job_of(state &s, const line &l)
   j.acc = s.acc.at, j.pot = s.pot.at, j.spacing = (float)s.host.lattice.spacing, j.eps = (float)eps, j.gravity = 1, j.a_floor = 1e-6f;
   double power = l.order == CELLS_QUADRUPOLE ? 0.2 : 0.25;
   j.group_reach = (float)pow(2, l.delta * power), j.sub_reach = (float)pow(2, l.sub * power);
-  j.far_budget = (float)(l.budget * pow(2, -l.delta));
+  j.far_budget = (float)(l.budget * pow(2, -l.delta)), j.family_budget = (float)(l.family_budget * pow(2, -l.delta));
   if (l.family) j.family = s.family.at, j.handed = s.handed.at, j.families = s.host.families, j.open_share = (float)l.share;
   return j;
 }
@@ -173,24 +173,18 @@ __global__ void modulus(const float3 *a, float *to, int n)
   if (i < n) to[i] = sqrtf(a[i].x * a[i].x + a[i].y * a[i].y + a[i].z * a[i].z);
 }
 
-/* |a| from a walk that starts from the model's own field. */
+/* |a| of all, from walks that start with the same small |a| for all. */
 static void first_force(state &s)
 {
-  std::vector<float> a(s.host.n);
-  const lattice &l = s.host.lattice;
-  const sources &p = s.host.tree->source;
-  for (int64_t i = 0; i < s.host.n; i++) {
-    double r2 = 0;
-    const int32_t u[3] = {p.x[i], p.y[i], p.z[i]};
-    for (int c = 0; c < 3; c++) r2 += pow(lattice_position(&l, c, u[c]), 2);
-    a[i] = (float)(sqrt(r2) * pow(r2 + 0.347, -1.5)) + 0.01f;
-  }
+  std::vector<float> a(s.host.n, 1e-3f);
   s.a_old.put(a.data(), a.size());
   s.acc.need(a.size()), s.pot.need(a.size());
   CHECK(cudaMemset(s.acc.at, 0xff, a.size() * sizeof(float3)));
-  line first = {.leaf = 16, .group = 64, .order = 1, .delta = 10, .sub = 10, .budget = 0.25};
-  launch(s, {1, 3, 0, 64, 0}, job_of(s, first));
-  modulus<<<(int)((s.host.n + 255) / 256), 256>>>(s.acc.at, s.a_old.at, (int)s.host.n);
+  for (int k = 0; k < 3; k++) {
+    line first = {.leaf = 16, .group = 64, .order = 1, .delta = 6.0 + 2 * k, .sub = 6.0 + 2 * k, .budget = 0.25, .family_budget = 0.25};
+    launch(s, {1, 3, 0, 64, 0}, job_of(s, first));
+    modulus<<<(int)((s.host.n + 255) / 256), 256>>>(s.acc.at, s.a_old.at, (int)s.host.n);
+  }
   CHECK(cudaDeviceSynchronize());
 }
 
@@ -235,8 +229,8 @@ static void row(state &s, const line &l)
   for (int k = 0; k < s.host.groups; k++) subs += (s.host.group[k][1] - s.host.group[k][0] + SUBGROUP - 1) / SUBGROUP;
   double pairs = SUBGROUP * (subs * c.near / g + c.leaf_cells + c.particles);
   double f = s.host.families;
-  printf("%2d %3d%c %d %4d/%.1f %5.1f %5.1f %5.2f | %5.0f %5.0f %4.0f | %5.1f %6.0f %5.0f %4.0f %4.0f %5.0f %5.0f %4.2f | %8.2e %8.2e %7.1e | %6.2f %6.2f  %.2e %d %d\n", l.leaf,
-         l.group, l.blocks ? 'b' : 'c', l.order, l.family, l.share, l.delta, l.sub, l.budget, c.family_tests / f, c.family_far / f, c.handed / f, n / g, c.tests / g, c.far / g,
+  printf("%2d %3d%c %d %4d/%.1f %5.1f %5.1f %5.2f %4.2f | %5.0f %5.0f %4.0f | %5.1f %6.0f %5.0f %4.0f %4.0f %5.0f %5.0f %4.2f | %8.2e %8.2e %7.1e | %6.2f %6.2f  %.2e %d %d\n", l.leaf,
+         l.group, l.blocks ? 'b' : 'c', l.order, l.family, l.share, l.delta, l.sub, l.budget, l.family_budget, c.family_tests / f, c.family_far / f, c.handed / f, n / g, c.tests / g, c.far / g,
          c.near / g, c.leaves / g, c.leaf_cells / subs, c.particles / subs, c.flushes / g, e.median, e.most, e.pot, ms, bare, pairs / ms * 1e3, stage[1], stage[2]);
   fflush(stdout);
 }
@@ -246,12 +240,12 @@ int main(int argc, char **argv)
   int64_t n = (int64_t)1 << (argc > 1 ? atoi(argv[1]) : 20);
   state s;
   line l, last = {};
-  host_particles("plummer", n);
+  eps = host_particles(argc > 2 ? argv[2] : "plummer", n);
   s.count.need(1), s.groups.need(3);
   printf("leaf grp cells family/share Delta sub budget | family: tests far handed | n/group tests far near leaves, per sub-group: leaf cells, particles; flushes | median 99%% pot | ms bare pairs/s\n");
-  if (argc > 2) s.most_leaves = atoi(argv[2]);
-  if (argc > 3) s.most_near = atoi(argv[3]);
-  while (scanf("%d %d %d %d %d %lf %lf %lf %lf %d", &l.leaf, &l.group, &l.blocks, &l.order, &l.family, &l.share, &l.delta, &l.sub, &l.budget, &l.pot) == 10) {
+  if (argc > 3) s.most_leaves = atoi(argv[3]);
+  if (argc > 4) s.most_near = atoi(argv[4]);
+  while (scanf("%d %d %d %d %d %lf %lf %lf %lf %lf %d", &l.leaf, &l.group, &l.blocks, &l.order, &l.family, &l.share, &l.delta, &l.sub, &l.budget, &l.family_budget, &l.pot) == 11) {
     if (l.leaf != last.leaf) host_build(l.leaf);
     if (l.leaf != last.leaf || l.order != last.order) host_moments(l.order == CELLS_QUADRUPOLE ? 2 : 1);
     s.host = host_tree();

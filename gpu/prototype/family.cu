@@ -35,7 +35,7 @@ __device__ static inline void family_view(const walk_job &job, const walk_family
     r2 = fmaxf(r2, dx * dx + dy * dy + dz * dz);
   }
   v.targets = f.end - f.begin;
-  set_view<CELLS>(job, sqrtf(lanes_max(r2)) * job.spacing, fmaxf(lanes_min(least), job.a_floor), v);
+  set_view<CELLS>(job, sqrtf(lanes_max(r2)) * job.spacing, fmaxf(lanes_min(least), job.a_floor), job.family_budget, v);
 }
 
 enum { REJECT, FAR_CELL, HAND_DOWN, OPEN };

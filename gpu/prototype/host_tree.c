@@ -52,24 +52,65 @@ static void plummer(double x[3])
   direction(b / sqrt(pow(most * uniform(), -2. / 3) - 1), x);
 }
 
-void host_particles(const char *kind, int64_t n)
+/* Inverse of a growing table by bisection. */
+static double inverse(const double *x, const double *y, int n, double at)
+{
+  int low = 0, high = n - 1;
+  while (high - low > 1) {
+    int middle = (low + high) / 2;
+    if (y[middle] <= at)
+      low = middle;
+    else
+      high = middle;
+  }
+  return x[low] + (x[high] - x[low]) * (at - y[low]) / (y[high] - y[low]);
+}
+
+enum { TABLE = 20000 };
+
+/* NFW halo within 240, Hernquist bulge within 30 scale radii, exponential disk within 10: lengths in kpc. */
+static void m31(double part, double x[3])
+{
+  static double rx[TABLE], rm[TABLE], dx[TABLE], dm[TABLE];
+  if (!rm[TABLE - 1])
+    for (int i = 0; i < TABLE; i++) {
+      rx[i] = pow(10, -4 + i * (log10(240 / 7.63) + 4) / (TABLE - 1)), rm[i] = log1p(rx[i]) - rx[i] / (1 + rx[i]);
+      dx[i] = 10.0 * i / (TABLE - 1), dm[i] = 1 - (1 + dx[i]) * exp(-dx[i]);
+    }
+  if (part < 0.0372) {
+    double s = 30.0 / 31, u = s * sqrt(uniform());
+    direction(0.61 * u / (1 - u), x);
+  } else if (part < 0.0372 + 0.0419) {
+    double r = 5.4 * inverse(dx, dm, TABLE, uniform() * dm[TABLE - 1]), phi = 2 * M_PI * uniform();
+    x[0] = r * cos(phi), x[1] = r * sin(phi), x[2] = 0.6 * atanh((2 * uniform() - 1) * 0.999999);
+  } else {
+    direction(7.63 * inverse(rx, rm, TABLE, uniform() * rm[TABLE - 1]), x);
+  }
+}
+
+double host_particles(const char *kind, int64_t n)
 {
   static struct particles p;
-  (void)kind;
+  int galaxy = strcmp(kind, "m31") == 0;
+  double softening = galaxy ? 1.0 / 64 : 0.0092038847;
   d = memory_alloc("device", sizeof *d);
   d->isa = &walk_isa_avx2;
   d->threads = omp_get_max_threads();
-  d->config = (struct device_config){.gravity = 1, .softening = 0.0092038847, .quadrupole = 1, .ranks = 1};
+  d->config = (struct device_config){.gravity = 1, .softening = softening, .quadrupole = 1, .ranks = 1};
   particles_init(&p);
   particles_reserve(&p, n);
   p.n = n;
   state = 42;
   for (int64_t i = 0; i < n; i++) {
-    plummer(&p.pos[3 * i]);
+    if (galaxy)
+      m31(uniform(), &p.pos[3 * i]);
+    else
+      plummer(&p.pos[3 * i]);
     p.mass[i] = 1.0f / (float)n;
     p.id[i] = (uint64_t)i;
   }
   d->p = p;
+  return softening;
 }
 
 void host_build(int max_leaf)

@@ -20,8 +20,9 @@ struct host_tree {
   int32_t (*family)[2];
 };
 
-/* kind: "plummer" (r <= 20 b, G = M = 1, E = -1/4) or "clumps". Particles are drawn once. */
-void host_particles(const char *kind, int64_t n);
+/* Draw particles, G = M = 1: "plummer" (E = -1/4, r <= 20 b, eps = b/64) or "m31" (NFW halo, Hernquist bulge, exponential
+ * disk, kpc, eps = 1/64). Returns the softening. */
+double host_particles(const char *kind, int64_t n);
 /* Order and build. */
 void host_build(int max_leaf);
 /* Moments with reaches for Delta = 1. */

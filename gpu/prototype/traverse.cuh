@@ -19,7 +19,7 @@ enum {
   SIBLINGS = 8,
   SLOTS = SLOTS_OF,     /* nodes that a lane tests at a time */
   WIDE = SLOTS * LANES / SIBLINGS,
-  NARROW = 224,         /* with more ranges on the stack one is taken at a time: then it grows by 7 a level at most */
+  NARROW = 96,          /* with more ranges on the stack one is taken at a time: then it grows by 7 a level at most */
   STACK = NARROW + SLOTS * LANES + 7 * 22,
   STAGED_MOST = LANES + SLOTS * LANES
 };
@@ -47,13 +47,13 @@ __device__ static inline float sink_of(float a)
 
 /* The criteria's numbers of a ball: `least` is the smallest |a_old|. */
 template <int CELLS>
-__device__ static inline void set_view(const walk_job &job, float radius, float least, view &v)
+__device__ static inline void set_view(const walk_job &job, float radius, float least, float budget, view &v)
 {
   v.radius = radius * (1 + 1e-6f);
   v.sink = sink_of<CELLS>(least) * job.group_reach;
   float extent = fmaxf(v.radius, job.eps);
   v.inverse_radius = 1 / extent;
-  v.far_factor = job.gravity / (extent * extent * job.far_budget * least);
+  v.far_factor = job.gravity / (extent * extent * budget * least);
 }
 
 /* --- nodes ------------------------------------------------------------------------------------------------------- */

@@ -9,17 +9,20 @@
 #include "traverse.cuh"
 
 #ifndef MIN_BLOCKS
-#define MIN_BLOCKS 16
+#define MIN_BLOCKS 18
 #endif
-#ifndef ENTRIES_OF
-#define ENTRIES_OF 448
+#ifndef NEAR_OF
+#define NEAR_OF 192
+#define LEAVES_OF 128
+#define ENTRIES_OF 384
 #endif
 
 enum {
-  NEAR_MOST = 192,
-  LEAVES_MOST = 128,
-  ENTRIES = ENTRIES_OF  /* at least NEAR_MOST + LEAVES_MOST, 32 for padding and 32 that come */
+  NEAR_MOST = NEAR_OF,
+  LEAVES_MOST = LEAVES_OF,
+  ENTRIES = ENTRIES_OF  /* at least NEAR_MOST + LEAVES_MOST and 32 for padding */
 };
+static_assert(ENTRIES >= NEAR_MOST + LEAVES_MOST + LANES && ENTRIES >= NEAR_MOST + STAGED_MOST && ENTRIES % LANES == 0, "lists");
 
 template <int CELLS, int GROUP_MOST>
 struct room {
@@ -29,7 +32,7 @@ struct room {
   float4 ball[GROUP_MOST / SUBGROUP];
   float sink[GROUP_MOST / SUBGROUP];
   float sum[4 * GROUP_MOST];
-  float taylor[TAYLOR_MOST];
+  float taylor[TAYLOR_MOST], family_taylor[TAYLOR_MOST];
   int32_t leaf[LEAVES_MOST];
   int2 opened[LEAVES_MOST];          /* of a sub-group: first particle less begin; begin, counted over its leaves */
   int32_t node[CELLS == CELLS_QUADRUPOLE ? ENTRIES : 1];   /* behind the entries */
@@ -72,15 +75,25 @@ __device__ static inline void take_balls(R &s, const walk_job &job, int targets,
 }
 
 /* Targets in the group's frame, padded with copies of the last to whole warps; balls of the sub-groups; the view. */
-template <int CELLS, int FAR, class R>
+template <int CELLS, int GROUP_MOST, class R>
 __device__ static inline void take_targets(R &s, const walk_job &job, const walk_group &g, int lane, view &v)
 {
-  int n = v.targets = g.end - g.begin, padded = (n + LANES - 1) / LANES * LANES;
+  constexpr int EACH = GROUP_MOST / LANES;
+  int n = v.targets = g.end - g.begin;
   int low[3] = {INT32_MAX, INT32_MAX, INT32_MAX}, high[3] = {0, 0, 0};
-  for (int k = lane; k < padded; k += LANES) {
-    int4 x = job.source[g.begin + min(k, n - 1)];
-    low[0] = min(low[0], x.x), low[1] = min(low[1], x.y), low[2] = min(low[2], x.z);
-    high[0] = max(high[0], x.x), high[1] = max(high[1], x.y), high[2] = max(high[2], x.z);
+  int4 x[EACH];
+  float a[EACH], r2 = 0, least = 3e38f;
+#pragma unroll
+  for (int e = 0; e < EACH; e++) {
+    int i = g.begin + min(e * LANES + lane, n - 1);
+    x[e] = job.source[i];
+    a[e] = fmaxf(job.a_old[i], job.a_floor);
+  }
+#pragma unroll
+  for (int e = 0; e < EACH; e++) {
+    low[0] = min(low[0], x[e].x), low[1] = min(low[1], x[e].y), low[2] = min(low[2], x[e].z);
+    high[0] = max(high[0], x[e].x), high[1] = max(high[1], x[e].y), high[2] = max(high[2], x[e].z);
+    least = fminf(least, a[e]);
   }
 #pragma unroll
   for (int c = 0; c < 3; c++) {
@@ -88,21 +101,22 @@ __device__ static inline void take_targets(R &s, const walk_job &job, const walk
     high[c] = __reduce_max_sync(FULL, high[c]);
     v.centre[c] = low[c] + (high[c] - low[c]) / 2;
   }
-  float r2 = 0, least = 3e38f;
-  for (int k = lane; k < padded; k += LANES) {
-    int i = g.begin + min(k, n - 1);
-    int4 x = job.source[i];
-    float4 t = make_float4((float)(x.x - v.centre[0]) * job.spacing, (float)(x.y - v.centre[1]) * job.spacing,
-                           (float)(x.z - v.centre[2]) * job.spacing, fmaxf(job.a_old[i], job.a_floor));
+#pragma unroll
+  for (int e = 0; e < EACH; e++) {
+    float4 t = make_float4((float)(x[e].x - v.centre[0]) * job.spacing, (float)(x[e].y - v.centre[1]) * job.spacing,
+                           (float)(x[e].z - v.centre[2]) * job.spacing, a[e]);
     r2 = fmaxf(r2, t.x * t.x + t.y * t.y + t.z * t.z);
-    least = fminf(least, t.w);
-    s.target[k] = t;
+    s.target[e * LANES + lane] = t;
   }
-  set_view<CELLS>(job, sqrtf(lanes_max(r2)), lanes_min(least), v);
+  set_view<CELLS>(job, sqrtf(lanes_max(r2)), lanes_min(least), job.far_budget, v);
   __syncwarp();
   take_balls(s, job, n, lane);
-  for (int k = lane; k < 4 * padded; k += LANES) s.sum[k] = 0;
-  for (int k = lane; k < TAYLOR_MOST; k += LANES) s.taylor[k] = 0;
+#pragma unroll
+  for (int k = 0; k < 4 * EACH; k++) s.sum[k * LANES + lane] = 0;
+  for (int k = lane; k < TAYLOR_MOST; k += LANES) {
+    s.taylor[k] = 0;
+    s.family_taylor[k] = job.family ? job.family[g.family].taylor[k] : 0;
+  }
   __syncwarp();
   for (int k = lane; k * SUBGROUP < n; k += LANES) s.sink[k] = sink_of<CELLS>(s.sink[k]) * job.sub_reach;
   __syncwarp();
@@ -266,71 +280,102 @@ __device__ static inline int lanes_scan(int n, int lane)
   return n;
 }
 
-/* Candidate leaves that the sub-group accepts become entries behind the near list; the others are noted as opened, with
- * their particles counted. Returns the end of the entries. */
+/* Entries of a sub-group: [0, end), and its opened leaves. */
+struct entries {
+  int end, opened, particles;
+};
+
+/* A candidate leaf becomes an entry where the sub-group accepts it as a cell, and else is noted as opened, with its
+ * particles counted. */
 template <int CELLS, bool COUNT, class R>
-__device__ static inline int take_leaves(R &s, const walk_job &job, const view &v, const lists &l, int sub, int &opened, int &particles,
-                                         int lane, walk_count &count)
+__device__ static inline void take_leaf(R &s, const tested &t, int k, bool valid, const float4 &ball, float sink, entries &e, int lane,
+                                        walk_count &count)
+{
+  float x = t.at.x - ball.x, y = t.at.y - ball.y, z = t.at.z - ball.z, r2 = x * x + y * y + z * z;
+  float d = r2 * rsqrtf(fmaxf(r2, 1e-37f)) - ball.w;
+  bool accept = valid && d >= fmaxf(t.reach * sink, t.b) && r2 > 0, open = valid && !accept;
+  unsigned accepts = __ballot_sync(FULL, accept), opens = __ballot_sync(FULL, open);
+  int n = open ? (int)(t.info & NODE_COUNT) : 0, sum = lanes_scan(n, lane);
+  if (accept) {
+    int at = e.end + __popc(accepts & below(lane));
+    s.entry[at] = t.at;
+    if (CELLS == CELLS_QUADRUPOLE) s.node[at] = k;
+  }
+  int before = e.particles + sum - n;
+  if (open) s.opened[e.opened + __popc(opens & below(lane))] = make_int2(t.first - before, before);
+  e.end += __popc(accepts), e.opened += __popc(opens), e.particles += __shfl_sync(FULL, sum, LANES - 1);
+  if (COUNT) count.leaf_tests += valid, count.leaf_cells += accept, count.particles += n;
+}
+
+template <int CELLS, bool COUNT, class R>
+__device__ static inline void take_leaves(R &s, const walk_job &job, const view &v, const lists &l, int sub, entries &e, int lane,
+                                          walk_count &count)
 {
   float4 ball = s.ball[sub];
   float sink = s.sink[sub];
-  int end = l.near;
-  opened = particles = 0;
-  for (int base = 0; base < l.leaves; base += LANES) {
-    bool valid = base + lane < l.leaves;
-    int k = valid ? s.leaf[base + lane] : 0;
-    tested t = node_seen(job, v, k);
-    float x = t.at.x - ball.x, y = t.at.y - ball.y, z = t.at.z - ball.z, r2 = x * x + y * y + z * z;
-    float d = r2 * rsqrtf(fmaxf(r2, 1e-37f)) - ball.w;
-    bool accept = valid && d >= fmaxf(t.reach * sink, t.b) && r2 > 0, open = valid && !accept;
-    unsigned accepts = __ballot_sync(FULL, accept), opens = __ballot_sync(FULL, open);
-    int n = open ? (int)(t.info & NODE_COUNT) : 0, sum = lanes_scan(n, lane);
-    if (accept) {
-      int at = end + __popc(accepts & below(lane));
-      s.entry[at] = t.at;
-      if (CELLS == CELLS_QUADRUPOLE) s.node[at] = k;
+  for (int base = 0; base < l.leaves; base += SLOTS * LANES) {
+    int k[SLOTS];
+    tested t[SLOTS];
+#pragma unroll
+    for (int i = 0; i < SLOTS; i++) {
+      int at = base + i * LANES + lane;
+      k[i] = at < l.leaves ? s.leaf[at] : -1;
+      t[i] = node_seen(job, v, max(k[i], 0));
     }
-    if (open) s.opened[opened + __popc(opens & below(lane))] = make_int2(t.first - (particles + sum - n), particles + sum - n);
-    end += __popc(accepts), opened += __popc(opens), particles += __shfl_sync(FULL, sum, LANES - 1);
-    if (COUNT) count.leaf_tests += valid, count.leaf_cells += accept, count.particles += n;
+#pragma unroll
+    for (int i = 0; i < SLOTS; i++)
+      if (base + i * LANES < l.leaves) take_leaf<CELLS, COUNT>(s, t[i], k[i], k[i] >= 0, ball, sink, e, lane, count);
   }
   __syncwarp();
-  return end;
 }
 
-/* Write particles [base, base + 32) of the opened leaves, counted over these, to the entries from `end`. `owner` is the
- * opened leaf that holds the particle `base`, and moves on. */
+/* The particle of the lane, of particles [base, base + 32) of the opened leaves, counted over these; -1: none. `owner` is
+ * the opened leaf that holds the particle `base`, and moves on. */
 template <class R>
-__device__ static inline void gather(R &s, const walk_job &job, const view &v, int base, int particles, int opened, int &owner, int end, int lane)
+__device__ static inline int particle_of(const R &s, const entries &e, int base, int &owner, int lane)
 {
   int next = owner + 1 + lane;
-  int start = next < opened ? s.opened[next].y - base : 2 * LANES;
+  int start = next < e.opened ? s.opened[next].y - base : 2 * LANES;
   unsigned starts = __reduce_or_sync(FULL, start < LANES ? 1u << start : 0);
   int mine = owner + __popc(starts & (below(lane) | 1u << lane));
   owner += __popc(__ballot_sync(FULL, start <= LANES));
-  if (base + lane < particles) {
-    int4 x = __ldg(&job.source[s.opened[mine].x + base + lane]);
-    s.entry[end + lane] = make_float4((float)(x.x - v.centre[0]) * job.spacing, (float)(x.y - v.centre[1]) * job.spacing,
-                                      (float)(x.z - v.centre[2]) * job.spacing, __int_as_float(x.w));
-  }
+  return base + lane < e.particles ? s.opened[mine].x + base + lane : -1;
+}
+
+/* Write particles from `base` on to the end of the entries, as many as a step takes. */
+template <class R>
+__device__ static inline void gather(R &s, const walk_job &job, const view &v, int base, entries &e, int &owner, int lane)
+{
+  int i[SLOTS];
+  int4 x[SLOTS];
+#pragma unroll
+  for (int k = 0; k < SLOTS; k++) i[k] = particle_of(s, e, base + k * LANES, owner, lane);
+#pragma unroll
+  for (int k = 0; k < SLOTS; k++) x[k] = __ldg(&job.source[max(i[k], 0)]);
+#pragma unroll
+  for (int k = 0; k < SLOTS; k++)
+    if (i[k] >= 0)
+      s.entry[e.end + k * LANES + lane] = make_float4((float)(x[k].x - v.centre[0]) * job.spacing, (float)(x[k].y - v.centre[1]) * job.spacing,
+                                                      (float)(x[k].z - v.centre[2]) * job.spacing, __int_as_float(x[k].w));
+  e.end += min(SLOTS * LANES, e.particles - base);
 }
 
 template <int CELLS, bool POT, bool COUNT, class R>
 __device__ static inline void use_lists(R &s, const walk_job &job, const view &v, const lists &l, int sub, int lane, walk_count &count)
 {
-  int opened, particles, owner = 0, begin = 0;
-  int end = take_leaves<CELLS, COUNT>(s, job, v, l, sub, opened, particles, lane, count), cells = end;
-  if (CELLS == CELLS_QUADRUPOLE) cells = end = pad(s, end, lane);
-  for (int base = 0; base < particles; base += LANES) {
-    if (end + LANES > ENTRIES) {
-      end = end / LANES * LANES == end ? end : pad(s, end, lane);
-      evaluate<CELLS, POT>(s, job, sub, v.targets, begin, cells, end, lane);
-      begin = cells = end = (l.near + LANES - 1) / LANES * LANES;
+  entries e = {l.near, 0, 0};
+  int owner = 0, begin = 0;
+  take_leaves<CELLS, COUNT>(s, job, v, l, sub, e, lane, count);
+  if (CELLS == CELLS_QUADRUPOLE) e.end = pad(s, e.end, lane);
+  int cells = e.end;
+  for (int base = 0; base < e.particles; base += SLOTS * LANES) {
+    if (e.end + min(SLOTS * LANES, e.particles - base) > ENTRIES) {
+      evaluate<CELLS, POT>(s, job, sub, v.targets, begin, cells, pad(s, e.end, lane), lane);
+      begin = cells = e.end = (l.near + LANES - 1) / LANES * LANES;
     }
-    gather(s, job, v, base, particles, opened, owner, end, lane);
-    end += min(LANES, particles - base);
+    gather(s, job, v, base, e, owner, lane);
   }
-  evaluate<CELLS, POT>(s, job, sub, v.targets, begin, cells, pad(s, end, lane), lane);
+  evaluate<CELLS, POT>(s, job, sub, v.targets, begin, cells, pad(s, e.end, lane), lane);
 }
 
 /* --- results ----------------------------------------------------------------------------------------------------- */
@@ -347,7 +392,7 @@ __device__ static inline void store(const R &s, const walk_job &job, const walk_
     int i = g.begin + k;
     float4 a = make_float4(s.sum[4 * k], s.sum[4 * k + 1], s.sum[4 * k + 2], s.sum[4 * k + 3]), t = s.target[k];
     if (FAR) taylor_at<FAR>(s.taylor, t.x, t.y, t.z, a);
-    if (FAR && f) taylor_at<FAR>(f->taylor, t.x + to.x, t.y + to.y, t.z + to.z, a);
+    if (FAR && f) taylor_at<FAR>(s.family_taylor, t.x + to.x, t.y + to.y, t.z + to.z, a);
     job.acc[i] = make_float3(job.gravity * a.x, job.gravity * a.y, job.gravity * a.z);
     if (POT) job.pot[i] = -job.gravity * (a.w - __int_as_float(job.source[i].w) * rsqrtf(job.eps * job.eps));
   }
@@ -379,11 +424,11 @@ __device__ static inline bool hand_on(const walk_job &job, const walk_group &g, 
   return true;
 }
 
-template <int CELLS, int FAR, bool POT, bool COUNT, class R>
+template <int CELLS, int FAR, bool POT, bool COUNT, int GROUP_MOST, class R>
 __device__ static inline void walk_one(R &s, const walk_job &job, const walk_group &g, int lane, walk_count &count)
 {
   view v;
-  take_targets<CELLS, FAR>(s, job, g, lane, v);
+  take_targets<CELLS, GROUP_MOST>(s, job, g, lane, v);
   const int32_t *handed = nullptr;
   int handed_count = 0;
   lists l = {0, 0, 0, 0};
@@ -408,12 +453,12 @@ __device__ static inline void walk_one(R &s, const walk_job &job, const walk_gro
 }
 
 template <int CELLS, int FAR, bool POT, bool COUNT, int GROUP_MOST>
-__global__ __launch_bounds__(LANES, MIN_BLOCKS) void walk_kernel(const walk_job job)
+__global__ __launch_bounds__(LANES, CELLS == CELLS_QUADRUPOLE ? 14 : MIN_BLOCKS) void walk_kernel(const walk_job job)
 {
   __shared__ room<CELLS, GROUP_MOST> s;
   walk_count count = {};
   for (int g = blockIdx.x; g < *job.groups; g += gridDim.x) {
-    walk_one<CELLS, FAR, POT, COUNT>(s, job, job.group[g], threadIdx.x, count);
+    walk_one<CELLS, FAR, POT, COUNT, GROUP_MOST>(s, job, job.group[g], threadIdx.x, count);
     __syncwarp();
   }
   if (COUNT) tally(job.count, count);
@@ -437,9 +482,7 @@ static const char *launch(const walk_choice &c, const walk_job &job)
 template <int CELLS>
 static const char *launch_group(const walk_choice &c, const walk_job &job)
 {
-#ifndef FEW
-  if (c.group_most > 64) return launch<CELLS, 3, 128>(c, job);
-#endif
+  if (c.group_most <= 32) return launch<CELLS, 3, 32>(c, job);
   return launch<CELLS, 3, 64>(c, job);
 }
 

@@ -54,6 +54,7 @@ struct walk_job {
   float a_floor;
   float group_reach;      /* Delta^-1/4 or Delta^-1/5, where the nodes' reaches were made with Delta = 1 */
   float sub_reach;        /* the same for sub-groups */
+  float family_budget;
   float far_budget;       /* G m b^(p+1) / d^(p+3) <= far_budget |a_old| */
   struct walk_count *count;
 };
