@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Times walks and measures their errors. Usage: bench LOG2_N [plummer|m31 [MOST_LEAVES MOST_NEAR]] < LINES
+/* Times walks and measures their errors. Usage: bench LOG2_N [plummer|m31 [R2_OVER_R0]] < LINES
  * A line: LEAF GROUP BLOCKS CELLS FAMILY SHARE DELTA SUB BUDGET FAMILY_BUDGET POT, with Delta = 2^-DELTA, that of the sub-groups 2^-SUB, and the
  * budget of far cells BUDGET times Delta. One row of the table is printed for each line. */
 #include <algorithm>
@@ -98,7 +98,7 @@ static void put_reference(state &s)
   for (int i = 0; i < SAMPLE; i++) s.sample.push_back((int)(s.host.n * (int64_t)i / SAMPLE + rand() % (s.host.n / SAMPLE)));
   s.target.put(s.sample.data(), SAMPLE);
   s.exact.need(SAMPLE);
-  direct_launch(s.source.at, (int)s.host.n, s.target.at, SAMPLE, s.host.lattice.spacing, eps * eps, 1, s.exact.at);
+  direct_launch(s.source.at, (int)s.host.n, s.target.at, SAMPLE, s.host.lattice.spacing, eps * eps, 1, 0, 0, s.exact.at);
   s.reference.resize(SAMPLE);
   CHECK(cudaMemcpy(s.reference.data(), s.exact.at, SAMPLE * sizeof(double4_16a), cudaMemcpyDeviceToHost));
 }
@@ -107,7 +107,8 @@ static walk_job job_of(state &s, const line &l)
 {
   walk_job j = {};
   j.node = s.node.at, j.quad = s.quad.at, j.source = s.source.at, j.a_old = s.a_old.at, j.group = s.group.at, j.groups = s.groups.at;
-  j.most_leaves = s.most_leaves, j.most_near = s.most_near;
+  double long_lists = exp2(fmax(0, (l.delta - 10) / 2));
+  j.most_leaves = (int)(s.most_leaves * long_lists), j.most_near = (int)(s.most_near * long_lists);
   j.acc = s.acc.at, j.pot = s.pot.at, j.spacing = (float)s.host.lattice.spacing, j.eps = (float)eps, j.gravity = 1, j.a_floor = 1e-6f;
   double power = l.order == CELLS_QUADRUPOLE ? 0.2 : 0.25;
   j.group_reach = (float)pow(2, l.delta * power), j.sub_reach = (float)pow(2, l.sub * power);
@@ -235,6 +236,71 @@ static void row(state &s, const line &l)
   fflush(stdout);
 }
 
+/* Hard forces: R2 in units of the mean distance at the half-mass radius of a Plummer sphere (R0 = 1.03 N^-1/3); shares of the
+ * particles, those with the largest |a|, are active. */
+static void hard_rows(state &s, const line &l, double r2_over_r0)
+{
+  double r2 = r2_over_r0 * 1.03 * pow((double)s.host.n, -1.0 / 3), width = r2 / 2;
+  static const double share[] = {1, 0.3, 0.1, 0.03, 0.01, 0.001};
+  size_t n = s.host.n;
+  std::vector<float> a(n), sorted;
+  std::vector<unsigned char> active(n);
+  array<unsigned char> flag;
+  array<float3> hard;
+  hard.need(n);
+  CHECK(cudaMemcpy(a.data(), s.a_old.at, n * sizeof(float), cudaMemcpyDeviceToHost));
+  sorted = a;
+  std::sort(sorted.begin(), sorted.end());
+  direct_launch(s.source.at, (int)n, s.target.at, SAMPLE, s.host.lattice.spacing, eps * eps, 1, r2, 1 / (r2 - width), s.exact.at);
+  std::vector<double4_16a> exact(SAMPLE);
+  CHECK(cudaMemcpy(exact.data(), s.exact.at, SAMPLE * sizeof(double4_16a), cudaMemcpyDeviceToHost));
+  printf("hard: R2 = %.4f\nactive groups | tests near leaves per group, entries per target | median 99%% of |dh|/|a| | ms\n", r2);
+  for (double f : share) {
+    walk_job j = job_of(s, l);
+    for (size_t i = 0; i < n; i++) active[i] = a[i] >= sorted[(size_t)((1 - f) * (n - 1))];
+    flag.put(active.data(), n);
+    j.active = flag.at, j.hard = hard.at, j.r2 = (float)r2, j.inverse_width = (float)(1 / (r2 - width)), j.groups = s.groups.at;
+    std::vector<double> e;
+    std::vector<float> ms;
+    walk_count c;
+    CHECK(cudaMemset(s.count.at, 0, sizeof c));
+    j.count = s.count.at;
+    hard_launch(&j, s.host.groups);
+    CHECK(cudaMemcpy(&c, s.count.at, sizeof c, cudaMemcpyDeviceToHost));
+    j.count = nullptr;
+    for (int k = 0; k < WARM + TIMED; k++) {
+      cudaEvent_t start, stop;
+      float t;
+      CHECK(cudaEventCreate(&start));
+      CHECK(cudaEventCreate(&stop));
+      CHECK(cudaEventRecord(start));
+      hard_launch(&j, s.host.groups);
+      CHECK(cudaEventRecord(stop));
+      CHECK(cudaEventSynchronize(stop));
+      CHECK(cudaEventElapsedTime(&t, start, stop));
+      if (k >= WARM) ms.push_back(t);
+    }
+    std::sort(ms.begin(), ms.end());
+    std::vector<float3> h(n);
+    CHECK(cudaMemcpy(h.data(), hard.at, n * sizeof(float3), cudaMemcpyDeviceToHost));
+    for (int k = 0; k < SAMPLE; k++) {
+      int i = s.sample[k];
+      double4_16a r = s.reference[k], x = exact[k];
+      if (active[i]) e.push_back(sqrt(pow(h[i].x - x.x, 2) + pow(h[i].y - x.y, 2) + pow(h[i].z - x.z, 2)) / sqrt(r.x * r.x + r.y * r.y + r.z * r.z));
+    }
+    std::sort(e.begin(), e.end());
+    double groups = 0, subs = 0, count = 0;
+    for (int g = 0; g < s.host.groups; g++) {
+      int m = 0;
+      for (int i = s.host.group[g][0]; i < s.host.group[g][1]; i++) m += active[i];
+      groups += m > 0, subs += (m + 7) / 8, count += m;
+    }
+    printf("%9.0f %7.0f | %5.0f %4.0f %4.0f %5.0f | %8.2e %8.2e | %7.3f\n", count, groups, c.tests / groups, c.near / groups, c.leaves / groups,
+           c.far / subs, e.empty() ? 0 : e[e.size() / 2], e.empty() ? 0 : e[e.size() * 99 / 100], ms[TIMED / 2]);
+  }
+  fflush(stdout);
+}
+
 int main(int argc, char **argv)
 {
   int64_t n = (int64_t)1 << (argc > 1 ? atoi(argv[1]) : 20);
@@ -243,8 +309,6 @@ int main(int argc, char **argv)
   eps = host_particles(argc > 2 ? argv[2] : "plummer", n);
   s.count.need(1), s.groups.need(3);
   printf("leaf grp cells family/share Delta sub budget | family: tests far handed | n/group tests far near leaves, per sub-group: leaf cells, particles; flushes | median 99%% pot | ms bare pairs/s\n");
-  if (argc > 3) s.most_leaves = atoi(argv[3]);
-  if (argc > 4) s.most_near = atoi(argv[4]);
   while (scanf("%d %d %d %d %d %lf %lf %lf %lf %lf %d", &l.leaf, &l.group, &l.blocks, &l.order, &l.family, &l.share, &l.delta, &l.sub, &l.budget, &l.family_budget, &l.pot) == 11) {
     if (l.leaf != last.leaf) host_build(l.leaf);
     if (l.leaf != last.leaf || l.order != last.order) host_moments(l.order == CELLS_QUADRUPOLE ? 2 : 1);
@@ -265,6 +329,7 @@ int main(int argc, char **argv)
     row(s, l);
     last = l;
   }
+  if (argc > 3) hard_rows(s, last, atof(argv[3]));
   CHECK(cudaDeviceSynchronize());
   return 0;
 }

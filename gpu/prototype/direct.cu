@@ -4,7 +4,7 @@
 
 enum { THREADS = 256, TARGETS = 4 };
 
-__global__ void direct_kernel(const int4 *source, int n, const int *target, double spacing, double eps2, double gravity, double4_16a *out)
+__global__ void direct_kernel(const int4 *source, int n, const int *target, double spacing, double eps2, double gravity, double r2, double inverse_width, double4_16a *out)
 {
   __shared__ double sum[THREADS];
   double a[4 * TARGETS] = {0};
@@ -14,9 +14,13 @@ __global__ void direct_kernel(const int4 *source, int n, const int *target, doub
     int4 s = source[j];
     for (int k = 0; k < TARGETS; k++) {
       double x = spacing * (s.x - t[k].x), y = spacing * (s.y - t[k].y), z = spacing * (s.z - t[k].z);
-      double i = rsqrt(x * x + y * y + z * z + eps2), w = (double)__int_as_float(s.w) * i;
+      double d2 = x * x + y * y + z * z, i = rsqrt(d2 + eps2), w = (double)__int_as_float(s.w) * i;
       if (j != target[blockIdx.x * TARGETS + k]) a[4 * k + 3] += w;
       w *= i * i;
+      if (r2 > 0) {
+        double u = fmin(fmax((r2 - sqrt(d2)) * inverse_width, 0.0), 1.0);
+        w *= u * u * u * (10 + u * (6 * u - 15));
+      }
       a[4 * k] += w * x, a[4 * k + 1] += w * y, a[4 * k + 2] += w * z;
     }
   }
@@ -32,7 +36,7 @@ __global__ void direct_kernel(const int4 *source, int n, const int *target, doub
   }
 }
 
-void direct_launch(const int4 *source, int n, const int *target, int targets, double spacing, double eps2, double gravity, double4_16a *out)
+void direct_launch(const int4 *source, int n, const int *target, int targets, double spacing, double eps2, double gravity, double r2, double inverse_width, double4_16a *out)
 {
-  direct_kernel<<<targets / TARGETS, THREADS>>>(source, n, target, spacing, eps2, gravity, out);
+  direct_kernel<<<targets / TARGETS, THREADS>>>(source, n, target, spacing, eps2, gravity, r2, inverse_width, out);
 }

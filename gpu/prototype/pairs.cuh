@@ -2,6 +2,7 @@
 /* Pair loops with a source per lane and the targets of a block in every lane's registers, and the sums over lanes. */
 #ifndef GPU_PAIRS_CUH
 #define GPU_PAIRS_CUH
+#include "split.h"
 #include "walk_job.h"
 
 /* Targets of a block: the same in all lanes. Sums: of this lane's sources, four to a target (acceleration, psi). */
@@ -41,6 +42,21 @@ __device__ static inline void quad_pairs_add(block &b, const float4 &s, const fl
     b.sum[4 * k] += w * x + v * sx;
     b.sum[4 * k + 1] += w * y + v * sy;
     b.sum[4 * k + 2] += w * z + v * sz;
+  }
+}
+
+/* Through the quintic split: K of the unsoftened distance times the softened force. */
+__device__ static inline void hard_pairs_add(block &b, const float4 &s, float eps2, float r2, float inverse_width)
+{
+#pragma unroll
+  for (int k = 0; k < BLOCK; k++) {
+    float dx = s.x - b.x[k], dy = s.y - b.y[k], dz = s.z - b.z[k];
+    float d2 = fmaf(dx, dx, fmaf(dy, dy, fmaf(dz, dz, 1e-30f)));
+    float i = rsqrtf(d2 + eps2), y = __saturatef((r2 - d2 * rsqrtf(d2)) * inverse_width);
+    float w = s.w * i * (i * i) * SPLIT_K_QUINTIC(y);
+    b.sum[4 * k] = fmaf(w, dx, b.sum[4 * k]);
+    b.sum[4 * k + 1] = fmaf(w, dy, b.sum[4 * k + 1]);
+    b.sum[4 * k + 2] = fmaf(w, dz, b.sum[4 * k + 2]);
   }
 }
 

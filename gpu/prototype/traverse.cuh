@@ -27,7 +27,7 @@ enum {
 /* The group as the traversal sees it. */
 struct view {
   int32_t centre[3];
-  float radius, sink;
+  float radius, sink, near_sink;      /* of far and of near cells */
   float inverse_radius, far_factor;   /* far: (d / b)^(p+3) >= m far_factor */
   int targets;
 };
@@ -50,7 +50,8 @@ template <int CELLS>
 __device__ static inline void set_view(const walk_job &job, float radius, float least, float budget, view &v)
 {
   v.radius = radius * (1 + 1e-6f);
-  v.sink = sink_of<CELLS>(least) * job.group_reach;
+  float sink = sink_of<CELLS>(least);
+  v.sink = sink * job.group_reach, v.near_sink = sink * job.sub_reach;
   float extent = fmaxf(v.radius, job.eps);
   v.inverse_radius = 1 / extent;
   v.far_factor = job.gravity / (extent * extent * budget * least);
@@ -99,7 +100,7 @@ __device__ static inline criterion judge(const view &v, const tested &t)
   float r2 = t.at.x * t.at.x + t.at.y * t.at.y + t.at.z * t.at.z;
   c.d = r2 * rsqrtf(fmaxf(r2, 1e-37f)) - v.radius, c.needed = t.reach * v.sink;
   bool outside = c.d >= t.b && r2 > 0, terminal = t.info & NODE_TERMINAL;
-  c.accept = (outside && c.d >= c.needed) || terminal, c.far = c.accept;
+  c.accept = (outside && c.d >= t.reach * v.near_sink) || terminal, c.far = (outside && c.d >= c.needed) || terminal;
   if (CELLS == CELLS_MIXED) {
     float needed2 = c.needed * c.needed, d2 = c.d * c.d;
     c.far = (outside && d2 * d2 * c.d >= needed2 * needed2 * t.b) || terminal;

@@ -21,7 +21,7 @@ struct walk_group {
 
 /* A family of neighbouring groups is walked first: what is far for all of it is expanded about its centre, once; what is
  * left is a list of nodes from which its groups go on. */
-enum { FAMILY_TAYLOR = 40, HANDED_MOST = 2048 };
+enum { FAMILY_TAYLOR = 40, HANDED_MOST = 4096 };
 struct walk_family {
   int32_t begin, end;
   int32_t handed;           /* nodes in the list; where there were too many: the root alone, and no expansion */
@@ -53,10 +53,14 @@ struct walk_job {
   float spacing, eps, gravity;
   float a_floor;
   float group_reach;      /* Delta^-1/4 or Delta^-1/5, where the nodes' reaches were made with Delta = 1 */
-  float sub_reach;        /* the same for sub-groups */
+  float sub_reach;        /* the same for near cells and sub-groups */
   float family_budget;
   float far_budget;       /* G m b^(p+1) / d^(p+3) <= far_budget |a_old| */
   struct walk_count *count;
+  /* the hard walk alone */
+  const unsigned char *active;  /* or NULL: all */
+  float r2, inverse_width;      /* R2, 1 / (R2 - R1) of the quintic split */
+  float3 *hard;
 };
 
 /* Launch the walk of all groups with so many blocks. far: order of the local expansion, 0: none. */
@@ -64,5 +68,6 @@ struct walk_choice {
   int cells, far, potential, group_most, counting, blocks;
 };
 const char *family_launch(const struct walk_choice *choice, const struct walk_job *job);
+const char *hard_launch(const struct walk_job *job, int blocks);
 const char *walk_launch(const struct walk_choice *choice, const struct walk_job *job);
 #endif
