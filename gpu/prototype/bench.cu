@@ -118,24 +118,35 @@ static walk_job job_of(state &s, const line &l)
 }
 
 /* Three stages: groups; pieces of eight of heavy ones; single targets of the heaviest. */
-static void launch(state &s, walk_choice c, walk_job j)
+template <class F>
+static void stages(state &s, walk_job j, F launch_stage)
 {
   static const int piece[3] = {SUBGROUP, 1, 0};
-  c.blocks = s.host.groups;
+  const char *why = nullptr;
   CHECK(cudaMemsetAsync(s.groups.at + 1, 0, 2 * sizeof(int)));
-  const char *why = j.family ? family_launch(&c, &j) : nullptr;
   for (int stage = 0; stage < 3 && !why; stage++) {
-    j.piece = s.most_leaves ? piece[stage] : 0;
+    j.piece = piece[stage];
     j.groups = s.groups.at + stage;
-    if (stage > 0) j.group = s.piece[stage - 1].at, c.blocks = 132 * 16;
+    if (stage > 0) j.group = s.piece[stage - 1].at;
     if (stage < 2) j.pieces = s.piece[stage].at, j.piece_count = s.groups.at + stage + 1;
-    why = walk_launch(&c, &j);
+    why = launch_stage(j, stage == 0 ? s.host.groups : 132 * 16);
   }
   if (why) {
     fprintf(stderr, "walk: %s\n", why);
     exit(1);
   }
 }
+
+static void launch(state &s, walk_choice c, const walk_job &job)
+{
+  if (job.family) family_launch(&c, &job);
+  stages(s, job, [&](const walk_job &j, int blocks) {
+    c.blocks = blocks;
+    return walk_launch(&c, &j);
+  });
+}
+
+static void launch_hard(state &s, const walk_job &job) { stages(s, job, [](const walk_job &j, int blocks) { return hard_launch(&j, blocks); }); }
 
 static void put_groups(state &s)
 {
@@ -255,17 +266,19 @@ static void hard_rows(state &s, const line &l, double r2_over_r0)
   std::vector<double4_16a> exact(SAMPLE);
   CHECK(cudaMemcpy(exact.data(), s.exact.at, SAMPLE * sizeof(double4_16a), cudaMemcpyDeviceToHost));
   printf("hard: R2 = %.4f\nactive groups | tests near leaves per group, entries per target | median 99%% of |dh|/|a| | ms\n", r2);
+  walk_choice families = {CELLS_MONOPOLE};
   for (double f : share) {
     walk_job j = job_of(s, l);
     for (size_t i = 0; i < n; i++) active[i] = a[i] >= sorted[(size_t)((1 - f) * (n - 1))];
     flag.put(active.data(), n);
-    j.active = flag.at, j.hard = hard.at, j.r2 = (float)r2, j.inverse_width = (float)(1 / (r2 - width)), j.groups = s.groups.at;
+    j.active = flag.at, j.hard = hard.at, j.r2 = (float)r2, j.inverse_width = (float)(1 / (r2 - width));
     std::vector<double> e;
     std::vector<float> ms;
     walk_count c;
     CHECK(cudaMemset(s.count.at, 0, sizeof c));
+    if (l.family) family_launch(&families, &j);
     j.count = s.count.at;
-    hard_launch(&j, s.host.groups);
+    launch_hard(s, j);
     CHECK(cudaMemcpy(&c, s.count.at, sizeof c, cudaMemcpyDeviceToHost));
     j.count = nullptr;
     for (int k = 0; k < WARM + TIMED; k++) {
@@ -274,13 +287,15 @@ static void hard_rows(state &s, const line &l, double r2_over_r0)
       CHECK(cudaEventCreate(&start));
       CHECK(cudaEventCreate(&stop));
       CHECK(cudaEventRecord(start));
-      hard_launch(&j, s.host.groups);
+      launch_hard(s, j);
       CHECK(cudaEventRecord(stop));
       CHECK(cudaEventSynchronize(stop));
       CHECK(cudaEventElapsedTime(&t, start, stop));
       if (k >= WARM) ms.push_back(t);
     }
     std::sort(ms.begin(), ms.end());
+    int pieces;
+    CHECK(cudaMemcpy(&pieces, s.groups.at + 1, sizeof pieces, cudaMemcpyDeviceToHost));
     std::vector<float3> h(n);
     CHECK(cudaMemcpy(h.data(), hard.at, n * sizeof(float3), cudaMemcpyDeviceToHost));
     for (int k = 0; k < SAMPLE; k++) {
@@ -295,8 +310,8 @@ static void hard_rows(state &s, const line &l, double r2_over_r0)
       for (int i = s.host.group[g][0]; i < s.host.group[g][1]; i++) m += active[i];
       groups += m > 0, subs += (m + 7) / 8, count += m;
     }
-    printf("%9.0f %7.0f | %5.0f %4.0f %4.0f %5.0f | %8.2e %8.2e | %7.3f\n", count, groups, c.tests / groups, c.near / groups, c.leaves / groups,
-           c.far / subs, e.empty() ? 0 : e[e.size() / 2], e.empty() ? 0 : e[e.size() * 99 / 100], ms[TIMED / 2]);
+    printf("%9.0f %7.0f | %5.0f %4.0f %4.0f %5.0f | %8.2e %8.2e | %7.3f %d\n", count, groups, c.tests / groups, c.near / groups, c.leaves / groups,
+           c.far / subs, e.empty() ? 0 : e[e.size() / 2], e.empty() ? 0 : e[e.size() * 99 / 100], ms[TIMED / 2], pieces);
   }
   fflush(stdout);
 }

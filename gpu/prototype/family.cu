@@ -40,12 +40,14 @@ __device__ static inline void family_view(const walk_job &job, const walk_family
 
 enum { REJECT, FAR_CELL, HAND_DOWN, OPEN };
 
-/* A node is opened where most groups would open it: they stand up to two radii deeper than the family's surface. */
+/* For hard walks (R2 > 0) nothing is far, and what is wholly beyond R2 is left out.
+ * A node is opened where most groups would open it: they stand up to two radii deeper than the family's surface. */
 template <int CELLS, int FAR>
 __device__ static inline int family_verdict(const walk_job &job, const view &v, const tested &t)
 {
   criterion c = judge<CELLS, FAR>(v, t);
-  if (c.far) return FAR_CELL;
+  if (job.r2 > 0 && c.d > job.r2 + t.b) return REJECT;
+  if (c.far && job.r2 == 0) return FAR_CELL;
   if (t.info & (NODE_LEAF | NODE_TERMINAL)) return HAND_DOWN;
   return fmaxf(c.needed, t.b) > c.d + job.open_share * v.radius ? OPEN : HAND_DOWN;
 }

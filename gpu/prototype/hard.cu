@@ -80,14 +80,15 @@ __device__ static inline int hard_verdict(const walk_job &job, const view &v, co
   return t.info & NODE_LEAF ? LEAF : OPEN;
 }
 
-__device__ static inline void hard_traverse(hard_room &s, const walk_job &job, const view &v, int lane, lists &l, walk_count &count)
+__device__ static inline void hard_traverse(hard_room &s, const walk_job &job, const view &v, const int32_t *handed, int handed_count, int lane, lists &l,
+                                            walk_count &count)
 {
   int staged = 0, k[SLOTS];
-  step n = next_step(l, 0);
-  while (n.ranges > 0) {
+  step n = next_step(l, handed_count);
+  while (n.ranges + n.nodes > 0) {
     tested t[SLOTS];
     int verdict[SLOTS];
-    take_nodes(s, nullptr, n, l, lane, k);
+    take_nodes(s, handed, n, l, lane, k);
 #pragma unroll
     for (int i = 0; i < SLOTS; i++) t[i] = node_seen(job, v, max(k[i], 0));
 #pragma unroll
@@ -98,7 +99,7 @@ __device__ static inline void hard_traverse(hard_room &s, const walk_job &job, c
     if (job.count)
       for (int i = 0; i < SLOTS; i++) count.tests += k[i] >= 0, count.near += verdict[i] == NEAR_CELL, count.leaves += verdict[i] == LEAF;
     __syncwarp();
-    n = next_step(l, 0);
+    n = next_step(l, handed_count);
   }
 }
 
@@ -175,27 +176,33 @@ __device__ static inline void hard_lists(hard_room &s, const walk_job &job, cons
   hard_evaluate(s, job, sub, begin, pad(s, e.end, lane), lane);
 }
 
-__global__ __launch_bounds__(LANES, 18) void hard_kernel(const walk_job job)
+__device__ static inline void hard_one(hard_room &s, const walk_job &job, const walk_group &g, int lane, walk_count &count)
+{
+  int n = take_members(s, job, g, lane), near = 0, leaves = 0;
+  if (n == 0) return;
+  view v;
+  take_targets(s, job, n, lane, v);
+  const int32_t *handed = nullptr;
+  lists l;
+  int handed_count = start_lists(s, job, g, lane, &handed, l);
+  do {
+    l.near = l.leaves = 0;
+    hard_traverse(s, job, v, handed, handed_count, lane, l, count);
+    near += l.near, leaves += l.leaves;
+    if (hand_on(job, g, near, leaves, lane)) return;
+    for (int sub = 0; sub * HARD_SUBGROUP < n; sub++) hard_lists(s, job, v, l, sub, lane, count);
+  } while (l.depth > 0 || l.next < handed_count);
+  for (int k = lane; k < n; k += LANES)
+    job.hard[s.member[k]] = make_float3(job.gravity * s.sum[4 * k], job.gravity * s.sum[4 * k + 1], job.gravity * s.sum[4 * k + 2]);
+}
+
+__global__ __launch_bounds__(LANES, 16) void hard_kernel(const walk_job job)
 {
   __shared__ hard_room s;
-  int lane = threadIdx.x;
   walk_count count = {};
   for (int g = blockIdx.x; g < *job.groups; g += gridDim.x) {
+    hard_one(s, job, job.group[g], threadIdx.x, count);
     __syncwarp();
-    int n = take_members(s, job, job.group[g], lane);
-    if (n == 0) continue;
-    view v;
-    take_targets(s, job, n, lane, v);
-    if (lane == 0) s.stack[0] = 0;   /* the root, as a range of one */
-    __syncwarp();
-    lists l = {1, 0, 0, 0};
-    do {
-      l.near = l.leaves = 0;
-      hard_traverse(s, job, v, lane, l, count);
-      for (int sub = 0; sub * HARD_SUBGROUP < n; sub++) hard_lists(s, job, v, l, sub, lane, count);
-    } while (l.depth > 0);
-    for (int k = lane; k < n; k += LANES)
-      job.hard[s.member[k]] = make_float3(job.gravity * s.sum[4 * k], job.gravity * s.sum[4 * k + 1], job.gravity * s.sum[4 * k + 2]);
   }
   if (job.count) {
     atomicAdd(&job.count->tests, count.tests), atomicAdd(&job.count->near, count.near), atomicAdd(&job.count->leaves, count.leaves);

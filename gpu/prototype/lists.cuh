@@ -54,6 +54,22 @@ __device__ static inline void take_balls(R &s, int targets, int lane)
 
 /* --- traversal --------------------------------------------------------------------------------------------------- */
 
+/* Where a group's traversal starts: with the nodes that its family handed down, or at the root. Returns how many. */
+template <class R>
+__device__ static inline int start_lists(R &s, const walk_job &job, const walk_group &g, int lane, const int32_t **handed, lists &l)
+{
+  int count = 0;
+  l = {0, 0, 0, 0};
+  if (job.family) {
+    *handed = job.handed + (size_t)g.family * HANDED_MOST, count = job.family[g.family].handed;
+  } else {
+    l.depth = 1;
+    if (lane == 0) s.stack[0] = 0;   /* the root, as a range of one */
+  }
+  __syncwarp();
+  return count;
+}
+
 /* What is tested next: so many ranges from the stack, or nodes that the family handed down. */
 struct step {
   int ranges, nodes;
@@ -109,6 +125,19 @@ __device__ static inline void file(R &s, const tested &t, int k, int verdict, li
 __device__ static inline void count_verdict(walk_count &count, int verdict)
 {
   count.tests += verdict != REJECT, count.far += verdict == FAR_CELL, count.near += verdict == NEAR_CELL, count.leaves += verdict == LEAF;
+}
+
+/* Whether a group is better walked in pieces: its ball reaches into regions that are much denser than its own. */
+__device__ static inline bool hand_on(const walk_job &job, const walk_group &g, int near, int leaves, int lane)
+{
+  int n = g.end - g.begin;
+  if (job.piece == 0 || n <= job.piece || (near <= job.most_near && leaves <= job.most_leaves)) return false;
+  int pieces = (n + job.piece - 1) / job.piece, at = 0;
+  if (lane == 0) at = atomicAdd(job.piece_count, pieces);
+  at = __shfl_sync(FULL, at, 0);
+  for (int p = lane; p < pieces; p += LANES)
+    job.pieces[at + p] = {g.begin + p * job.piece, min(g.begin + (p + 1) * job.piece, g.end), g.family};
+  return true;
 }
 
 /* --- entries of a sub-group -------------------------------------------------------------------------------------- */

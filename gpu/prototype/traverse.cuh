@@ -100,7 +100,13 @@ __device__ static inline criterion judge(const view &v, const tested &t)
   float r2 = t.at.x * t.at.x + t.at.y * t.at.y + t.at.z * t.at.z;
   c.d = r2 * rsqrtf(fmaxf(r2, 1e-37f)) - v.radius, c.needed = t.reach * v.sink;
   bool outside = c.d >= t.b && r2 > 0, terminal = t.info & NODE_TERMINAL;
-  c.accept = (outside && c.d >= t.reach * v.near_sink) || terminal, c.far = (outside && c.d >= c.needed) || terminal;
+  
+#ifdef ONE
+  c.accept = (outside && c.d >= c.needed) || terminal,
+#else
+  c.accept = (outside && c.d >= t.reach * v.near_sink) || terminal,
+#endif
+ c.far = (outside && c.d >= c.needed) || terminal;
   if (CELLS == CELLS_MIXED) {
     float needed2 = c.needed * c.needed, d2 = c.d * c.d;
     c.far = (outside && d2 * d2 * c.d >= needed2 * needed2 * t.b) || terminal;

@@ -261,34 +261,14 @@ __device__ static void tally(walk_count *to, const walk_count &c)
   add_count(&to->handed, c.handed);
 }
 
-/* Whether a group is better walked in pieces: its ball reaches into regions that are much denser than its own. */
-__device__ static inline bool hand_on(const walk_job &job, const walk_group &g, int near, int leaves, int lane)
-{
-  int n = g.end - g.begin;
-  if (job.piece == 0 || n <= job.piece || (near <= job.most_near && leaves <= job.most_leaves)) return false;
-  int pieces = (n + job.piece - 1) / job.piece, at = 0;
-  if (lane == 0) at = atomicAdd(job.piece_count, pieces);
-  at = __shfl_sync(FULL, at, 0);
-  for (int p = lane; p < pieces; p += LANES)
-    job.pieces[at + p] = {g.begin + p * job.piece, min(g.begin + (p + 1) * job.piece, g.end), g.family};
-  return true;
-}
-
 template <int CELLS, int FAR, bool POT, bool COUNT, int GROUP_MOST, class R>
 __device__ static inline void walk_one(R &s, const walk_job &job, const walk_group &g, int lane, walk_count &count)
 {
   view v;
   take_targets<CELLS, GROUP_MOST>(s, job, g, lane, v);
   const int32_t *handed = nullptr;
-  int handed_count = 0;
-  lists l = {0, 0, 0, 0};
-  if (job.family) {
-    handed = job.handed + (size_t)g.family * HANDED_MOST, handed_count = job.family[g.family].handed;
-  } else {
-    l.depth = 1;
-    if (lane == 0) s.stack[0] = 0;   /* the root, as a range of one */
-  }
-  __syncwarp();
+  lists l;
+  int handed_count = start_lists(s, job, g, lane, &handed, l);
   int near = 0, leaves = 0;
   do {
     l.near = l.leaves = 0;
