@@ -194,7 +194,7 @@ static void first_force(state &s)
   CHECK(cudaMemset(s.acc.at, 0xff, a.size() * sizeof(float3)));
   for (int k = 0; k < 3; k++) {
     line first = {.leaf = 16, .group = 64, .order = 1, .delta = 6.0 + 2 * k, .sub = 6.0 + 2 * k, .budget = 0.25, .family_budget = 0.25};
-    launch(s, {1, 3, 0, 64, 0}, job_of(s, first));
+    launch(s, {1, 0, 64, 0}, job_of(s, first));
     modulus<<<(int)((s.host.n + 255) / 256), 256>>>(s.acc.at, s.a_old.at, (int)s.host.n);
   }
   CHECK(cudaDeviceSynchronize());
@@ -222,6 +222,18 @@ static errors compare(state &s)
   return {e[SAMPLE / 2], e[SAMPLE * 99 / 100], p[SAMPLE / 2]};
 }
 
+/* Whether a second walk yields the same bits. */
+static bool repeats(state &s, const walk_choice &c, const walk_job &j)
+{
+  std::vector<float3> first(s.host.n), second(s.host.n);
+  launch(s, c, j);
+  CHECK(cudaMemcpy(first.data(), s.acc.at, first.size() * sizeof first[0], cudaMemcpyDeviceToHost));
+  CHECK(cudaMemset(s.acc.at, 0xff, s.host.n * sizeof(float3)));
+  launch(s, c, j);
+  CHECK(cudaMemcpy(second.data(), s.acc.at, second.size() * sizeof second[0], cudaMemcpyDeviceToHost));
+  return memcmp(first.data(), second.data(), first.size() * sizeof first[0]) == 0;
+}
+
 static void row(state &s, const line &l)
 {
   walk_job j = job_of(s, l);
@@ -231,19 +243,20 @@ static void row(state &s, const line &l)
   CHECK(cudaMemset(s.count.at, 0, sizeof c));
   walk_job counted = j;
   counted.count = s.count.at;
-  launch(s, {l.order, 3, 1, l.group, 1}, counted);
+  launch(s, {l.order, 1, l.group, 1}, counted);
   int stage[3];
   CHECK(cudaMemcpy(stage, s.groups.at, sizeof stage, cudaMemcpyDeviceToHost));
   CHECK(cudaMemcpy(&c, s.count.at, sizeof c, cudaMemcpyDeviceToHost));
   errors e = compare(s);
-  float ms = time_walk(s, {l.order, 3, 1, l.group, 0}, j), bare = l.pot ? 0 : time_walk(s, {l.order, 3, 0, l.group, 0}, j);
+  float ms = time_walk(s, {l.order, 1, l.group, 0}, j), bare = l.pot ? 0 : time_walk(s, {l.order, 0, l.group, 0}, j);
   double g = s.host.groups, subs = 0, n = (double)s.host.n;
   for (int k = 0; k < s.host.groups; k++) subs += (s.host.group[k][1] - s.host.group[k][0] + SUBGROUP - 1) / SUBGROUP;
   double pairs = SUBGROUP * (subs * c.near / g + c.leaf_cells + c.particles);
   double f = s.host.families;
-  printf("%2d %3d%c %d %4d/%.1f %5.1f %5.1f %5.2f %4.2f | %5.0f %5.0f %4.0f | %5.1f %6.0f %5.0f %4.0f %4.0f %5.0f %5.0f %4.2f | %8.2e %8.2e %7.1e | %6.2f %6.2f  %.2e %d %d\n", l.leaf,
+  printf("%2d %3d%c %d %4d/%.1f %5.1f %5.1f %5.2f %4.2f | %5.0f %5.0f %4.0f | %5.1f %6.0f %5.0f %4.0f %4.0f %5.0f %5.0f %4.2f | %8.2e %8.2e %7.1e | %6.2f %6.2f  %.2e %d %d %s\n", l.leaf,
          l.group, l.blocks ? 'b' : 'c', l.order, l.family, l.share, l.delta, l.sub, l.budget, l.family_budget, c.family_tests / f, c.family_far / f, c.handed / f, n / g, c.tests / g, c.far / g,
-         c.near / g, c.leaves / g, c.leaf_cells / subs, c.particles / subs, c.flushes / g, e.median, e.most, e.pot, ms, bare, pairs / ms * 1e3, stage[1], stage[2]);
+         c.near / g, c.leaves / g, c.leaf_cells / subs, c.particles / subs, c.flushes / g, e.median, e.most, e.pot, ms, bare, pairs / ms * 1e3, stage[1], stage[2],
+         repeats(s, {l.order, 1, l.group, 0}, j) ? "" : "bits differ");
   fflush(stdout);
 }
 
@@ -323,7 +336,7 @@ int main(int argc, char **argv)
   line l, last = {};
   eps = host_particles(argc > 2 ? argv[2] : "plummer", n);
   s.count.need(1), s.groups.need(3);
-  printf("leaf grp cells family/share Delta sub budget | family: tests far handed | n/group tests far near leaves, per sub-group: leaf cells, particles; flushes | median 99%% pot | ms bare pairs/s\n");
+  printf("leaf grp cells family/share Delta sub budget | family: tests far handed | n/group tests far near leaves, per sub-group: leaf cells, particles; flushes | median 99%% pot | ms, without potential, pairs/s; heavy pieces, single targets\n");
   while (scanf("%d %d %d %d %d %lf %lf %lf %lf %lf %d", &l.leaf, &l.group, &l.blocks, &l.order, &l.family, &l.share, &l.delta, &l.sub, &l.budget, &l.family_budget, &l.pot) == 11) {
     if (l.leaf != last.leaf) host_build(l.leaf);
     if (l.leaf != last.leaf || l.order != last.order) host_moments(l.order == CELLS_QUADRUPOLE ? 2 : 1);

@@ -131,11 +131,11 @@ __global__ __launch_bounds__(LANES, 18) void family_kernel(const walk_job job)
 const char *family_launch(const struct walk_choice *c, const struct walk_job *job)
 {
   if (c->cells == CELLS_MONOPOLE)
-    family_kernel<CELLS_MONOPOLE, 3><<<job->families, LANES>>>(*job);
+    family_kernel<CELLS_MONOPOLE, FAMILY_FAR><<<job->families, LANES>>>(*job);
   else if (c->cells == CELLS_MIXED)
-    family_kernel<CELLS_MIXED, 3><<<job->families, LANES>>>(*job);
+    family_kernel<CELLS_MIXED, FAMILY_FAR><<<job->families, LANES>>>(*job);
   else
-    family_kernel<CELLS_QUADRUPOLE, 3><<<job->families, LANES>>>(*job);
+    family_kernel<CELLS_QUADRUPOLE, FAMILY_FAR><<<job->families, LANES>>>(*job);
   cudaError_t e = cudaGetLastError();
   return e ? cudaGetErrorString(e) : nullptr;
 }

@@ -4,16 +4,10 @@
 #define GPU_LISTS_CUH
 #include "traverse.cuh"
 
-#ifndef NEAR_OF
-#define NEAR_OF 192
-#define LEAVES_OF 128
-#define ENTRIES_OF 384
-#endif
-
 enum {
-  NEAR_MOST = NEAR_OF,
-  LEAVES_MOST = LEAVES_OF,
-  ENTRIES = ENTRIES_OF  /* at least NEAR_MOST + LEAVES_MOST and 32 for padding */
+  NEAR_MOST = 192,
+  LEAVES_MOST = 128,
+  ENTRIES = 384         /* at least NEAR_MOST + LEAVES_MOST and 32 for padding */
 };
 static_assert(ENTRIES >= NEAR_MOST + LEAVES_MOST + LANES && ENTRIES >= NEAR_MOST + STAGED_MOST && ENTRIES % LANES == 0, "lists");
 

@@ -11,13 +11,9 @@
 
 #define FULL 0xffffffffu
 
-#ifndef SLOTS_OF
-#define SLOTS_OF 2
-#endif
-
 enum {
   SIBLINGS = 8,
-  SLOTS = SLOTS_OF,     /* nodes that a lane tests at a time */
+  SLOTS = 2,            /* nodes that a lane tests at a time */
   WIDE = SLOTS * LANES / SIBLINGS,
   NARROW = 96,          /* with more ranges on the stack one is taken at a time: then it grows by 7 a level at most */
   STACK = NARROW + SLOTS * LANES + 7 * 22,
@@ -27,7 +23,7 @@ enum {
 /* The group as the traversal sees it. */
 struct view {
   int32_t centre[3];
-  float radius, sink, near_sink;      /* of far and of near cells */
+  float radius, sink;
   float inverse_radius, far_factor;   /* far: (d / b)^(p+3) >= m far_factor */
   int targets;
 };
@@ -50,8 +46,7 @@ template <int CELLS>
 __device__ static inline void set_view(const walk_job &job, float radius, float least, float budget, view &v)
 {
   v.radius = radius * (1 + 1e-6f);
-  float sink = sink_of<CELLS>(least);
-  v.sink = sink * job.group_reach, v.near_sink = sink * job.sub_reach;
+  v.sink = sink_of<CELLS>(least) * job.group_reach;
   float extent = fmaxf(v.radius, job.eps);
   v.inverse_radius = 1 / extent;
   v.far_factor = job.gravity / (extent * extent * budget * least);
@@ -100,13 +95,7 @@ __device__ static inline criterion judge(const view &v, const tested &t)
   float r2 = t.at.x * t.at.x + t.at.y * t.at.y + t.at.z * t.at.z;
   c.d = r2 * rsqrtf(fmaxf(r2, 1e-37f)) - v.radius, c.needed = t.reach * v.sink;
   bool outside = c.d >= t.b && r2 > 0, terminal = t.info & NODE_TERMINAL;
-  
-#ifdef ONE
-  c.accept = (outside && c.d >= c.needed) || terminal,
-#else
-  c.accept = (outside && c.d >= t.reach * v.near_sink) || terminal,
-#endif
- c.far = (outside && c.d >= c.needed) || terminal;
+  c.accept = (outside && c.d >= c.needed) || terminal, c.far = c.accept;
   if (CELLS == CELLS_MIXED) {
     float needed2 = c.needed * c.needed, d2 = c.d * c.d;
     c.far = (outside && d2 * d2 * c.d >= needed2 * needed2 * t.b) || terminal;

@@ -8,9 +8,9 @@
  * block of eight targets in registers. */
 #include "lists.cuh"
 
-#ifndef MIN_BLOCKS
-#define MIN_BLOCKS 18
-#endif
+/* Warps on a multiprocessor: the compiler spends no more registers than they leave. The pair loop of quadrupole cells
+ * wants more of them. */
+enum { WARPS = 18, WARPS_QUADRUPOLE = 14 };
 template <int CELLS, int GROUP_MOST>
 struct room {
   uint32_t stack[STACK];             /* ranges of siblings: first child, eight times, plus number of children - 1 */
@@ -150,17 +150,7 @@ __device__ static inline void evaluate(R &s, const walk_job &job, int sub, int t
 #pragma unroll
     for (int k = 0; k < 4 * BLOCK; k++) b.sum[k] = 0;
     if (CELLS == CELLS_QUADRUPOLE) quad_cells<CELLS, POT>(s, job, b, begin, cells, lane);
-    int j = (CELLS == CELLS_QUADRUPOLE ? cells : begin) + lane;
-#ifdef PREFETCH
-    float4 next = s.entry[j];   /* may lie behind the entries, and is then not used */
-    for (; j < end; j += LANES) {
-      float4 source = next;
-      next = s.entry[j + LANES];
-      pairs_add<POT>(b, source, job.eps * job.eps);
-    }
-#else
-    for (; j < end; j += LANES) pairs_add<POT>(b, s.entry[j], job.eps * job.eps);
-#endif
+    for (int j = (CELLS == CELLS_QUADRUPOLE ? cells : begin) + lane; j < end; j += LANES) pairs_add<POT>(b, s.entry[j], job.eps * job.eps);
     s.sum[4 * first + lane] += lanes_sum<4 * BLOCK>(b.sum, lane);
   }
   __syncwarp();
@@ -242,7 +232,7 @@ __device__ static inline void store(const R &s, const walk_job &job, const walk_
     int i = g.begin + k;
     float4 a = make_float4(s.sum[4 * k], s.sum[4 * k + 1], s.sum[4 * k + 2], s.sum[4 * k + 3]), t = s.target[k];
     if (FAR) taylor_at<FAR>(s.taylor, t.x, t.y, t.z, a);
-    if (FAR && f) taylor_at<FAR>(s.family_taylor, t.x + to.x, t.y + to.y, t.z + to.z, a);
+    if (f) taylor_at<FAMILY_FAR>(s.family_taylor, t.x + to.x, t.y + to.y, t.z + to.z, a);
     job.acc[i] = make_float3(job.gravity * a.x, job.gravity * a.y, job.gravity * a.z);
     if (POT) job.pot[i] = -job.gravity * (a.w - __int_as_float(job.source[i].w) * rsqrtf(job.eps * job.eps));
   }
@@ -283,7 +273,7 @@ __device__ static inline void walk_one(R &s, const walk_job &job, const walk_gro
 }
 
 template <int CELLS, int FAR, bool POT, bool COUNT, int GROUP_MOST>
-__global__ __launch_bounds__(LANES, CELLS == CELLS_QUADRUPOLE ? 14 : MIN_BLOCKS) void walk_kernel(const walk_job job)
+__global__ __launch_bounds__(LANES, CELLS == CELLS_QUADRUPOLE ? WARPS_QUADRUPOLE : WARPS) void walk_kernel(const walk_job job)
 {
   __shared__ room<CELLS, GROUP_MOST> s;
   walk_count count = {};
@@ -312,8 +302,8 @@ static const char *launch(const walk_choice &c, const walk_job &job)
 template <int CELLS>
 static const char *launch_group(const walk_choice &c, const walk_job &job)
 {
-  if (c.group_most <= 32) return launch<CELLS, 3, 32>(c, job);
-  return launch<CELLS, 3, 64>(c, job);
+  if (c.group_most <= 32) return launch<CELLS, GROUP_FAR, 32>(c, job);
+  return launch<CELLS, GROUP_FAR, 64>(c, job);
 }
 
 const char *walk_launch(const struct walk_choice *c, const struct walk_job *job)

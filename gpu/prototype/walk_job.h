@@ -5,11 +5,8 @@
 #include <stdint.h>
 #include <vector_types.h>
 
-#ifndef SUB_BLOCKS
-#define SUB_BLOCKS 2
-#endif
 /* BLOCK targets stand in the registers of a warp; a sub-group of these shares a list. */
-enum { LANES = 32, BLOCK = 8, SUBGROUP = BLOCK * SUB_BLOCKS };
+enum { LANES = 32, BLOCK = 8, SUBGROUP = 2 * BLOCK };
 
 /* Cells: point masses; with second moments; with second moments in the local expansions alone. */
 enum { CELLS_MONOPOLE = 1, CELLS_QUADRUPOLE, CELLS_MIXED };
@@ -53,7 +50,7 @@ struct walk_job {
   float spacing, eps, gravity;
   float a_floor;
   float group_reach;      /* Delta^-1/4 or Delta^-1/5, where the nodes' reaches were made with Delta = 1 */
-  float sub_reach;        /* the same for near cells and sub-groups */
+  float sub_reach;        /* the same for sub-groups */
   float family_budget;
   float far_budget;       /* G m b^(p+1) / d^(p+3) <= far_budget |a_old| */
   struct walk_count *count;
@@ -63,9 +60,9 @@ struct walk_job {
   float3 *hard;
 };
 
-/* Launch the walk of all groups with so many blocks. far: order of the local expansion, 0: none. */
+/* Launch the walk of all groups with so many blocks. */
 struct walk_choice {
-  int cells, far, potential, group_most, counting, blocks;
+  int cells, potential, group_most, counting, blocks;
 };
 const char *family_launch(const struct walk_choice *choice, const struct walk_job *job);
 const char *hard_launch(const struct walk_job *job, int blocks);
