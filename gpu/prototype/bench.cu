@@ -53,7 +53,7 @@ struct state {
   array<walk_group> piece[2];
   array<walk_family> family;
   array<int32_t> handed;
-  int most_leaves = 384, most_near = 1024;
+  int most_leaves = 384, most_near = 1024, most_handed = 1024;
   array<double4_16a> exact;
   std::vector<double4_16a> reference;
   std::vector<int> sample;
@@ -107,7 +107,8 @@ static walk_job job_of(state &s, const line &l)
 {
   walk_job j = {};
   j.node = s.node.at, j.quad = s.quad.at, j.source = s.source.at, j.a_old = s.a_old.at, j.group = s.group.at, j.groups = s.groups.at;
-  double long_lists = exp2(fmax(0, (l.delta - 10) / 2));
+  double long_lists = exp2(fmax(0, (l.delta - 9) / 2));
+  j.most_handed = (int)fmin(HANDED_MOST, s.most_handed * long_lists);
   j.most_leaves = (int)(s.most_leaves * long_lists), j.most_near = (int)(s.most_near * long_lists);
   j.acc = s.acc.at, j.pot = s.pot.at, j.spacing = (float)s.host.lattice.spacing, j.eps = (float)eps, j.gravity = 1, j.a_floor = 1e-6f;
   double power = l.order == CELLS_QUADRUPOLE ? 0.2 : 0.25;
@@ -253,9 +254,11 @@ static void row(state &s, const line &l)
   for (int k = 0; k < s.host.groups; k++) subs += (s.host.group[k][1] - s.host.group[k][0] + SUBGROUP - 1) / SUBGROUP;
   double pairs = SUBGROUP * (subs * c.near / g + c.leaf_cells + c.particles);
   double f = s.host.families;
-  printf("%2d %3d%c %d %4d/%.1f %5.1f %5.1f %5.2f %4.2f | %5.0f %5.0f %4.0f | %5.1f %6.0f %5.0f %4.0f %4.0f %5.0f %5.0f %4.2f | %8.2e %8.2e %7.1e | %6.2f %6.2f  %.2e %d %d %s\n", l.leaf,
-         l.group, l.blocks ? 'b' : 'c', l.order, l.family, l.share, l.delta, l.sub, l.budget, l.family_budget, c.family_tests / f, c.family_far / f, c.handed / f, n / g, c.tests / g, c.far / g,
-         c.near / g, c.leaves / g, c.leaf_cells / subs, c.particles / subs, c.flushes / g, e.median, e.most, e.pot, ms, bare, pairs / ms * 1e3, stage[1], stage[2],
+  printf("%2d %3d%c %d %4d/%.1f %5.1f %5.1f %5.2f %4.2f | %5.0f %5.0f %4.0f | ", l.leaf, l.group, l.blocks ? 'b' : 'c', l.order, l.family, l.share,
+         l.delta, l.sub, l.budget, l.family_budget, c.family_tests / f, c.family_far / f, c.handed / f);
+  printf("%5.1f %6.0f %5.0f %4.0f %4.0f %5.0f %5.0f %4.2f | ", n / g, c.tests / g, c.far / g, c.near / g, c.leaves / g, c.leaf_cells / subs,
+         c.particles / subs, c.flushes / g);
+  printf("%8.2e %8.2e %7.1e | %6.2f %6.2f  %.2e %d %d %s\n", e.median, e.most, e.pot, ms, bare, pairs / ms * 1e3, stage[1], stage[2],
          repeats(s, {l.order, 1, l.group, 0}, j) ? "" : "bits differ");
   fflush(stdout);
 }
@@ -336,8 +339,10 @@ int main(int argc, char **argv)
   line l, last = {};
   eps = host_particles(argc > 2 ? argv[2] : "plummer", n);
   s.count.need(1), s.groups.need(3);
-  printf("leaf grp cells family/share Delta sub budget | family: tests far handed | n/group tests far near leaves, per sub-group: leaf cells, particles; flushes | median 99%% pot | ms, without potential, pairs/s; heavy pieces, single targets\n");
-  while (scanf("%d %d %d %d %d %lf %lf %lf %lf %lf %d", &l.leaf, &l.group, &l.blocks, &l.order, &l.family, &l.share, &l.delta, &l.sub, &l.budget, &l.family_budget, &l.pot) == 11) {
+  printf("leaf grp cells family/share Delta sub budgets | family: tests far handed | n/group tests far near leaves, "
+         "per sub-group: leaf cells, particles; flushes | median 99%% pot | ms, without potential, pairs/s; heavy pieces, single targets\n");
+  while (scanf("%d %d %d %d %d %lf %lf %lf %lf %lf %d", &l.leaf, &l.group, &l.blocks, &l.order, &l.family, &l.share, &l.delta, &l.sub, &l.budget,
+               &l.family_budget, &l.pot) == 11) {
     if (l.leaf != last.leaf) host_build(l.leaf);
     if (l.leaf != last.leaf || l.order != last.order) host_moments(l.order == CELLS_QUADRUPOLE ? 2 : 1);
     s.host = host_tree();

@@ -4,7 +4,8 @@
 
 enum { THREADS = 256, TARGETS = 4 };
 
-__global__ void direct_kernel(const int4 *source, int n, const int *target, double spacing, double eps2, double gravity, double r2, double inverse_width, double4_16a *out)
+__global__ void direct_kernel(const int4 *source, int n, const int *target, double spacing, double eps2, double gravity, double r2,
+                              double inverse_width, double4_16a *out)
 {
   __shared__ double sum[THREADS];
   double a[4 * TARGETS] = {0};
@@ -36,7 +37,8 @@ __global__ void direct_kernel(const int4 *source, int n, const int *target, doub
   }
 }
 
-void direct_launch(const int4 *source, int n, const int *target, int targets, double spacing, double eps2, double gravity, double r2, double inverse_width, double4_16a *out)
+void direct_launch(const int4 *source, int n, const int *target, int targets, double spacing, double eps2, double gravity, double r2,
+                   double inverse_width, double4_16a *out)
 {
   direct_kernel<<<targets / TARGETS, THREADS>>>(source, n, target, spacing, eps2, gravity, r2, inverse_width, out);
 }

@@ -91,7 +91,7 @@ __device__ static inline int family_traverse(R &s, const walk_job &job, const vi
       staged -= LANES;
       expand<CELLS, FAR>(s, job, sum, staged + lane, true);
     }
-    if (down > HANDED_MOST) break;
+    if (down > job.most_handed) break;
   }
   if (staged > 0) expand<CELLS, FAR>(s, job, sum, lane, lane < staged);
   __syncwarp();
@@ -114,7 +114,7 @@ __global__ __launch_bounds__(LANES, 18) void family_kernel(const walk_job job)
   if (lane == 0) s.stack[0] = 0;   /* the root, as a range of one */
   __syncwarp();
   int down = family_traverse<CELLS, FAR>(s, job, v, handed, lane, count);
-  bool kept = down <= HANDED_MOST;
+  bool kept = down <= job.most_handed;
   for (int k = lane; k < TAYLOR_MOST; k += LANES) f->taylor[k] = kept ? s.taylor[k] : 0;
   if (lane == 0) {
     f->handed = kept ? down : 1;

@@ -13,10 +13,7 @@
 enum { AT_P, AT_T0, AT_T1, AT_T2 = AT_T1 + 3, AT_T3 = AT_T2 + 6, AT_T4 = AT_T3 + 10, TAYLOR_MOST = AT_T4 + 15 };
 
 /* Orders of the expansions (of the acceleration): 2 or 3. */
-#ifndef GROUP_ORDER
-#define GROUP_ORDER 3
-#endif
-enum { FAMILY_FAR = 3, GROUP_FAR = GROUP_ORDER };
+enum { FAMILY_FAR = 3, GROUP_FAR = 3 };
 
 __host__ __device__ constexpr int taylor_sums(int order) { return order == 0 ? 0 : order == 2 ? int(AT_T4) : int(TAYLOR_MOST); }
 

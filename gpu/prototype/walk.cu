@@ -93,6 +93,7 @@ __device__ static inline void traverse(R &s, const walk_job &job, const view &v,
   take_nodes(s, handed, n, l, lane, k);
 #pragma unroll
   for (int i = 0; i < SLOTS; i++) t[i] = node_seen(job, v, max(k[i], 0));
+  __syncwarp();
   while (n.ranges + n.nodes > 0) {
     int verdict[SLOTS];
 #pragma unroll

@@ -40,6 +40,7 @@ struct walk_job {
   struct walk_family *family;   /* or NULL: groups start from the root */
   int32_t *handed;              /* HANDED_MOST nodes for each family */
   int families;
+  int most_handed;              /* a family with more hands nothing down; at most HANDED_MOST */
   float open_share;             /* a family opens what asks for more than d + open_share b_family */
   const int *groups;            /* how many, on the device */
   struct walk_group *pieces;    /* groups that turn out heavy are handed on in pieces of piece targets; piece 0: never */
