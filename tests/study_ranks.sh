@@ -70,8 +70,9 @@ columns "$dir/ranks.csv" ranks hard_mean hard_bytes | awk '{ printf "%d %.4f %.4
 cmp -s "$dir/means" "$dir/log" && test -s "$dir/means"
 ok $? "the rows of ranks are the means of those of domains"
 
-study 1 --ranks 4,5000 -P Split:Mode=tree plummer.ini
-test $? = 0 && grep -q '^  5000 ' "$dir/log" && grep -q 'no split' "$dir/log"
+./espalier ic plummer -n 300 -s 3 -o "$dir/few.hdf5" > "$dir/log" 2>&1
+study 1 --ranks 4,500 -P Split:Mode=tree -P Input:InitCondFile=few.hdf5 plummer.ini
+test $? = 0 && grep -q '^   500 ' "$dir/log" && grep -q 'no split' "$dir/log"
 ok $? "more ranks than particles; without a split"
 study 1 --ranks 4 --r1 1 -P Split:R1=0.1 plummer.ini
 test $? = 1 && grep -q 'espalier: error: --r1 sets' "$dir/log"
