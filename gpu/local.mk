@@ -1,1 +1,18 @@
-EXTRA_DIST += %D%/README.md
+# nvcc compiles whole translation units (no -rdc): no device link, so $(CC) links. The table is C.
+SUFFIXES = .cu
+AM_V_NVCC = $(AM_V_NVCC_@AM_V@)
+AM_V_NVCC_ = $(AM_V_NVCC_@AM_DEFAULT_V@)
+AM_V_NVCC_0 = @echo "  NVCC    " $@;
+NVCC_ALL = $(NVCC) -std=c++17 $(CUDA_GENCODE) $(DEFS) $(DEFAULT_INCLUDES) $(AM_CPPFLAGS) $(CPPFLAGS) $(NVCCFLAGS)
+.cu.o:
+	$(AM_V_NVCC)$(MKDIR_P) $(@D) && $(NVCC_ALL) -MMD -MF $(@:.o=.d) -MT $@ -c $< -o $@
+
+gpu_sources = %D%/backend_cuda.c %D%/build.cu %D%/check.cu %D%/device.cu %D%/device.cuh %D%/direct.cu %D%/exchange.cu %D%/groups.cu \
+  %D%/integrate.cu %D%/memory.cu %D%/memory.cuh %D%/moments.cu %D%/order.cu %D%/pairs.cuh %D%/permute.cu %D%/reduce.cuh %D%/sets.cu \
+  %D%/verbs.h %D%/walk.cu
+if HAVE_CUDA
+libespalier_a_SOURCES += $(gpu_sources)
+-include $(wildcard %D%/*.d)
+endif
+EXTRA_DIST += $(gpu_sources) %D%/README.md
+CLEANFILES += %D%/*.d

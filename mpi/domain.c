@@ -180,7 +180,7 @@ static void weigh(struct weighted *w, const struct sample *s, int64_t n, double 
 void domain_decompose(struct domain *d, const struct comm *c, const struct backend *be, struct device *device, double rate,
                       const struct domain_load *load)
 {
-  int64_t local = be->view(device)->n, total = local;
+  int64_t local = be->count(device), total = local;
   comm_sum_int64(c, &total, 1);
   int domains = d->px * d->py * d->pz;
   double least = (double)SAMPLES_PER_RANK * domains / (double)total, most = (double)SAMPLES_MOST / (double)total;

@@ -5,41 +5,13 @@
 #define DOMAIN_H
 #include "backend.h"
 #include "comm.h"
-
-struct domain {
-  int px, py, pz;
-  double *x;   /* [px - 1] cuts; y and z stand behind them: P - 1 in all */
-  double *y;   /* [px][py - 1] */
-  double *z;   /* [px][py][pz - 1] */
-};
+#include "cuboids.h"
 
 /* Near-cubic numbers of domains for so many ranks; no cuts yet. */
 void domain_open(struct domain *d, int ranks);
 /* So many domains along each axis; zeros: numbers that make `ranks` in all, as near to cubic as can be. */
 void domain_open_grid(struct domain *d, int ranks, const int grid[3]);
 void domain_close(struct domain *d);
-
-/* How many of the ascending cuts lie at or below x. */
-static inline int domain_slot(const double *cut, int cuts, double x)
-{
-  int slot = 0;
-  while (cuts > 8) {   /* slot + cuts always bounds the answer */
-    int half = cuts / 2;
-    if (x >= cut[slot + half]) slot += half + 1, cuts -= half + 1;
-    else cuts = half;
-  }
-  for (int last = slot + cuts; slot < last && x >= cut[slot];) slot++;
-  return slot;
-}
-
-/* The rank that owns a position. */
-static inline int domain_home(const struct domain *d, const double pos[3])
-{
-  int i = domain_slot(d->x, d->px - 1, pos[0]);
-  int j = domain_slot(d->y + i * (d->py - 1), d->py - 1, pos[1]);
-  int k = domain_slot(d->z + (i * d->py + j) * (d->pz - 1), d->pz - 1, pos[2]);
-  return (i * d->py + j) * d->pz + k;
-}
 
 /* The cuboid of a rank; faces at infinity are 1e300 away. */
 void domain_cuboid(const struct domain *d, int rank, double low[3], double high[3]);

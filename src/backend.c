@@ -4,13 +4,13 @@
 
 #include "params.h"
 
-#ifndef ESP_CUDA_BACKEND
+#ifndef ESP_HAVE_CUDA
 static int cuda_probe(char *why, size_t size)
 {
   snprintf(why, size, "this build has no CUDA backend");
   return 0;
 }
-static const struct backend backend_cuda = {.name = "cuda", .probe = cuda_probe};
+const struct backend backend_cuda = {.name = "cuda", .probe = cuda_probe};
 #endif
 
 static const struct backend *const all[] = {&backend_cpu, &backend_cuda};
@@ -21,13 +21,19 @@ int backend_list(const struct backend *const **list)
   return sizeof all / sizeof *all;
 }
 
-const struct backend *backend_choose(int choice, char *why, size_t size)
+const struct backend *backend_choose(int choice, int ranks, char *why, size_t size)
 {
-  char reason[256];
-  if (choice != BACKEND_CPU && backend_cuda.probe(reason, sizeof reason) > 0) return &backend_cuda;
+  char reason[256] = "";
+  const struct backend *be = &backend_cuda;
+  why[0] = 0;
+  if (choice == BACKEND_CPU) return &backend_cpu;
+  int there = be->probe(reason, sizeof reason) > 0, serves = be->ranks_most == 0 || ranks <= be->ranks_most;
+  if (there && serves) return be;
+  if (there) snprintf(reason, sizeof reason, "it runs on %d rank only so far, not on %d", be->ranks_most, ranks);
   if (choice == BACKEND_CUDA) {
     snprintf(why, size, "Backend = cuda was asked for, but %s", reason);
     return NULL;
   }
+  if (there) snprintf(why, size, "the backend %s is left out: %s", be->name, reason);
   return &backend_cpu;
 }

@@ -38,7 +38,7 @@ struct tally {
   int64_t split_pairs;      /* of both, those that went through the split kernel */
   int64_t tests;            /* acceptance tests */
   int64_t groups;           /* interaction lists */
-  double evaluating;        /* seconds of all threads spent in pair loops */
+  double evaluating;        /* seconds spent in pair loops, mean over the threads */
 };
 
 /* A cuboid of a rank's groups, for the choice of LETs. It moves with the mean velocity of its particles, and holds all of
@@ -128,11 +128,12 @@ struct step_rule {
   double soft_step;
 };
 
-/* Cuts of space into px * py * pz cuboids: x[0..px], y of every column, z of every pillar (see mpi/domain.h). */
+/* Cuts of space into px * py * pz cuboids: x[0..px], y of every column, z of every pillar (see cuboids.h). */
 struct domain;
 
 struct backend {
   const char *name;
+  int ranks_most;   /* it serves runs on at most so many ranks; 0: on any number */
   /* Number of devices; where it is 0, `why` says the reason. */
   int (*probe)(char *why, size_t size);
   /* A line about each device, for people. */
@@ -146,6 +147,8 @@ struct backend {
   void (*download)(struct device *d, struct particles *p);
   /* The particles as they are, for reading only (files, tests), until the next verb. */
   const struct particles *(*view)(struct device *d);
+  /* Their number. */
+  int64_t (*count)(struct device *d);
 
   /* Smallest box around the particles and the places that they may reach within `horizon`: x + v t, give or take
    * acc t^2 / 2 ([1e300, -1e300] when there are none). */
@@ -229,7 +232,7 @@ struct backend {
   /* Hard steps that the particles would make in this soft step if they kept their levels: the sum of 2^level. */
   int64_t (*hard_steps)(struct device *d);
   /* Particles whose step ends at `tick` become active; returns how many. Their positions are predicted to it; *outside is
-   * raised by those that left the lattice (and act as sources from its faces). */
+   * raised by those that left the lattice (and act as sources from its faces). Needs groups. */
   int64_t (*select)(struct device *d, int32_t tick, double tick_length, int64_t *outside);
   /* Close the steps of the active particles: kicks, new time, next level (`shared` as in levels). */
   void (*correct)(struct device *d, int32_t tick, double tick_length, const struct step_rule *rule, int shared);
@@ -244,13 +247,14 @@ struct backend {
   void (*wait)(struct device *d);
 };
 
-extern const struct backend backend_cpu;
+extern const struct backend backend_cpu, backend_cuda;
 
 /* All backends that this program knows, also those that were not compiled: these have a name and a probe that says why
  * not. Returns their number. */
 int backend_list(const struct backend *const **list);
-/* The backend for `choice` (enum backend_choice), or NULL with the reason. */
-const struct backend *backend_choose(int choice, char *why, size_t size);
+/* The backend for `choice` (enum backend_choice) and a run on so many ranks, or NULL with the reason. Where a device is there
+ * that `auto` does not take, `why` says why; else it is empty. */
+const struct backend *backend_choose(int choice, int ranks, char *why, size_t size);
 
 #ifdef __cplusplus
 }

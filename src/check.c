@@ -35,7 +35,8 @@ static double free_bytes(const char *path, char *where, size_t size)
   return (double)v.f_bavail * (double)v.f_frsize;
 }
 
-static void report(const struct comm *c, const struct params *p, const struct initial_facts *facts, const struct backend *be)
+static void report(const struct comm *c, const struct params *p, const struct initial_facts *facts, const struct backend *be,
+                   const char *note)
 {
   double n = 0;
   char where[PARAM_TEXT];
@@ -51,7 +52,7 @@ static void report(const struct comm *c, const struct params *p, const struct in
          p->TypeOfOpeningCriterion == OPENING_ANGLE ? "angle" : p->TypeOfOpeningCriterion == OPENING_MULTIPOLE ? "multipole" : "acceleration",
          p->MultipoleOrder == 2 ? "quadrupole" : "monopole");
   printf("begins at           %g, ends at %g\n", facts->own ? facts->time : p->TimeBegin, p->TimeMax);
-  printf("ranks x threads     %d x %d, backend %s\n", c->size, omp_get_max_threads(), be->name);
+  printf("ranks x threads     %d x %d, backend %s%s%s\n", c->size, omp_get_max_threads(), be->name, note[0] ? "; " : "", note);
   printf("memory              about %.3g MB a rank%s\n", memory / 1e6,
          c->size > 1 ? " for its particles; trees of other ranks come on top, often as much again ('espalier study let' counts them)" : "");
   double room = free_bytes(p->OutputDir, where, sizeof where);
@@ -66,12 +67,12 @@ int check(const struct comm *c, const struct params *par, int overwrite)
     struct initial_facts facts;
     struct outputs o = {0};
     char why[256];
-    const struct backend *be = backend_choose(par->Backend, why, sizeof why);
+    const struct backend *be = backend_choose(par->Backend, c->size, why, sizeof why);
     if (!be) fault_set(&f, "%s", why);
     if (!f.text[0] && params_check_ranks(par, c->size, &f) == 0 && initial_inspect(par->InitCondFile, par->ICFormat, &facts, &f) == 0 &&
         initial_check_units(par->InitCondFile, &facts, par, &f) == 0 &&
         outputs_open(&o, par, &f) == 0 && logs_check(par, overwrite, &f) == 0) {
-      report(c, par, &facts, be);
+      report(c, par, &facts, be, why);
       check_times(par, facts.own ? facts.time : par->TimeBegin, &f);
     }
     outputs_close(&o);

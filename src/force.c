@@ -144,7 +144,7 @@ static void print_errors(const char *what, double *error, int64_t n)
 
 static void compare(struct sim *s, int64_t m)
 {
-  int64_t total = s->be->view(s->dev)->n;
+  int64_t total = s->be->count(s->dev);
   comm_sum_int64(s->comm, &total, 1);
   struct probe *q = gather_probes(s->comm, s->be->view(s->dev), total, &m);
   size_t n = (size_t)m;
@@ -211,9 +211,9 @@ static void print_table(const struct sim *s, const struct tally *t, const struct
     if (seconds[p] > 1e-6) printf("%s %.2f  ", phase_names[p], 1e3 * seconds[p]);
   }
   printf("all %.2f%s\n", 1e3 * sum, repeats > 1 ? "  (medians of five)" : "");
-  double pairs = (double)(t->particle_pairs + t->cell_pairs), workers = (double)s->comm->size * omp_get_max_threads();
+  double pairs = (double)(t->particle_pairs + t->cell_pairs), ranks = s->comm->size;
   printf("interactions/s     %.4g in the walk, %.4g in its pair loops, %.4g in a direct-sum loop: ratio %.2f\n", pairs / seconds[PHASE_walk],
-         pairs / t->evaluating * workers, ceiling, pairs / t->evaluating * workers / ceiling);
+         pairs / t->evaluating * ranks, ceiling, pairs / t->evaluating * ranks / ceiling);
 }
 
 int force(const struct comm *c, const struct params *par, const struct force_options *options)

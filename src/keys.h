@@ -25,20 +25,21 @@ enum { KEY_LEVELS = 21, KEY_SHIFT = 31 - KEY_LEVELS, KEY_STATES = 12 };
   {18, 27, 17, 64, 53, 28, 54, 47}, \
   {68, 67, 29, 34, 79, 48, 30, 33}
 
-static const uint8_t key_table[KEY_STATES][8] = {KEY_TABLE_ROWS};
-
 /* The key of a lattice position (coordinates in [0, 2^31)): the 21 upper bits of each coordinate, interleaved along the
- * curve; the three highest bits of the 63 belong to the root's octants. */
-HD uint64_t key_of(int32_t x, int32_t y, int32_t z)
+ * curve; the three highest bits of the 63 belong to the root's octants. `table` holds the rows above. */
+HD uint64_t key_along(const uint8_t (*table)[8], int32_t x, int32_t y, int32_t z)
 {
   uint64_t key = 0;
   unsigned state = 0;
   for (int bit = 30; bit >= KEY_SHIFT; bit--) {
     unsigned octant = ((unsigned)x >> bit & 1) << 2 | ((unsigned)y >> bit & 1) << 1 | ((unsigned)z >> bit & 1);
-    unsigned entry = key_table[state][octant];
+    unsigned entry = table[state][octant];
     key = key << 3 | (entry & 7);
     state = entry >> 3;
   }
   return key;
 }
+
+static const uint8_t key_table[KEY_STATES][8] = {KEY_TABLE_ROWS};
+static inline uint64_t key_of(int32_t x, int32_t y, int32_t z) { return key_along(key_table, x, y, z); }
 #endif

@@ -79,6 +79,8 @@ void memory_free(void *block)
   free(h);
 }
 
+void memory_note(const char *name, size_t plus, size_t minus) { account(label_find(name), plus, minus); }
+
 size_t memory_current(void) { return total_current; }
 size_t memory_peak(void) { return total_peak; }
 

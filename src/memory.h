@@ -5,6 +5,9 @@
 #define MEMORY_H
 #include <stddef.h>
 #include <stdio.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* A zeroed block of `bytes` (never NULL; running out of memory is fatal and names the label). `label` must live on. */
 void *memory_alloc(const char *label, size_t bytes);
@@ -12,9 +15,14 @@ void *memory_alloc(const char *label, size_t bytes);
 void *memory_resize(const char *label, void *block, size_t bytes);
 /* Free; NULL is allowed. */
 void memory_free(void *block);
+/* Count bytes that a device's own allocator gave out and took back: they are in the sums below. `label` must live on. */
+void memory_note(const char *label, size_t plus, size_t minus);
 /* Bytes now and at the peak, all labels together. */
 size_t memory_current(void);
 size_t memory_peak(void);
 /* Peak by label, one line each, for the log. */
 void memory_report(FILE *out);
+#ifdef __cplusplus
+}
+#endif
 #endif

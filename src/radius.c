@@ -13,7 +13,7 @@ enum { NEIGHBOURS = 28, SAMPLES = 512, ROOM = 2 * SAMPLES };
 /* Samples of all ranks, the same on all of them, in rank order; returns how many. */
 static int64_t gather_samples(const struct comm *c, const struct backend *be, struct device *d, struct sample **all)
 {
-  int64_t total = be->view(d)->n;
+  int64_t total = be->count(d);
   comm_sum_int64(c, &total, 1);
   double fraction = (double)SAMPLES / (double)total;
   uint64_t threshold = fraction >= 1 ? UINT64_MAX : (uint64_t)(fraction * 18446744073709551615.0);

@@ -103,7 +103,7 @@ static struct domain_load load(const struct sim *s)
 
 void sim_arrange(struct sim *s, int decompose)
 {
-  s->counts.local = s->be->view(s->dev)->n;
+  s->counts.local = s->be->count(s->dev);
   timer_phase(&s->timer, PHASE_domain);
   if (s->comm->size > 1) {
     if (decompose) {

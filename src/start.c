@@ -3,6 +3,7 @@
 #include "start.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "fault.h"
@@ -48,10 +49,11 @@ int sim_start(struct sim *s, const struct comm *c, const struct params *par, str
   char why[256];
   struct particles p;
   struct initial_facts facts;
-  const struct backend *be = backend_choose(par->Backend, why, sizeof why);
+  const struct backend *be = backend_choose(par->Backend, c->size, why, sizeof why);
   if (!be) fault_set(f, "%s", why);
   else params_check_ranks(par, c->size, f);
   if (comm_agree(c, f)) return -1;
+  if (why[0] && c->rank == 0) printf("%s\n", why);
   particles_init(&p);
   if (initial_read(c, par->InitCondFile, par->ICFormat, &p, &facts, f)) return -1;
   initial_check_units(par->InitCondFile, &facts, par, f);

@@ -3,6 +3,7 @@
  * particles are synchronised at its ends. Pure functions. */
 #ifndef TIMELINE_H
 #define TIMELINE_H
+#include <math.h>
 #include <stdint.h>
 
 #include "backend.h"
@@ -21,6 +22,20 @@ HD int timeline_level(double soft_step, double wanted)
     level++;
   }
   return level;
+}
+
+/* The step that a particle wants: eta sqrt(eps / |a|), and eta eps / |v - v_com| (min-av). */
+HD double timeline_wanted(const struct step_rule *r, const float *acc_hard, const float *acc_soft, const double *vel)
+{
+  double a2 = 0, v2 = 0;
+  for (int c = 0; c < 3; c++) {
+    double a = (double)acc_hard[c] + acc_soft[c], v = vel[c] - r->v_com[c];
+    a2 += a * a;
+    v2 += v * v;
+  }
+  double step = a2 > 0 ? r->eta * sqrt(r->softening / sqrt(a2)) : 1e300;
+  if (r->use_velocity && v2 > 0) step = fmin(step, r->eta * r->softening / sqrt(v2));
+  return step;
 }
 
 /* The smallest level >= `level` whose steps may begin at `tick`. */

@@ -394,7 +394,7 @@ static void exchange(const struct comm *c, struct crowd *w, enum let_kind kind, 
 {
   struct device *d = open_device(w, c->size);
   settle(c, w, d);
-  row->local = be->view(d)->n;
+  row->local = be->count(d);
   struct lets *lets = lets_open(c, be, d);
   if (kind == LET_SOFT)
     exchange_soft(w, lets, row);

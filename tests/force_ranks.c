@@ -245,7 +245,7 @@ static struct result one_case(const struct comm *c, const struct set *set, int64
   par.MaxGroupSize = 32;
   share(c, set, n, SPEED, on_one, &mine);
   uint64_t digest = global_digest(c, &mine);
-  sim_open(&s, c, &par, backend_choose(BACKEND_AUTO, why, sizeof why), &mine);
+  sim_open(&s, c, &par, backend_choose(BACKEND_AUTO, c->size, why, sizeof why), &mine);
   sim_first_force(&s);
   const struct particles *p = s.be->view(s.dev);
   r.kept = global_digest(c, p) == digest && s.now.count == (double)n;
@@ -328,7 +328,7 @@ static void long_step(const struct comm *c, const struct set *set, int64_t n, do
     for (int k = 0; k < 3; k++) mine->vel[3 * i + k] = 0;
     mine->vel[3 * i] = (float)(mine->pos[3 * i] < 0 ? speed : -speed) * (float)sqrt(set->gravity);
   }
-  sim_open(&s, c, &par, backend_choose(BACKEND_CPU, why, sizeof why), mine);
+  sim_open(&s, c, &par, backend_choose(BACKEND_CPU, c->size, why, sizeof why), mine);
   sim_first_force(&s);
   par.SoftStep = times * plan_next(&par, &s.now, 0, par.TimeMax, s.split.r2, 1, 1).soft_step;
   struct plan plan = plan_next(&par, &s.now, 0, par.TimeMax, s.split.r2, 1, 1);

@@ -23,6 +23,7 @@ unit_tests = \
   %D%/split \
   %D%/timeline \
   %D%/units \
+  %D%/verbs \
   %D%/walk
 mpi_tests = \
   %D%/bad_input.mpi \
@@ -94,6 +95,7 @@ clean-local:
 %C%_timeline_SOURCES = %D%/timeline.c %D%/chance.h %D%/tap.h
 %C%_force_SOURCES = %D%/force.c %D%/chance.h %D%/rig.h %D%/sets.h %D%/tap.h
 %C%_octree_SOURCES = %D%/octree.c %D%/chance.h %D%/rig.h %D%/sets.h %D%/tap.h
+%C%_verbs_SOURCES = %D%/verbs.c %D%/chance.h %D%/rig.h %D%/sets.h %D%/tap.h
 %C%_walk_SOURCES = %D%/walk.c %D%/chance.h %D%/rig.h %D%/sets.h %D%/tap.h
 %C%_force_ranks_mpi_SOURCES = %D%/force_ranks.c %D%/chance.h %D%/sets.h %D%/tap.h
 %C%_study_mpi_SOURCES = %D%/study.c %D%/chance.h %D%/sets.h %D%/tap.h

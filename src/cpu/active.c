@@ -45,18 +45,9 @@ static void room(struct device *d)
 
 /* --- levels ------------------------------------------------------------------------------------------------------ */
 
-/* The step that a particle wants: eta sqrt(eps / |a|), and eta eps / |v - v_com| (min-av). */
 static double wanted_step(const struct particles *p, int64_t i, const struct step_rule *r)
 {
-  double a2 = 0, v2 = 0;
-  for (int c = 0; c < 3; c++) {
-    double a = (double)p->acc_hard[3 * i + c] + p->acc_soft[3 * i + c], v = p->vel[3 * i + c] - r->v_com[c];
-    a2 += a * a;
-    v2 += v * v;
-  }
-  double step = a2 > 0 ? r->eta * sqrt(r->softening / sqrt(a2)) : 1e300;
-  if (r->use_velocity && v2 > 0) step = fmin(step, r->eta * r->softening / sqrt(v2));
-  return step;
+  return timeline_wanted(r, &p->acc_hard[3 * i], &p->acc_soft[3 * i], &p->vel[3 * i]);
 }
 
 int cpu_levels(struct device *d, const struct step_rule *rule, int shared)

@@ -11,6 +11,7 @@
 #include "domain.h"
 #include "fault.h"
 #include "memory.h"
+#include "sampling.h"
 
 void cpu_room(void **block, size_t *capacity, size_t bytes, const char *label)
 {
@@ -123,6 +124,8 @@ static void download(struct device *d, struct particles *p)
 
 static const struct particles *view(struct device *d) { return &d->p; }
 
+static int64_t count(struct device *d) { return d->p.n; }
+
 static void wait_for(struct device *d) { (void)d; }
 
 /* --- sets -------------------------------------------------------------------------------------------------------- */
@@ -143,19 +146,11 @@ static void bounds(struct device *d, double horizon, double low[3], double high[
   }
 }
 
-/* A fixed mixing of the bits of an id (the finaliser of MurmurHash3), so that samples follow the ids alone. */
-static uint64_t mix(uint64_t x)
-{
-  x = (x ^ x >> 33) * 0xff51afd7ed558ccdULL;
-  x = (x ^ x >> 33) * 0xc4ceb9fe1a85ec53ULL;
-  return x ^ x >> 33;
-}
-
 static int64_t sample(struct device *d, uint64_t threshold, int64_t most, struct sample *out, double *work)
 {
   int64_t count = 0;
   for (int64_t i = 0; i < d->p.n && count < most; i++) {
-    if (mix(d->p.id[i]) > threshold) continue;
+    if (sampling_hash(d->p.id[i]) > threshold) continue;
     memcpy(out[count].pos, &d->p.pos[3 * i], sizeof out->pos);
     out[count].work = d->p.work[i];
     out[count++].id = d->p.id[i];
@@ -214,6 +209,7 @@ const struct backend backend_cpu = {.name = "cpu",
                                     .upload = upload,
                                     .download = download,
                                     .view = view,
+                                    .count = count,
                                     .bounds = bounds,
                                     .sample = sample,
                                     .pack = pack,

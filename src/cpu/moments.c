@@ -22,15 +22,13 @@ static void add_raw(struct raw *sum, double m, const double x[3], const double v
   }
 }
 
-static int32_t to_lattice(double x) { return x <= 0 ? 0 : x >= LATTICE_SIDE - 1 ? INT32_MAX : (int32_t)(x + 0.5); }
-
 /* The cell's own record from the sums; massless cells take the plain mean. */
 static void set_centre(struct node *n, struct motion *w, const struct raw *sum, const struct raw *plain)
 {
   const struct raw *use = sum->mass > 0 ? sum : plain;
   n->mass = (float)sum->mass;
   for (int c = 0; c < 3; c++) {
-    n->x[c] = to_lattice(use->x[c] / use->mass);
+    n->x[c] = lattice_clamp(use->x[c] / use->mass);
     w->v[c] = (float)(use->v[c] / use->mass);
     w->a[c] = (float)(use->a[c] / use->mass);
   }
@@ -83,7 +81,7 @@ static void leaf_moments(struct device *d, int32_t i, const struct mac *mac, int
   double rounding2 = 0;   /* the centre is rounded to the lattice: the radius about it grows by as much */
   for (int c = 0; c < 3; c++) {
     double x = origin[c] + l.centre[c] * d->lattice.inverse, moved;
-    n->x[c] = to_lattice(x);
+    n->x[c] = lattice_clamp(x);
     moved = (n->x[c] - x) * d->lattice.spacing;
     rounding2 += moved * moved;
     w->v[c] = l.v[c];

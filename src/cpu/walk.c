@@ -403,7 +403,7 @@ void cpu_walk(struct device *d, const struct walk_request *r, struct tally *tall
     tally->split_pairs += one->split_pairs;
     tally->tests += d->workspace[t]->finds.tests;
     tally->groups += one->groups;
-    tally->evaluating += one->evaluating;
+    tally->evaluating += one->evaluating / d->threads;
   }
   tally->seconds += cpu_seconds() - start;
 }

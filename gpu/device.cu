@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The device: what is there, opening and closing, and particles coming and going. */
+#include <config.h>
+#include <string.h>
+
+#include "device.cuh"
+#include "memory.h"
+
+enum { CAPABILITY_LEAST = 8 };   /* warp-wide reductions of integers */
+
+static __global__ void nothing(void) {}   /* to learn whether kernels can run */
+
+static int capability(int device)
+{
+  int major = 0;
+  cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
+  return major;
+}
+
+int gpu_probe(char *why, size_t size)
+{
+  struct cudaFuncAttributes attributes;
+  int count = 0, good = 0;
+  cudaError_t status = cudaGetDeviceCount(&count);
+  if (status != cudaSuccess || count == 0) {
+    snprintf(why, size, "there is no CUDA device (%s)", cudaGetErrorString(status));
+    count = 0;
+  }
+  for (int k = 0; k < count; k++) good += capability(k) >= CAPABILITY_LEAST;
+  if (good < count && good == 0) snprintf(why, size, "no CUDA device has compute capability %d.0", CAPABILITY_LEAST);
+  if (good > 0 && (status = cudaFuncGetAttributes(&attributes, nothing)) != cudaSuccess) {
+    snprintf(why, size, "the CUDA device does not run the compiled kernels, see --with-cuda-arch (%s)", cudaGetErrorString(status));
+    good = 0;
+  }
+  cudaGetLastError();   /* what went wrong was said */
+  return good;
+}
+
+void gpu_describe(FILE *out)
+{
+  struct cudaDeviceProp prop;
+  int count = 0;
+  if (cudaGetDeviceCount(&count) != cudaSuccess) return;
+  for (int k = 0; k < count && cudaGetDeviceProperties(&prop, k) == cudaSuccess; k++)
+    fprintf(out, "  cuda     device %d: %s, compute capability %d.%d, %d multiprocessors, %.1f GiB%s\n", k, prop.name,
+            prop.major, prop.minor, prop.multiProcessorCount,
+            (double)prop.totalGlobalMem / 1073741824.0, prop.major < CAPABILITY_LEAST ? " (too old)" : "");
+}
+
+struct device *gpu_open(const struct device_config *config)
+{
+  struct device *d = (struct device *)memory_alloc("device", sizeof *d);
+  int device;
+  d->config = *config;
+  CHECK(cudaGetDevice(&device));
+  CHECK(cudaDeviceGetAttribute(&d->multiprocessors, cudaDevAttrMultiProcessorCount, device));
+  CHECK(cudaStreamCreateWithFlags(&d->stream, cudaStreamNonBlocking));
+  CHECK(cudaEventCreate(&d->from));
+  CHECK(cudaEventCreate(&d->to));
+  d->answers = (struct answers *)device_alloc("device", sizeof *d->answers);
+  CHECK(cudaMemsetAsync(d->answers, 0, sizeof *d->answers, d->stream));
+  CHECK(cudaMallocHost(&d->told, sizeof *d->told));
+  CHECK(cudaMallocHost(&d->level_told, sizeof d->levels.begin));
+  return d;
+}
+
+/* The array of a field. */
+static char **array_of(const struct particles *p, const struct particle_field *f) { return (char **)((char *)(uintptr_t)p + f->offset); }
+
+static void free_particles(struct particles *p)
+{
+  for (int f = 0; f < particle_field_count; f++)
+    device_free("device particles", *array_of(p, &particle_fields[f]), particle_fields[f].bytes * (size_t)p->capacity);
+  particles_init(p);
+}
+
+void device_particles_room(struct particles *p, int64_t n)
+{
+  if (n <= p->capacity) return;
+  free_particles(p);
+  p->capacity = with_slack(n);
+  for (int f = 0; f < particle_field_count; f++)
+    *array_of(p, &particle_fields[f]) = (char *)device_alloc("device particles", particle_fields[f].bytes * (size_t)p->capacity);
+}
+
+static void copy_particles(struct device *d, const struct particles *to, const struct particles *from, int64_t n, enum cudaMemcpyKind kind)
+{
+  for (int f = 0; f < particle_field_count && n > 0; f++) {
+    const struct particle_field *field = &particle_fields[f];
+    CHECK(cudaMemcpyAsync(*array_of(to, field), *array_of(from, field), field->bytes * (size_t)n, kind, d->stream));
+  }
+  gpu_wait(d);
+}
+
+void device_particles_grow(struct device *d, int64_t n)
+{
+  if (n <= d->p.capacity) return;
+  device_particles_room(&d->spare, n);
+  copy_particles(d, &d->spare, &d->p, d->p.n, cudaMemcpyDeviceToDevice);
+  struct particles grown = d->spare;
+  grown.n = d->p.n;
+  d->spare = d->p;
+  d->p = grown;
+}
+
+void gpu_close(struct device *d)
+{
+  gpu_wait(d);
+  free_particles(&d->p);
+  free_particles(&d->spare);
+  particles_free(&d->mirror);
+  for (int k = 0; k < 2; k++) {
+    array_free(&d->key[k]);
+    array_free(&d->place[k]);
+  }
+  array_free(&d->scratch);
+  array_free(&d->span);
+  array_free(&d->tile_count);
+  array_free(&d->tile_place);
+  array_free(&d->node);
+  array_free(&d->motion);
+  array_free(&d->quad);
+  array_free(&d->range);
+  array_free(&d->cut);
+  array_free(&d->big);
+  array_free(&d->body);
+  array_free(&d->course);
+  array_free(&d->head);
+  array_free(&d->group_begin);
+  array_free(&d->group);
+  array_free(&d->home);
+  array_free(&d->listed);
+  array_free(&d->active_group);
+  array_free(&d->points);
+  array_free(&d->packed);
+  memory_free(d->packed_told);
+  device_free("device", d->answers, sizeof *d->answers);
+  CHECK(cudaFreeHost(d->told));
+  CHECK(cudaFreeHost(d->level_told));
+  CHECK(cudaEventDestroy(d->from));
+  CHECK(cudaEventDestroy(d->to));
+  CHECK(cudaStreamDestroy(d->stream));
+  memory_free(d);
+}
+
+void gpu_upload(struct device *d, struct particles *p)
+{
+  if (p->n > INT32_MAX / 2) fatal("%lld particles on one device, at most %d: use more ranks", (long long)p->n, INT32_MAX / 2);
+  particles_free(&d->mirror);
+  d->mirror = *p;
+  particles_init(p);
+  device_particles_room(&d->p, d->mirror.n);
+  d->p.n = d->mirror.n;
+  d->next_known = 0;
+  copy_particles(d, &d->p, &d->mirror, d->p.n, cudaMemcpyHostToDevice);
+}
+
+const struct particles *gpu_view(struct device *d)
+{
+  if (d->mirror.capacity < d->p.n) particles_reserve(&d->mirror, with_slack(d->p.n));
+  d->mirror.n = d->p.n;
+  copy_particles(d, &d->mirror, &d->p, d->p.n, cudaMemcpyDeviceToHost);
+  return &d->mirror;
+}
+
+void gpu_download(struct device *d, struct particles *p)
+{
+  gpu_view(d);
+  *p = d->mirror;
+  particles_init(&d->mirror);
+  d->p.n = 0;
+}
+
+int64_t gpu_count(struct device *d) { return d->p.n; }
+
+/* One rank has no LETs: there are none to forget, and nobody leaves the way that their choice allowed for. */
+void gpu_let_clear(struct device *d, enum let_kind kind) { (void)d, (void)kind; }
+
+int64_t gpu_strays(struct device *d, int64_t *late)
+{
+  (void)d, (void)late;
+  return 0;
+}
+
+void gpu_wait(struct device *d) { CHECK(cudaStreamSynchronize(d->stream)); }
+
+const struct answers *device_ask(struct device *d)
+{
+  CHECK(cudaMemcpyAsync(d->told, d->answers, sizeof *d->told, cudaMemcpyDeviceToHost, d->stream));
+  gpu_wait(d);
+  return d->told;
+}

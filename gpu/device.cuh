@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* State of the CUDA backend; known to gpu/ alone. Everything is queued on one stream, so verbs follow each other in order. */
+#ifndef GPU_DEVICE_CUH
+#define GPU_DEVICE_CUH
+#include "memory.cuh"
+#include "verbs.h"
+#include "keys.h"
+
+enum { WARP = 32, THREADS = 256 };
+#define FULL 0xffffffffu   /* all lanes of a warp */
+
+/* Start a kernel on the device's stream; a grid of no blocks is no work. With checks on, it is waited for, so that what
+ * fails is named. */
+#define LAUNCH_SHARED(d, kernel, blocks, threads, shared, ...)                                  \
+  do {                                                                                          \
+    unsigned blocks_ = (unsigned)(blocks);                                                      \
+    if (blocks_ > 0) {                                                                          \
+      (kernel)<<<blocks_, (unsigned)(threads), (shared), (d)->stream>>>(__VA_ARGS__);           \
+      CHECK(cudaGetLastError());                                                                \
+      if (ESP_CHECKS) CHECK(cudaStreamSynchronize((d)->stream));                                \
+    }                                                                                           \
+  } while (0)
+#define LAUNCH(d, kernel, blocks, threads, ...) LAUNCH_SHARED(d, kernel, blocks, threads, 0, __VA_ARGS__)
+
+static inline int64_t blocks_for(int64_t n, int threads) { return (n + threads - 1) / threads; }
+
+/* Particles as sources, each at its own time. */
+struct __align__(16) body {
+  int32_t x, y, z;   /* lattice */
+  float m;
+};
+struct __align__(16) course {
+  float v[3];
+  int32_t tick;
+  float a[3], unused;
+};
+struct quad {
+  float q[6];   /* xx, yy, zz, xy, xz, yz */
+};
+
+/* The octree, for kernels: nodes as in octree.h, and what belongs to them. */
+struct tree {
+  int32_t nodes, bodies;
+  struct node *node;
+  struct motion *motion;
+  struct quad *quad;
+  int2 *range;           /* their particles [x, y) */
+  uint8_t *cut;          /* whether their cubes reach over the faces of the domain */
+  struct body *body;
+  struct course *course;
+};
+
+/* Nodes of level l are [begin[l], begin[l + 1]). */
+struct levels {
+  int32_t count, begin[KEY_LEVELS + 3];
+};
+
+/* Consecutive particles that share an interaction list. */
+struct group {
+  int32_t begin, end;
+  float a_old;    /* smallest |a_old| */
+};
+/* A walk keeps two targets a lane; MaxGroupSize may ask for less. */
+enum { GROUP_MOST = 2 * WARP };
+
+enum { SUMS = sizeof(struct sums) / sizeof(double), LEVEL_BINS = 32 };
+
+/* Numbers that kernels make for the host. */
+struct answers {
+  double box[6], sums[SUMS], work;
+  unsigned long long outside, active, targets, particle_pairs, cell_pairs, split_pairs, tests, groups, histogram[LEVEL_BINS];
+  int32_t count;         /* of a selection */
+  int32_t next;          /* next tick */
+  int32_t level_most;
+  int32_t active_groups;
+  int32_t queue;         /* next group to be walked */
+};
+
+struct device {
+  struct device_config config;
+  cudaStream_t stream;
+  int multiprocessors;
+  struct particles p, spare;    /* device arrays */
+  struct particles mirror;      /* host arrays: they came with upload and go with download */
+  struct lattice lattice;
+  struct answers *answers, *told;   /* on the device; where they are copied to (pinned) */
+  cudaEvent_t from, to;
+
+  struct array<uint64_t> key[2];
+  struct array<int32_t> place[2];     /* sorted along with keys */
+  int key_now;                        /* which of the two holds the keys */
+  struct array<char> scratch;         /* CUB's, and partial sums */
+  struct array<uint16_t> span;        /* levels of the nodes that begin at a particle */
+  struct array<int32_t> tile_count, tile_place;
+  int32_t *level_told;                /* pinned */
+
+  struct tree tree;
+  struct levels levels;
+  int32_t motion_tick;                /* time of the nodes' centres */
+  struct array<struct node> node;
+  struct array<struct motion> motion;
+  struct array<struct quad> quad;
+  struct array<int2> range;
+  struct array<uint8_t> cut;
+  struct array<int32_t> big;          /* large cells, in moments */
+  struct array<struct body> body;
+  struct array<struct course> course;
+
+  struct array<uint8_t> head;         /* of groups, a flag for every particle */
+  struct array<int32_t> group_begin;
+  struct array<struct group> group;
+  int32_t groups;
+  struct array<int32_t> home;         /* the group of every particle */
+  struct array<int32_t> listed;       /* the last selection in which a group was listed */
+  int32_t selections;
+  struct array<int32_t> active_group; /* groups with active members */
+  int32_t active_groups, active_tick;
+  int next_known;                     /* answers->next holds the next tick */
+  struct array<double> points;        /* of direct and nearest; cuts */
+  struct array<char> packed;          /* particles that leave or arrive */
+  void *packed_told;                  /* where they are copied to on the host */
+  size_t packed_room;
+};
+
+/* The numbers on the device, after all that was queued. */
+const struct answers *device_ask(struct device *d);
+/* Set fields of the device's numbers to zero. */
+#define device_zero(d, field) CHECK(cudaMemsetAsync(&(d)->answers->field, 0, sizeof (d)->answers->field, (d)->stream))
+/* Room for n particles in a set of device arrays; what was in it is lost when it grows. */
+void device_particles_room(struct particles *p, int64_t n);
+/* The new particle i is the old particle order[i], i < n, in all fields; d->p and d->spare change places. */
+void device_permute(struct device *d, const int32_t *order, int64_t n);
+/* Make room for `n` particles, keeping those that are there. */
+void device_particles_grow(struct device *d, int64_t n);
+/* With checks on: the tree is looked through on the host. */
+void device_check_tree(struct device *d);
+
+/* Records in whole words of 16 and 8 bytes: their types, shared with the host, ask for less alignment than arrays have. */
+static __device__ __forceinline__ struct node load_node(const struct node *from)
+{
+  const int4 a = ((const int4 *)from)[0], b = ((const int4 *)from)[1];
+  const struct node n = {{a.x, a.y, a.z}, __int_as_float(a.w), __int_as_float(b.x), __int_as_float(b.y), b.z, (uint32_t)b.w};
+  return n;
+}
+static __device__ __forceinline__ struct motion load_motion(const struct motion *from)
+{
+  const float4 a = ((const float4 *)from)[0], b = ((const float4 *)from)[1];
+  const struct motion m = {{a.x, a.y, a.z}, {a.w, b.x, b.y}, b.z, b.w};
+  return m;
+}
+static __device__ __forceinline__ struct quad load_quad(const struct quad *from)
+{
+  const float2 a = ((const float2 *)from)[0], b = ((const float2 *)from)[1], c = ((const float2 *)from)[2];
+  const struct quad q = {{a.x, a.y, b.x, b.y, c.x, c.y}};
+  return q;
+}
+
+static __device__ inline int lane_id(void) { return (int)(threadIdx.x % WARP); }
+static __device__ inline unsigned lanes_below(void) { return (1u << lane_id()) - 1; }
+#endif

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Kicks, drifts, levels, and the choice of who is active. */
+#include <config.h>
+#include "device.cuh"
+#include "timeline.h"
+
+/* --- all particles ----------------------------------------------------------------------------------------------- */
+
+static __global__ void kick(struct particles p, double dt)
+{
+  int64_t k = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+  if (k < 3 * p.n) p.vel[k] += dt * p.acc_soft[k];
+}
+
+void gpu_kick_soft(struct device *d, double dt) { LAUNCH(d, kick, blocks_for(3 * d->p.n, THREADS), THREADS, d->p, dt); }
+
+static __global__ void subtract_hard(struct particles p)
+{
+  int64_t k = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+  if (k < 3 * p.n) p.acc_soft[k] = p.acc[k] - p.acc_hard[k];
+}
+
+void gpu_split_soft(struct device *d) { LAUNCH(d, subtract_hard, blocks_for(3 * d->p.n, THREADS), THREADS, d->p); }
+
+static __device__ int choose_level(const struct particles &p, int64_t i, const struct step_rule &rule, int shared)
+{
+  if (shared >= 0) return shared;
+  return timeline_level(rule.soft_step, timeline_wanted(&rule, &p.acc_hard[3 * i], &p.acc_soft[3 * i], &p.vel[3 * i]));
+}
+
+static __global__ void choose_levels(struct particles p, struct step_rule rule, int shared, int32_t *most)
+{
+  int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+  int level = 0;
+  if (i < p.n) {
+    level = choose_level(p, i, rule, shared);
+    p.level[i] = (uint8_t)level;
+  }
+  level = __reduce_max_sync(FULL, level);
+  if (lane_id() == 0 && level > 0) atomicMax(most, level);
+}
+
+int gpu_levels(struct device *d, const struct step_rule *rule, int shared)
+{
+  d->next_known = 0;
+  device_zero(d, level_most);
+  LAUNCH(d, choose_levels, blocks_for(d->p.n, THREADS), THREADS, d->p, *rule, shared, &d->answers->level_most);
+  return device_ask(d)->level_most;
+}
+
+static __device__ int32_t step_end(const struct particles &p, int64_t i) { return p.tick[i] + timeline_ticks(p.level[i]); }
+
+/* The smallest value of a warp's lanes into *least. */
+static __device__ void lower(int32_t *least, int32_t value)
+{
+  value = __reduce_min_sync(FULL, value);
+  if (lane_id() == 0 && value < *(volatile int32_t *)least) atomicMin(least, value);
+}
+
+static __global__ void set_number(int32_t *number, int32_t value) { *number = value; }
+
+static __global__ void find_next(struct particles p, int32_t *next)
+{
+  int32_t least = TICKS;
+  for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < p.n; i += (int64_t)gridDim.x * THREADS)
+    least = min(least, step_end(p, i));
+  lower(next, least);
+}
+
+int32_t gpu_next_tick(struct device *d)
+{
+  if (!d->next_known) {
+    LAUNCH(d, set_number, 1, 1, &d->answers->next, TICKS);
+    LAUNCH(d, find_next, blocks_for(d->p.n, 8 * THREADS), THREADS, d->p, &d->answers->next);
+    d->next_known = 1;
+  }
+  return device_ask(d)->next;
+}
+
+/* Position at a later tick, and half of the step's kick with the acceleration known so far. */
+static __device__ void predict(const struct particles &p, int64_t i, double dt)
+{
+  for (int64_t k = 3 * i; k < 3 * i + 3; k++) {
+    p.pos[k] += (p.vel[k] + 0.5 * dt * p.acc_hard[k]) * dt;
+    p.vel[k] += 0.5 * dt * p.acc_hard[k];
+  }
+}
+
+static __global__ void drift(struct particles p, double tick_length)
+{
+  int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+  if (i < p.n) predict(p, i, (TICKS - p.tick[i]) * tick_length);
+}
+
+void gpu_drift_to_end(struct device *d, double tick_length)
+{
+  LAUNCH(d, drift, blocks_for(d->p.n, THREADS), THREADS, d->p, tick_length);
+}
+
+static __global__ void close_steps(struct particles p, double tick_length)
+{
+  int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+  if (i >= p.n) return;
+  double dt = (TICKS - p.tick[i]) * tick_length;
+  for (int64_t k = 3 * i; k < 3 * i + 3; k++) p.vel[k] += 0.5 * dt * p.acc_hard[k];
+  p.tick[i] = 0;
+}
+
+void gpu_finish(struct device *d, double tick_length)
+{
+  d->next_known = 0;
+  LAUNCH(d, close_steps, blocks_for(d->p.n, THREADS), THREADS, d->p, tick_length);
+}
+
+/* --- the active -------------------------------------------------------------------------------------------------- */
+
+/* An active particle goes to its place at `tick`, as particle and as source. Returns whether it left the lattice. The
+ * source's velocity belongs to its new time too: moments may be taken before the correction. */
+static __device__ int advance(const struct particles &p, const struct tree &t, const struct lattice &l, int64_t i, int32_t tick,
+                              double tick_length)
+{
+  double dt = (tick - p.tick[i]) * tick_length, v[3];
+  int out = 0;
+  predict(p, i, dt);
+  for (int c = 0; c < 3; c++) v[c] = p.vel[3 * i + c] + 0.5 * dt * p.acc_hard[3 * i + c];
+  const struct body b = {lattice_of(&l, 0, p.pos[3 * i], &out), lattice_of(&l, 1, p.pos[3 * i + 1], &out),
+                         lattice_of(&l, 2, p.pos[3 * i + 2], &out), p.mass[i]};
+  t.body[i] = b;
+  *(float4 *)&t.course[i] = make_float4((float)v[0], (float)v[1], (float)v[2], __int_as_float(tick));
+  return out;
+}
+
+static __global__ void begin_selection(struct answers *a)
+{
+  a->next = TICKS;
+  a->outside = a->active = 0;
+  a->active_groups = 0;
+}
+
+enum { SELECT_ITEMS = 4, SELECT_TILE = SELECT_ITEMS * THREADS };
+
+/* Active particles go to `tick`, and their groups are listed, once in this `selection`. The list's order does not matter,
+ * since groups are independent. */
+static __global__ void __launch_bounds__(THREADS) select_active(struct particles p, struct tree t, struct lattice l, int32_t tick,
+                                                                double tick_length, const int32_t *home, int32_t *listed,
+                                                                int32_t selection, int32_t *list, struct answers *answers)
+{
+  int32_t first = (int32_t)blockIdx.x * SELECT_TILE + (int32_t)threadIdx.x, next = TICKS, end[SELECT_ITEMS];
+  int count = 0, out = 0;
+#pragma unroll
+  for (int k = 0; k < SELECT_ITEMS; k++) {
+    int64_t i = (int64_t)first + k * THREADS;
+    end[k] = i < p.n ? step_end(p, i) : TICKS;
+  }
+#pragma unroll
+  for (int k = 0; k < SELECT_ITEMS; k++) {
+    int64_t i = (int64_t)first + k * THREADS;
+    if (i >= p.n || end[k] != tick) {
+      next = min(next, end[k]);
+      continue;
+    }
+    int32_t g = home[i];
+    count++;
+    out += advance(p, t, l, i, tick, tick_length);
+    if (listed[g] != selection && atomicExch(&listed[g], selection) != selection) list[atomicAdd(&answers->active_groups, 1)] = g;
+  }
+  next = __reduce_min_sync(FULL, next);
+  count = (int)__reduce_add_sync(FULL, (unsigned)count);
+  out = (int)__reduce_add_sync(FULL, (unsigned)out);
+  __shared__ int32_t part[3];
+  if (threadIdx.x == 0) part[0] = TICKS, part[1] = part[2] = 0;
+  __syncthreads();
+  if (lane_id() == 0) {
+    atomicMin(&part[0], next);
+    if (count) atomicAdd(&part[1], count);
+    if (out) atomicAdd(&part[2], out);
+  }
+  __syncthreads();
+  if (threadIdx.x > 0) return;
+  if (part[0] < *(volatile int32_t *)&answers->next) atomicMin(&answers->next, part[0]);
+  if (part[1]) atomicAdd(&answers->active, (unsigned long long)part[1]);
+  if (part[2]) atomicAdd(&answers->outside, (unsigned long long)part[2]);
+}
+
+int64_t gpu_select(struct device *d, int32_t tick, double tick_length, int64_t *outside)
+{
+  struct answers *a = d->answers;
+  LAUNCH(d, begin_selection, 1, 1, a);
+  if (d->groups > 0)
+    LAUNCH(d, select_active, blocks_for(d->p.n, SELECT_TILE), THREADS, d->p, d->tree, d->lattice, tick, tick_length, d->home.at,
+           d->listed.at, ++d->selections, d->active_group.at, a);
+  const struct answers *told = device_ask(d);
+  *outside += (int64_t)told->outside;
+  d->active_groups = told->active_groups;
+  d->active_tick = tick;
+  d->next_known = told->active == 0;   /* it is that of the others; correct adds the active */
+  return (int64_t)told->active;
+}
+
+static __global__ void correct_active(struct particles p, struct tree t, const struct group *group, const int32_t *list, int32_t count,
+                                      int32_t tick, double tick_length, struct step_rule rule, int shared, int32_t *least)
+{
+  int32_t k = (int32_t)((blockIdx.x * THREADS + threadIdx.x) / WARP), next = TICKS;
+  if (k >= count) return;
+  struct group g = group[list[k]];
+  for (int32_t i = g.begin + lane_id(); i < g.end; i += WARP) {
+    if (step_end(p, i) != tick) continue;
+    double dt = (tick - p.tick[i]) * tick_length, *v = &p.vel[3 * (int64_t)i];
+    const float *a = &p.acc_hard[3 * (int64_t)i];
+    for (int c = 0; c < 3; c++) v[c] += 0.5 * dt * a[c];
+    const struct course course = {{(float)v[0], (float)v[1], (float)v[2]}, tick, {a[0], a[1], a[2]}, 0};
+    t.course[i] = course;
+    p.tick[i] = tick;
+    p.level[i] = (uint8_t)timeline_aligned(tick, choose_level(p, i, rule, shared));
+    next = min(next, step_end(p, i));
+  }
+  lower(least, next);
+}
+
+void gpu_correct(struct device *d, int32_t tick, double tick_length, const struct step_rule *rule, int shared)
+{
+  LAUNCH(d, correct_active, blocks_for((int64_t)d->active_groups * WARP, THREADS), THREADS, d->p, d->tree, d->group.at, d->active_group.at,
+         d->active_groups, tick, tick_length, *rule, shared, &d->answers->next);
+  d->next_known = tick == d->active_tick;
+}

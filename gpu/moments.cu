@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Upsweep: centres of mass, radii, reaches of the acceptance criterion, second moments, motions. Leaves all at once, cells
+ * level by level. A node is done by a row of lanes, its sums are taken in a fixed order. */
+#include <config.h>
+#include "device.cuh"
+
+/* Radii of cells are bounds from their children, up to twice as large as they need to be, and b enters every acceptance
+ * test. Cells of at most so many particles get the exact one; larger ones are always opened, so theirs does not matter. */
+enum { EXACT_RADIUS_MOST = 32768 };
+
+enum {
+  LEAF_ROW = 2,                  /* lanes for each leaf */
+  LEAVES_A_BLOCK = THREADS / LEAF_ROW,
+  LEAF_PIECE = 64,               /* so many particles are summed at once, larger leaves in pieces */
+  CELL_ROW = 8,                  /* lanes for each cell: its children */
+  CELLS_A_BLOCK = THREADS / CELL_ROW,
+  TOP_THREADS = 1024,
+  TOP_NODES = 4 * TOP_THREADS / CELL_ROW,   /* levels of at most so many nodes are done by one block */
+  SMALL_CELL = 512,              /* particles whose farthest a warp looks for; a block where there are more */
+  BIG_CELL_BLOCKS = 8            /* blocks for these on each multiprocessor */
+};
+
+/* What moments are taken for. */
+struct moments_job {
+  struct tree t;
+  struct levels levels;
+  struct mac mac;
+  double spacing, inverse;
+  int32_t tick;
+  float tick_length;
+  int second;            /* second moments are wanted */
+};
+
+/* --- rows of lanes ----------------------------------------------------------------------------------------------- */
+
+/* Every lane of a row gets the sum, or the largest value, in an order that is fixed. All lanes of the warp must call. */
+template <int ROW> static __device__ __forceinline__ float row_sum(float x)
+{
+  for (int step = ROW / 2; step > 0; step /= 2) x += __shfl_xor_sync(FULL, x, step);
+  return x;
+}
+template <int ROW> static __device__ __forceinline__ float row_most(float x)
+{
+  for (int step = ROW / 2; step > 0; step /= 2) x = fmaxf(x, __shfl_xor_sync(FULL, x, step));
+  return x;
+}
+
+/* Position (about an origin), velocity, acceleration; weight. */
+struct moved {
+  float x[3], v[3], a[3], m;
+};
+
+/* The weighted means of a row's partial sums; m becomes the sum of weights. */
+template <int ROW> static __device__ struct moved row_mean(const struct moved &sum)
+{
+  struct moved mean;
+  mean.m = row_sum<ROW>(sum.m);
+  float scale = mean.m > 0 ? 1 / mean.m : 0;
+  for (int c = 0; c < 3; c++) {
+    mean.x[c] = row_sum<ROW>(sum.x[c]) * scale;
+    mean.v[c] = row_sum<ROW>(sum.v[c]) * scale;
+    mean.a[c] = row_sum<ROW>(sum.a[c]) * scale;
+  }
+  return mean;
+}
+
+static __device__ __forceinline__ void add_moved(struct moved *sum, const struct moved &s, float w, float m)
+{
+  for (int c = 0; c < 3; c++) sum->x[c] += w * s.x[c], sum->v[c] += w * s.v[c], sum->a[c] += w * s.a[c];
+  sum->m += m;
+}
+
+static __device__ __forceinline__ float distance2(const float x[3], const float y[3])
+{
+  float dx = x[0] - y[0], dy = x[1] - y[1], dz = x[2] - y[2];
+  return dx * dx + dy * dy + dz * dz;
+}
+
+/* What a node is besides its centre: radius, spreads, second moments; in units of length. */
+struct shape {
+  float b, spread_v, spread_a, quad[6];
+};
+
+static __device__ __forceinline__ void add_quad(float q[6], float m, float x, float y, float z)
+{
+  q[0] += m * x * x, q[1] += m * y * y, q[2] += m * z * z;
+  q[3] += m * x * y, q[4] += m * x * z, q[5] += m * y * z;
+}
+
+/* Lanes' shapes become the node's. */
+template <int ROW> static __device__ void row_shape(const struct moments_job &job, struct shape *s)
+{
+  s->b = row_most<ROW>(s->b);
+  s->spread_v = row_most<ROW>(s->spread_v);
+  s->spread_a = row_most<ROW>(s->spread_a);
+  for (int q = 0; q < 6 && job.second; q++) s->quad[q] = row_sum<ROW>(s->quad[q]);
+}
+
+/* The node's number in the acceptance criterion. */
+static __device__ __forceinline__ float node_reach(const struct moments_job &job, int32_t i, double mass, double b, double b2)
+{
+  float whole = mac_reach(&job.mac, mass, b, b2);
+  return job.mac.order == 1 && job.t.cut[i] ? MAC_CUT * whole : whole;
+}
+
+/* The record of a node, by the first lane of its row. x: its centre of mass. */
+static __device__ void set_node(const struct moments_job &job, int32_t i, const int32_t x[3], float mass, const struct moved &mean,
+                                const struct shape &s)
+{
+  struct node *n = &job.t.node[i];
+  float b = s.b * (1 + 1e-6f), trace = s.quad[0] + s.quad[1] + s.quad[2];   /* rounding up keeps the particles inside */
+  ((int4 *)n)[0] = make_int4(x[0], x[1], x[2], __float_as_int(mass));
+  *(float2 *)&n->b = make_float2(b, node_reach(job, i, mass, s.b, trace));
+  float4 *w = (float4 *)&job.t.motion[i];
+  w[0] = make_float4(mean.v[0], mean.v[1], mean.v[2], mean.a[0]);
+  w[1] = make_float4(mean.a[1], mean.a[2], s.spread_v, s.spread_a);
+  if (!job.second) return;
+  float2 *q = (float2 *)&job.t.quad[i];
+  for (int k = 0; k < 3; k++) q[k] = make_float2(s.quad[2 * k], s.quad[2 * k + 1]);
+}
+
+/* --- leaves ------------------------------------------------------------------------------------------------------ */
+
+/* A source at the job's tick, its position about the leaf's first source in lengths: differences of lattice coordinates
+ * are exact. */
+static __device__ __forceinline__ struct moved source_at(const struct moments_job &job, int32_t j, const struct body &origin)
+{
+  const struct body b = job.t.body[j];
+  const struct course c = job.t.course[j];
+  struct moved s;
+  float dt = (float)(job.tick - c.tick) * job.tick_length, half = 0.5f * dt, h = (float)job.spacing;
+  const float x[3] = {(float)(b.x - origin.x) * h, (float)(b.y - origin.y) * h, (float)(b.z - origin.z) * h};
+  for (int k = 0; k < 3; k++) {
+    s.x[k] = x[k] + (c.v[k] + half * c.a[k]) * dt;
+    s.v[k] = c.v[k] + dt * c.a[k];
+    s.a[k] = c.a[k];
+  }
+  s.m = b.m;
+  return s;
+}
+
+/* A lane's share in the sums over a leaf; with weights of one where `plain`. */
+static __device__ struct moved leaf_sums(const struct moments_job &job, int32_t first, int count, const struct body &origin, bool plain)
+{
+  struct moved sum = {};
+  for (int at = 0; at < count; at += LEAF_PIECE) {
+    struct moved part = {};
+    for (int k = at + lane_id() % LEAF_ROW; k < min(count, at + LEAF_PIECE); k += LEAF_ROW) {
+      struct moved s = source_at(job, first + k, origin);
+      float w = plain ? 1.0f : s.m;
+      add_moved(&part, s, w, w);
+    }
+    add_moved(&sum, part, 1, part.m);
+  }
+  return sum;
+}
+
+static __global__ void __launch_bounds__(THREADS) leaf_moments(struct moments_job job)
+{
+  int32_t i = (int32_t)(blockIdx.x * LEAVES_A_BLOCK + threadIdx.x / LEAF_ROW), first = 0;
+  int count = 0;
+  if (i < job.t.nodes) {
+    const int2 link = *(const int2 *)&job.t.node[i].first;
+    first = link.x;
+    if ((uint32_t)link.y & NODE_LEAF) count = (int)((uint32_t)link.y & NODE_COUNT);
+  }
+  if (!__any_sync(FULL, count > 0)) return;
+  const struct body origin = job.t.body[first];
+  struct moved mean = row_mean<LEAF_ROW>(leaf_sums(job, first, count, origin, false));
+  float mass = mean.m;
+  if (__any_sync(FULL, count > 0 && !(mass > 0))) {   /* massless leaves take the plain mean */
+    struct moved plain = row_mean<LEAF_ROW>(leaf_sums(job, first, count, origin, true));
+    if (!(mass > 0)) mean = plain;
+  }
+  struct shape s = {};
+  for (int k = lane_id() % LEAF_ROW; k < count; k += LEAF_ROW) {
+    struct moved one = source_at(job, first + k, origin);
+    s.b = fmaxf(s.b, distance2(one.x, mean.x));
+    s.spread_v = fmaxf(s.spread_v, distance2(one.v, mean.v));
+    s.spread_a = fmaxf(s.spread_a, distance2(one.a, mean.a));
+    if (job.second) add_quad(s.quad, one.m, one.x[0] - mean.x[0], one.x[1] - mean.x[1], one.x[2] - mean.x[2]);
+  }
+  row_shape<LEAF_ROW>(job, &s);
+  if (count == 0 || lane_id() % LEAF_ROW > 0) return;
+  const int32_t from[3] = {origin.x, origin.y, origin.z};
+  int32_t x[3];
+  float rounding2 = 0;   /* the centre is rounded to the lattice: the radius about it grows by as much */
+  for (int c = 0; c < 3; c++) {
+    double exact = from[c] + mean.x[c] * job.inverse;
+    x[c] = lattice_clamp(exact);
+    float off = (float)((x[c] - exact) * job.spacing);
+    rounding2 += off * off;
+  }
+  s.b = count == 1 ? 0 : sqrtf(s.b) + sqrtf(rounding2);
+  s.spread_v = sqrtf(s.spread_v);
+  s.spread_a = sqrtf(s.spread_a);
+  set_node(job, i, x, mass, mean, s);
+}
+
+/* --- cells ------------------------------------------------------------------------------------------------------- */
+
+/* A cell, or nothing where the node is a leaf: the centre of mass of its children and its motion; radius and spreads are
+ * bounds, the farthest child's centre plus the child's own. A massless cell takes the mean of its particles. */
+static __device__ void cell_moments(const struct moments_job &job, int32_t i, int32_t end)
+{
+  const struct tree &t = job.t;
+  int32_t first = 0, k;
+  int count = 0, lane = lane_id() % CELL_ROW;
+  if (i < end) {
+    const int2 link = *(const int2 *)&t.node[i].first;
+    first = link.x;
+    if (!((uint32_t)link.y & NODE_LEAF)) count = link.y;
+  }
+  if (!__any_sync(FULL, count > 0)) return;
+  k = first + lane;
+  struct node child = {};
+  struct motion w = {};
+  if (lane < count) {
+    child = load_node(&t.node[k]);
+    w = load_motion(&t.motion[k]);
+  }
+  int32_t origin[3], x[3];
+  for (int c = 0; c < 3; c++) origin[c] = __shfl_sync(FULL, child.x[c], 0, CELL_ROW);
+  struct moved own = {{(float)(child.x[0] - origin[0]), (float)(child.x[1] - origin[1]), (float)(child.x[2] - origin[2])},
+                      {w.v[0], w.v[1], w.v[2]}, {w.a[0], w.a[1], w.a[2]}, child.mass};
+  struct moved sum = {};
+  if (lane < count) add_moved(&sum, own, own.m, own.m);
+  struct moved mean = row_mean<CELL_ROW>(sum);
+  float mass = mean.m;
+  if (__any_sync(FULL, count > 0 && !(mass > 0))) {
+    struct moved plain = {};
+    float particles = lane < count ? (float)(t.range[k].y - t.range[k].x) : 0;
+    add_moved(&plain, own, particles, particles);
+    plain = row_mean<CELL_ROW>(plain);
+    if (!(mass > 0)) mean = plain;
+  }
+  for (int c = 0; c < 3; c++) x[c] = lattice_clamp(origin[c] + (double)mean.x[c]);
+  struct shape s = {};
+  if (lane < count) {
+    float h = (float)job.spacing;
+    const float off[3] = {(float)(child.x[0] - x[0]) * h, (float)(child.x[1] - x[1]) * h, (float)(child.x[2] - x[2]) * h};
+    const float none[3] = {0, 0, 0};
+    s.b = sqrtf(distance2(off, none)) + child.b;
+    s.spread_v = sqrtf(distance2(own.v, mean.v)) + w.spread_v;
+    s.spread_a = sqrtf(distance2(own.a, mean.a)) + w.spread_a;
+    if (job.second) {
+      const struct quad q = load_quad(&t.quad[k]);
+      for (int j = 0; j < 6; j++) s.quad[j] = q.q[j];
+      add_quad(s.quad, child.mass, off[0], off[1], off[2]);
+    }
+  }
+  row_shape<CELL_ROW>(job, &s);
+  if (count > 0 && lane == 0) set_node(job, i, x, mass, mean, s);
+}
+
+static __global__ void __launch_bounds__(THREADS) level_moments(struct moments_job job, int level)
+{
+  cell_moments(job, job.levels.begin[level] + (int32_t)(blockIdx.x * CELLS_A_BLOCK + threadIdx.x / CELL_ROW), job.levels.begin[level + 1]);
+}
+
+/* Levels `level` to the root, which are small. */
+static __global__ void __launch_bounds__(TOP_THREADS, 1) top_moments(struct moments_job job, int level)
+{
+  for (int l = level; l >= 0; l--) {
+    int32_t end = job.levels.begin[l + 1];
+    for (int32_t base = job.levels.begin[l]; base < end; base += TOP_THREADS / CELL_ROW)
+      cell_moments(job, base + (int32_t)threadIdx.x / CELL_ROW, end);
+    __syncthreads();
+  }
+}
+
+/* --- exact radii ------------------------------------------------------------------------------------------------- */
+
+/* A thread's share in the largest squared distance, in lattice units, of particles [begin, end) from x; bits of a float,
+ * which are in the order of the values where these are not negative. */
+static __device__ unsigned farthest(const struct body *body, int32_t begin, int32_t end, int step, int32_t x, int32_t y, int32_t z)
+{
+  float most = 0;
+#pragma unroll 4
+  for (int32_t j = begin; j < end; j += step) {
+    const struct body b = body[j];
+    float dx = (float)(b.x - x), dy = (float)(b.y - y), dz = (float)(b.z - z);
+    most = fmaxf(most, dx * dx + dy * dy + dz * dz);
+  }
+  return __float_as_uint(most);
+}
+
+static __device__ void set_radius(const struct moments_job &job, int32_t i, unsigned most)
+{
+  struct node *n = &job.t.node[i];
+  double b = sqrt((double)__uint_as_float(most)) * job.spacing, b2 = 0;
+  if (b >= n->b) return;
+  for (int q = 0; q < 3 && job.second; q++) b2 += job.t.quad[i].q[q];
+  n->b = (float)(b * (1 + 1e-6));
+  n->reach = node_reach(job, i, n->mass, b, b2);
+}
+
+/* A warp takes WARP nodes: it looks through the small cells among them, and puts the others of at most EXACT_RADIUS_MOST
+ * particles on a list, in any order. */
+static __global__ void __launch_bounds__(THREADS) small_radii(struct moments_job job, int32_t *big, int32_t *count)
+{
+  int32_t i = (int32_t)(blockIdx.x * THREADS + threadIdx.x);
+  int4 n = {0, 0, 0, 0};
+  int2 r = {0, 0};
+  if (i < job.t.nodes && !(job.t.node[i].info & NODE_LEAF)) {
+    n = *(const int4 *)&job.t.node[i];
+    r = job.t.range[i];
+  }
+  int particles = r.y - r.x;
+  unsigned own = 0;
+  if (particles > SMALL_CELL && particles <= EXACT_RADIUS_MOST) big[atomicAdd(count, 1)] = i;
+  for (unsigned cells = __ballot_sync(FULL, particles > 0 && particles <= SMALL_CELL); cells; cells &= cells - 1) {
+    int from = __ffs((int)cells) - 1;
+    int32_t begin = __shfl_sync(FULL, r.x, from), end = __shfl_sync(FULL, r.y, from);
+    int32_t x = __shfl_sync(FULL, n.x, from), y = __shfl_sync(FULL, n.y, from), z = __shfl_sync(FULL, n.z, from);
+    unsigned most = __reduce_max_sync(FULL, farthest(job.t.body, begin + lane_id(), end, WARP, x, y, z));
+    if (lane_id() == from) own = most;
+  }
+  if (own > 0) set_radius(job, i, own);
+}
+
+static __global__ void __launch_bounds__(THREADS) big_radii(struct moments_job job, const int32_t *big, const int32_t *count)
+{
+  __shared__ unsigned part[THREADS / WARP];
+  for (int k = (int)blockIdx.x; k < *count; k += (int)gridDim.x) {
+    const int4 n = *(const int4 *)&job.t.node[big[k]];
+    const int2 r = job.t.range[big[k]];
+    unsigned most = __reduce_max_sync(FULL, farthest(job.t.body, r.x + (int32_t)threadIdx.x, r.y, THREADS, n.x, n.y, n.z));
+    if (lane_id() == 0) part[threadIdx.x / WARP] = most;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      for (int w = 1; w < THREADS / WARP; w++) most = max(most, part[w]);
+      set_radius(job, big[k], most);
+    }
+    __syncthreads();
+  }
+}
+
+/* --- verbs ------------------------------------------------------------------------------------------------------- */
+
+void gpu_moments(struct device *d, const struct mac *mac, int32_t tick, double tick_length)
+{
+  const struct levels *levels = &d->levels;
+  struct moments_job job = {d->tree, *levels, *mac, d->lattice.spacing, d->lattice.inverse, tick, (float)tick_length,
+                            d->config.quadrupole || mac->kind == MAC_MULTIPOLE};
+  d->motion_tick = tick;
+  if (d->tree.nodes == 0) return;
+  LAUNCH(d, leaf_moments, blocks_for(d->tree.nodes, LEAVES_A_BLOCK), THREADS, job);
+  int level = levels->count - 2;   /* the deepest level has no cells */
+  int32_t wide = 0;                /* nodes of the widest level from here to the root */
+  int top = -1;
+  for (int l = 0; l <= level; l++) {
+    int32_t nodes = levels->begin[l + 1] - levels->begin[l];
+    wide = nodes > wide ? nodes : wide;
+    if (wide <= TOP_NODES) top = l;
+  }
+  for (; level > top; level--)
+    LAUNCH(d, level_moments, blocks_for(levels->begin[level + 1] - levels->begin[level], CELLS_A_BLOCK), THREADS, job, level);
+  if (top >= 0) LAUNCH(d, top_moments, 1, TOP_THREADS, job, top);
+  if (tick != 0) return;   /* a refresh: particles are elsewhere than their records say */
+  device_zero(d, count);
+  LAUNCH(d, small_radii, blocks_for(d->tree.nodes, THREADS), THREADS, job, d->big.at, &d->answers->count);
+  LAUNCH(d, big_radii, BIG_CELL_BLOCKS * d->multiprocessors, THREADS, job, d->big.at, &d->answers->count);
+  if (ESP_CHECKS) device_check_tree(d);
+}
+
+static __global__ void take_courses(struct tree t, struct particles p)
+{
+  int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+  if (i >= p.n) return;
+  const double *v = &p.vel[3 * i];
+  const float *a = &p.acc_hard[3 * i];
+  struct course c = {{(float)v[0], (float)v[1], (float)v[2]}, p.tick[i], {a[0], a[1], a[2]}, 0};
+  t.course[i] = c;
+}
+
+void gpu_sources(struct device *d) { LAUNCH(d, take_courses, blocks_for(d->p.n, THREADS), THREADS, d->tree, d->p); }

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Pair arithmetic in float32, in the frame of a group. */
+#ifndef GPU_PAIRS_CUH
+#define GPU_PAIRS_CUH
+#include "device.cuh"
+#include "split.h"
+
+/* Which split kernel a loop is compiled with: one of enum split_kernel, or none. */
+enum { SPLIT_NONE = -1 };
+
+/* Sums of one target without G: acceleration, its hard part, and minus the potential. */
+struct force {
+  float a[3], h[3], p;
+};
+
+/* Softening keeps squared distances away from denormal numbers. */
+static __device__ __forceinline__ float inverse_root(float x)
+{
+  float y;
+  asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
+/* K of the split for a squared distance. */
+template <int SPLIT> static __device__ __forceinline__ float pair_hard(const struct split &s, float r2)
+{
+  const struct split known = {1, SPLIT, s.r1, s.r2, s.inverse};
+  return split_hard(&known, r2 * inverse_root(r2 + 1e-30f));
+}
+
+/* Add the pull of a point mass `e` (x, y, z, m) on a target. `SPLIT`: the hard part too; `TOTAL`: the whole; `POTENTIAL`. */
+template <bool TOTAL, bool POTENTIAL, int SPLIT>
+static __device__ __forceinline__ void add_pair(struct force &f, const float x[3], const float4 &e, float eps2, const struct split &split)
+{
+  float dx = e.x - x[0], dy = e.y - x[1], dz = e.z - x[2], r2 = dx * dx + dy * dy + dz * dz;
+  float inverse = inverse_root(r2 + eps2), w = e.w * inverse;
+  if (POTENTIAL) f.p += w;
+  w *= inverse * inverse;
+  if (TOTAL) f.a[0] += w * dx, f.a[1] += w * dy, f.a[2] += w * dz;
+  if (SPLIT == SPLIT_NONE) return;
+  w *= pair_hard<SPLIT>(split, r2);
+  f.h[0] += w * dx, f.h[1] += w * dy, f.h[2] += w * dz;
+}
+
+/* The same for a cell with second moments: potential -M/rho - (3/2 d.S.d rho^-5 - 1/2 tr S rho^-3), rho^2 = d^2 + eps^2,
+ * and its gradient. Without second moments it is add_pair's result to the bit: one particle may be a cell or a particle. */
+template <bool TOTAL, bool POTENTIAL, int SPLIT>
+static __device__ __forceinline__ void add_quad_pair(struct force &f, const float x[3], const float4 &e, const float q[6], float eps2,
+                                                     const struct split &split)
+{
+  float dx = e.x - x[0], dy = e.y - x[1], dz = e.z - x[2], r2 = dx * dx + dy * dy + dz * dz;
+  float inverse = inverse_root(r2 + eps2), inverse2 = inverse * inverse, w = e.w * inverse;
+  float sx = q[0] * dx + q[3] * dy + q[4] * dz, sy = q[3] * dx + q[1] * dy + q[5] * dz, sz = q[4] * dx + q[5] * dy + q[2] * dz;
+  float trace = q[0] + q[1] + q[2], product = sx * dx + sy * dy + sz * dz;
+  float inverse3 = inverse * inverse2, inverse5 = inverse3 * inverse2;
+  if (POTENTIAL) f.p += w + 1.5f * product * inverse5 - 0.5f * trace * inverse3;
+  w = w * inverse2 + inverse5 * (7.5f * product * inverse2 - 1.5f * trace);
+  inverse5 *= 3;
+  if (TOTAL) {
+    f.a[0] += w * dx, f.a[1] += w * dy, f.a[2] += w * dz;
+    f.a[0] -= inverse5 * sx, f.a[1] -= inverse5 * sy, f.a[2] -= inverse5 * sz;
+  }
+  if (SPLIT == SPLIT_NONE) return;
+  float k = pair_hard<SPLIT>(split, r2);
+  w *= k;
+  inverse5 *= k;
+  f.h[0] += w * dx, f.h[1] += w * dy, f.h[2] += w * dz;
+  f.h[0] -= inverse5 * sx, f.h[1] -= inverse5 * sy, f.h[2] -= inverse5 * sz;
+}
+#endif

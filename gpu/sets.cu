@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the host asks about the particles: box, samples, sums, levels. */
+#include <config.h>
+#include <cub/device/device_select.cuh>
+#include <thrust/iterator/counting_iterator.h>
+
+#include "device.cuh"
+#include "reduce.cuh"
+#include "sampling.h"
+
+static int64_t runs(const struct device *d) { return blocks_for(d->p.n, REDUCE_RUN); }
+
+static double *rows_room(struct device *d, int count)
+{
+  return (double *)array_room(&d->scratch, "device scratch", (int64_t)sizeof(double) * count * (runs(d) + 1));
+}
+
+/* --- the box ----------------------------------------------------------------------------------------------------- */
+
+/* Largest -low and high of each axis. */
+static __global__ void box_rows(struct particles p, double horizon, double *rows)
+{
+  double most[6];
+  for (int k = 0; k < 6; k++) most[k] = most_op::start();
+  int64_t begin = (int64_t)blockIdx.x * REDUCE_RUN, end = min(begin + REDUCE_RUN, (int64_t)p.n);
+  for (int64_t i = begin + threadIdx.x; i < end; i += THREADS)
+    for (int c = 0; c < 3; c++) {
+      double x = p.pos[3 * i + c], there = x + horizon * p.vel[3 * i + c], pull = 0.5 * horizon * horizon * fabs((double)p.acc[3 * i + c]);
+      most[c] = fmax(most[c], pull - fmin(x, there));
+      most[3 + c] = fmax(most[3 + c], fmax(x, there) + pull);
+    }
+  reduce_block<most_op>(most, rows + (int64_t)blockIdx.x * 6);
+}
+
+void gpu_bounds(struct device *d, double horizon, double low[3], double high[3])
+{
+  for (int c = 0; c < 3; c++) low[c] = 1e300, high[c] = -1e300;
+  if (d->p.n == 0) return;
+  double *rows = rows_room(d, 6);
+  LAUNCH(d, box_rows, runs(d), THREADS, d->p, horizon, rows);
+  LAUNCH(d, (reduce_rows<most_op, 6>), 1, WARP * REDUCE_ROWS, rows, (int)runs(d), d->answers->box);
+  const double *box = device_ask(d)->box;
+  for (int c = 0; c < 3; c++) low[c] = -box[c], high[c] = box[3 + c];
+}
+
+/* --- samples ----------------------------------------------------------------------------------------------------- */
+
+struct is_sample {
+  const uint64_t *id;
+  uint64_t threshold;
+  __device__ bool operator()(int32_t i) const { return sampling_hash(id[i]) <= threshold; }
+};
+
+static __global__ void take_samples(struct particles p, const int32_t *chosen, int32_t n, struct sample *out)
+{
+  int32_t k = (int32_t)(blockIdx.x * THREADS + threadIdx.x);
+  if (k >= n) return;
+  int64_t i = chosen[k];
+  struct sample s = {{p.pos[3 * i], p.pos[3 * i + 1], p.pos[3 * i + 2]}, p.work[i], p.id[i]};
+  out[k] = s;
+}
+
+static __global__ void __launch_bounds__(THREADS) work_rows(struct particles p, double *rows)
+{
+  double sum[1] = {0};
+  int64_t begin = (int64_t)blockIdx.x * REDUCE_RUN, end = min(begin + REDUCE_RUN, (int64_t)p.n);
+  for (int64_t i = begin + threadIdx.x; i < end; i += THREADS) sum[0] += p.work[i];
+  reduce_block<add_op>(sum, rows + blockIdx.x);
+}
+
+/* The work of all particles into the device's numbers. */
+static void sum_work(struct device *d)
+{
+  double *rows = rows_room(d, 1);
+  LAUNCH(d, work_rows, runs(d), THREADS, d->p, rows);
+  LAUNCH(d, (reduce_rows<add_op, 1>), 1, WARP * REDUCE_ROWS, rows, (int)runs(d), &d->answers->work);
+}
+
+int64_t gpu_sample(struct device *d, uint64_t threshold, int64_t most, struct sample *out, double *work)
+{
+  int64_t n = d->p.n;
+  size_t bytes = 0;
+  if (work) *work = 0;
+  if (n == 0) return 0;
+  if (work) sum_work(d);
+  struct is_sample rule = {d->p.id, threshold};
+  thrust::counting_iterator<int32_t> particles(0);
+  int32_t *chosen = array_room(&d->place[0], "device order", n);
+  CHECK(cub::DeviceSelect::If(NULL, bytes, particles, chosen, &d->answers->count, (int)n, rule, d->stream));
+  array_room(&d->scratch, "device scratch", (int64_t)bytes);
+  CHECK(cub::DeviceSelect::If(d->scratch.at, bytes, particles, chosen, &d->answers->count, (int)n, rule, d->stream));
+  const struct answers *told = device_ask(d);
+  int64_t count = told->count;
+  if (work) *work = told->work;
+  if (count > most) count = most;
+  struct sample *taken = (struct sample *)array_room(&d->points, "device points", count * (int64_t)(sizeof *taken / sizeof(double)));
+  LAUNCH(d, take_samples, blocks_for(count, THREADS), THREADS, d->p, chosen, (int32_t)count, taken);
+  if (count > 0) CHECK(cudaMemcpyAsync(out, taken, sizeof *out * (size_t)count, cudaMemcpyDeviceToHost, d->stream));
+  gpu_wait(d);
+  return count;
+}
+
+/* --- sums -------------------------------------------------------------------------------------------------------- */
+
+static __device__ void add_particle(struct sums *s, const struct particles &p, int64_t i)
+{
+  const double *x = &p.pos[3 * i], *v = &p.vel[3 * i];
+  const float *a = &p.acc[3 * i];
+  double m = p.mass[i], v2 = 0, a2 = 0, pot = p.pot[i];
+  int type = p.type[i];
+#pragma unroll
+  for (int c = 0; c < 3; c++) {
+    v2 += v[c] * v[c];
+    a2 += (double)a[c] * a[c];
+    s->momentum[c] += m * v[c];
+    s->com[c] += m * x[c];
+    s->angular[c] += m * (x[(c + 1) % 3] * v[(c + 2) % 3] - x[(c + 2) % 3] * v[(c + 1) % 3]);
+  }
+  s->mass += m;
+  s->count += 1;
+#pragma unroll
+  for (int t = 0; t < PARTICLE_TYPES; t++) {   /* an index known at run time would put the sums into memory */
+    s->kinetic[t] += t == type ? 0.5 * m * v2 : 0;
+    s->potential[t] += t == type ? 0.5 * m * pot : 0;
+  }
+  s->acc2 += m * a2;
+  s->acc2_count += a2;
+  s->bad += !(isfinite(v2) && isfinite(a2) && isfinite(pot) && isfinite(x[0] + x[1] + x[2]));
+}
+
+union sums_row {
+  struct sums s;
+  double value[SUMS];
+};
+
+static __global__ void __launch_bounds__(THREADS) sum_rows(struct particles p, double *rows)
+{
+  union sums_row sum;
+  for (int k = 0; k < SUMS; k++) sum.value[k] = 0;
+  int64_t begin = (int64_t)blockIdx.x * REDUCE_RUN, end = min(begin + REDUCE_RUN, (int64_t)p.n);
+  for (int64_t i = begin + threadIdx.x; i < end; i += THREADS) add_particle(&sum.s, p, i);
+  reduce_block<add_op>(sum.value, rows + (int64_t)blockIdx.x * SUMS);
+}
+
+void gpu_reduce(struct device *d, struct sums *sums)
+{
+  memset(sums, 0, sizeof *sums);
+  if (d->p.n == 0) return;
+  double *rows = rows_room(d, SUMS);
+  LAUNCH(d, sum_rows, runs(d), THREADS, d->p, rows);
+  LAUNCH(d, (reduce_rows<add_op, SUMS>), 1, WARP * REDUCE_ROWS, rows, (int)runs(d), d->answers->sums);
+  memcpy(sums, device_ask(d)->sums, sizeof *sums);
+}
+
+/* --- levels ------------------------------------------------------------------------------------------------------ */
+
+static __global__ void count_levels(struct particles p, unsigned long long *count)
+{
+  __shared__ unsigned bin[LEVEL_BINS];
+  if (threadIdx.x < LEVEL_BINS) bin[threadIdx.x] = 0;
+  __syncthreads();
+  for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < p.n; i += (int64_t)gridDim.x * THREADS)
+    atomicAdd(&bin[p.level[i] % LEVEL_BINS], 1u);
+  __syncthreads();
+  if (threadIdx.x < LEVEL_BINS && bin[threadIdx.x] > 0) atomicAdd(&count[threadIdx.x], (unsigned long long)bin[threadIdx.x]);
+}
+
+void gpu_histogram(struct device *d, int64_t *count)
+{
+  int64_t blocks = blocks_for(d->p.n, REDUCE_RUN);
+  device_zero(d, histogram);
+  LAUNCH(d, count_levels, blocks, THREADS, d->p, d->answers->histogram);
+  const struct answers *told = device_ask(d);
+  for (int k = 0; k < LEVEL_BINS; k++) count[k] = (int64_t)told->histogram[k];
+}
+
+int64_t gpu_hard_steps(struct device *d)
+{
+  int64_t count[LEVEL_BINS], steps = 0;
+  gpu_histogram(d, count);
+  for (int level = 0; level < LEVEL_BINS; level++) steps += count[level] << level;
+  return steps;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The verbs of the CUDA backend, by file; contracts are in backend.h. */
+#ifndef GPU_VERBS_H
+#define GPU_VERBS_H
+#include "backend.h"
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* device.cu */
+int gpu_probe(char *why, size_t size);
+void gpu_describe(FILE *out);
+struct device *gpu_open(const struct device_config *config);
+void gpu_close(struct device *d);
+void gpu_upload(struct device *d, struct particles *p);
+void gpu_download(struct device *d, struct particles *p);
+const struct particles *gpu_view(struct device *d);
+int64_t gpu_count(struct device *d);
+void gpu_let_clear(struct device *d, enum let_kind kind);
+int64_t gpu_strays(struct device *d, int64_t *late);
+void gpu_wait(struct device *d);
+/* sets.cu */
+void gpu_bounds(struct device *d, double horizon, double low[3], double high[3]);
+int64_t gpu_sample(struct device *d, uint64_t threshold, int64_t most, struct sample *out, double *work);
+void gpu_reduce(struct device *d, struct sums *sums);
+void gpu_histogram(struct device *d, int64_t *count);
+int64_t gpu_hard_steps(struct device *d);
+/* exchange.cu */
+int64_t gpu_pack(struct device *d, const struct domain *domain, int self, int64_t *counts, void **buffer);
+void gpu_unpack(struct device *d, const void *buffer, int64_t count);
+/* order.cu, build.cu, moments.cu, groups.cu */
+int64_t gpu_order(struct device *d, const struct lattice *lattice);
+void gpu_build(struct device *d, const double low[3], const double high[3]);
+void gpu_moments(struct device *d, const struct mac *mac, int32_t tick, double tick_length);
+void gpu_sources(struct device *d);
+void gpu_groups(struct device *d);
+/* walk.cu */
+void gpu_walk(struct device *d, const struct walk_request *request, struct tally *tally);
+/* direct.cu */
+double gpu_ceiling(struct device *d);
+void gpu_direct(struct device *d, int64_t n, const double (*at)[3], const uint64_t *skip, const struct split *split,
+                double (*acc)[3], double (*hard)[3], double *pot);
+void gpu_nearest(struct device *d, int64_t n, const double (*at)[3], const uint64_t *skip, int k, double *distance);
+/* integrate.cu */
+void gpu_kick_soft(struct device *d, double dt);
+void gpu_split_soft(struct device *d);
+int gpu_levels(struct device *d, const struct step_rule *rule, int shared);
+int32_t gpu_next_tick(struct device *d);
+int64_t gpu_select(struct device *d, int32_t tick, double tick_length, int64_t *outside);
+void gpu_correct(struct device *d, int32_t tick, double tick_length, const struct step_rule *rule, int shared);
+void gpu_drift_to_end(struct device *d, double tick_length);
+void gpu_finish(struct device *d, double tick_length);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

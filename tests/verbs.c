@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Verbs about particle sets, on every backend: the answers of plain loops. */
+#include <config.h>
+#include "cuboids.h"
+#include "memory.h"
+#include "rig.h"
+#include "sampling.h"
+#include "tap.h"
+#include "timeline.h"
+
+static char label[50];
+
+static void say(int good, const struct set *s, const char *what)
+{
+  char line[200];
+  snprintf(line, sizeof line, "%s, %s: %s", label, s->name, what);
+  tap_ok(good, line);
+}
+
+static int near(double x, double y, double scale) { return fabs(x - y) <= 1e-12 * scale; }
+
+/* Accelerations and types that are not all the same. */
+static void fill(struct particles *p)
+{
+  for (int64_t k = 0; k < 3 * p->n; k++) {
+    p->acc[k] = (float)(k % 13) - 5.5f;
+    p->acc_hard[k] = (float)(k % 7) - 2.5f;
+    p->acc_soft[k] = p->acc[k] - p->acc_hard[k];
+  }
+  for (int64_t i = 0; i < p->n; i++) {
+    p->type[i] = (uint8_t)(i % PARTICLE_TYPES);
+    p->pot[i] = -(float)(i % 17);
+    p->work[i] = (float)(i % 101) + 0.25f;
+  }
+}
+
+static void check_bounds(const struct rig *g, const struct set *s, const struct particles *p)
+{
+  double low[3], high[3], horizon = 0.3;
+  int good = 1;
+  g->be->bounds(g->dev, horizon, low, high);
+  for (int c = 0; c < 3; c++) {
+    double least = 1e300, most = -1e300;
+    for (int64_t i = 0; i < p->n; i++) {
+      double x = p->pos[3 * i + c], there = x + horizon * p->vel[3 * i + c], pull = 0.5 * horizon * horizon * fabs(p->acc[3 * i + c]);
+      least = fmin(least, fmin(x, there) - pull);
+      most = fmax(most, fmax(x, there) + pull);
+    }
+    good &= near(low[c], least, fabs(least)) && near(high[c], most, fabs(most));
+  }
+  say(good, s, "the box of what particles may reach");
+}
+
+static void check_sample(const struct rig *g, const struct set *s, const struct particles *p)
+{
+  struct sample *out = memory_alloc("test", sizeof *out * (size_t)p->n);
+  uint64_t threshold = UINT64_MAX / 3;
+  double work = -1, want = 0;
+  int64_t n = g->be->sample(g->dev, threshold, p->n, out, &work), count = 0;
+  int good = 1;
+  for (int64_t i = 0; i < p->n; i++) {
+    want += p->work[i];
+    if (sampling_hash(p->id[i]) > threshold) continue;
+    good &= count < n && out[count].id == p->id[i] && out[count].work == p->work[i] &&
+            memcmp(out[count].pos, &p->pos[3 * i], sizeof out->pos) == 0;
+    count++;
+  }
+  say(good && count == n, s, "samples are those of the hashed ids");
+  say(near(work, want, want), s, "the work of all particles");
+  int64_t most = count / 2, got = g->be->sample(g->dev, threshold, most, out, NULL);
+  say(got == most && (most == 0 || sampling_hash(out[most - 1].id) <= threshold), s, "no more samples than asked for");
+  memory_free(out);
+}
+
+static void check_reduce(const struct rig *g, const struct set *s, const struct particles *p)
+{
+  struct sums sums, want = {0}, scale = {0};
+  g->be->reduce(g->dev, &sums);
+  for (int64_t i = 0; i < p->n; i++) {
+    const double *x = &p->pos[3 * i], *v = &p->vel[3 * i];
+    double m = p->mass[i];
+    want.mass += m;
+    want.count += 1;
+    for (int c = 0; c < 3; c++) {
+      double l = m * (x[(c + 1) % 3] * v[(c + 2) % 3] - x[(c + 2) % 3] * v[(c + 1) % 3]), a = p->acc[3 * i + c];
+      want.kinetic[p->type[i]] += 0.5 * m * v[c] * v[c];
+      want.momentum[c] += m * v[c], scale.momentum[c] += m * fabs(v[c]);
+      want.com[c] += m * x[c], scale.com[c] += m * fabs(x[c]);
+      want.angular[c] += l, scale.angular[c] += fabs(l) + m * fabs(x[(c + 1) % 3] * v[(c + 2) % 3]);
+      want.acc2 += m * a * a;
+      want.acc2_count += a * a;
+    }
+    want.potential[p->type[i]] += 0.5 * m * p->pot[i];
+  }
+  int good = near(sums.mass, want.mass, want.mass) && sums.count == want.count && sums.bad == 0 && near(sums.acc2, want.acc2, want.acc2) &&
+             near(sums.acc2_count, want.acc2_count, want.acc2_count);
+  for (int t = 0; t < PARTICLE_TYPES; t++)
+    good &= near(sums.kinetic[t], want.kinetic[t], want.kinetic[t]) && near(sums.potential[t], want.potential[t], -want.potential[t]);
+  for (int c = 0; c < 3; c++)
+    good &= near(sums.momentum[c], want.momentum[c], scale.momentum[c]) && near(sums.com[c], want.com[c], scale.com[c]) &&
+            near(sums.angular[c], want.angular[c], scale.angular[c]);
+  say(good, s, "sums for diagnostics");
+}
+
+static void check_levels(const struct rig *g, const struct set *s, const struct particles *p)
+{
+  struct step_rule rule = {.eta = 0.3, .softening = s->softening, .v_com = {0.1, 0, -0.1}, .use_velocity = 1, .soft_step = 0.5};
+  int64_t count[32], want[32] = {0}, steps = 0;
+  int most = 0, got = g->be->levels(g->dev, &rule, -1);
+  for (int64_t i = 0; i < p->n; i++) {
+    int level = timeline_level(rule.soft_step, timeline_wanted(&rule, &p->acc_hard[3 * i], &p->acc_soft[3 * i], &p->vel[3 * i]));
+    want[level]++;
+    most = level > most ? level : most;
+  }
+  g->be->histogram(g->dev, count);
+  say(got == most && memcmp(count, want, sizeof want) == 0, s, "everybody gets the level of the rule");
+  for (int l = 0; l < 32; l++) steps += want[l] << l;
+  say(g->be->hard_steps(g->dev) == steps, s, "hard steps of a soft step");
+  say(g->be->next_tick(g->dev) == timeline_ticks(most), s, "the deepest level's step ends first");
+  say(g->be->levels(g->dev, &rule, 5) == 5 && g->be->next_tick(g->dev) == timeline_ticks(5), s, "a shared level");
+}
+
+static int ascending(const void *a, const void *b)
+{
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+static void check_nearest(const struct rig *g, const struct set *s, const struct particles *p)
+{
+  enum { POINTS = 20, K = 9 };
+  double at[POINTS][3], got[POINTS * K], *all = memory_alloc("test", sizeof *all * (size_t)(p->n + K));
+  uint64_t skip[POINTS];
+  int n = p->n < POINTS ? (int)p->n : POINTS, good = 1;
+  for (int k = 0; k < n; k++) {
+    int64_t i = k * (p->n / n);
+    memcpy(at[k], &p->pos[3 * i], sizeof at[k]);
+    if (k % 4 == 3) at[k][0] += 3;
+    skip[k] = p->id[i];
+  }
+  g->be->nearest(g->dev, n, (const double(*)[3])at, skip, K, got);
+  for (int k = 0; k < n; k++) {
+    int64_t count = 0;
+    for (int64_t i = 0; i < p->n; i++) {
+      const double *x = &p->pos[3 * i];
+      if (p->id[i] != skip[k]) all[count++] = sqrt(pow(x[0] - at[k][0], 2) + pow(x[1] - at[k][1], 2) + pow(x[2] - at[k][2], 2));
+    }
+    for (int m = 0; m < K; m++) all[count++] = 1e300;
+    qsort(all, (size_t)count, sizeof *all, ascending);
+    for (int m = 0; m < K; m++) good &= near(got[k * K + m], all[m], all[m]);
+  }
+  say(good, s, "distances to the nearest");
+  memory_free(all);
+}
+
+static void check_direct(const struct rig *g, const struct set *s, const struct particles *p)
+{
+  enum { POINTS = 7 };
+  struct direct d = direct_open(p, s->gravity, s->softening, &g->split);
+  double at[POINTS][3], acc[POINTS][3] = {{0}}, hard[POINTS][3] = {{0}}, pot[POINTS] = {0};
+  uint64_t skip[POINTS];
+  int n = p->n < POINTS ? (int)p->n : POINTS, good = 1;
+  for (int k = 0; k < n; k++) {
+    memcpy(at[k], &p->pos[3 * (p->n - 1 - k)], sizeof at[k]);
+    skip[k] = p->id[p->n - 1 - k];
+  }
+  g->be->direct(g->dev, n, (const double(*)[3])at, skip, &g->split, acc, hard, pot);
+  for (int k = 0; k < n; k++) {
+    int64_t i = (int64_t)skip[k] - 1;
+    good &= fabs(pot[k] - d.pot[i]) <= 1e-12 * fabs(d.pot[i]);
+    for (int c = 0; c < 3; c++)   /* K is made of floats */
+      good &= fabs(acc[k][c] - d.acc[i][c]) <= 1e-9 * d.scale[i] && fabs(hard[k][c] - d.hard[i][c]) <= 1e-5 * d.scale[i];
+  }
+  say(good, s, "the direct sum at some points");
+  direct_close(&d);
+}
+
+static void look(void *of) { ++*(int *)of; }
+
+/* A caller that looks at its messages while a walk goes on changes no bit of it. */
+static void check_progress(struct rig *g, const struct set *s)
+{
+  struct mac mac = rig_mac(g, MAC_ANGLE, 0.5);
+  int looks = 0;
+  size_t bytes = sizeof(float) * 3 * (size_t)s->n;
+  float *acc = memory_alloc("test", bytes);
+  memcpy(acc, rig_force(g, &mac)->acc, bytes);
+  struct walk_request r = {.kind = WALK_TOTAL, .mac = mac, .a_floor = g->a_floor, .split = g->split, .let = LET_SOFT, .potential = 1,
+                           .local = 1, .last = 1, .progress = look, .progress_of = &looks};
+  g->be->walk(g->dev, &r, &g->tally);
+  say(memcmp(acc, g->be->view(g->dev)->acc, bytes) == 0, s, "a walk whose caller looks at messages meanwhile");
+  memory_free(acc);
+}
+
+/* The interactions of a walk of all when the faces of the domain stand at these x. */
+static double pairs_between(struct rig *g, double low_x, double high_x)
+{
+  const double low[3] = {low_x, -1e300, -1e300}, high[3] = {high_x, 1e300, 1e300};
+  struct mac mac = rig_mac(g, MAC_ANGLE, 0.5);
+  g->be->build(g->dev, low, high);
+  memset(&g->tally, 0, sizeof g->tally);
+  rig_force(g, &mac);
+  return (double)(g->tally.particle_pairs + g->tally.cell_pairs);
+}
+
+/* How many times more there are with faces among the particles. */
+static double more_by_faces(const struct backend *be, const struct set *s, int order, double low, double high)
+{
+  struct particles p;
+  struct rig g;
+  set_make(s, 0.5, &p);
+  rig_open(&g, be, s, &p, order, 8, 32);
+  double ratio = pairs_between(&g, low, high) / pairs_between(&g, -1e300, 1e300);
+  rig_close(&g);
+  return ratio;
+}
+
+/* Monopole cells that a face cuts are accepted farther away; on every backend about the same ones. */
+static void check_cut(const struct backend *be, const struct set *s)
+{
+  double one = more_by_faces(be, s, 1, -1e300, 0.1), two = more_by_faces(be, s, 1, -0.2, 0.1);
+  double host_one = more_by_faces(&backend_cpu, s, 1, -1e300, 0.1), host_two = more_by_faces(&backend_cpu, s, 1, -0.2, 0.1);
+  printf("# interactions with one face, with two: %.4f, %.4f times those without; on the host %.4f, %.4f\n", one, two, host_one, host_two);
+  say(one > 1.02 && two > one && fabs(one - host_one) < 0.2 * (host_one - 1) && fabs(two - host_two) < 0.2 * (host_two - 1), s,
+      "cells that faces cut are accepted farther away");
+  say(more_by_faces(be, s, 1, -1e3, 1e3) == 1 && more_by_faces(be, s, 2, -0.2, 0.1) == 1, s,
+      "others, and those with second moments, are not");
+}
+
+/* Of four domains the second is this rank's: the others' particles leave, in order, and may come back. */
+static void check_exchange(const struct backend *be, const struct set *s)
+{
+  enum { RANKS = 4, SELF = 1 };
+  double x = 0.05, y[2] = {-0.1, 0.2};
+  struct domain domain = {2, 2, 1, &x, y, NULL};
+  struct device_config config = {.gravity = 1, .softening = 1, .max_leaf = 8, .max_group = 32, .ranks = RANKS};
+  struct particles p, q, one;
+  int64_t counts[RANKS], want[RANKS] = {0}, at[RANKS] = {0}, kept = 0, leaving = 0;
+  void *buffer;
+  int good = 1;
+  set_make(s, 0.5, &p);
+  set_make(s, 0.5, &q);
+  fill(&p);
+  fill(&q);
+  uint64_t digest = particles_digest(&p);
+  struct device *dev = be->open(&config);
+  be->upload(dev, &p);
+  int64_t stayed = be->pack(dev, &domain, SELF, counts, &buffer);
+  for (int64_t i = 0; i < q.n; i++) want[domain_home(&domain, &q.pos[3 * i])]++;
+  for (int r = 0; r < RANKS; r++) {
+    at[r] = leaving;
+    leaving += r == SELF ? 0 : want[r];
+    good &= counts[r] == (r == SELF ? 0 : want[r]);
+  }
+  say(good && stayed == want[SELF] && be->count(dev) == stayed, s, "packing: how many go where");
+  char *copy = memory_alloc("test", particle_bytes() * (size_t)(leaving + 1));
+  if (good && leaving > 0) memcpy(copy, buffer, particle_bytes() * (size_t)leaving);
+  particles_init(&one);
+  particles_reserve(&one, 1);
+  const struct particles *rest = be->view(dev);
+  for (int64_t i = 0; good && i < q.n; i++) {
+    int home = domain_home(&domain, &q.pos[3 * i]);
+    if (home == SELF) {
+      good &= rest->id[kept] == q.id[i] && rest->vel[3 * kept] == q.vel[3 * i] && rest->type[kept] == q.type[i] &&
+              rest->work[kept] == q.work[i];
+      kept++;
+    } else {
+      particles_unpack(&one, 0, copy + particle_bytes() * (size_t)at[home]++);
+      good &= one.id[0] == q.id[i] && memcmp(one.pos, &q.pos[3 * i], 24) == 0 && memcmp(one.acc_soft, &q.acc_soft[3 * i], 12) == 0 &&
+              one.mass[0] == q.mass[i] && one.type[0] == q.type[i] && one.work[0] == q.work[i];
+    }
+  }
+  say(good, s, "packing: who leaves and who stays, in order");
+  be->unpack(dev, copy, leaving);
+  be->download(dev, &p);
+  say(p.n == s->n && particles_digest(&p) == digest, s, "unpacked again, none is lost");
+  be->close(dev);
+  memory_free(copy);
+  particles_free(&one);
+  particles_free(&p);
+  particles_free(&q);
+}
+
+static void check_set(const struct backend *be, const struct set *s)
+{
+  struct particles p;
+  struct rig g;
+  set_make(s, 0.5, &p);
+  fill(&p);
+  rig_open(&g, be, s, &p, 1, 8, 32);
+  struct mac mac = rig_mac(&g, MAC_ANGLE, 0.5);
+  be->sources(g.dev);
+  be->moments(g.dev, &mac, 0, 0);
+  be->groups(g.dev);
+  particles_init(&p);
+  const struct particles *v = be->view(g.dev);
+  particles_reserve(&p, v->n);
+  p.n = v->n;
+  for (int64_t i = 0; i < v->n; i++) particles_copy(&p, i, v, i);
+  check_bounds(&g, s, &p);
+  check_sample(&g, s, &p);
+  check_reduce(&g, s, &p);
+  check_levels(&g, s, &p);
+  check_nearest(&g, s, &p);
+  check_direct(&g, s, &p);
+  check_progress(&g, s);
+  particles_free(&p);
+  rig_close(&g);
+}
+
+static void check(const struct backend *be)
+{
+  snprintf(label, sizeof label, "%s", be->name);
+  for (int k = 0; k < SETS; k++) {
+    check_set(be, &sets[k]);
+    check_exchange(be, &sets[k]);
+  }
+  check_cut(be, &sets[0]);
+}
+
+int main(void)
+{
+  rig_each(check);
+  tap_ok(memory_current() == 0, "all memory is given back");
+  return tap_end();
+}
