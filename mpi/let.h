@@ -55,6 +55,6 @@ void let_send_updates(struct lets *l, int32_t tick, int cells, int32_t next_cell
 /* Take all updates of ticks before this one (TICKS: all). Local, but waits. */
 void let_take_updates(struct lets *l, int32_t tick, struct let_traffic *traffic);
 /* Whether any rank has strays (LETs may miss something soon): asks now for the answer that the next call gives, so that
- * nobody waits. `begin`: forget what was asked. Collective. */
+ * only those wait who are there before others were here. `begin`: forget what was asked. Collective. */
 int let_anyone_strays(struct lets *l, int64_t mine, int begin);
 #endif

@@ -37,7 +37,8 @@ static void choose_lets(struct sim *s, double soft_step, int32_t tick, int32_t n
 }
 
 /* Moments of the moving particles, and LETs anew where somebody left, or is about to leave, the way that their choice
- * allowed for. Collective in that all ranks come here at the same ticks; nobody waits unless LETs are made anew. */
+ * allowed for. Collective in that all ranks come here at the same ticks; a rank waits only where it is a whole interval ahead
+ * of others, or LETs are made anew. */
 static void refresh(struct sim *s, double soft_step, int32_t tick, int32_t interval)
 {
   timer_phase(&s->timer, PHASE_moments);

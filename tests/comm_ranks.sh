@@ -3,17 +3,8 @@
 # The communicator on other numbers of ranks, many more than cores too; comm.csv of a run against steps.csv and itself.
 dir=$(mktemp -d) || exit 99
 trap 'rm -rf "$dir"' EXIT
-number=0 failed=0
-ok() {
-  number=$((number + 1))
-  if [ "$1" = 0 ]; then
-    echo "ok $number - $2"
-  else
-    echo "not ok $number - $2"
-    sed 's/^/# /' "$dir/out" "$dir/err" | grep -v '^# ok' | head -20
-    failed=1
-  fi
-}
+. "${srcdir:-.}/tests/tap.sh"
+told="$dir/out $dir/err"
 export OMP_NUM_THREADS=1
 # start RANKS COMMAND...
 start() {

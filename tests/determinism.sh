@@ -4,16 +4,7 @@
 dir=$(mktemp -d) || exit 99
 trap 'rm -rf "$dir"' EXIT
 here=$(pwd)
-number=0 failed=0
-ok() {
-  number=$((number + 1))
-  if [ "$1" = 0 ]; then
-    echo "ok $number - $2"
-  else
-    echo "not ok $number - $2"
-    failed=1
-  fi
-}
+. "${srcdir:-.}/tests/tap.sh"
 
 python=
 for p in "$PYTHON" python3 /usr/bin/python3; do

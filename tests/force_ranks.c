@@ -226,23 +226,31 @@ static void compare_substeps(struct sim *s, double soft_step, int anew, struct r
   comm_sum_int64(s->comm, &r->late, 1);
 }
 
-static struct result one_case(const struct comm *c, const struct set *set, int64_t n, int order, int on_one, double delta)
+/* What all cases have in common. */
+static struct params params_of(const struct set *set, double delta)
 {
-  struct result r = {0};
   struct params par;
-  struct particles mine;
-  struct sim s;
-  char why[256];
   params_defaults(&par);
   par.GravityConstantInternal = set->gravity;
   par.Softening = set->softening;
   par.R1 = set->r1;
   par.R2 = set->r2;
-  par.MultipoleOrder = order;
-  par.Kernel = order == 2 ? KERNEL_DLL : KERNEL_QUINTIC;
   par.ErrTolForceAcc = delta;
   par.MaxLeafSize = 8;
   par.MaxGroupSize = 32;
+  par.TimeMax = 1e3 * set->r2;
+  return par;
+}
+
+static struct result one_case(const struct comm *c, const struct set *set, int64_t n, int order, int on_one, double delta)
+{
+  struct result r = {0};
+  struct params par = params_of(set, delta);
+  struct particles mine;
+  struct sim s;
+  char why[256];
+  par.MultipoleOrder = order;
+  par.Kernel = order == 2 ? KERNEL_DLL : KERNEL_QUINTIC;
   share(c, set, n, SPEED, on_one, &mine);
   uint64_t digest = global_digest(c, &mine);
   sim_open(&s, c, &par, backend_choose(BACKEND_AUTO, c->size, why, sizeof why), &mine);
@@ -251,7 +259,6 @@ static struct result one_case(const struct comm *c, const struct set *set, int64
   r.kept = global_digest(c, p) == digest && s.now.count == (double)n;
   r.finite = s.now.bad == 0;
   compare_start(&s, &r);
-  par.TimeMax = 1e3 * set->r2;
   compare_substeps(&s, plan_next(&par, &s.now, 0, par.TimeMax, s.split.r2, 1, 1).soft_step, order == 1, &r);
   p = s.be->view(s.dev);
   r.bits = 0xcbf29ce484222325ULL;
@@ -311,18 +318,9 @@ static void check_fine(const struct comm *c, const struct set *s, int64_t n, int
 static void long_step(const struct comm *c, const struct set *set, int64_t n, double times, double speed, struct particles *mine,
                       struct step_counts *counts, double *kick)
 {
-  struct params par;
+  struct params par = params_of(set, 1e-9);
   struct sim s;
   char why[256];
-  params_defaults(&par);
-  par.GravityConstantInternal = set->gravity;
-  par.Softening = set->softening;
-  par.R1 = set->r1;
-  par.R2 = set->r2;
-  par.ErrTolForceAcc = 1e-9;
-  par.MaxLeafSize = 8;
-  par.MaxGroupSize = 32;
-  par.TimeMax = 1e3 * set->r2;
   share(c, set, n, speed, 0, mine);
   for (int64_t i = 0; speed > SPEED && i < mine->n; i++) {   /* two halves run into each other: no spread hides their ways */
     for (int k = 0; k < 3; k++) mine->vel[3 * i + k] = 0;

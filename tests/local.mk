@@ -60,7 +60,7 @@ slow_tests = \
   %D%/slow/valgrind.sh
 check_PROGRAMS += $(unit_tests) $(mpi_tests) $(test_helpers)
 TESTS += $(unit_tests) $(mpi_tests) $(script_tests)
-EXTRA_DIST += $(script_tests) $(slow_tests) %D%/slow/common.sh %D%/lsan.supp %D%/valgrind.supp
+EXTRA_DIST += $(script_tests) $(slow_tests) %D%/tap.sh %D%/slow/common.sh %D%/lsan.supp %D%/valgrind.supp
 
 # With its own summary, so that the logs of make check stay as they are; one after the other, since each uses all cores.
 check-slow: all

@@ -9,17 +9,8 @@ if ! "$plot" --find > /dev/null 2>&1; then
   exit 0
 fi
 export OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=1 MPLCONFIGDIR="$dir"
-number=0 failed=0
-ok() {
-  number=$((number + 1))
-  if [ "$1" = 0 ]; then
-    echo "ok $number - $2"
-  else
-    echo "not ok $number - $2"
-    sed 's/^/# /' "$dir/out" "$dir/err" | head -20
-    failed=1
-  fi
-}
+. "${srcdir:-.}/tests/tap.sh"
+told="$dir/out $dir/err"
 
 cat > "$dir/run.ini" << END
 [Input]

@@ -5,16 +5,8 @@ set -u
 dir=$(mktemp -d) || exit 99
 trap 'rm -rf "$dir"' EXIT
 here=$(pwd)
-number=0 failed=0
-ok() {
-  number=$((number + 1))
-  if test "$1" = 0; then echo "ok $number - $2"
-  else
-    echo "not ok $number - $2"
-    sed 's/^/# /' "$dir/log" | head -40
-    failed=1
-  fi
-}
+. "${srcdir:-.}/tests/tap.sh"
+told="$dir/log"
 # study RANKS ARGUMENT...: with so many processes; what it says is in the log
 study() {
   n=$1; shift

@@ -11,17 +11,8 @@ cleanup() {
 }
 trap cleanup EXIT
 trap 'exit 1' HUP INT TERM
-number=0 failed=0
-ok() {
-  number=$((number + 1))
-  if [ "$1" = 0 ]; then
-    echo "ok $number - $2"
-  else
-    echo "not ok $number - $2"
-    sed 's/^/# /' "$dir/err" | head -20
-    failed=1
-  fi
-}
+. "${srcdir:-.}/tests/tap.sh"
+told="$dir/err"
 skip() {
   echo "1..0 # SKIP $1"
   exit 0
