@@ -45,6 +45,7 @@ void sim_open(struct sim *s, const struct comm *c, const struct params *par, con
   params_grid(par->DomainGrid, grid);
   domain_open_grid(&s->domain, c->size, grid);
   timer_reset(&s->timer);
+  s->log.table = par->SubstepLog && c->rank == 0;
 }
 
 void sim_close(struct sim *s)
@@ -55,6 +56,7 @@ void sim_close(struct sim *s)
   particles_free(&p);
   s->be->close(s->dev);
   domain_close(&s->domain);
+  substep_log_close(&s->log);
 }
 
 /* The box of all particles and of what they may reach within `horizon`: low, then high. Collective. */

@@ -8,6 +8,7 @@
 #include "domain.h"
 #include "let.h"
 #include "params.h"
+#include "substep_log.h"
 #include "timer.h"
 
 /* Counts of one soft step; of this rank until they are added up. */
@@ -43,6 +44,7 @@ struct sim {
   double per_work;           /* computing seconds per interaction of this rank, smoothed over soft steps; 0: not yet */
   struct diagnostics now;    /* at the last synchronisation */
   struct step_counts counts;
+  struct substep_log log;    /* of all block steps so far */
   struct timer timer;
 };
 

@@ -25,6 +25,23 @@ static void choose_levels(struct sim *s, const struct plan *plan, const struct s
   s->counts.level_most = (int)most;
 }
 
+/* The synchronisation as a block step: what the soft step took beside its substeps. `since`: the sums of substeps, and the
+ * seconds by phase, when it began. */
+static void log_synchronisation(struct sim *s, const struct substep_log *since, const struct timer *timer, double seconds)
+{
+  const struct tally *full = &s->counts.full;
+  const double *now = s->timer.seconds, *then = timer->seconds;
+  struct substep_row row = {.step = s->step, .tick = TICKS, .active = full->targets, .groups = full->groups, .pairs = full->particle_pairs + full->cell_pairs,
+                            .refreshed = 1, .rebuilt = 1, .all = seconds - (s->log.all[0] - since->all[0])};
+  static const enum phase arranging[] = {PHASE_domain, PHASE_order, PHASE_build};
+  for (int k = 0; k < 3; k++) row.seconds[SUBSTEP_rebuild] += now[arranging[k]] - then[arranging[k]];
+  row.seconds[SUBSTEP_rebuild] -= s->log.seconds[0][SUBSTEP_rebuild] - since->seconds[0][SUBSTEP_rebuild];
+  row.seconds[SUBSTEP_moments] = now[PHASE_moments] - then[PHASE_moments] - (s->log.seconds[0][SUBSTEP_moments] - since->seconds[0][SUBSTEP_moments]);
+  row.seconds[SUBSTEP_walk] = full->seconds;
+  row.seconds[SUBSTEP_correct] = row.all - row.seconds[SUBSTEP_rebuild] - row.seconds[SUBSTEP_moments] - row.seconds[SUBSTEP_walk];
+  substep_log_add(&s->log, &row);
+}
+
 /* What this step cost this rank, for the next domains. */
 static void measure_work(struct sim *s, double seconds)
 {
@@ -38,7 +55,9 @@ static void measure_work(struct sim *s, double seconds)
 
 void step(struct sim *s, const struct plan *plan, int potential)
 {
-  double dt = plan->soft_step, computed = timer_computing(&s->timer);
+  double dt = plan->soft_step, computed = timer_computing(&s->timer), began = timer_clock();
+  struct substep_log since = s->log;
+  struct timer timer = s->timer;
   int shared;
   struct step_rule rule = {
       .eta = s->par->Eta, .softening = s->par->Softening, .use_velocity = s->par->Criterion == CRITERION_MIN_AV, .soft_step = dt};
@@ -65,6 +84,7 @@ void step(struct sim *s, const struct plan *plan, int potential)
   s->step++;
   measure_work(s, timer_computing(&s->timer) - computed);
   sim_measure(s);
+  log_synchronisation(s, &since, &timer, timer_clock() - began);
 
   if (plan->measure_radius && sim_radius(s, 0)) {
     sim_force(s, &s->mac, potential);   /* the same forces, split anew */

@@ -53,17 +53,33 @@ static void refresh(struct sim *s, double soft_step, int32_t tick, int32_t inter
   s->counts.mended = s->counts.strays;
 }
 
+/* Seconds since `since`, which becomes now. */
+static double lap(double *since)
+{
+  double before = *since;
+  *since = timer_clock();
+  return *since - before;
+}
+
 /* Hard forces of the particles whose steps end at `tick`, and their next steps; those who have them in their LETs hear of
- * it. Cells go along at refreshes, every `interval` ticks. */
-static void substep(struct sim *s, const struct step_rule *rule, int32_t tick, int32_t interval, int shared)
+ * it. Cells go along at refreshes, every `interval` ticks. What it took is added to `row`, all but the end of the correction,
+ * which began at *clock. */
+static void substep(struct sim *s, const struct step_rule *rule, int32_t tick, int32_t interval, int shared, struct substep_row *row, double *clock)
 {
   double tick_length = rule->soft_step / TICKS;
   int refreshes = tick % interval == 0;
   int32_t next_refresh = (tick / interval + 1) * interval;
   timer_phase(&s->timer, PHASE_correct);
   int64_t active = s->be->select(s->dev, tick, tick_length, &s->counts.outside);
-  if (refreshes) refresh(s, rule->soft_step, tick, interval);
+  row->seconds[SUBSTEP_select] += lap(clock);
+  if (refreshes) {
+    refresh(s, rule->soft_step, tick, interval);
+    if (s->log.table) s->be->wait(s->dev);
+    row->refreshed = 1;
+    row->seconds[SUBSTEP_moments] += lap(clock);
+  }
   if (active > 0) {
+    const struct tally *hard = &s->counts.hard, before = *hard;
     timer_phase(&s->timer, PHASE_hard_walk);
     struct walk_request walk = {.kind = WALK_HARD,
                                 .mac = s->mac,
@@ -73,6 +89,10 @@ static void substep(struct sim *s, const struct step_rule *rule, int32_t tick, i
                                 .tick = tick,
                                 .tick_length = tick_length};
     let_walk(s->lets, walk, &s->counts.hard, &s->counts.updates);
+    row->active = active;
+    row->groups = hard->groups - before.groups;
+    row->pairs = hard->particle_pairs + hard->cell_pairs - before.particle_pairs - before.cell_pairs;
+    row->seconds[SUBSTEP_walk] = lap(clock);
     timer_phase(&s->timer, PHASE_correct);
     s->be->correct(s->dev, tick, tick_length, rule, shared);
     s->counts.strays += s->be->strays(s->dev, &s->counts.late);
@@ -92,11 +112,24 @@ void substeps(struct sim *s, const struct step_rule *rule, int shared)
   timer_phase(&s->timer, PHASE_hard_let);
   let_anyone_strays(s->lets, 0, 1);
   choose_lets(s, rule->soft_step, 0, interval);
-  for (int32_t tick = 0;;) {
-    int32_t next_refresh = (tick / interval + 1) * interval, next = s->be->next_tick(s->dev);
+  struct substep_row row = {0};
+  double began = timer_clock(), clock = began;
+  for (int32_t tick = 0, next = s->be->next_tick(s->dev);;) {
+    int32_t next_refresh = (tick / interval + 1) * interval;
     tick = next < next_refresh ? next : next_refresh;
     if (tick == TICKS) break;
-    substep(s, rule, tick, interval, shared);
+    substep(s, rule, tick, interval, shared, &row, &clock);
+    timer_phase(&s->timer, PHASE_correct);
+    next = s->be->next_tick(s->dev);
+    if (row.active == 0) continue;   /* a refresh alone: it goes with the next block step */
+    row.step = s->step + 1;
+    row.tick = tick;
+    row.level = timeline_aligned(tick, 0);
+    row.seconds[SUBSTEP_correct] = lap(&clock);
+    row.all = clock - began;
+    substep_log_add(&s->log, &row);
+    row = (struct substep_row){0};
+    began = clock;
   }
   timer_phase(&s->timer, PHASE_hard_let);
   let_take_updates(s->lets, TICKS, &s->counts.updates);
