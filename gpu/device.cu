@@ -123,6 +123,7 @@ void gpu_close(struct device *d)
   array_free(&d->range);
   array_free(&d->cut);
   array_free(&d->big);
+  array_free(&d->there);
   array_free(&d->body);
   array_free(&d->course);
   array_free(&d->head);

@@ -103,6 +103,7 @@ struct device {
   struct array<int2> range;
   struct array<uint8_t> cut;
   struct array<int32_t> big;          /* large cells, in moments */
+  struct array<struct body> there;    /* sources predicted to the time of the moments */
   struct array<struct body> body;
   struct array<struct course> course;
 

@@ -25,20 +25,22 @@ static void choose_levels(struct sim *s, const struct plan *plan, const struct s
   s->counts.level_most = (int)most;
 }
 
-/* The synchronisation as a block step: what the soft step took beside its substeps. `since`: the sums of substeps, and the
- * seconds by phase, when it began. */
-static void log_synchronisation(struct sim *s, const struct substep_log *since, const struct timer *timer, double seconds)
+/* The synchronisation as a block step: what the soft step takes outside of its substeps. `part` holds its seconds by phase, as
+ * they are at the beginning and the end of both of its parts. */
+static void log_synchronisation(struct sim *s, const struct timer part[2][2])
 {
   const struct tally *full = &s->counts.full;
-  const double *now = s->timer.seconds, *then = timer->seconds;
-  struct substep_row row = {.step = s->step, .tick = TICKS, .active = full->targets, .groups = full->groups, .pairs = full->particle_pairs + full->cell_pairs,
-                            .refreshed = 1, .rebuilt = 1, .all = seconds - (s->log.all[0] - since->all[0])};
-  static const enum phase arranging[] = {PHASE_domain, PHASE_order, PHASE_build};
-  for (int k = 0; k < 3; k++) row.seconds[SUBSTEP_rebuild] += now[arranging[k]] - then[arranging[k]];
-  row.seconds[SUBSTEP_rebuild] -= s->log.seconds[0][SUBSTEP_rebuild] - since->seconds[0][SUBSTEP_rebuild];
-  row.seconds[SUBSTEP_moments] = now[PHASE_moments] - then[PHASE_moments] - (s->log.seconds[0][SUBSTEP_moments] - since->seconds[0][SUBSTEP_moments]);
+  double seconds[PHASE_COUNT];
+  struct substep_row row = {.step = s->step, .tick = TICKS, .active = full->targets, .groups = full->groups,
+                            .pairs = full->particle_pairs + full->cell_pairs, .refreshed = 1, .rebuilt = 1};
+  for (int p = 0; p < PHASE_COUNT; p++) {
+    seconds[p] = part[0][1].seconds[p] - part[0][0].seconds[p] + part[1][1].seconds[p] - part[1][0].seconds[p];
+    row.all += seconds[p];
+  }
+  row.seconds[SUBSTEP_rebuild] = seconds[PHASE_domain] + seconds[PHASE_order] + seconds[PHASE_build];
+  row.seconds[SUBSTEP_moments] = seconds[PHASE_moments];
   row.seconds[SUBSTEP_walk] = full->seconds;
-  row.seconds[SUBSTEP_correct] = row.all - row.seconds[SUBSTEP_rebuild] - row.seconds[SUBSTEP_moments] - row.seconds[SUBSTEP_walk];
+  row.seconds[SUBSTEP_correct] = seconds[PHASE_correct] + seconds[PHASE_diagnostics];
   substep_log_add(&s->log, &row);
 }
 
@@ -55,22 +57,24 @@ static void measure_work(struct sim *s, double seconds)
 
 void step(struct sim *s, const struct plan *plan, int potential)
 {
-  double dt = plan->soft_step, computed = timer_computing(&s->timer), began = timer_clock();
-  struct substep_log since = s->log;
-  struct timer timer = s->timer;
+  double dt = plan->soft_step, computed = timer_computing(&s->timer);
+  struct timer part[2][2];   /* of the synchronisation: before and after the substeps */
   int shared;
   struct step_rule rule = {
       .eta = s->par->Eta, .softening = s->par->Softening, .use_velocity = s->par->Criterion == CRITERION_MIN_AV, .soft_step = dt};
   memcpy(rule.v_com, s->now.v_com, sizeof rule.v_com);
   memset(&s->counts, 0, sizeof s->counts);
   timer_phase(&s->timer, PHASE_correct);
+  part[0][0] = s->timer;
 
   s->be->kick_soft(s->dev, 0.5 * dt);
   choose_levels(s, plan, &rule, &shared);
   sim_make_room(s, dt);
   timer_phase(&s->timer, PHASE_correct);
+  part[0][1] = s->timer;
   substeps(s, &rule, shared);
   timer_phase(&s->timer, PHASE_correct);
+  part[1][0] = s->timer;
   s->be->drift_to_end(s->dev, dt / TICKS);
 
   sim_arrange(s, 1);
@@ -84,7 +88,8 @@ void step(struct sim *s, const struct plan *plan, int potential)
   s->step++;
   measure_work(s, timer_computing(&s->timer) - computed);
   sim_measure(s);
-  log_synchronisation(s, &since, &timer, timer_clock() - began);
+  part[1][1] = s->timer;
+  log_synchronisation(s, part);
 
   if (plan->measure_radius && sim_radius(s, 0)) {
     sim_force(s, &s->mac, potential);   /* the same forces, split anew */
