@@ -165,8 +165,8 @@ struct backend {
   /* Lattice coordinates, keys, sort into Peano-Hilbert order. Returns how many lay outside the lattice. */
   int64_t (*order)(struct device *d, const struct lattice *lattice);
   /* The same on the lattice that there is, by the places that the particles have at `tick`: within a soft step, while nobody is
-   * between select and correct. Everyone stays where and when it is; the next tick and the levels stay known. Then build,
-   * sources and groups are due, and moments at this tick: nodes enclose their particles at that time. LETs chosen before it
+   * between select and correct. Everyone stays where and when it is; the next tick and the levels stay known. Then build
+   * and groups are due (sources keep their courses), and moments at this tick: nodes enclose their particles at that time. LETs chosen before it
    * cannot be told of corrections any more: a run on several ranks chooses them anew. */
   void (*reorder)(struct device *d, int32_t tick, double tick_length);
   /* The octree of the sorted particles (links only). Cells that reach over the faces of this rank's cuboid (MAC_CUT) are

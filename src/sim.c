@@ -140,7 +140,6 @@ void sim_rebuild(struct sim *s, int32_t tick, double tick_length)
   timer_phase(&s->timer, PHASE_order);
   s->be->reorder(s->dev, tick, tick_length);
   build(s);
-  s->be->sources(s->dev);
   s->be->groups(s->dev);
 }
 

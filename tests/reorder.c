@@ -90,7 +90,6 @@ static const struct particles *go_on(struct rig *g, const struct mac *mac, doubl
   if (anew) {
     be->reorder(g->dev, NOW, tick_length);
     be->build(g->dev, everywhere[0], everywhere[1]);
-    be->sources(g->dev);
     be->groups(g->dev);
   }
   *active = be->select(g->dev, NOW, tick_length, &outside);
@@ -122,7 +121,6 @@ static void check_set(const struct backend *be, const struct set *s, int split)
   by_id(be->view(g.dev), &after);
   say(same_particles(&before, &after), "another order changes no particle");
   be->build(g.dev, everywhere[0], everywhere[1]);
-  be->sources(g.dev);
   be->groups(g.dev);
   say(be->next_tick(g.dev) == NOW, "the next tick stays known");
   by_id(&before, &now);
