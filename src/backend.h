@@ -134,6 +134,7 @@ struct domain;
 struct backend {
   const char *name;
   int ranks_most;   /* it serves runs on at most so many ranks; 0: on any number */
+  int rebuild_interval;   /* shortest steps of a soft step after which a new tree is worth its build; 0: never */
   /* Number of devices; where it is 0, `why` says the reason. */
   int (*probe)(char *why, size_t size);
   /* A line about each device, for people. */
@@ -251,6 +252,8 @@ struct backend {
   /* Number of particles at each level, 32 entries. */
   void (*histogram)(struct device *d, int64_t *count);
   void (*wait)(struct device *d);
+  /* The host goes on to this phase (NULL: to none), for profilers. May be NULL. */
+  void (*phase)(const char *name);
 };
 
 extern const struct backend backend_cpu, backend_cuda;

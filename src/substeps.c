@@ -71,7 +71,7 @@ struct ageing {
 /* Whether the tree is to be built anew before the substep at this tick. */
 static int rebuild_due(const struct sim *s, const struct ageing *a, int32_t tick)
 {
-  int interval = s->par->RebuildInterval;
+  int interval = s->par->RebuildInterval ? s->par->RebuildInterval : s->be->rebuild_interval;
   if (interval == 0 || s->split.on || s->comm->size > 1) return 0;
   return (tick - a->built) / a->shortest >= interval;
 }
