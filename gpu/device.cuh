@@ -136,6 +136,7 @@ struct device {
   struct array<struct group> group;
   int32_t groups;
   struct array<int32_t> home;         /* the group of every particle */
+  struct array<float> a_old;          /* |a_old| of every particle */
   struct array<int32_t> listed;       /* the last selection in which a group was listed */
   int32_t selections;
   struct array<int32_t> active_group; /* groups with active members */

@@ -156,6 +156,7 @@ static void place_walk(struct device *d, struct walk_job *job)
   job->handed = array_room(&d->handed, "device families", (int64_t)d->families * job->handed_most);
   job->group = d->group.at;
   job->home = d->home.at;
+  job->a_old = d->a_old.at;
   job->pieces = array_room(&d->piece, "device walk", 2 * d->p.n / (PIECE + 1) + 1);   /* groups of more than PIECE have pieces */
   job->singles = array_room(&d->single, "device walk", d->p.n);
   job->piece_count = d->answers->pieces;
