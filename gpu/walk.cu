@@ -68,10 +68,17 @@ static double unit_of(const struct device *d)
   return ldexp(1, exponent);
 }
 
+static struct since time_since(int32_t ticks, double tick_length, double unit)
+{
+  double dt = ticks * tick_length;
+  const struct since s = {(float)(dt / unit), (float)(0.5 * dt * dt / unit)};
+  return s;
+}
+
 static struct walk_job job_of(struct device *d, const struct walk_request *r, int cells)
 {
   struct walk_job job = {d->tree, d->p};
-  double dt = (r->tick - d->motion_tick) * r->tick_length, unit = unit_of(d);
+  double unit = unit_of(d);
   job.inverse_unit = (float)(1 / unit);
   job.spacing = (float)(d->lattice.spacing / unit);
   job.eps = (float)(d->config.softening / unit);
@@ -83,9 +90,9 @@ static struct walk_job job_of(struct device *d, const struct walk_request *r, in
   job.by_acceleration = r->mac.kind == MAC_ACCELERATION;
   far_test(&job, &r->mac, cells, unit);
   lengths(&job, &r->mac);
-  job.dt = (float)dt;
-  job.dt_unit = (float)(dt / unit);
-  job.half_unit = (float)(0.5 * dt * dt / unit);
+  job.since[SLOW] = time_since(r->tick - d->motion_tick, r->tick_length, unit);
+  job.since[FAST] = time_since(r->tick - d->fast_tick, r->tick_length, unit);
+  job.fast_node = d->parts == 2 ? d->part[FAST].base : INT32_MAX;
   job.tick = r->tick;
   job.tick_length = (float)r->tick_length;
   job.hard_only = r->kind != WALK_TOTAL;
@@ -142,16 +149,20 @@ static void choose_all(struct device *d, struct walk_job *job)
   job->t.course = NULL;
 }
 
+static __global__ void set_roots(int32_t *root, int32_t first, int32_t second)
+{
+  root[0] = first;
+  root[1] = second;
+}
+
 /* Room for the walk's own arrays; where it starts. A forest will have a root for each of its trees, whose nodes and bodies
- * then stand behind the local ones in the same arrays. */
+ * then stand behind the local ones in the same arrays, as those of the fast particles do. */
 static void place_walk(struct device *d, struct walk_job *job)
 {
-  if (!d->root.at) {
-    array_room(&d->root, "device walk", 1);
-    CHECK(cudaMemsetAsync(d->root.at, 0, sizeof(int32_t), d->stream));
-  }
+  array_room(&d->root, "device walk", PARTS_MOST);
+  LAUNCH(d, set_roots, 1, 1, d->root.at, 0, d->part[FAST].base);
   job->root = d->root.at;
-  job->roots = 1;
+  job->roots = d->parts;
   job->family = d->family.at;
   job->handed = array_room(&d->handed, "device families", (int64_t)d->families * job->handed_most);
   job->group = d->group.at;
