@@ -10,25 +10,25 @@
 #ifndef BRENT_H
 #define BRENT_H
 
-enum { BRENT_REPEATS = 3 };
+enum { BRENT_REPEATS = 3, BRENT_MOST = 40 };   /* tellings for a trial; trials in a search */
 
 struct brent {
   int frozen;              /* brent_next always returns `frozen_at`, brent_tell learns nothing */
   double frozen_at;
   double least, most;      /* logarithms of the bounds */
-  double low, high;        /* the bracket */
+  double from, to;         /* what this search covers, */
+  double low, high;        /* and the bracket */
   double x, w, v;          /* best, second best, the one before that: logarithms */
   double fx, fw, fv;       /* their costs */
   double step, before;     /* last step, and the one before it */
   double trial;            /* what is tried now */
   double cost[BRENT_REPEATS];   /* of the trial, so far */
   int repeats;             /* how many of these */
-  int stage;               /* see brent.c */
+  int stage;               /* first trial, search, rest: see brent.c */
   int evaluations;         /* trials in this search */
   int searches;            /* finished */
   int rested;              /* tellings since the last search */
-  double width;            /* of the perturbation, as a logarithm */
-  double drift;            /* smoothed cost at rest */
+  double level, smooth;    /* costs at rest: at its beginning; now */
 };
 
 /* A search between two bounds (0 < least < most) that begins at `start`. */

@@ -33,7 +33,7 @@ struct growth_model {
 enum { TUNER_POINTS = 256, TUNER_KINDS = 32, TUNER_BUILDS = 5 };
 
 struct tuner_point {
-  double age, cost, weight;   /* seconds per target; seconds, less for what is of earlier builds */
+  double age, cost, targets;   /* cost: seconds per target; targets: less for what is long past */
   int kind, pad;
 };
 
@@ -45,24 +45,26 @@ struct rebuild_outcome {
   double build;            /* seconds of a build, as expected */
   double interval;         /* the best one, as predicted; 0: no prediction */
   double age;              /* when the next build came */
-  double predicted;        /* seconds of the walks of this interval by the model; 0: none known */
+  double predicted;        /* seconds of the walks of this interval by the model */
   double fresh;            /* the same on a tree that does not age */
   double measured;         /* what they took */
+  int unknown;             /* sets were walked whose cost was not known: predicted and fresh lack them */
 };
 
 struct rebuild_tuner {
   double fixed;            /* above 0: always this interval, whatever clocks say (HUGE_VAL: none) */
   double first;            /* interval while nothing is known */
   long long builds;        /* so far */
-  double build[TUNER_BUILDS];   /* seconds of the last builds */
+  double age, asked;       /* of the tree as last told, and when rebuild_due was last asked */
+  double build[TUNER_BUILDS];      /* seconds of the last builds */
   struct growth_model model;
   double reference[TUNER_KINDS];   /* seconds per target on a fresh tree, by kind; 0: not known */
-  double rate;             /* seconds of walks on a fresh tree per unit of age */
+  double promised[TUNER_KINDS];    /* the same, as this interval was predicted with */
+  double targets[TUNER_KINDS], ages;   /* targets by kind, and the sum of the ages in which they came; old ones count less */
   double oldest;           /* largest age seen, forgotten slowly */
   double best;             /* interval by the model; 0: not known */
+  struct rebuild_outcome now, last;    /* of the interval that goes on; of the last one */
   int points, unfitted;    /* kept; new since the last fit */
-  double age;              /* of the tree, as last told */
-  struct rebuild_outcome now, last;   /* of the interval that goes on; of the last one */
   struct tuner_point point[TUNER_POINTS];
 };
 
@@ -79,7 +81,7 @@ void rebuild_walked(struct rebuild_tuner *t, double age, int kind, double target
  * `age` and `rest` where the interval is fixed. */
 int rebuild_due(struct rebuild_tuner *t, double age, double rest);
 /* The interval that divides `span`, between two builds that come anyway, best: span over a whole number. */
-double rebuild_interval(struct rebuild_tuner *t, double span);
+double rebuild_interval(const struct rebuild_tuner *t, double span);
 /* Cost at some age over that of a fresh tree. */
 double growth_at(const struct growth_model *m, double age);
 #endif

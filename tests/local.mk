@@ -8,6 +8,7 @@ SH_LOG_DRIVER = $(TAP_DRIVER)
 SH_LOG_COMPILER = $(SHELL)
 
 unit_tests = \
+  %D%/brent \
   %D%/domain \
   %D%/essential \
   %D%/force \
@@ -22,6 +23,7 @@ unit_tests = \
   %D%/plan \
   %D%/split \
   %D%/timeline \
+  %D%/tuner \
   %D%/units \
   %D%/verbs \
   %D%/walk
@@ -93,6 +95,8 @@ clean-local:
 %C%_plan_SOURCES = %D%/plan.c %D%/tap.h
 %C%_split_SOURCES = %D%/split.c %D%/tap.h
 %C%_timeline_SOURCES = %D%/timeline.c %D%/chance.h %D%/tap.h
+%C%_brent_SOURCES = %D%/brent.c %D%/chance.h %D%/tap.h
+%C%_tuner_SOURCES = %D%/tuner.c %D%/chance.h %D%/tap.h
 %C%_force_SOURCES = %D%/force.c %D%/chance.h %D%/rig.h %D%/sets.h %D%/tap.h
 %C%_octree_SOURCES = %D%/octree.c %D%/chance.h %D%/rig.h %D%/sets.h %D%/tap.h
 %C%_verbs_SOURCES = %D%/verbs.c %D%/chance.h %D%/rig.h %D%/sets.h %D%/tap.h
