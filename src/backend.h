@@ -29,6 +29,11 @@ struct device_config {
   int ranks;        /* room for the LETs of so many ranks */
 };
 
+/* Numbers that trade one kind of work for another. Forces by different values differ within the criterion's error. */
+enum knob {
+  KNOB_GROUP_WIDTH,   /* groups lie in cells no wider than this, or in a leaf (HUGE_VAL, as after open: no limit) */
+};
+
 /* What a verb did; the single stream that feeds timers, cost model, log. */
 struct tally {
   double seconds;
@@ -173,6 +178,8 @@ struct backend {
   void (*sources)(struct device *d);
   /* Groups of targets with enclosing balls and smallest |a_old|; needs build. */
   void (*groups)(struct device *d);
+  /* Set a knob, at any time; it is looked at by the next `groups`. */
+  void (*tune)(struct device *d, enum knob knob, double value);
   /* At most `most` boxes around this rank's groups, of positions predicted to the request's tick, for its horizon; returns
    * how many. */
   int (*boxes)(struct device *d, const struct let_request *request, int most, struct let_box *boxes);
