@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The device: what is there, opening and closing, and particles coming and going. */
 #include <config.h>
+#include <math.h>
 #include <string.h>
 
 #include "device.cuh"
@@ -52,6 +53,7 @@ struct device *gpu_open(const struct device_config *config)
   struct device *d = (struct device *)memory_alloc("device", sizeof *d);
   int device;
   d->config = *config;
+  d->group_width = HUGE_VAL;
   CHECK(cudaGetDevice(&device));
   CHECK(cudaDeviceGetAttribute(&d->multiprocessors, cudaDevAttrMultiProcessorCount, device));
   CHECK(cudaStreamCreateWithFlags(&d->stream, cudaStreamNonBlocking));
@@ -123,6 +125,7 @@ void gpu_close(struct device *d)
   array_free(&d->range);
   array_free(&d->cut);
   array_free(&d->big);
+  array_free(&d->there);
   array_free(&d->body);
   array_free(&d->course);
   array_free(&d->head);
@@ -131,6 +134,15 @@ void gpu_close(struct device *d)
   array_free(&d->home);
   array_free(&d->listed);
   array_free(&d->active_group);
+  array_free(&d->family);
+  array_free(&d->family_begin);
+  array_free(&d->handed);
+  array_free(&d->family_listed);
+  array_free(&d->active_family);
+  array_free(&d->piece);
+  array_free(&d->single);
+  array_free(&d->present);
+  array_free(&d->root);
   array_free(&d->points);
   array_free(&d->packed);
   memory_free(d->packed_told);

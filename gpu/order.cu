@@ -9,8 +9,15 @@ enum { KEY_BITS = 3 * KEY_LEVELS };
 
 static __device__ const uint8_t key_rows[KEY_STATES][8] = {KEY_TABLE_ROWS};
 
+/* When particles are where their keys say. */
+struct moment {
+  int predicted;       /* else they are where they are */
+  int32_t tick;
+  double tick_length;
+};
+
 /* The table of the curve is looked up at random: in shared memory every entry has its own bank. */
-static __global__ void make_keys(struct particles p, struct lattice l, uint64_t *key, int32_t *place, unsigned long long *outside)
+static __global__ void make_keys(struct particles p, struct lattice l, struct moment when, uint64_t *key, int32_t *place, unsigned long long *outside)
 {
   __shared__ uint8_t table[KEY_STATES][8];
   int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
@@ -18,7 +25,11 @@ static __global__ void make_keys(struct particles p, struct lattice l, uint64_t 
   if (threadIdx.x < sizeof table) table[threadIdx.x / 8][threadIdx.x % 8] = key_rows[threadIdx.x / 8][threadIdx.x % 8];
   __syncthreads();
   if (i < p.n) {
-    const double *x = &p.pos[3 * i];
+    double x[3] = {p.pos[3 * i], p.pos[3 * i + 1], p.pos[3 * i + 2]};
+    if (when.predicted) {
+      double dt = (when.tick - p.tick[i]) * when.tick_length;
+      for (int c = 0; c < 3; c++) x[c] += (p.vel[3 * i + c] + 0.5 * dt * p.acc_hard[3 * i + c]) * dt;
+    }
     key[i] = key_along(table, lattice_of(&l, 0, x[0], &out), lattice_of(&l, 1, x[1], &out), lattice_of(&l, 2, x[2], &out));
     place[i] = (int32_t)i;
   }
@@ -37,13 +48,11 @@ static __global__ void fill_bodies(struct body *body, struct particles p, struct
   body[i] = b;
 }
 
-int64_t gpu_order(struct device *d, const struct lattice *lattice)
+/* Sort the particles; answers->outside counts those outside the lattice. */
+static void sort_particles(struct device *d, const struct moment &when)
 {
   int64_t n = d->p.n;
   size_t bytes = 0;
-  d->lattice = *lattice;
-  d->next_known = 0;
-  if (n == 0) return 0;
   for (int k = 0; k < 2; k++) {
     array_room(&d->key[k], "device order", n);
     array_room(&d->place[k], "device order", n);
@@ -51,12 +60,28 @@ int64_t gpu_order(struct device *d, const struct lattice *lattice)
   cub::DoubleBuffer<uint64_t> key(d->key[0].at, d->key[1].at);
   cub::DoubleBuffer<int32_t> place(d->place[0].at, d->place[1].at);
   device_zero(d, outside);
-  LAUNCH(d, make_keys, blocks_for(n, THREADS), THREADS, d->p, *lattice, key.Current(), place.Current(), &d->answers->outside);
+  LAUNCH(d, make_keys, blocks_for(n, THREADS), THREADS, d->p, d->lattice, when, key.Current(), place.Current(),
+         &d->answers->outside);
   CHECK(cub::DeviceRadixSort::SortPairs(NULL, bytes, key, place, (int)n, 0, KEY_BITS, d->stream));
   array_room(&d->scratch, "device scratch", (int64_t)bytes);
   CHECK(cub::DeviceRadixSort::SortPairs(d->scratch.at, bytes, key, place, (int)n, 0, KEY_BITS, d->stream));
   d->key_now = key.selector;
   device_permute(d, place.Current(), n);
-  LAUNCH(d, fill_bodies, blocks_for(n, THREADS), THREADS, array_room(&d->body, "device sources", n), d->p, *lattice);
+  LAUNCH(d, fill_bodies, blocks_for(n, THREADS), THREADS, array_room(&d->body, "device sources", n), d->p, d->lattice);
+}
+
+int64_t gpu_order(struct device *d, const struct lattice *lattice)
+{
+  const struct moment now = {0, 0, 0};
+  d->lattice = *lattice;
+  d->next_known = 0;
+  if (d->p.n == 0) return 0;
+  sort_particles(d, now);
   return (int64_t)device_ask(d)->outside;
+}
+
+void gpu_reorder(struct device *d, int32_t tick, double tick_length)
+{
+  const struct moment when = {1, tick, tick_length};
+  if (d->p.n > 0) sort_particles(d, when);
 }

@@ -138,6 +138,7 @@ struct domain;
 
 struct backend {
   const char *name;
+  int tunes;        /* whether Tuning = auto is on */
   int ranks_most;   /* it serves runs on at most so many ranks; 0: on any number */
   /* Number of devices; where it is 0, `why` says the reason. */
   int (*probe)(char *why, size_t size);
@@ -169,10 +170,16 @@ struct backend {
 
   /* Lattice coordinates, keys, sort into Peano-Hilbert order. Returns how many lay outside the lattice. */
   int64_t (*order)(struct device *d, const struct lattice *lattice);
+  /* The same on the lattice that there is, by the places that the particles have at `tick`: within a soft step, while nobody is
+   * between select and correct. Everyone stays where and when it is; the next tick and the levels stay known. Then build,
+   * sources and groups are due, and moments at this tick: nodes enclose their particles at that time. LETs chosen before it
+   * cannot be told of corrections any more: a run on several ranks chooses them anew. */
+  void (*reorder)(struct device *d, int32_t tick, double tick_length);
   /* The octree of the sorted particles (links only). Cells that reach over the faces of this rank's cuboid (MAC_CUT) are
    * marked; infinite faces (1e300) cut nothing. */
   void (*build)(struct device *d, const double low[3], const double high[3]);
-  /* Moments and motions of all nodes from the particles as they are at `tick`; also a refresh between builds. */
+  /* Moments and motions of all nodes from the particles as they are at `tick`; also a refresh between builds. Radii of cells
+   * of many particles may be bounds by their children's, up to twice as large; right after a build they are exact. */
   void (*moments)(struct device *d, const struct mac *mac, int32_t tick, double tick_length);
   /* Sources take velocity, hard acceleration and time from the particles (after kicks). */
   void (*sources)(struct device *d);

@@ -45,6 +45,8 @@ void brent_freeze(struct brent *b, double value)
   b->frozen_at = value;
 }
 
+int brent_stage(const struct brent *b) { return b->stage; }
+
 double brent_next(const struct brent *b) { return b->frozen ? b->frozen_at : exp(b->stage == STAGE_REST ? b->x : b->trial); }
 
 /* The next trial: the minimum of the parabola through x, w, v where that is to be trusted, else a golden section of the

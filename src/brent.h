@@ -37,6 +37,9 @@ void brent_open(struct brent *b, double least, double most, double start);
 void brent_freeze(struct brent *b, double value);
 /* The value to use now. The same until brent_tell has been called. */
 double brent_next(const struct brent *b);
+/* 0 while the first value of a search is tried (costs may be relative to it), 1 later in a search, 2 at rest. */
+int brent_stage(const struct brent *b);
+static inline int brent_begins(const struct brent *b) { return brent_stage(b) == 0; }
 /* What using it cost. Costs that are not positive and finite are not looked at. Returns 1 when a search has come to rest with
  * this. */
 int brent_tell(struct brent *b, double cost);
