@@ -97,7 +97,7 @@ static void plant(struct sim *s, double horizon)
 /* Groups as wide as they should be. */
 static void make_groups(struct sim *s)
 {
-  tuning_groups(&s->tuning, s->be, s->dev, s->lattice.spacing * LATTICE_SIDE, s->step, s->time);
+  tuning_groups(&s->tuning, s->be, s->dev, s->lattice.spacing * LATTICE_SIDE);
   s->be->groups(s->dev);
 }
 

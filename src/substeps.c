@@ -88,6 +88,7 @@ static void substep(struct sim *s, const struct step_rule *rule, struct ageing *
   int watched = s->log.table || (rebuilds && s->tuning.tunes_rebuild);
   int32_t next_refresh = (tick / a->interval + 1) * a->interval;
   if (rebuilds) {
+    tuning_now(&s->tuning, s->step + 1, s->time + tick * tick_length);
     sim_rebuild(s, tick, tick_length);
     if (watched) s->be->wait(s->dev);
     a->built = tick;
@@ -105,7 +106,7 @@ static void substep(struct sim *s, const struct step_rule *rule, struct ageing *
     row->seconds[SUBSTEP_moments] += moments;
     if (!refreshes) spent += moments;   /* at a refresh they would have been due anyway */
   }
-  if (rebuilds) tuning_built(&s->tuning, spent, 0, 0, s->step + 1, s->time + tick * tick_length);
+  if (rebuilds) tuning_built(&s->tuning, spent, 0, 0);
   if (active > 0) {
     const struct tally *hard = &s->counts.hard, before = *hard;
     timer_phase(&s->timer, PHASE_hard_walk);
@@ -149,7 +150,7 @@ void substeps(struct sim *s, const struct step_rule *rule, int shared)
   struct substep_row row = {0};
   double began = timer_clock(), clock = began;
   if (a.interval == 0) return;
-  if (!s->split.on) tuning_built(&s->tuning, s->planting, 1, a.shortest * rule->soft_step / TICKS, s->step, s->time);
+  if (!s->split.on) tuning_built(&s->tuning, s->planting, 1, a.shortest * rule->soft_step / TICKS);
   timer_phase(&s->timer, PHASE_moments);
   s->be->sources(s->dev);
   s->be->moments(s->dev, &s->mac, 0, 0);

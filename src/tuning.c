@@ -19,7 +19,8 @@ void tuning_open(struct tuning *t, const struct params *par, int by_default, int
   int on = par->Tuning == TUNING_ON || (par->Tuning == TUNING_AUTO && by_default);
   memset(t, 0, sizeof *t);
   t->tunes_width = on && par->MaxGroupWidth == 0;
-  t->tunes_rebuild = on && par->RebuildInterval == 0 && par->Scheme == SCHEME_BLOCK && ranks == 1;
+  t->tunes_rebuild = on && par->RebuildInterval == 0 && par->Mode != MODE_HYBRID && par->Scheme == SCHEME_BLOCK && ranks == 1;
+  t->waits = t->tunes_rebuild && par->Mode == MODE_TREE;
   t->log = par->TunerLog && rank == 0;
   rebuild_open(&t->rebuild, 0, 0);
 }
@@ -40,6 +41,12 @@ static void keep(struct tuning *t, const struct tuning_row *row)
   t->row[t->rows++] = *row;
 }
 
+void tuning_now(struct tuning *t, long long step, double time)
+{
+  t->step = step;
+  t->time = time;
+}
+
 /* --- walks ------------------------------------------------------------------------------------------------------- */
 
 static void learn_width(struct tuning *t, int kind, double targets, double seconds)
@@ -56,19 +63,19 @@ static void learn_width(struct tuning *t, int kind, double targets, double secon
 
 void tuning_walked(struct tuning *t, double age, int kind, double targets, double seconds)
 {
-  if (t->tunes_width) learn_width(t, kind, targets, seconds);
+  if (t->tunes_width) learn_width(t, kind, targets, seconds / growth_at(&t->rebuild.model, age));
   if (t->tunes_rebuild && kind != KIND_ALL) rebuild_walked(&t->rebuild, age, kind, targets, seconds);
 }
 
 /* --- the width of groups ----------------------------------------------------------------------------------------- */
 
 /* The cost of the width that was in use; a new search begins with new costs to compare with. */
-static void judge_width(struct tuning *t, long long step, double time)
+static void judge_width(struct tuning *t)
 {
-  struct tuning_row row = {.what = TUNED_WIDTH, .step = step, .time = time, .stage = brent_stage(&t->width), .value = brent_next(&t->width)};
+  struct tuning_row row = {.what = TUNED_WIDTH, .step = t->step, .time = t->time, .stage = brent_stage(&t->width), .value = brent_next(&t->width)};
   int began = brent_begins(&t->width);
   row.measured = began ? 1 : t->measured / t->expected;
-  row.predicted = t->width.fx > 0 ? t->width.fx : 1;
+  row.predicted = began ? 1 : t->width.fx;
   brent_tell(&t->width, row.measured);
   row.best = exp(t->width.x);
   keep(t, &row);
@@ -78,14 +85,14 @@ static void judge_width(struct tuning *t, long long step, double time)
   }
 }
 
-void tuning_groups(struct tuning *t, const struct backend *be, struct device *d, double side, long long step, double time)
+void tuning_groups(struct tuning *t, const struct backend *be, struct device *d, double side)
 {
-  if (!t->tunes_width) return;
+  if (!t->tunes_width || (t->waits && !t->rebuild.model.known)) return;
   if (!t->width_open) {
     brent_open(&t->width, WIDTH_LEAST * side, side, side);
     t->width_open = 1;
   } else if (t->expected > 0) {
-    judge_width(t, step, time);
+    judge_width(t);
   }
   t->measured = t->expected = 0;
   be->tune(d, KNOB_GROUP_WIDTH, brent_next(&t->width));
@@ -93,7 +100,7 @@ void tuning_groups(struct tuning *t, const struct backend *be, struct device *d,
 
 /* --- builds ------------------------------------------------------------------------------------------------------ */
 
-void tuning_built(struct tuning *t, double seconds, int anyway, double shortest, long long step, double time)
+void tuning_built(struct tuning *t, double seconds, int anyway, double shortest)
 {
   struct rebuild_tuner *r = &t->rebuild;
   if (!t->tunes_rebuild) return;
@@ -102,7 +109,7 @@ void tuning_built(struct tuning *t, double seconds, int anyway, double shortest,
   for (int k = 0; k < TUNER_BUILDS; k++) known |= r->build[k] > 0;
   rebuild_built(r, anyway && known ? 0 : seconds);
   if (r->builds < 2) return;
-  struct tuning_row row = {.what = TUNED_REBUILD, .step = step, .time = time, .stage = anyway, .value = r->last.age, .best = r->last.interval};
+  struct tuning_row row = {.what = TUNED_REBUILD, .step = t->step, .time = t->time, .stage = anyway, .value = r->last.age, .best = r->last.interval};
   row.predicted = r->last.unknown ? 0 : r->last.predicted;
   row.measured = r->last.measured;
   row.rebuild = r->last;
@@ -151,7 +158,7 @@ void tuning_sum_up(const struct tuning *t, FILE *out)
 {
   const struct rebuild_tuner *r = &t->rebuild;
   if (t->tunes_rebuild && r->model.known)
-    fprintf(out, "tuning: best interval between builds %.4g (%s growth), %lld builds\n", r->best, growth_names[r->model.kind], r->builds);
+    fprintf(out, "tuning: best interval between builds %.4g of time (%s growth), %lld builds\n", r->best, growth_names[r->model.kind], r->builds);
   if (t->tunes_width && t->width.searches)
     fprintf(out, "tuning: groups at most %.4g wide, walks at %.2f of the time without a limit; %d searches\n", exp(t->width.x), t->width.fx, t->width.searches);
 }

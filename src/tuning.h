@@ -32,11 +32,14 @@ struct tuning_row {
 
 struct tuning {
   int tunes_width, tunes_rebuild;
+  int waits;                       /* no width is tried before the growth of costs with the tree's age is known */
+  long long step;                  /* now, for the log */
+  double time;
   int log;                         /* rows are kept until they are written */
   struct rebuild_tuner rebuild;
   struct brent width;
   int width_open;                  /* bounds are known */
-  /* Cost of walks since the last groups, relative to those by the first width of the search. */
+  /* Cost of walks since the last groups, relative to those by the first width of the search, a fresh tree for both. */
   double seconds[TUNER_KINDS], targets[TUNER_KINDS];   /* by the first width */
   double measured, expected;
   struct tuning_row *row;
@@ -47,15 +50,17 @@ struct tuning {
 void tuning_open(struct tuning *t, const struct params *par, int by_default, int ranks, int rank);
 void tuning_close(struct tuning *t);
 
+/* Rows are of this soft step and time from now on. */
+void tuning_now(struct tuning *t, long long step, double time);
 /* A walk of a tree of some age (simulated time since the build) for so many targets took so long. `kind`: the lowest block
  * level among them, or KIND_ALL. */
 void tuning_walked(struct tuning *t, double age, int kind, double targets, double seconds);
 /* To be called before groups are made: sets how wide they may be. `side`: of the root cube. */
-void tuning_groups(struct tuning *t, const struct backend *be, struct device *d, double side, long long step, double time);
+void tuning_groups(struct tuning *t, const struct backend *be, struct device *d, double side);
 
 /* The tree was built. seconds: what that took; `anyway`: at the end of a soft step (other builds are what is compared).
  * `shortest`: the shortest step, for a beginning. */
-void tuning_built(struct tuning *t, double seconds, int anyway, double shortest, long long step, double time);
+void tuning_built(struct tuning *t, double seconds, int anyway, double shortest);
 /* Whether to build now, at this age of the tree, `rest` before the end of the soft step. */
 int tuning_due(struct tuning *t, double age, double rest);
 

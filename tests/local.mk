@@ -49,6 +49,7 @@ script_tests = \
   %D%/ranks.sh \
   %D%/rules.sh \
   %D%/study_ranks.sh \
+  %D%/tuning.sh \
   %D%/watchdog.sh \
   %D%/yt.sh
 # Programs that scripts start.
