@@ -9,6 +9,9 @@
 /* An interval is at most so many times the largest age seen: a model says little about ages far beyond. */
 #define BEYOND 2.0
 #define LONGER 1.5
+/* One interval in so many is longer than the best, so that growth is still seen where trees hardly age. */
+enum { EXPLORED = 16 };
+#define EXPLORED_LONGER 1.6
 /* What is left of the largest age, and of the rate of work, at each build: both follow a system that changes. */
 #define AGE_KEPT 0.9
 #define RATE_KEPT 0.9375
@@ -354,5 +357,6 @@ int rebuild_due(struct rebuild_tuner *t, double age, double rest)
   predict(t);
   double apart = age - t->asked;   /* from this chance to the next, presumably */
   t->asked = age;
-  return age + 0.5 * apart >= rebuild_interval(t, age + rest);
+  double interval = rebuild_interval(t, age + rest);
+  return age + 0.5 * apart >= (t->builds % EXPLORED == EXPLORED - 1 ? EXPLORED_LONGER * interval : interval);
 }

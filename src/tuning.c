@@ -7,8 +7,9 @@
 
 #include "memory.h"
 
-/* Block steps to the first build within a soft step, while nothing is known. */
-#define FIRST_INTERVAL 16
+/* Shortest steps to the first build within a soft step, while nothing is known. Few: growth is steepest at first, and long
+ * intervals would show only where it ends. */
+#define FIRST_INTERVAL 2
 /* Widths from the root cube down to this fraction of it are tried. */
 #define WIDTH_LEAST (1.0 / 4096)
 
