@@ -6,6 +6,7 @@
 const struct backend backend_cuda = {.name = "cuda",
                                      .tunes = 1,
                                      .ranks_most = 1,
+                                     .rebuild_interval = 1,
                                      .probe = gpu_probe,
                                      .describe = gpu_describe,
                                      .open = gpu_open,
@@ -42,4 +43,5 @@ const struct backend backend_cuda = {.name = "cuda",
                                      .finish = gpu_finish,
                                      .reduce = gpu_reduce,
                                      .histogram = gpu_histogram,
-                                     .wait = gpu_wait};
+                                     .wait = gpu_wait,
+                                     .phase = gpu_phase};

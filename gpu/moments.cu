@@ -352,7 +352,10 @@ void gpu_moments(struct device *d, const struct mac *mac, int32_t tick, double t
   struct moments_job job = {d->tree, *levels, *mac, d->lattice.spacing, d->lattice.inverse, tick, (float)tick_length,
                             d->config.quadrupole || mac->kind != MAC_ANGLE};   /* the walk's expansions use them with monopole cells too */
   d->motion_tick = tick;
-  job.there = tick == 0 ? NULL : array_room(&d->there, "device sources", d->p.n);
+  if (tick != 0) {
+    job.there = array_room(&d->present, "device sources", d->p.n);
+    d->present_tick = tick;
+  }
   if (d->tree.nodes == 0) return;
   LAUNCH(d, leaf_moments, blocks_for(d->tree.nodes, LEAVES_A_BLOCK), THREADS, job);
   int level = levels->count - 2;   /* the deepest level has no cells */
@@ -382,4 +385,8 @@ static __global__ void take_courses(struct tree t, struct particles p)
   t.course[i] = c;
 }
 
-void gpu_sources(struct device *d) { LAUNCH(d, take_courses, blocks_for(d->p.n, THREADS), THREADS, d->tree, d->p); }
+void gpu_sources(struct device *d)
+{
+  d->present_tick = -1;
+  LAUNCH(d, take_courses, blocks_for(d->p.n, THREADS), THREADS, d->tree, d->p);
+}

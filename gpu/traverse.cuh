@@ -43,10 +43,7 @@ template <int HOW> static __device__ __forceinline__ bool wants(const struct wal
 
 static __device__ __forceinline__ float a_old_of(const struct walk_job &job, int32_t i)
 {
-  if (!job.by_acceleration) return 1;
-  const float *a = &job.p.acc[3 * (int64_t)i];
-  double x = a[0], y = a[1], z = a[2];
-  return fmaxf((float)sqrt(x * x + y * y + z * z), job.a_floor);
+  return job.by_acceleration ? fmaxf(__ldg(&job.a_old[i]), job.a_floor) : 1;
 }
 
 /* mac_sink for lengths in the walk's unit. */
@@ -101,7 +98,7 @@ template <int HOW> static __device__ __forceinline__ struct tested node_seen(con
   return t;
 }
 
-/* A particle alone has no extent and would be a cell at any distance; but cells move as they did when their moments were
+/* A particle alone has no extent and would be a near cell at any distance; but cells move as they did when their moments were
  * taken, and particles as they do since their last correction. */
 template <int HOW> static __device__ __forceinline__ bool alone(const struct walk_job &job, const struct tested &t)
 {
@@ -128,8 +125,8 @@ static __device__ __forceinline__ struct criterion judge(const struct walk_job &
   struct criterion c;
   float r2 = t.at.x * t.at.x + t.at.y * t.at.y + t.at.z * t.at.z;
   c.d = r2 * inverse_root(fmaxf(r2, 1e-37f)) - v.radius, c.needed = t.reach * v.sink + t.grown;
-  bool outside = c.d >= t.b && r2 > 0 && !alone<HOW>(job, t), terminal = t.info & NODE_TERMINAL;
-  c.accept = (outside && c.d >= c.needed) || terminal, c.far = c.accept;
+  bool outside = c.d >= t.b && r2 > 0, terminal = t.info & NODE_TERMINAL;
+  c.far = (outside && c.d >= c.needed) || terminal, c.accept = c.far && !alone<HOW>(job, t);
   if (CELLS == CELLS_MIXED) {
     float needed2 = c.needed * c.needed, d2 = c.d * c.d, most = needed2 * needed2 * t.b;
     c.far = (outside && d2 * d2 * c.d >= most && most <= FLT_MAX) || terminal;

@@ -19,6 +19,8 @@ int64_t gpu_count(struct device *d);
 void gpu_let_clear(struct device *d, enum let_kind kind);
 int64_t gpu_strays(struct device *d, int64_t *late);
 void gpu_wait(struct device *d);
+/* ranges.cu */
+void gpu_phase(const char *name);
 /* sets.cu */
 void gpu_bounds(struct device *d, double horizon, double low[3], double high[3]);
 int64_t gpu_sample(struct device *d, uint64_t threshold, int64_t most, struct sample *out, double *work);

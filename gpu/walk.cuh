@@ -42,6 +42,7 @@ struct walk_job {
 
   struct walk_count *count;
   double per_a, per_psi;       /* sums to accelerations and potentials: with G, from the walk's unit */
+  const float *a_old;
   float a_floor;               /* |a_old| is raised to it */
   float spacing, eps2, eps, inverse_unit;
   float quad_scale;            /* of second moments: to the walk's unit */

@@ -140,6 +140,7 @@ struct backend {
   const char *name;
   int tunes;        /* whether Tuning = auto is on */
   int ranks_most;   /* it serves runs on at most so many ranks; 0: on any number */
+  int rebuild_interval;   /* shortest steps of a soft step after which a new tree is worth its build; 0: never */
   /* Number of devices; where it is 0, `why` says the reason. */
   int (*probe)(char *why, size_t size);
   /* A line about each device, for people. */
@@ -171,8 +172,8 @@ struct backend {
   /* Lattice coordinates, keys, sort into Peano-Hilbert order. Returns how many lay outside the lattice. */
   int64_t (*order)(struct device *d, const struct lattice *lattice);
   /* The same on the lattice that there is, by the places that the particles have at `tick`: within a soft step, while nobody is
-   * between select and correct. Everyone stays where and when it is; the next tick and the levels stay known. Then build,
-   * sources and groups are due, and moments at this tick: nodes enclose their particles at that time. LETs chosen before it
+   * between select and correct. Everyone stays where and when it is; the next tick and the levels stay known. Then build
+   * and groups are due (sources keep their courses), and moments at this tick: nodes enclose their particles at that time. LETs chosen before it
    * cannot be told of corrections any more: a run on several ranks chooses them anew. */
   void (*reorder)(struct device *d, int32_t tick, double tick_length);
   /* The octree of the sorted particles (links only). Cells that reach over the faces of this rank's cuboid (MAC_CUT) are
@@ -259,6 +260,8 @@ struct backend {
   /* Number of particles at each level, 32 entries. */
   void (*histogram)(struct device *d, int64_t *count);
   void (*wait)(struct device *d);
+  /* The host goes on to this phase (NULL: to none), for profilers. May be NULL. */
+  void (*phase)(const char *name);
 };
 
 extern const struct backend backend_cpu, backend_cuda;

@@ -156,7 +156,8 @@ static void sum_up(const struct run *r)
   traffic_sum_up(&r->logs.traffic, r->sim.comm);
   if (r->sim.comm->rank != 0) return;
   snprintf(text, sizeof text, "%.1f s", seconds);
-  printf("memory: at most %.4g MB a rank\n", memory / 1e6);
+  printf("memory: at most %.4g MB a rank; bytes a particle on rank 0, each at its peak: ", memory / 1e6);
+  memory_report(stdout, (double)r->sim.be->count(r->sim.dev));
   if (r->sim.time < r->sim.par->TimeMax) printf("stopped by -n or --substeps before TimeMax = %g\n", r->sim.par->TimeMax);
   substep_log_sum_up(&r->sim.log, r->sim.now.count, stdout);
   tuning_sum_up(&r->sim.tuning, stdout);

@@ -42,6 +42,7 @@ void sim_open(struct sim *s, const struct comm *c, const struct params *par, con
   be->upload(s->dev, p);
   s->lets = lets_open(c, be, s->dev);
   s->timer.ledger = c->ledger;
+  s->timer.follow = be->phase;
   int grid[3];
   params_grid(par->DomainGrid, grid);
   domain_open_grid(&s->domain, c->size, grid);
@@ -56,6 +57,7 @@ void sim_close(struct sim *s)
   lets_close(s->lets);
   s->be->download(s->dev, &p);
   particles_free(&p);
+  if (s->be->phase) s->be->phase(NULL);
   s->be->close(s->dev);
   domain_close(&s->domain);
   substep_log_close(&s->log);
@@ -152,7 +154,6 @@ void sim_rebuild(struct sim *s, int32_t tick, double tick_length)
   timer_phase(&s->timer, PHASE_order);
   s->be->reorder(s->dev, tick, tick_length);
   build(s);
-  s->be->sources(s->dev);
   make_groups(s);
 }
 

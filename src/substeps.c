@@ -71,11 +71,16 @@ struct ageing {
 /* Whether the tree is to be built anew before the substep at this tick. */
 static int build_due(struct sim *s, const struct ageing *a, int32_t tick, double tick_length)
 {
-  int interval = s->par->RebuildInterval;
+  int interval = s->par->RebuildInterval ? s->par->RebuildInterval : s->be->rebuild_interval;
   if (s->split.on || s->comm->size > 1) return 0;
-  if (interval == 0) return tuning_due(&s->tuning, (tick - a->built) * tick_length, (TICKS - tick) * tick_length);
+  if (s->tuning.tunes_rebuild) return tuning_due(&s->tuning, (tick - a->built) * tick_length, (TICKS - tick) * tick_length);
+  if (interval == 0) return 0;
   return (tick - a->built) / a->shortest >= interval;
 }
+
+/* Shortest steps from a build to the next one while nothing is known. Few: growth is steepest at first, and long intervals would
+ * show only where it ends. */
+static int first_interval(const struct sim *s) { return s->be->rebuild_interval > 0 ? s->be->rebuild_interval : 2; }
 
 /* Hard forces of the particles whose steps end at `tick`, and their next steps; those who have them in their LETs hear of
  * it. Cells go along at refreshes, every `interval` ticks. What it took is added to `row`, all but the end of the correction,
@@ -150,7 +155,7 @@ void substeps(struct sim *s, const struct step_rule *rule, int shared)
   struct substep_row row = {0};
   double began = timer_clock(), clock = began;
   if (a.interval == 0) return;
-  if (!s->split.on) tuning_built(&s->tuning, s->planting, 1, a.shortest * rule->soft_step / TICKS);
+  if (!s->split.on) tuning_built(&s->tuning, s->planting, 1, first_interval(s) * (a.shortest * rule->soft_step / TICKS));
   timer_phase(&s->timer, PHASE_moments);
   s->be->sources(s->dev);
   s->be->moments(s->dev, &s->mac, 0, 0);

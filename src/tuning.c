@@ -7,9 +7,6 @@
 
 #include "memory.h"
 
-/* Shortest steps to the first build within a soft step, while nothing is known. Few: growth is steepest at first, and long
- * intervals would show only where it ends. */
-#define FIRST_INTERVAL 2
 /* Widths from the root cube down to this fraction of it are tried. */
 #define WIDTH_LEAST (1.0 / 4096)
 
@@ -101,11 +98,11 @@ void tuning_groups(struct tuning *t, const struct backend *be, struct device *d,
 
 /* --- builds ------------------------------------------------------------------------------------------------------ */
 
-void tuning_built(struct tuning *t, double seconds, int anyway, double shortest)
+void tuning_built(struct tuning *t, double seconds, int anyway, double first)
 {
   struct rebuild_tuner *r = &t->rebuild;
   if (!t->tunes_rebuild) return;
-  if (!(r->first > 0)) r->first = FIRST_INTERVAL * shortest;
+  if (!(r->first > 0)) r->first = first;
   int known = 0;
   for (int k = 0; k < TUNER_BUILDS; k++) known |= r->build[k] > 0;
   rebuild_built(r, anyway && known ? 0 : seconds);

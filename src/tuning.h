@@ -59,8 +59,8 @@ void tuning_walked(struct tuning *t, double age, int kind, double targets, doubl
 void tuning_groups(struct tuning *t, const struct backend *be, struct device *d, double side);
 
 /* The tree was built. seconds: what that took; `anyway`: at the end of a soft step (other builds are what is compared).
- * `shortest`: the shortest step, for a beginning. */
-void tuning_built(struct tuning *t, double seconds, int anyway, double shortest);
+ * `first`: the interval to begin with. */
+void tuning_built(struct tuning *t, double seconds, int anyway, double first);
 /* Whether to build now, at this age of the tree, `rest` before the end of the soft step. */
 int tuning_due(struct tuning *t, double age, double rest);
 

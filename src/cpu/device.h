@@ -83,6 +83,7 @@ struct device {
   int level_begin[KEY_LEVELS + 3]; /* nodes of level l are [level_begin[l], level_begin[l + 1]) */
   int levels;
   int fresh;                       /* no moments since it was built */
+  int on_their_way;                /* the particles were sorted within a soft step: the build keeps courses */
 
   struct group *group;
   int32_t groups;

@@ -94,10 +94,15 @@ static int64_t sort_particles(struct device *d, const struct lattice *lattice, i
   return outside;
 }
 
-int64_t cpu_order(struct device *d, const struct lattice *lattice) { return sort_particles(d, lattice, 0, 0, 0); }
+int64_t cpu_order(struct device *d, const struct lattice *lattice)
+{
+  d->on_their_way = 0;
+  return sort_particles(d, lattice, 0, 0, 0);
+}
 
 void cpu_reorder(struct device *d, int32_t tick, double tick_length)
 {
   const struct lattice lattice = d->lattice;
   sort_particles(d, &lattice, 1, tick, tick_length);
+  d->on_their_way = 1;
 }
