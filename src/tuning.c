@@ -120,12 +120,15 @@ int tuning_due(struct tuning *t, double age, double rest) { return t->tunes_rebu
 
 void tuning_header(FILE *out)
 {
-  fprintf(out, "# of rank 0\nstep,time,tuner,stage,value,best,predicted,measured,fresh,build,model,b,a,chi2_linear,chi2_power,chi2_parabolic,points\n");
+  fprintf(out, "# of rank 0\nstep,time,tuner,stage,value,best,predicted,measured,fresh,build,model,b,a");
+  for (int k = 0; k < GROWTHS; k++) fprintf(out, ",chi2_%s", growth_names[k]);
+  fprintf(out, ",points\n");
 }
 
 static void write_rebuild(const struct tuning_row *row, FILE *out)
 {
   const struct rebuild_outcome *o = &row->rebuild;
+  const struct growth_model *m = &o->model;
   fprintf(out, "%s,%.6g,", row->stage ? "anyway" : "due", row->value);
   if (row->best > 0) fprintf(out, "%.6g", row->best);
   if (row->predicted > 0) fprintf(out, ",%.6g", row->predicted);
@@ -133,8 +136,8 @@ static void write_rebuild(const struct tuning_row *row, FILE *out)
   fprintf(out, ",%.6g,", row->measured);
   if (row->predicted > 0) fprintf(out, "%.6g", o->fresh);
   fprintf(out, ",%.6g,", o->build);
-  if (o->model.known)
-    fprintf(out, "%s,%.6g,%.6g,%.3g,%.3g,%.3g", growth_names[o->model.kind], o->model.b, o->model.a, o->model.chi2[0], o->model.chi2[1], o->model.chi2[2]);
+  if (m->known)
+    fprintf(out, "%s,%.6g,%.6g,%.3g,%.3g,%.3g", growth_names[m->kind], m->b, m->a, m->chi2[0], m->chi2[1], m->chi2[2]);
   else
     fprintf(out, ",,,,,");
   fprintf(out, ",%d\n", o->points);
@@ -156,7 +159,8 @@ void tuning_sum_up(const struct tuning *t, FILE *out)
 {
   const struct rebuild_tuner *r = &t->rebuild;
   if (t->tunes_rebuild && r->model.known)
-    fprintf(out, "tuning: best interval between builds %.4g of time (%s growth), %lld builds\n", r->best, growth_names[r->model.kind], r->builds);
+    fprintf(out, "tuning: best interval between builds %.4g of time (%s growth); %lld builds\n", r->best, growth_names[r->model.kind],
+            r->builds);
   if (t->tunes_width && t->width.searches)
-    fprintf(out, "tuning: groups at most %.4g wide, walks at %.2f of the time without a limit; %d searches\n", exp(t->width.x), t->width.fx, t->width.searches);
+    fprintf(out, "tuning: groups at most %.4g wide after %d searches\n", exp(t->width.x), t->width.searches);
 }

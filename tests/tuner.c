@@ -128,8 +128,9 @@ static void check_models(int steps, const char *what)
     struct world w = {.model = *models[k], .build = 0.3, .walk = 0.2, .steps = steps, .noise = 0.003, .chance = {7}};
     watch(&w, &t, 120, 3);
     double best = best_of(&w), found = rebuild_interval(&t, HUGE_VAL);
-    printf("# %s: picked %s, b %.5f a %.2e, chi2 %.2e %.2e %.2e; interval %.1f, best %.0f\n", growth_names[k], growth_names[t.model.kind], t.model.b, t.model.a,
-           t.model.chi2[0], t.model.chi2[1], t.model.chi2[2], found, best);
+    const struct growth_model *m = &t.model;
+    printf("# %s: picked %s, b %.5f a %.2e, chi2 %.2e %.2e %.2e; interval %.1f, best %.0f\n", growth_names[k], growth_names[m->kind], m->b, m->a,
+           m->chi2[0], m->chi2[1], m->chi2[2], found, best);
     snprintf(text, sizeof text, "%s: %s growth is recognised (others fit hardly better)", what, growth_names[k]);
     tap_ok(t.model.known && t.model.chi2[k] < 1.3 * t.model.chi2[t.model.kind], text);
     snprintf(text, sizeof text, "%s: %s growth: the best interval to 5 %%", what, growth_names[k]);
@@ -147,7 +148,8 @@ static void check_loop(int steps, double noise, double outliers, double most, co
     double worst = 0, farthest = 0;
     for (int trial = 0; trial < 12; trial++) {
       struct rebuild_tuner t;
-      struct world w = {.model = *models[k], .build = 0.3, .walk = 0.2, .steps = steps, .noise = noise, .outliers = outliers, .chance = {100 + (uint64_t)trial}};
+      struct world w = {.model = *models[k], .build = 0.3, .walk = 0.2, .steps = steps, .noise = noise, .outliers = outliers};
+      w.chance.state = 100 + (uint64_t)trial;
       rebuild_open(&t, 0, firsts[trial % 3]);
       double interval = run(&w, &t, 3000, 0), best = best_of(&w);
       double over = interval < 4999 ? mean_cost(&w, (int)(interval + 0.5)) / mean_cost(&w, (int)best) - 1 : 1;
@@ -203,7 +205,8 @@ static void check_saturation(void)
       int best = best_of(&w);
       double over = mean_cost(&w, interval < 5000 ? (int)(interval + 0.5) : 5000) / mean_cost(&w, best) - 1;
       printf("# growth by %g within %g steps: interval %.2f, best %d, cost over the best %.4f\n", most[k], time[k], interval, best, over);
-      snprintf(text, sizeof text, "%s: growth by %g that ends after %g steps: 3 %% over the best", steps == BLOCKS ? "block steps" : "equal steps", most[k], time[k]);
+      const char *what = steps == BLOCKS ? "block steps" : "equal steps";
+      snprintf(text, sizeof text, "%s: growth by %g that ends after %g steps: 3 %% over the best", what, most[k], time[k]);
       tap_ok(over < 0.03, text);
     }
 }
@@ -213,7 +216,9 @@ static void check_no_growth(void)
 {
   struct rebuild_tuner t;
   struct world flat = {.model = {.known = 1}, .build = 0.3, .walk = 0.2, .noise = 0.001, .chance = {5}};
-  struct world falling = {.model = {.known = 1, .kind = GROWTH_POWER, .b = -0.002}, .build = 0.3, .walk = 0.2, .noise = 0.01, .chance = {5}};
+  struct world falling = flat;
+  falling.model = (struct growth_model){.known = 1, .kind = GROWTH_POWER, .b = -0.002};
+  falling.noise = 0.01;
   rebuild_open(&t, 0, 4);
   tap_ok(run(&flat, &t, 3000, 0) > 300, "walks that stay as they are: long intervals");
   rebuild_open(&t, 0, 4);
@@ -292,8 +297,8 @@ static void check_outcome(void)
   rebuild_open(&t, 0, 10);
   run(&w, &t, 2048, 0);
   const struct rebuild_outcome *o = &t.last;
-  printf("# interval predicted %.2f, built after %.0f; walks %.3f s, predicted %.3f, on a fresh tree %.3f\n", o->interval, o->age, o->measured, o->predicted,
-         o->fresh);
+  printf("# interval predicted %.2f, built after %.0f; walks %.3f s, predicted %.3f, on a fresh tree %.3f\n", o->interval, o->age, o->measured,
+         o->predicted, o->fresh);
   tap_ok(o->model.known && !o->unknown && fabs(o->predicted / o->measured - 1) < 0.05, "an interval's walks took what was predicted, to 5 %");
   tap_ok(o->fresh < o->predicted && o->age > 0.9 * o->interval && o->age < 1.8 * o->interval && o->builds == t.builds - 1 && fabs(o->build / 0.3 - 1) < 0.05,
          "its length, number and build are noted");
