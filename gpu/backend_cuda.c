@@ -4,6 +4,7 @@
 #include "verbs.h"
 
 const struct backend backend_cuda = {.name = "cuda",
+                                     .tunes = 1,
                                      .ranks_most = 1,
                                      .rebuild_interval = 1,
                                      .probe = gpu_probe,
@@ -24,6 +25,7 @@ const struct backend backend_cuda = {.name = "cuda",
                                      .moments = gpu_moments,
                                      .sources = gpu_sources,
                                      .groups = gpu_groups,
+                                     .tune = gpu_tune,
                                      .let_clear = gpu_let_clear,
                                      .strays = gpu_strays,
                                      .walk = gpu_walk,

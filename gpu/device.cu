@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The device: what is there, opening and closing, and particles coming and going. */
 #include <config.h>
+#include <math.h>
 #include <string.h>
 
 #include "device.cuh"
@@ -52,6 +53,7 @@ struct device *gpu_open(const struct device_config *config)
   struct device *d = (struct device *)memory_alloc("device", sizeof *d);
   int device;
   d->config = *config;
+  d->group_width = HUGE_VAL;
   CHECK(cudaGetDevice(&device));
   CHECK(cudaDeviceGetAttribute(&d->multiprocessors, cudaDevAttrMultiProcessorCount, device));
   CHECK(cudaStreamCreateWithFlags(&d->stream, cudaStreamNonBlocking));

@@ -144,6 +144,7 @@ struct device {
   struct array<struct body> body;
   struct array<struct course> course;
 
+  double group_width;                 /* KNOB_GROUP_WIDTH */
   struct array<uint8_t> head;         /* of groups, a flag for every particle */
   struct array<int32_t> group_begin;
   struct array<struct group> group;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Groups of targets, and families of groups: the largest cells of the tree that hold at most so many particles, so that a
- * group is as round as a cell; consecutive siblings are joined while they fit. */
+ * group is as round as a cell; consecutive siblings are joined while they fit. Cells wider than KNOB_GROUP_WIDTH are divided,
+ * down to leaves, and what they are divided into is not joined (Miki & Umemura 2017, section 2.4). */
 #include <config.h>
 #include <cub/device/device_select.cuh>
 #include <thrust/iterator/counting_iterator.h>
@@ -8,15 +9,22 @@
 
 #include "device.cuh"
 
+/* Families may be so many times as wide as groups. */
+#define FAMILY_WIDER 4.0
+
 enum { HEAD_OF_GROUP = 1, HEAD_OF_FAMILY = 3 };   /* a family begins with a group */
 
-/* Flag the first particles of the largest cells of at most `most` particles. */
-static __global__ void mark_heads(struct tree t, int32_t root, int32_t nodes, int most, uint8_t flag, uint8_t *head)
+/* Nodes above the first narrow level are wide; but a leaf has nothing to be divided into. */
+static __device__ bool is_wide(const struct tree &t, int32_t i, int32_t narrow) { return i < narrow && !(t.node[i].info & NODE_LEAF); }
+
+/* Flag the first particles of the largest cells of at most `most` particles that are not wide. */
+static __global__ void mark_heads(struct tree t, int32_t root, int32_t nodes, int most, int32_t narrow, uint8_t flag, uint8_t *head)
 {
   int32_t i = root + (int32_t)(blockIdx.x * THREADS + threadIdx.x);
   if (i >= root + nodes) return;
   int2 r = t.range[i];
-  if (r.y - r.x <= most) {
+  bool wide = is_wide(t, i, narrow);
+  if (r.y - r.x <= most && !wide) {
     if (i == root) head[r.x] = flag;
     return;
   }
@@ -28,9 +36,9 @@ static __global__ void mark_heads(struct tree t, int32_t root, int32_t nodes, in
   int32_t begin = -1;   /* of the run of siblings that is being filled */
   for (int32_t k = n.first; k < n.first + (int32_t)(n.info & NODE_COUNT); k++) {
     int2 c = t.range[k];
-    if (c.y - c.x > most) {
+    if (c.y - c.x > most || is_wide(t, k, narrow)) {
       begin = -1;
-    } else if (begin < 0 || c.y - begin > most) {
+    } else if (begin < 0 || c.y - begin > most || wide) {
       begin = c.x;
       head[begin] = flag;
     }
@@ -110,6 +118,23 @@ static void room_of_flags(struct device *d, struct array<int32_t> *flag, int64_t
   *number = 0;
 }
 
+/* The first node of the levels whose cells are at most so wide. */
+static int32_t first_narrow(const struct device *d, const struct part *p, double most)
+{
+  double width = d->lattice.spacing * LATTICE_SIDE;
+  int level = 0;
+  while (level < p->levels.count && width > most) {
+    width *= 0.5;
+    level++;
+  }
+  return p->levels.begin[level];
+}
+
+void gpu_tune(struct device *d, enum knob knob, double value)
+{
+  if (knob == KNOB_GROUP_WIDTH) d->group_width = value;
+}
+
 /* At most so many cells of `most` particles, cut leaves included. */
 static int64_t room_of_groups(const struct device *d, int64_t most) { return d->tree.nodes + d->p.n / most + 1; }
 
@@ -150,8 +175,9 @@ void gpu_groups(struct device *d)
   for (int pass = 0; pass < 2; pass++)   /* families last: they begin with groups */
     for (int k = parts_begin(d); k < d->parts; k++) {
       const struct part *p = &d->part[k];
+      double width = pass ? FAMILY_WIDER * d->group_width : d->group_width;
       LAUNCH(d, mark_heads, blocks_for(p->nodes, THREADS), THREADS, d->tree, p->base, p->nodes, pass ? FAMILY_MOST : most,
-             pass ? HEAD_OF_FAMILY : HEAD_OF_GROUP, d->head.at);
+             first_narrow(d, p, width), pass ? HEAD_OF_FAMILY : HEAD_OF_GROUP, d->head.at);
     }
   select_heads(d, first, head, d->group_begin.at + kept.groups, &d->answers->count);
   select_heads(d, first, thrust::make_transform_iterator(head, heads_family()), d->family_begin.at + kept.families, &d->answers->families);

@@ -37,6 +37,7 @@ void gpu_build(struct device *d, const double low[3], const double high[3]);
 void gpu_moments(struct device *d, const struct mac *mac, int32_t tick, double tick_length);
 void gpu_sources(struct device *d);
 void gpu_groups(struct device *d);
+void gpu_tune(struct device *d, enum knob knob, double value);
 /* walk.cu */
 void gpu_walk(struct device *d, const struct walk_request *request, struct tally *tally);
 /* direct.cu */

@@ -29,6 +29,11 @@ struct device_config {
   int ranks;        /* room for the LETs of so many ranks */
 };
 
+/* Numbers that trade one kind of work for another. Forces by different values differ within the criterion's error. */
+enum knob {
+  KNOB_GROUP_WIDTH,   /* groups lie in cells no wider than this, or in a leaf (HUGE_VAL, as after open: no limit) */
+};
+
 /* What a verb did; the single stream that feeds timers, cost model, log. */
 struct tally {
   double seconds;
@@ -133,6 +138,7 @@ struct domain;
 
 struct backend {
   const char *name;
+  int tunes;        /* whether Tuning = auto is on */
   int ranks_most;   /* it serves runs on at most so many ranks; 0: on any number */
   int rebuild_interval;   /* shortest steps of a soft step after which a new tree is worth its build; 0: never */
   /* Number of devices; where it is 0, `why` says the reason. */
@@ -183,6 +189,8 @@ struct backend {
   void (*sources)(struct device *d);
   /* Groups of targets with enclosing balls and smallest |a_old|; needs build. */
   void (*groups)(struct device *d);
+  /* Set a knob, at any time; it is looked at by the next `groups`. */
+  void (*tune)(struct device *d, enum knob knob, double value);
   /* At most `most` boxes around this rank's groups, of positions predicted to the request's tick, for its horizon; returns
    * how many. */
   int (*boxes)(struct device *d, const struct let_request *request, int most, struct let_box *boxes);

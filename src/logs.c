@@ -40,7 +40,7 @@ static int make_folder(const char *path, struct fault *f)
   return 0;
 }
 
-static const char *const table_names[] = {"energy.csv", "steps.csv", "timers.csv", "parameters-used.ini", TRAFFIC_TABLE, SUBSTEP_TABLE};
+static const char *const table_names[] = {"energy.csv", "steps.csv", "timers.csv", "parameters-used.ini", TRAFFIC_TABLE, SUBSTEP_TABLE, TUNER_TABLE};
 
 /* A fault where the folder holds an earlier run's results, or where the initial conditions would be replaced. */
 static int check_folder(const struct params *p, int overwrite, struct fault *f)
@@ -110,6 +110,10 @@ static void headers(struct logs *l, const struct sim *s)
     describe(l->substeps, s);
     substep_log_header(l->substeps);
   }
+  if (l->tuner) {
+    describe(l->tuner, s);
+    tuning_header(l->tuner);
+  }
   if (!l->traffic.out) return;
   describe(l->traffic.out, s);
   traffic_header(l->traffic.out);
@@ -126,6 +130,8 @@ static void open_all(struct logs *l, const struct sim *s, int overwrite, struct 
   if (l->timers && !l->traffic.table) no_table(folder, table_names[4], f);
   if (l->timers && s->log.table) l->substeps = open_table(folder, table_names[5], f);
   if (l->timers && !s->log.table) no_table(folder, table_names[5], f);
+  if (l->timers && s->tuning.log) l->tuner = open_table(folder, table_names[6], f);
+  if (l->timers && !s->tuning.log) no_table(folder, table_names[6], f);
   FILE *used = l->timers && !f->text[0] ? open_table(folder, table_names[3], f) : NULL;
   if (!used) return;
   params_write_ini(used, s->par);
@@ -173,13 +179,13 @@ int logs_open(struct logs *l, const struct sim *s, int overwrite, struct fault *
 
 int logs_close(struct logs *l, const struct sim *s, struct fault *f)
 {
-  FILE *all[] = {l->energy, l->steps, l->timers, l->traffic.out, l->substeps};
-  for (int k = 0; k < 5; k++) {
+  FILE *all[] = {l->energy, l->steps, l->timers, l->traffic.out, l->substeps, l->tuner};
+  for (int k = 0; k < 6; k++) {
     if (!all[k]) continue;
     int bad = ferror(all[k]);
     if (fclose(all[k]) || bad) fault_set(f, "a table in %s could not be written to its end (disk full?)", s->par->OutputDir);
   }
-  l->energy = l->steps = l->timers = l->traffic.out = l->substeps = NULL;
+  l->energy = l->steps = l->timers = l->traffic.out = l->substeps = l->tuner = NULL;
   return comm_verdict(s->comm, f);
 }
 
@@ -340,6 +346,7 @@ void logs_step(struct logs *l, struct sim *s, const struct step_report *r, int e
   fputc('\n', l->timers);
   fflush(l->timers);
   substep_log_write(&s->log, l->substeps);
+  tuning_write(&s->tuning, l->tuner);
   warn(l, s, r);
   progress(l, s, r, energy);
 }

@@ -141,6 +141,8 @@ static void greet(const struct run *r)
   printf("%.0f particles on %d ranks x %d threads, backend %s; %s from time %g to %g\n", s->now.count, s->comm->size, omp_get_max_threads(), s->be->name,
          s->split.on ? "hybrid" : "tree", s->time, s->par->TimeMax);
   if (s->split.on) printf("split: R1 = %g, R2 = %g\n", s->split.r1, s->split.r2);
+  if (s->tuning.tunes_width || s->tuning.tunes_rebuild)
+    printf("tuning by measured times: no two runs are alike in the last bits ([Device] Tuning = frozen: they are)\n");
   printf("energy %.9g (kinetic %.6g, potential %.6g), virial ratio %.4g\n", s->now.total, s->now.kinetic, s->now.potential,
          s->now.potential != 0 ? -2 * s->now.kinetic / s->now.potential : 0);
   fflush(stdout);
@@ -158,6 +160,7 @@ static void sum_up(const struct run *r)
   memory_report(stdout, (double)r->sim.be->count(r->sim.dev));
   if (r->sim.time < r->sim.par->TimeMax) printf("stopped by -n or --substeps before TimeMax = %g\n", r->sim.par->TimeMax);
   substep_log_sum_up(&r->sim.log, r->sim.now.count, stdout);
+  tuning_sum_up(&r->sim.tuning, stdout);
   printf("done: time %g after %lld soft steps in %s; largest |dE/E| %.3e\n", r->sim.time, r->sim.step, text, r->logs.worst);
 }
 

@@ -10,6 +10,7 @@
 #include "params.h"
 #include "substep_log.h"
 #include "timer.h"
+#include "tuning.h"
 
 /* Counts of one soft step; of this rank until they are added up. */
 struct step_counts {
@@ -45,6 +46,8 @@ struct sim {
   struct diagnostics now;    /* at the last synchronisation */
   struct step_counts counts;
   struct substep_log log;    /* of all block steps so far */
+  struct tuning tuning;
+  double planting;           /* seconds of the last order and build at a synchronisation */
   struct timer timer;
 };
 

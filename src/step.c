@@ -76,6 +76,7 @@ void step(struct sim *s, const struct plan *plan, int potential)
   timer_phase(&s->timer, PHASE_correct);
   part[1][0] = s->timer;
   s->be->drift_to_end(s->dev, dt / TICKS);
+  tuning_now(&s->tuning, s->step + 1, plan->at_target ? plan->target : s->time + dt);
 
   sim_arrange(s, 1);
   sim_force(s, &s->mac, potential);

@@ -108,21 +108,31 @@ static struct ageing plan_ageing(struct sim *s)
   int asked = s->par->RebuildInterval;
   if (a.interval == 0 || s->split.on || s->comm->size > 1) return a;
   a.builds = asked ? asked : s->be->rebuild_interval;
-  if (a.builds > 0) a.fast = fast_level(s);
+  if (a.builds > 0 || s->tuning.tunes_rebuild) a.fast = fast_level(s);
   return a;
 }
 
-/* A new tree, where it is due, before the substep at this tick. Returns whether it was. */
+/* Whether the tree is to be built anew before the substep at this tick. */
+static int build_due(struct sim *s, const struct ageing *a, int32_t tick, double tick_length)
+{
+  if (s->split.on || s->comm->size > 1) return 0;
+  if (s->tuning.tunes_rebuild) return tuning_due(&s->tuning, (tick - a->built) * tick_length, (TICKS - tick) * tick_length);
+  return a->builds > 0 && (tick - a->built) / a->shortest >= a->builds;
+}
+
+/* Before the substep at this tick: that of the fast particles alone where the others rest and will not be looked at. */
 static int rebuild(struct sim *s, struct ageing *a, int32_t tick, double tick_length)
 {
-  if (a->builds == 0 || (tick - a->built) / a->shortest < a->builds) return 0;
   int renew = a->apart && timeline_aligned(tick, 0) >= a->fast && tick % a->interval != 0;
   sim_rebuild(s, tick, tick_length, a->fast, renew);
   a->apart = 1;
   a->built = tick;
-  if (s->log.table) s->be->wait(s->dev);
   return renew ? REBUILT_FAST : REBUILT_ALL;
 }
+
+/* Shortest steps from a build to the next one while nothing is known. Few: growth is steepest at first, and long intervals would
+ * show only where it ends. */
+static int first_interval(const struct sim *s) { return s->be->rebuild_interval > 0 ? s->be->rebuild_interval : 2; }
 
 /* Hard forces of the particles whose steps end at `tick`, and their next steps; those who have them in their LETs hear of
  * it. Cells go along at refreshes, every `interval` ticks. What it took is added to `row`, all but the end of the correction,
@@ -130,23 +140,28 @@ static int rebuild(struct sim *s, struct ageing *a, int32_t tick, double tick_le
 static void substep(struct sim *s, const struct step_rule *rule, struct ageing *a, int32_t tick, int shared, struct substep_row *row,
                     double *clock)
 {
-  double tick_length = rule->soft_step / TICKS;
-  int refreshes = tick % a->interval == 0;
+  double tick_length = rule->soft_step / TICKS, spent = 0;
+  int refreshes = tick % a->interval == 0, rebuilds = build_due(s, a, tick, tick_length);
+  int watched = s->log.table || (rebuilds && s->tuning.tunes_rebuild);
   int32_t next_refresh = (tick / a->interval + 1) * a->interval;
-  int rebuilt = rebuild(s, a, tick, tick_length);
-  if (rebuilt) {
-    row->rebuilt = rebuilt;
-    row->seconds[SUBSTEP_rebuild] += lap(clock);
+  if (rebuilds) {
+    tuning_now(&s->tuning, s->step + 1, s->time + tick * tick_length);
+    row->rebuilt = rebuild(s, a, tick, tick_length);
+    if (watched) s->be->wait(s->dev);
+    row->seconds[SUBSTEP_rebuild] += spent = lap(clock);
   }
   timer_phase(&s->timer, PHASE_correct);
   int64_t active = s->be->select(s->dev, tick, tick_length, &s->counts.outside);
   row->seconds[SUBSTEP_select] += lap(clock);
-  if (refreshes || rebuilt) {
+  if (refreshes || rebuilds) {
     refresh(s, rule->soft_step, tick, a->interval);
-    if (s->log.table) s->be->wait(s->dev);
+    if (watched) s->be->wait(s->dev);
     row->refreshed = 1;
-    row->seconds[SUBSTEP_moments] += lap(clock);
+    double moments = lap(clock);
+    row->seconds[SUBSTEP_moments] += moments;
+    if (!refreshes) spent += moments;   /* at a refresh they would have been due anyway */
   }
+  if (rebuilds) tuning_built(&s->tuning, spent, 0, 0);
   if (active > 0) {
     const struct tally *hard = &s->counts.hard, before = *hard;
     timer_phase(&s->timer, PHASE_hard_walk);
@@ -162,6 +177,7 @@ static void substep(struct sim *s, const struct step_rule *rule, struct ageing *
     row->groups = hard->groups - before.groups;
     row->pairs = hard->particle_pairs + hard->cell_pairs - before.particle_pairs - before.cell_pairs;
     row->seconds[SUBSTEP_walk] = lap(clock);
+    tuning_walked(&s->tuning, (tick - a->built) * tick_length, timeline_aligned(tick, 0), (double)active, hard->seconds - before.seconds);
     timer_phase(&s->timer, PHASE_correct);
     s->be->correct(s->dev, tick, tick_length, rule, shared);
     s->counts.strays += s->be->strays(s->dev, &s->counts.late);
@@ -189,6 +205,7 @@ void substeps(struct sim *s, const struct step_rule *rule, int shared)
   struct substep_row row = {0};
   double began = timer_clock(), clock = began;
   if (a.interval == 0) return;
+  if (!s->split.on) tuning_built(&s->tuning, s->planting, 1, first_interval(s) * (a.shortest * rule->soft_step / TICKS));
   timer_phase(&s->timer, PHASE_moments);
   s->be->sources(s->dev);
   s->be->moments(s->dev, &s->mac, 0, 0);

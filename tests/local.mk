@@ -8,6 +8,7 @@ SH_LOG_DRIVER = $(TAP_DRIVER)
 SH_LOG_COMPILER = $(SHELL)
 
 unit_tests = \
+  %D%/brent \
   %D%/domain \
   %D%/essential \
   %D%/force \
@@ -23,6 +24,7 @@ unit_tests = \
   %D%/reorder \
   %D%/split \
   %D%/timeline \
+  %D%/tuner \
   %D%/units \
   %D%/verbs \
   %D%/walk
@@ -47,6 +49,7 @@ script_tests = \
   %D%/ranks.sh \
   %D%/rules.sh \
   %D%/study_ranks.sh \
+  %D%/tuning.sh \
   %D%/watchdog.sh \
   %D%/yt.sh
 # Programs that scripts start.
@@ -94,6 +97,8 @@ clean-local:
 %C%_plan_SOURCES = %D%/plan.c %D%/tap.h
 %C%_split_SOURCES = %D%/split.c %D%/tap.h
 %C%_timeline_SOURCES = %D%/timeline.c %D%/chance.h %D%/tap.h
+%C%_brent_SOURCES = %D%/brent.c %D%/chance.h %D%/tap.h
+%C%_tuner_SOURCES = %D%/tuner.c %D%/chance.h %D%/tap.h
 %C%_force_SOURCES = %D%/force.c %D%/chance.h %D%/rig.h %D%/sets.h %D%/tap.h
 %C%_octree_SOURCES = %D%/octree.c %D%/chance.h %D%/rig.h %D%/sets.h %D%/tap.h
 %C%_reorder_SOURCES = %D%/reorder.c %D%/chance.h %D%/rig.h %D%/sets.h %D%/tap.h

@@ -83,6 +83,7 @@ static struct device *open_device(const struct device_config *config)
   d->config = *config;
   d->isa = walk_isa_choose();
   d->threads = omp_get_max_threads();
+  d->group_width = HUGE_VAL;
   for (int kind = 0; kind < LET_KINDS; kind++) d->let[kind] = memory_alloc("let", sizeof **d->let * (size_t)config->ranks);
   return d;
 }
@@ -220,6 +221,7 @@ const struct backend backend_cpu = {.name = "cpu",
                                     .moments = cpu_moments,
                                     .sources = cpu_sources,
                                     .groups = cpu_groups,
+                                    .tune = cpu_tune,
                                     .boxes = cpu_boxes,
                                     .card = cpu_card,
                                     .let_select = cpu_let_select,

@@ -88,6 +88,8 @@ struct device {
   struct group *group;
   int32_t groups;
   int64_t group_capacity;
+  double group_width;              /* KNOB_GROUP_WIDTH, */
+  int32_t narrow;                  /* and the first node of those that are not wider */
 
   int32_t *group_of;               /* of every particle */
   int64_t group_of_capacity;
@@ -122,6 +124,7 @@ void cpu_build(struct device *d, const double low[3], const double high[3]);
 void cpu_moments(struct device *d, const struct mac *mac, int32_t tick, double tick_length);
 void cpu_sources(struct device *d);
 void cpu_groups(struct device *d);
+void cpu_tune(struct device *d, enum knob knob, double value);
 int cpu_boxes(struct device *d, const struct let_request *request, int most, struct let_box *boxes);
 void cpu_card(struct device *d, struct let_card *card);
 size_t cpu_let_select(struct device *d, enum let_kind kind, int peer, const struct let_request *request, int32_t *next, void **message);
