@@ -192,6 +192,8 @@ void device_permute_sources(struct device *d, const int32_t *order);
 void device_permute_last(struct device *d, const int32_t *order, int32_t first);
 /* Make room for `n` particles, keeping those that are there. */
 void device_particles_grow(struct device *d, int64_t n);
+/* Where the sources are at a tick, which must not lie before their own; for the tree of now, until `sources`. */
+struct body *device_present(struct device *d, int32_t tick, double tick_length);
 /* With checks on: the tree is looked through on the host. */
 void device_check_tree(struct device *d);
 

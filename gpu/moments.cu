@@ -2,7 +2,7 @@
 /* Upsweep: centres of mass, radii, reaches of the acceptance criterion, second moments, motions. Leaves all at once, cells
  * level by level. A node is done by a row of lanes, its sums are taken in a fixed order. */
 #include <config.h>
-#include "device.cuh"
+#include "sources.cuh"
 
 /* Radii of cells are bounds from their children, up to twice as large as they need to be, and b enters every acceptance
  * test. Cells of at most so many particles get the exact one; larger ones are always opened, so theirs does not matter. */
@@ -385,6 +385,23 @@ void gpu_moments(struct device *d, const struct mac *mac, int32_t tick, double t
   d->fast_tick = tick;
   d->present_tick = tick == 0 || d->renewing ? -1 : tick;
   d->renewing = 0;
+}
+
+/* Where the sources are at a tick. */
+static __global__ void predict_sources(struct tree t, struct body *present, int32_t tick, float tick_length, double inverse)
+{
+  int32_t i = (int32_t)(blockIdx.x * THREADS + threadIdx.x);
+  if (i < t.bodies) present[i] = body_at(&t.body[i], &t.course[i], tick, tick_length, inverse);
+}
+
+struct body *device_present(struct device *d, int32_t tick, double tick_length)
+{
+  array_room(&d->present, "device sources", d->tree.bodies);
+  if (tick != d->present_tick)
+    LAUNCH(d, predict_sources, blocks_for(d->tree.bodies, THREADS), THREADS, d->tree, d->present.at, tick, (float)tick_length,
+           d->lattice.inverse);
+  d->present_tick = tick;
+  return d->present.at;
 }
 
 static __global__ void take_courses(struct tree t, struct particles p)
