@@ -5,7 +5,7 @@
 #include <cub/device/device_select.cuh>
 #include <thrust/iterator/counting_iterator.h>
 
-#include "device.cuh"
+#include "pairwise.cuh"
 
 /* Flag the first particle of every group. */
 static __global__ void mark_heads(struct tree t, int most, uint8_t *head)
@@ -59,6 +59,10 @@ void gpu_groups(struct device *d)
   size_t bytes = 0;
   d->groups = 0;
   if (n == 0) return;
+  if (pairwise_serves(d)) {
+    pairwise_groups(d);
+    return;
+  }
   int64_t room = d->tree.nodes + n / most + 1;   /* at most so many groups */
   array_room(&d->head, "device groups", n);
   array_room(&d->group_begin, "device groups", room);

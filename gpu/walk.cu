@@ -9,6 +9,7 @@
 
 #include "device.cuh"
 #include "pairs.cuh"
+#include "pairwise.cuh"
 #include "timeline.h"
 
 enum {
@@ -496,6 +497,10 @@ void gpu_walk(struct device *d, const struct walk_request *r, struct tally *tall
 {
   bool total = r->kind == WALK_TOTAL;
   if (!r->local || !r->last || r->peer_count > 0) fatal("a walk of LETs was asked for: the CUDA backend serves one rank only so far");
+  if (pairwise_serves(d)) {
+    pairwise_walk(d, r, tally);
+    return;
+  }
   struct walk_job job = {d->tree, d->p, d->group.at};
   if (d->tree.nodes >= NODES_MOST) fatal("%d tree nodes on one device, at most %d: use more ranks", d->tree.nodes, NODES_MOST);
   job.list = total ? NULL : d->active_group.at;

@@ -238,12 +238,17 @@ const struct command command_params = {
 
 static int act_info(const struct command *self, const struct comm *c, int argc, char **argv)
 {
-  static const struct option longs[] = {COMMAND_LONG};
-  int status = STATUS_OK;
-  if (command_option(self, c, argc, argv, COMMAND_SHORT, longs, &status) == COMMAND_DONE) return status;
+  static const struct option longs[] = {{"rates", no_argument, NULL, 'r'}, COMMAND_LONG};
+  int status = STATUS_OK, option, rates = 0;
+  while ((option = command_option(self, c, argc, argv, COMMAND_SHORT, longs, &status)) != -1) {
+    if (option == COMMAND_DONE) return status;
+    rates = 1;
+  }
   if (optind != argc) return command_misused(self, c, "unexpected '%s'", argv[optind]);
   if (c->rank == 0) info_print(stdout);
+  if (c->rank == 0 && rates) info_rates(stdout);
   return STATUS_OK;
 }
 
-const struct command command_info = {"info", "info", "Backends and devices that are there, or why they are not", "", act_info};
+const struct command command_info = {"info", "info [--rates]", "Backends and devices that are there, or why they are not",
+    "      --rates             and how fast they are at direct sums\n", act_info};
