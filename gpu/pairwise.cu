@@ -155,24 +155,9 @@ static __device__ __forceinline__ void finish(const struct pairs_job &job, int32
     if (mine + k * (PAIR_THREADS / S) < job.targets) store<TOTAL, SPLIT>(job, mine + k * (PAIR_THREADS / S), f[k]);
 }
 
-/* A block whose targets are scattered. Not inlined: the registers of the other loop are its own then, which makes it
- * faster by a twentieth. */
-template <int K, int S, bool TOTAL, int SPLIT>
-static __device__ __noinline__ void sum_exactly(const struct pairs_job &job, int32_t mine, float4 (*tile)[PAIR_TILE])
-{
-  struct force f[K] = {};
-  float x[K][3];
-#pragma unroll
-  for (int k = 0; k < K; k++) {
-    const float4 b = as_bits(target_at(job, min(mine + k * (PAIR_THREADS / S), job.targets - 1)));
-    x[k][0] = b.x, x[k][1] = b.y, x[k][2] = b.z;
-  }
-  sum_tiles<K, S, TOTAL, SPLIT, true>(job, make_int4(0, 0, 0, 0), x, f, tile);
-  finish<K, S, TOTAL, SPLIT>(job, mine, f);
-}
-
-/* A block has PAIR_THREADS / S * K consecutive targets. */
-template <int K, int S, bool TOTAL, int SPLIT>
+/* A block has PAIR_THREADS / S * K consecutive targets. The blocks whose targets are scattered are those of a kernel of
+ * their own, EXACT: one kernel with both loops is slower by a tenth. */
+template <int K, int S, bool TOTAL, int SPLIT, bool EXACT>
 static __global__ void __launch_bounds__(PAIR_THREADS) sum_pairs(const __grid_constant__ struct pairs_job job)
 {
   __shared__ float4 tile[2][PAIR_TILE];
@@ -184,15 +169,12 @@ static __global__ void __launch_bounds__(PAIR_THREADS) sum_pairs(const __grid_co
 #pragma unroll
   for (int k = 0; k < K; k++) {
     const int4 b = target_at(job, min(mine + k * ROWS, last));
-    const float4 e = relative(b, centre, job.scale);
+    const float4 e = EXACT ? as_bits(b) : relative(b, centre, job.scale);
     far = max(far, max(abs(b.x - centre.x), max(abs(b.y - centre.y), abs(b.z - centre.z))));
     x[k][0] = e.x, x[k][1] = e.y, x[k][2] = e.z;
   }
-  if (__syncthreads_or(far > job.scattered)) {
-    sum_exactly<K, S, TOTAL, SPLIT>(job, mine, tile);
-    return;
-  }
-  sum_tiles<K, S, TOTAL, SPLIT, false>(job, centre, x, f, tile);
+  if ((__syncthreads_or(far > job.scattered) != 0) != EXACT) return;
+  sum_tiles<K, S, TOTAL, SPLIT, EXACT>(job, centre, x, f, tile);
   finish<K, S, TOTAL, SPLIT>(job, mine, f);
 }
 
@@ -225,7 +207,9 @@ static int asked_share(void)
 
 template <int K, int S, bool TOTAL, int SPLIT> static void start(struct device *d, const struct pairs_job &job)
 {
-  LAUNCH(d, (sum_pairs<K, S, TOTAL, SPLIT>), blocks_for((int64_t)job.targets * S, PAIR_THREADS * K), PAIR_THREADS, job);
+  int64_t blocks = blocks_for((int64_t)job.targets * S, PAIR_THREADS * K);
+  LAUNCH(d, (sum_pairs<K, S, TOTAL, SPLIT, false>), blocks, PAIR_THREADS, job);
+  if (job.scattered < INT32_MAX) LAUNCH(d, (sum_pairs<K, S, TOTAL, SPLIT, true>), blocks, PAIR_THREADS, job);
 }
 
 template <int K> static void start_plain(struct device *d, const struct pairs_job &job, int share)
