@@ -5,7 +5,7 @@
 
 const struct backend backend_cuda = {.name = "cuda",
                                      .ranks_most = 1,
-                                     .methods = 1 << METHOD_GROUPS | 1 << METHOD_DIRECT | 1 << METHOD_AUTO,
+                                     .methods = 1 << METHOD_GROUPS | 1 << METHOD_NEXT_MORE | 1 << METHOD_DIRECT | 1 << METHOD_AUTO,
                                      .probe = gpu_probe,
                                      .describe = gpu_describe,
                                      .open = gpu_open,

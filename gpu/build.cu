@@ -8,6 +8,7 @@
 #include <config.h>
 #include <cub/device/device_scan.cuh>
 
+#include "depth_first.cuh"
 #include "pairwise.cuh"
 
 enum {
@@ -244,4 +245,5 @@ void gpu_build(struct device *d, const double low[3], const double high[3])
   place_tree(d, nodes);
   LAUNCH(d, place_nodes, tiles, THREADS, d->tree, d->span.at, d->tile_place.at);
   LAUNCH(d, finish_nodes, blocks_for(nodes, THREADS), THREADS, d->tree, d->levels, key, d->config.max_leaf, d->lattice, faces);
+  if (d->config.method == METHOD_NEXT_MORE) depth_first_links(d);
 }

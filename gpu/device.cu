@@ -132,6 +132,7 @@ void gpu_close(struct device *d)
   array_free(&d->listed);
   array_free(&d->active_group);
   array_free(&d->active);
+  array_free(&d->next);
   array_free(&d->predicted);
   array_free(&d->points);
   array_free(&d->packed);

@@ -116,6 +116,7 @@ struct device {
   struct array<int32_t> active_group; /* groups with active members */
   int32_t active_groups, active_tick;
   int64_t actives;                    /* active members, of the last selection */
+  struct array<int32_t> next;         /* links of the depth-first walk */
   struct array<int32_t> active;       /* their list, and all sources at their time: of direct sums */
   struct array<struct body> predicted;
   int next_known;                     /* answers->next holds the next tick */

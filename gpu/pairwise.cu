@@ -155,10 +155,11 @@ static __device__ __forceinline__ void finish(const struct pairs_job &job, int32
     if (mine + k * (PAIR_THREADS / S) < job.targets) store<TOTAL, SPLIT>(job, mine + k * (PAIR_THREADS / S), f[k]);
 }
 
-/* A block has PAIR_THREADS / S * K consecutive targets. The blocks whose targets are scattered are those of a kernel of
+/* A block has PAIR_THREADS / S * K consecutive targets. Told that one block a multiprocessor is enough, the compiler takes
+ * 96 registers, not 64, and the loop is faster by some percent. The blocks whose targets are scattered are those of a kernel of
  * their own, EXACT: one kernel with both loops is slower by a tenth. */
 template <int K, int S, bool TOTAL, int SPLIT, bool EXACT>
-static __global__ void __launch_bounds__(PAIR_THREADS) sum_pairs(const __grid_constant__ struct pairs_job job)
+static __global__ void __launch_bounds__(PAIR_THREADS, 1) sum_pairs(const __grid_constant__ struct pairs_job job)
 {
   __shared__ float4 tile[2][PAIR_TILE];
   constexpr int ROWS = PAIR_THREADS / S;
@@ -185,14 +186,21 @@ struct shape {
   int targets, share;
 };
 
-/* As many threads to a target as give every multiprocessor two blocks, which run at once; then one target to a thread where
- * there would not be a block for each. `share` above 0 is taken as it is. */
+/* What a share costs beside its pairs, as a part of them: sources are read and sums added up S times as often. Measured. */
+#define SHARE_COST 1.6e-3
+
+/* The S with which the multiprocessor that has most blocks is done first, of one block or of many alike. Where there would
+ * not be a block for each, a thread has one target. `share` above 0 is taken as it is. */
 static struct shape choose_shape(const struct device *d, int64_t targets, int share, bool split)
 {
-  double block = (double)d->multiprocessors * PAIR_THREADS;   /* everywhere */
   struct shape s = {TARGETS_MOST, share > 0 && !split ? share : SHARE_MOST};
-  while (share == 0 && !split && s.share > 4 && (double)(targets * s.share / 2 / s.targets) >= 1.8 * block) s.share /= 2;
-  if ((double)(targets * s.share / s.targets) < 0.9 * block) s.targets = 1;
+  double least = 1e300;
+  for (int one = SHARE_MOST; one > 0 && share == 0 && !split; one /= 2) {
+    int64_t blocks = blocks_for(targets * one, PAIR_THREADS * TARGETS_MOST);
+    double cost = (double)blocks_for(blocks, d->multiprocessors) / one * (1 + SHARE_COST * one);
+    if (cost < least) s.share = one, least = cost;
+  }
+  if ((double)(targets * s.share) < 0.9 * d->multiprocessors * PAIR_THREADS * TARGETS_MOST) s.targets = 1;
   return s;
 }
 
@@ -315,6 +323,13 @@ static __global__ void __launch_bounds__(LIST_THREADS) list_active(struct partic
   if (mine) list[before + __popc(lanes & lanes_below())] = i;
 }
 
+int32_t *pairwise_list_active(struct device *d, int32_t tick)
+{
+  int32_t *list = array_room(&d->active, "device groups", d->p.n);
+  LAUNCH(d, list_active, blocks_for(d->p.n, LIST_THREADS), LIST_THREADS, d->p, tick, list);
+  return list;
+}
+
 /* --- the verb ---------------------------------------------------------------------------------------------------- */
 
 /* What does not depend on the particles. */
@@ -340,11 +355,9 @@ static int32_t take_targets(struct device *d, const struct walk_request *r, stru
   job->source = d->tree.body;
   if (r->kind == WALK_TOTAL) return n;
   struct body *body = array_room(&d->predicted, "device sources", n);
-  int32_t *list = array_room(&d->active, "device groups", n);
   LAUNCH(d, predict_bodies, blocks_for(n, THREADS), THREADS, body, d->tree, d->lattice, r->tick, r->tick_length);
-  LAUNCH(d, list_active, blocks_for(n, LIST_THREADS), LIST_THREADS, d->p, r->tick, list);
   job->source = body;
-  job->list = list;
+  job->list = pairwise_list_active(d, r->tick);
   return (int32_t)d->actives;
 }
 

@@ -9,6 +9,8 @@
 bool pairwise_serves(const struct device *d);
 /* Groups without a tree: consecutive particles. Queued. */
 void pairwise_groups(struct device *d);
+/* The particles whose step ends at `tick`, in order; d->actives is their number. Queued. */
+int32_t *pairwise_list_active(struct device *d, int32_t tick);
 /* The verb `walk` for particles without a tree. */
 void pairwise_walk(struct device *d, const struct walk_request *request, struct tally *tally);
 #endif

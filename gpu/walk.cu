@@ -7,7 +7,7 @@
 #include <config.h>
 #include <time.h>
 
-#include "device.cuh"
+#include "depth_first.cuh"
 #include "pairs.cuh"
 #include "pairwise.cuh"
 #include "timeline.h"
@@ -499,6 +499,10 @@ void gpu_walk(struct device *d, const struct walk_request *r, struct tally *tall
   if (!r->local || !r->last || r->peer_count > 0) fatal("a walk of LETs was asked for: the CUDA backend serves one rank only so far");
   if (pairwise_serves(d)) {
     pairwise_walk(d, r, tally);
+    return;
+  }
+  if (d->config.method == METHOD_NEXT_MORE) {
+    depth_first_walk(d, r, tally);
     return;
   }
   struct walk_job job = {d->tree, d->p, d->group.at};
