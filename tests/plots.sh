@@ -69,6 +69,8 @@ awk '
 ok $? "the comparison's numbers are those of the tables"
 draws "steps" steps "$dir/hybrid"
 draws "energy" energy "$dir/hybrid" "$dir/one"
+./espalier force --delta 5:9:2 --direct 100 -o "$dir/curve.csv" "$dir/run.ini" > "$dir/out" 2> "$dir/err"
+draws "curves of error against time" force "$dir/curve.csv" "$dir/curve.csv" --targets 1e-3,5e-3
 draws "density" density "$dir"/hybrid/snapshot_000.hdf5
 draws "profile" profile "$dir"/hybrid/snapshot_000.hdf5
 
