@@ -20,12 +20,13 @@ enum {
   PAIR_STAGED = 4,             /* sources that a thread stages at once */
   PAIR_TILE = PAIR_STAGED * PAIR_THREADS,
   SHARE_MOST = WARP,           /* S = 1, 2, 4, ... */
+  SHARE_LEAST = 4,             /* of those that are chosen: fewer gain nothing */
   TARGETS_MOST = 4,            /* in a thread's registers */
   SCATTERED = 256              /* a block is, whose targets are so many softenings from its centre: pairs are off by 1.5e-5 of it */
 };
 
 /* Below so many particles direct sums are faster than the tree. */
-enum { DIRECT_BELOW = 8192 };
+enum { DIRECT_BELOW = 16384 };
 
 struct pairs_job {
   const struct body *source;
@@ -187,7 +188,7 @@ struct shape {
 };
 
 /* What a share costs beside its pairs, as a part of them: sources are read and sums added up S times as often. Measured. */
-#define SHARE_COST 1.6e-3
+#define SHARE_COST 2.5e-3
 
 /* The S with which the multiprocessor that has most blocks is done first, of one block or of many alike. Where there would
  * not be a block for each, a thread has one target. `share` above 0 is taken as it is. */
@@ -195,7 +196,7 @@ static struct shape choose_shape(const struct device *d, int64_t targets, int sh
 {
   struct shape s = {TARGETS_MOST, share > 0 && !split ? share : SHARE_MOST};
   double least = 1e300;
-  for (int one = SHARE_MOST; one > 0 && share == 0 && !split; one /= 2) {
+  for (int one = SHARE_MOST; one >= SHARE_LEAST && share == 0 && !split; one /= 2) {
     int64_t blocks = blocks_for(targets * one, PAIR_THREADS * TARGETS_MOST);
     double cost = (double)blocks_for(blocks, d->multiprocessors) / one * (1 + SHARE_COST * one);
     if (cost < least) s.share = one, least = cost;
