@@ -74,11 +74,11 @@ static void free_particles(struct particles *p)
   particles_init(p);
 }
 
-void device_particles_room(struct particles *p, int64_t n)
+void device_particles_room(struct device *d, struct particles *p, int64_t n)
 {
   if (n <= p->capacity) return;
   free_particles(p);
-  p->capacity = with_slack(n);
+  p->capacity = d->config.ranks > 1 ? with_slack(n) : n;   /* one rank keeps its particles */
   for (int f = 0; f < particle_field_count; f++)
     *array_of(p, &particle_fields[f]) = (char *)device_alloc("device particles", particle_fields[f].bytes * (size_t)p->capacity);
 }
@@ -95,7 +95,7 @@ static void copy_particles(struct device *d, const struct particles *to, const s
 void device_particles_grow(struct device *d, int64_t n)
 {
   if (n <= d->p.capacity) return;
-  device_particles_room(&d->spare, n);
+  device_particles_room(d, &d->spare, n);
   copy_particles(d, &d->spare, &d->p, d->p.n, cudaMemcpyDeviceToDevice);
   struct particles grown = d->spare;
   grown.n = d->p.n;
@@ -129,11 +129,20 @@ void gpu_close(struct device *d)
   array_free(&d->group_begin);
   array_free(&d->group);
   array_free(&d->home);
+  array_free(&d->a_old);
   array_free(&d->listed);
   array_free(&d->active_group);
   array_free(&d->active);
   array_free(&d->next);
-  array_free(&d->predicted);
+  array_free(&d->family);
+  array_free(&d->family_begin);
+  array_free(&d->handed);
+  array_free(&d->family_listed);
+  array_free(&d->active_family);
+  array_free(&d->piece);
+  array_free(&d->single);
+  array_free(&d->present);
+  array_free(&d->root);
   array_free(&d->points);
   array_free(&d->packed);
   memory_free(d->packed_told);
@@ -152,7 +161,8 @@ void gpu_upload(struct device *d, struct particles *p)
   particles_free(&d->mirror);
   d->mirror = *p;
   particles_init(p);
-  device_particles_room(&d->p, d->mirror.n);
+  device_particles_room(d, &d->p, d->mirror.n);
+  d->present_tick = -1;
   d->p.n = d->mirror.n;
   d->next_known = 0;
   copy_particles(d, &d->p, &d->mirror, d->p.n, cudaMemcpyHostToDevice);

@@ -13,6 +13,7 @@
 
 #include "pairs.cuh"
 #include "pairwise.cuh"
+#include "sources.cuh"
 #include "timeline.h"
 
 enum {
@@ -284,18 +285,10 @@ void pairwise_groups(struct device *d)
   LAUNCH(d, part_evenly, blocks_for(n, THREADS), THREADS, d->group.at, d->groups, (int32_t)n, most, d->home.at);
 }
 
-/* Sources at a tick, on the lattice. */
-static __global__ void predict_bodies(struct body *out, struct tree t, struct lattice l, int32_t tick, double tick_length)
+static __global__ void predict_bodies(struct body *present, struct tree t, int32_t tick, float tick_length, double inverse)
 {
   int32_t i = (int32_t)(blockIdx.x * THREADS + threadIdx.x);
-  if (i >= t.bodies) return;
-  struct body b = t.body[i];
-  const struct course c = t.course[i];
-  double dt = (tick - c.tick) * tick_length;
-  b.x = lattice_clamp(b.x + (c.v[0] + 0.5 * dt * c.a[0]) * dt * l.inverse);
-  b.y = lattice_clamp(b.y + (c.v[1] + 0.5 * dt * c.a[1]) * dt * l.inverse);
-  b.z = lattice_clamp(b.z + (c.v[2] + 0.5 * dt * c.a[2]) * dt * l.inverse);
-  out[i] = b;
+  if (i < t.bodies) present[i] = body_at(&t.body[i], &t.course[i], tick, tick_length, inverse);
 }
 
 enum { LIST_THREADS = 1024, LIST_WARPS = LIST_THREADS / WARP };
@@ -355,9 +348,10 @@ static int32_t take_targets(struct device *d, const struct walk_request *r, stru
   int32_t n = (int32_t)d->p.n;
   job->source = d->tree.body;
   if (r->kind == WALK_TOTAL) return n;
-  struct body *body = array_room(&d->predicted, "device sources", n);
-  LAUNCH(d, predict_bodies, blocks_for(n, THREADS), THREADS, body, d->tree, d->lattice, r->tick, r->tick_length);
-  job->source = body;
+  job->source = array_room(&d->present, "device sources", n);
+  if (d->present_tick != r->tick)
+    LAUNCH(d, predict_bodies, blocks_for(n, THREADS), THREADS, d->present.at, d->tree, r->tick, (float)r->tick_length, d->lattice.inverse);
+  d->present_tick = r->tick;
   job->list = pairwise_list_active(d, r->tick);
   return (int32_t)d->actives;
 }

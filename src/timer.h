@@ -23,6 +23,7 @@ struct timer {
   struct ledger *ledger;   /* follows the phases; may be NULL */
   void (*settle)(void *);  /* called before a phase ends, so that work which it queued is its own; NULL: it goes to whoever waits */
   void *settle_of;
+  void (*follow)(const char *name);   /* the same, by name */
 };
 
 double timer_clock(void);
