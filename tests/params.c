@@ -245,6 +245,7 @@ static void check_choices(void)
       {"Input", "ICFormat", "gadget2", FORMAT_GADGET2}, {"Input", "ICFormat", "hdf5", FORMAT_HDF5},
       {"Input", "ICFormat", "tipsy", FORMAT_TIPSY}, {"Input", "ICFormat", "ascii", FORMAT_ASCII},
       {"Output", "CommLog", "off", COMM_LOG_OFF}, {"Output", "CommLog", "phases", COMM_LOG_PHASES}, {"Output", "CommLog", "peers", COMM_LOG_PEERS},
+      {"Output", "SubstepLog", "off", SUBSTEP_LOG_OFF}, {"Output", "SubstepLog", "on", SUBSTEP_LOG_ON},
       {"Gravity", "TypeOfOpeningCriterion", "acceleration", OPENING_ACCELERATION},
       {"Gravity", "TypeOfOpeningCriterion", "multipole", OPENING_MULTIPOLE}, {"Gravity", "TypeOfOpeningCriterion", "angle", OPENING_ANGLE},
       {"Gravity", "WalkMethod", "groups", METHOD_GROUPS}, {"Gravity", "WalkMethod", "next-more", METHOD_NEXT_MORE},
