@@ -8,7 +8,8 @@
 #include <config.h>
 #include <cub/device/device_scan.cuh>
 
-#include "device.cuh"
+#include "depth_first.cuh"
+#include "pairwise.cuh"
 
 enum {
   LEVELS = KEY_LEVELS + 1,
@@ -254,7 +255,7 @@ void gpu_build(struct device *d, const double low[3], const double high[3])
   int begin = parts_begin(d), max_leaf = d->config.max_leaf;
   if (max_leaf > WINDOW_MOST) fatal("leaves of %d particles, at most %d", max_leaf, WINDOW_MOST);
   if (!d->renewing) place_tree(d, 0);
-  if (n == 0) return;
+  if (n == 0 || pairwise_serves(d)) return;
   array_room(&d->span, "device build", n);
   array_room(&d->tile_count, "device build", places);
   array_room(&d->tile_place, "device build", places);
@@ -274,4 +275,5 @@ void gpu_build(struct device *d, const double low[3], const double high[3])
     LAUNCH(d, place_nodes, tiles_of(p), THREADS, d->tree, *p, d->span.at + p->first, d->tile_place.at + place_of(d, k));
     LAUNCH(d, finish_nodes, blocks_for(p->nodes, THREADS), THREADS, d->tree, *p, key, max_leaf, d->key_levels, d->lattice, faces);
   }
+  if (d->config.method == METHOD_NEXT_MORE) depth_first_links(d);
 }

@@ -134,6 +134,8 @@ void gpu_close(struct device *d)
   array_free(&d->a_old);
   array_free(&d->listed);
   array_free(&d->active_group);
+  array_free(&d->active);
+  array_free(&d->next);
   array_free(&d->family);
   array_free(&d->family_begin);
   array_free(&d->handed);

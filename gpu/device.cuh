@@ -155,6 +155,9 @@ struct device {
   int32_t selections;
   struct array<int32_t> active_group; /* groups with active members */
   int32_t active_groups, active_tick;
+  int64_t actives;                    /* active members, of the last selection */
+  struct array<int32_t> next;         /* links of the depth-first walk */
+  struct array<int32_t> active;       /* active members, in order: of walks without groups */
 
   struct array<struct family> family;
   struct array<int32_t> family_begin;

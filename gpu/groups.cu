@@ -7,7 +7,7 @@
 #include <thrust/iterator/counting_iterator.h>
 #include <thrust/iterator/transform_iterator.h>
 
-#include "device.cuh"
+#include "pairwise.cuh"
 
 /* Families may be so many times as wide as groups. */
 #define FAMILY_WIDER 4.0
@@ -169,6 +169,10 @@ void gpu_groups(struct device *d)
   int best = d->config.quadrupole ? GROUP_QUADRUPOLE : GROUP_MONOPOLE, most = d->config.max_group < best ? d->config.max_group : best;
   d->groups = d->families = 0;
   if (n == 0) return;
+  if (pairwise_serves(d)) {
+    pairwise_groups(d);
+    return;
+  }
   groups_room(d, most);
   uint8_t *head = d->head.at + first;
   CHECK(cudaMemsetAsync(head, 0, (size_t)(n - first), d->stream));

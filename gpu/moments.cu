@@ -373,7 +373,7 @@ static void part_moments(struct device *d, const struct moments_job &job)
 void gpu_moments(struct device *d, const struct mac *mac, int32_t tick, double tick_length)
 {
   int second = d->config.quadrupole || mac->kind != MAC_ANGLE;   /* the walk's expansions use them with monopole cells too */
-  struct body *there = tick == 0 ? NULL : array_room(&d->present, "device sources", d->p.n);
+  struct body *there = tick == 0 || d->tree.nodes == 0 ? NULL : array_room(&d->present, "device sources", d->p.n);
   for (int k = parts_begin(d); k < d->parts; k++) {
     const struct part *p = &d->part[k];
     const struct moments_job job = {d->tree, p->base, p->base + p->nodes, p->levels, *mac, d->lattice.spacing, d->lattice.inverse,
@@ -383,7 +383,7 @@ void gpu_moments(struct device *d, const struct mac *mac, int32_t tick, double t
   if (ESP_CHECKS && tick == 0) device_check_tree(d);   /* later, particles are elsewhere than their records say */
   if (!d->renewing) d->motion_tick = tick;
   d->fast_tick = tick;
-  d->present_tick = tick == 0 || d->renewing ? -1 : tick;
+  d->present_tick = there && !d->renewing ? tick : -1;
   d->renewing = 0;
 }
 

@@ -3,9 +3,14 @@
 #include <config.h>
 #include <cub/device/device_radix_sort.cuh>
 
+#include "pairwise.cuh"
 #include "sources.cuh"
 
-enum { KEY_BITS = 3 * KEY_LEVELS, PASS_BITS = 8 };   /* bits of a key; those that a pass of the sort takes */
+enum {
+  KEY_BITS = 3 * KEY_LEVELS,
+  PASS_BITS = 8,       /* of the key, that a pass of the sort takes */
+  ROUGH_LEVELS = 10    /* digits that direct sums need: neighbours in space stand near each other, which is all */
+};
 
 static __device__ const uint8_t key_rows[KEY_STATES][8] = {KEY_TABLE_ROWS};
 
@@ -111,7 +116,7 @@ int64_t gpu_order(struct device *d, const struct lattice *lattice)
   room_for_keys(d);
   device_zero(d, outside);
   LAUNCH(d, make_keys, blocks_for(d->p.n, THREADS), THREADS, d->p, d->lattice, d->key[0].at, d->place[0].at, &d->answers->outside);
-  device_permute_sources(d, sort_keys(d, 0, KEY_LEVELS, 0));
+  device_permute_sources(d, sort_keys(d, 0, pairwise_serves(d) ? (int)ROUGH_LEVELS : (int)KEY_LEVELS, 0));
   return (int64_t)device_ask(d)->outside;
 }
 
@@ -128,7 +133,8 @@ void gpu_reorder(struct device *d, int32_t tick, double tick_length, int fast, i
 {
   int levels = renew && d->parts == 2 ? d->key_levels : needed_levels(d), all = !renew || d->parts < 2;
   int32_t first = all ? 0 : d->part[FAST].first;
-  if (d->p.n == 0) return;
+  if (d->p.n == 0 || pairwise_serves(d)) return;   /* without a tree the order may stay */
+  if (d->config.method == METHOD_NEXT_MORE) fast = INT32_MAX;   /* it knows one root */
   room_for_keys(d);
   LAUNCH(d, make_later_keys, blocks_for(d->p.n - first, THREADS), THREADS, d->tree, d->p.level, all ? fast : 0, first, tick, (float)tick_length,
          d->lattice.inverse, ~(uint64_t)0 << (KEY_BITS - 3 * levels), d->key[0].at, d->place[0].at);

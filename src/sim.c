@@ -36,7 +36,8 @@ void sim_open(struct sim *s, const struct comm *c, const struct params *par, con
                                  .max_leaf = par->MaxLeafSize,
                                  .max_group = par->MaxGroupSize,
                                  .quadrupole = par->MultipoleOrder == 2,
-                                 .ranks = c->size};
+                                 .ranks = c->size,
+                                 .method = (enum walk_method)par->WalkMethod};
   s->dev = be->open(&config);
   if (par->MaxGroupWidth > 0) be->tune(s->dev, KNOB_GROUP_WIDTH, par->MaxGroupWidth);
   be->upload(s->dev, p);
@@ -99,6 +100,7 @@ static void plant(struct sim *s, double horizon)
 /* Groups as wide as they should be. */
 static void make_groups(struct sim *s)
 {
+  timer_phase(&s->timer, PHASE_groups);
   tuning_groups(&s->tuning, s->be, s->dev, s->lattice.spacing * LATTICE_SIDE);
   s->be->groups(s->dev);
 }

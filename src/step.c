@@ -37,7 +37,7 @@ static void log_synchronisation(struct sim *s, const struct timer part[2][2])
     seconds[p] = part[0][1].seconds[p] - part[0][0].seconds[p] + part[1][1].seconds[p] - part[1][0].seconds[p];
     row.all += seconds[p];
   }
-  row.seconds[SUBSTEP_rebuild] = seconds[PHASE_domain] + seconds[PHASE_order] + seconds[PHASE_build];
+  row.seconds[SUBSTEP_rebuild] = seconds[PHASE_domain] + seconds[PHASE_order] + seconds[PHASE_build] + seconds[PHASE_groups];
   row.seconds[SUBSTEP_moments] = seconds[PHASE_moments];
   row.seconds[SUBSTEP_walk] = full->seconds;
   row.seconds[SUBSTEP_correct] = seconds[PHASE_correct] + seconds[PHASE_diagnostics];

@@ -69,6 +69,8 @@ awk '
 ok $? "the comparison's numbers are those of the tables"
 draws "steps" steps "$dir/hybrid"
 draws "energy" energy "$dir/hybrid" "$dir/one"
+./espalier force --delta 5:9:2 --direct 100 -o "$dir/curve.csv" "$dir/run.ini" > "$dir/out" 2> "$dir/err"
+draws "curves of error against time" force "$dir/curve.csv" "$dir/curve.csv" --targets 1e-3,5e-3
 # a row for every substep of rank 0, which may have fewer than the rank with most, and one for the synchronisation
 draws "block steps" substeps "$dir/tree" &&
   awk '
