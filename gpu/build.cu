@@ -76,7 +76,8 @@ template <typename F> static __device__ void each_level(uint16_t span, F f)
 
 /* Spans of all particles, and how many nodes of each level begin in each tile: count[level * tiles + tile]. A warp owns
  * consecutive particles of the tile. */
-static __global__ void __launch_bounds__(THREADS) mark(const uint64_t *key, int32_t n, int max_leaf, int deepest, uint16_t *span, int32_t *count)
+static __global__ void __launch_bounds__(THREADS) mark(const uint64_t *key, int32_t n, int max_leaf, int deepest, uint16_t *span,
+                                                       int32_t *count)
 {
   __shared__ uint8_t most[TILE_REACH];
   __shared__ int total[LEVELS];
@@ -100,7 +101,8 @@ static __global__ void __launch_bounds__(THREADS) mark(const uint64_t *key, int3
 }
 
 /* Nodes get their places: range.x, level (in info for now), first child. `span` begins with the part's first particle. */
-static __global__ void __launch_bounds__(THREADS) place_nodes(struct tree t, const __grid_constant__ struct part part, const uint16_t *span, const int32_t *place)
+static __global__ void __launch_bounds__(THREADS) place_nodes(struct tree t, const __grid_constant__ struct part part, const uint16_t *span,
+                                                              const int32_t *place)
 {
   __shared__ int before[TILE_WARPS][LEVELS];
   int warp = threadIdx.x / WARP, lane = lane_id();

@@ -191,8 +191,9 @@ void gpu_groups(struct device *d)
   array_keep(&d->family, "device families", d->families, d->stream);
   array_room(&d->active_family, "device families", d->families);
   room_of_flags(d, &d->family_listed, d->families, &d->family_walks);
-  LAUNCH(d, fill_families, blocks_for(d->families - kept.families, THREADS), THREADS, d->family.at, d->family_begin.at, kept.families, d->families, n);
-  LAUNCH(d, fill_groups, blocks_for((int64_t)(d->groups - kept.groups) * WARP, THREADS), THREADS, d->group.at, d->group_begin.at, kept.groups, d->groups,
+  int32_t groups = d->groups - kept.groups, families = d->families - kept.families;
+  LAUNCH(d, fill_families, blocks_for(families, THREADS), THREADS, d->family.at, d->family_begin.at, kept.families, d->families, n);
+  LAUNCH(d, fill_groups, blocks_for((int64_t)groups * WARP, THREADS), THREADS, d->group.at, d->group_begin.at, kept.groups, d->groups,
          d->family_begin.at, d->families, d->p, d->home.at, d->a_old.at);
   if (d->parts == 2 && !d->renewing) LAUNCH(d, note_fast, 1, 1, d->home.at, d->group.at, d->part[FAST].first, d->answers);
 }

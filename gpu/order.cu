@@ -44,8 +44,8 @@ static __global__ void make_keys(struct particles p, struct lattice l, uint64_t 
 
 /* Keys of the sources' places at a tick, of the digits in the mask, from the particle `first` on; those of block level `fast`
  * and deeper go apart. */
-static __global__ void make_later_keys(struct tree t, const uint8_t *level, int fast, int32_t first, int32_t tick, float tick_length, double inverse,
-                                       uint64_t mask, uint64_t *key, int32_t *place)
+static __global__ void make_later_keys(struct tree t, const uint8_t *level, int fast, int32_t first, int32_t tick, float tick_length,
+                                       double inverse, uint64_t mask, uint64_t *key, int32_t *place)
 {
   __shared__ struct key_table table;
   int32_t i = first + (int32_t)(blockIdx.x * THREADS + threadIdx.x);
@@ -136,8 +136,9 @@ void gpu_reorder(struct device *d, int32_t tick, double tick_length, int fast, i
   if (d->p.n == 0 || pairwise_serves(d)) return;   /* without a tree the order may stay */
   if (d->config.method == METHOD_NEXT_MORE) fast = INT32_MAX;   /* it knows one root */
   room_for_keys(d);
-  LAUNCH(d, make_later_keys, blocks_for(d->p.n - first, THREADS), THREADS, d->tree, d->p.level, all ? fast : 0, first, tick, (float)tick_length,
-         d->lattice.inverse, ~(uint64_t)0 << (KEY_BITS - 3 * levels), d->key[0].at, d->place[0].at);
+  uint64_t mask = ~(uint64_t)0 << (KEY_BITS - 3 * levels);
+  LAUNCH(d, make_later_keys, blocks_for(d->p.n - first, THREADS), THREADS, d->tree, d->p.level, all ? fast : 0, first, tick,
+         (float)tick_length, d->lattice.inverse, mask, d->key[0].at, d->place[0].at);
   const int32_t *order = sort_keys(d, first, levels, all);
   if (all) {
     LAUNCH(d, find_apart, 1, 1, d->key[d->key_now].at, (int32_t)d->p.n, &d->answers->apart);

@@ -4,11 +4,11 @@
 #include "device.cuh"
 #include "sources.cuh"
 
-/* The n particles from `first` on. A thread for each particle: all fields are asked for before any is stored, so that their loads overlap, and what sources
- * need is at hand. */
+/* The n particles from `first` on. A thread for each particle: all fields are asked for before any is stored, so that their
+ * loads overlap, and what sources need is at hand. */
 template <bool SOURCES>
-static __global__ void __launch_bounds__(THREADS) permute(struct particles to, struct particles from, const int32_t *order, int64_t n, int64_t first,
-                                                          struct lattice l, struct body *body, struct course *course)
+static __global__ void __launch_bounds__(THREADS) permute(struct particles to, struct particles from, const int32_t *order, int64_t n,
+                                                          int64_t first, struct lattice l, struct body *body, struct course *course)
 {
   int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
   if (i >= n) return;

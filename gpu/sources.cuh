@@ -27,7 +27,8 @@ static __device__ __forceinline__ struct body body_at(const struct body *body, c
   const int4 p = *(const int4 *)body;
   const float4 v = ((const float4 *)course)[0], a = ((const float4 *)course)[1];
   float dt = (float)(tick - __float_as_int(v.w)) * tick_length, half = 0.5f * dt;
-  const struct body b = {lattice_clamp(p.x + (double)((v.x + a.x * half) * dt) * inverse), lattice_clamp(p.y + (double)((v.y + a.y * half) * dt) * inverse),
+  const struct body b = {lattice_clamp(p.x + (double)((v.x + a.x * half) * dt) * inverse),
+                         lattice_clamp(p.y + (double)((v.y + a.y * half) * dt) * inverse),
                          lattice_clamp(p.z + (double)((v.z + a.z * half) * dt) * inverse), __int_as_float(p.w)};
   return b;
 }

@@ -75,7 +75,8 @@ struct ageing {
 
 /* What a build costs whatever the number of particles, in particles. */
 #define BUILD_LEAST 8e5
-/* The fast tree is for as few particles as possible at so much more than the least cost: the tree of the others ages. */
+/* The fast tree is for as many particles as so much more than the least cost allows: the tree of the others ages, the less
+ * the slower they are. */
 #define FAST_SLACK 1.1
 
 /* Cost of the builds of a soft step when those at ticks of level `fast` and deeper are of the fast particles alone. */
@@ -92,13 +93,12 @@ static double build_cost(const int64_t *count, int deepest, int fast)
 /* From which level on particles get a tree of their own, which is renewed while the others rest. */
 static int fast_level(struct sim *s)
 {
-  int deepest = s->counts.level_most, best = 0;
+  int deepest = s->counts.level_most, best = 1;
   int64_t count[32];
   double least = HUGE_VAL;
   s->be->histogram(s->dev, count);
   for (int fast = 1; fast <= deepest; fast++) least = fmin(least, build_cost(count, deepest, fast));
-  for (int fast = 1; fast <= deepest; fast++)
-    if (build_cost(count, deepest, fast) <= FAST_SLACK * least) best = fast;
+  while (best < deepest && build_cost(count, deepest, best) > FAST_SLACK * least) best++;
   return best;
 }
 
