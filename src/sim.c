@@ -96,7 +96,7 @@ static void plant(struct sim *s, double horizon)
   s->planting = timer_clock() - began;
 }
 
-/* Groups as wide as they should be. */
+/* Groups, from now on as wide as they should be. */
 static void make_groups(struct sim *s)
 {
   tuning_groups(&s->tuning, s->be, s->dev, s->lattice.spacing * LATTICE_SIDE);
@@ -146,7 +146,7 @@ void sim_make_room(struct sim *s, double horizon)
   for (int c = 0; c < 3; c++) inside &= box[c] >= s->lattice.corner[c] && box[c + 3] <= s->lattice.corner[c] + side;
   if (inside) return;
   plant(s, horizon);
-  make_groups(s);
+  s->be->groups(s->dev);
 }
 
 void sim_rebuild(struct sim *s, int32_t tick, double tick_length)
@@ -154,7 +154,7 @@ void sim_rebuild(struct sim *s, int32_t tick, double tick_length)
   timer_phase(&s->timer, PHASE_order);
   s->be->reorder(s->dev, tick, tick_length);
   build(s);
-  make_groups(s);
+  s->be->groups(s->dev);
 }
 
 void sim_force(struct sim *s, const struct mac *mac, int potential)

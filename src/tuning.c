@@ -7,6 +7,8 @@
 
 #include "memory.h"
 
+/* One build in so many is timed. */
+enum { TIMED_BUILDS = 16 };
 /* Widths from the root cube down to this fraction of it are tried. */
 #define WIDTH_LEAST (1.0 / 4096)
 
@@ -103,9 +105,9 @@ void tuning_built(struct tuning *t, double seconds, int anyway, double first)
   struct rebuild_tuner *r = &t->rebuild;
   if (!t->tunes_rebuild) return;
   if (!(r->first > 0)) r->first = first;
-  int known = 0;
-  for (int k = 0; k < TUNER_BUILDS; k++) known |= r->build[k] > 0;
-  rebuild_built(r, anyway && known ? 0 : seconds);
+  if (anyway && t->timed) seconds = 0;   /* until others are known it will do */
+  t->timed += !anyway && seconds > 0;
+  rebuild_built(r, seconds);
   if (r->builds < 2) return;
   struct tuning_row row = {.what = TUNED_REBUILD, .step = t->step, .time = t->time, .stage = anyway, .value = r->last.age, .best = r->last.interval};
   row.predicted = r->last.unknown ? 0 : r->last.predicted;
@@ -114,7 +116,12 @@ void tuning_built(struct tuning *t, double seconds, int anyway, double first)
   keep(t, &row);
 }
 
-int tuning_due(struct tuning *t, double age, double rest) { return t->tunes_rebuild && rebuild_due(&t->rebuild, age, rest); }
+int tuning_times(const struct tuning *t)
+{
+  return t->tunes_rebuild && (t->timed < TUNER_BUILDS || t->rebuild.builds % TIMED_BUILDS == 0);
+}
+
+int tuning_due(struct tuning *t, double age, double rest, int kind) { return t->tunes_rebuild && rebuild_due(&t->rebuild, age, rest, kind); }
 
 /* --- the table --------------------------------------------------------------------------------------------------- */
 
