@@ -62,7 +62,7 @@ struct device *gpu_open(const struct device_config *config)
   d->answers = (struct answers *)device_alloc("device", sizeof *d->answers);
   CHECK(cudaMemsetAsync(d->answers, 0, sizeof *d->answers, d->stream));
   CHECK(cudaMallocHost(&d->told, sizeof *d->told));
-  CHECK(cudaMallocHost(&d->level_told, sizeof d->levels.begin));
+  CHECK(cudaMallocHost(&d->level_told, PARTS_MOST * sizeof d->part->levels.begin));
   return d;
 }
 

@@ -55,6 +55,15 @@ struct levels {
   int32_t count, begin[KEY_LEVELS + 3];
 };
 
+/* A tree of its own over consecutive particles: one of all, or within a soft step one of the slow particles and behind it one
+ * of the fast, which can be renewed alone. Nodes and groups of both stand in the same arrays. */
+struct part {
+  int32_t first, count;       /* particles */
+  int32_t base, nodes;
+  struct levels levels;       /* in absolute numbers of nodes */
+};
+enum { SLOW, FAST, PARTS_MOST };
+
 /* Consecutive particles that share an interaction list. */
 struct __align__(16) group {
   int32_t begin, end;
@@ -92,6 +101,7 @@ struct answers {
   int32_t pieces[2], active_families;
   unsigned long long histogram[LEVEL_BINS];
   int32_t count;         /* of a selection */
+  int32_t apart, fast_group, fast_family;   /* first of the fast particles, their first group and family */
   int32_t next;          /* next tick */
   int32_t level_most;
   int32_t active_groups;
@@ -120,8 +130,11 @@ struct device {
   int32_t *level_told;                /* pinned */
 
   struct tree tree;
-  struct levels levels;
-  int32_t motion_tick;                /* time of the nodes' centres */
+  struct part part[PARTS_MOST];
+  int parts;
+  int renewing;                       /* order, build, groups and moments are of the fast particles alone, until these are done */
+  int32_t motion_tick;                /* time of the nodes' centres, */
+  int32_t fast_tick;                  /* and of those of the fast particles */
   struct array<struct node> node;
   struct array<struct motion> motion;
   struct array<struct quad> quad;
@@ -162,6 +175,9 @@ struct device {
   size_t packed_room;
 };
 
+/* The parts that order, build, groups and moments are about. */
+static inline int parts_begin(const struct device *d) { return d->renewing ? FAST : 0; }
+
 /* The numbers on the device, after all that was queued. */
 const struct answers *device_ask(struct device *d);
 /* Set fields of the device's numbers to zero. */
@@ -172,8 +188,12 @@ void device_particles_room(struct device *d, struct particles *p, int64_t n);
 void device_permute(struct device *d, const int32_t *order, int64_t n);
 /* The same of all particles, and their bodies and courses. */
 void device_permute_sources(struct device *d, const int32_t *order);
+/* The same of the particles from `first` on; order[0] belongs to the first of them, in numbers of all. */
+void device_permute_last(struct device *d, const int32_t *order, int32_t first);
 /* Make room for `n` particles, keeping those that are there. */
 void device_particles_grow(struct device *d, int64_t n);
+/* Where the sources are at a tick, which must not lie before their own; for the tree of now, until `sources`. */
+struct body *device_present(struct device *d, int32_t tick, double tick_length);
 /* With checks on: the tree is looked through on the host. */
 void device_check_tree(struct device *d);
 

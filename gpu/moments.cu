@@ -2,7 +2,7 @@
 /* Upsweep: centres of mass, radii, reaches of the acceptance criterion, second moments, motions. Leaves all at once, cells
  * level by level. A node is done by a row of lanes, its sums are taken in a fixed order. */
 #include <config.h>
-#include "device.cuh"
+#include "sources.cuh"
 
 /* Radii of cells are bounds from their children, up to twice as large as they need to be, and b enters every acceptance
  * test. Cells of at most so many particles get the exact one; larger ones are always opened, so theirs does not matter. */
@@ -20,9 +20,10 @@ enum {
   BIG_CELL_BLOCKS = 8            /* blocks for these on each multiprocessor */
 };
 
-/* What moments are taken for. */
+/* What moments are taken for: a part of the tree. */
 struct moments_job {
   struct tree t;
+  int32_t begin, end;    /* nodes */
   struct levels levels;
   struct mac mac;
   double spacing, inverse;
@@ -158,9 +159,9 @@ static __device__ struct moved leaf_sums(const struct moments_job &job, int32_t 
 
 static __global__ void __launch_bounds__(THREADS) leaf_moments(struct moments_job job)
 {
-  int32_t i = (int32_t)(blockIdx.x * LEAVES_A_BLOCK + threadIdx.x / LEAF_ROW), first = 0;
+  int32_t i = job.begin + (int32_t)(blockIdx.x * LEAVES_A_BLOCK + threadIdx.x / LEAF_ROW), first = 0;
   int count = 0;
-  if (i < job.t.nodes) {
+  if (i < job.end) {
     const int2 link = *(const int2 *)&job.t.node[i].first;
     first = link.x;
     if ((uint32_t)link.y & NODE_LEAF) count = (int)((uint32_t)link.y & NODE_COUNT);
@@ -306,10 +307,10 @@ static __device__ void set_radius(const struct moments_job &job, int32_t i, unsi
 static __global__ void __launch_bounds__(THREADS) small_radii(struct moments_job job, int32_t *big, int32_t *count)
 {
   const struct body *body = job.there ? job.there : job.t.body;
-  int32_t i = (int32_t)(blockIdx.x * THREADS + threadIdx.x);
+  int32_t i = job.begin + (int32_t)(blockIdx.x * THREADS + threadIdx.x);
   int4 n = {0, 0, 0, 0};
   int2 r = {0, 0};
-  if (i < job.t.nodes && !(job.t.node[i].info & NODE_LEAF)) {
+  if (i < job.end && !(job.t.node[i].info & NODE_LEAF)) {
     n = *(const int4 *)&job.t.node[i];
     r = job.t.range[i];
   }
@@ -346,33 +347,61 @@ static __global__ void __launch_bounds__(THREADS) big_radii(struct moments_job j
 
 /* --- verbs ------------------------------------------------------------------------------------------------------- */
 
-void gpu_moments(struct device *d, const struct mac *mac, int32_t tick, double tick_length)
+/* Moments of one of the parts. */
+static void part_moments(struct device *d, const struct moments_job &job)
 {
-  const struct levels *levels = &d->levels;
-  struct moments_job job = {d->tree, *levels, *mac, d->lattice.spacing, d->lattice.inverse, tick, (float)tick_length,
-                            d->config.quadrupole || mac->kind != MAC_ANGLE};   /* the walk's expansions use them with monopole cells too */
-  d->motion_tick = tick;
-  if (tick != 0) {
-    job.there = array_room(&d->present, "device sources", d->p.n);
-    d->present_tick = tick;
-  }
-  if (d->tree.nodes == 0) return;
-  LAUNCH(d, leaf_moments, blocks_for(d->tree.nodes, LEAVES_A_BLOCK), THREADS, job);
+  const struct levels *levels = &job.levels;
+  int32_t nodes = job.end - job.begin;
+  if (nodes == 0) return;
+  LAUNCH(d, leaf_moments, blocks_for(nodes, LEAVES_A_BLOCK), THREADS, job);
   int level = levels->count - 2;   /* the deepest level has no cells */
   int32_t wide = 0;                /* nodes of the widest level from here to the root */
   int top = -1;
   for (int l = 0; l <= level; l++) {
-    int32_t nodes = levels->begin[l + 1] - levels->begin[l];
-    wide = nodes > wide ? nodes : wide;
+    int32_t here = levels->begin[l + 1] - levels->begin[l];
+    wide = here > wide ? here : wide;
     if (wide <= TOP_NODES) top = l;
   }
   for (; level > top; level--)
     LAUNCH(d, level_moments, blocks_for(levels->begin[level + 1] - levels->begin[level], CELLS_A_BLOCK), THREADS, job, level);
   if (top >= 0) LAUNCH(d, top_moments, 1, TOP_THREADS, job, top);
   device_zero(d, count);
-  LAUNCH(d, small_radii, blocks_for(d->tree.nodes, THREADS), THREADS, job, d->big.at, &d->answers->count);
+  LAUNCH(d, small_radii, blocks_for(nodes, THREADS), THREADS, job, d->big.at, &d->answers->count);
   LAUNCH(d, big_radii, BIG_CELL_BLOCKS * d->multiprocessors, THREADS, job, d->big.at, &d->answers->count);
+}
+
+void gpu_moments(struct device *d, const struct mac *mac, int32_t tick, double tick_length)
+{
+  int second = d->config.quadrupole || mac->kind != MAC_ANGLE;   /* the walk's expansions use them with monopole cells too */
+  struct body *there = tick == 0 ? NULL : array_room(&d->present, "device sources", d->p.n);
+  for (int k = parts_begin(d); k < d->parts; k++) {
+    const struct part *p = &d->part[k];
+    const struct moments_job job = {d->tree, p->base, p->base + p->nodes, p->levels, *mac, d->lattice.spacing, d->lattice.inverse,
+                                    tick, (float)tick_length, second, there};
+    part_moments(d, job);
+  }
   if (ESP_CHECKS && tick == 0) device_check_tree(d);   /* later, particles are elsewhere than their records say */
+  if (!d->renewing) d->motion_tick = tick;
+  d->fast_tick = tick;
+  d->present_tick = tick == 0 || d->renewing ? -1 : tick;
+  d->renewing = 0;
+}
+
+/* Where the sources are at a tick. */
+static __global__ void predict_sources(struct tree t, struct body *present, int32_t tick, float tick_length, double inverse)
+{
+  int32_t i = (int32_t)(blockIdx.x * THREADS + threadIdx.x);
+  if (i < t.bodies) present[i] = body_at(&t.body[i], &t.course[i], tick, tick_length, inverse);
+}
+
+struct body *device_present(struct device *d, int32_t tick, double tick_length)
+{
+  array_room(&d->present, "device sources", d->tree.bodies);
+  if (tick != d->present_tick)
+    LAUNCH(d, predict_sources, blocks_for(d->tree.bodies, THREADS), THREADS, d->tree, d->present.at, tick, (float)tick_length,
+           d->lattice.inverse);
+  d->present_tick = tick;
+  return d->present.at;
 }
 
 static __global__ void take_courses(struct tree t, struct particles p)

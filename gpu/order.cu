@@ -34,16 +34,35 @@ static __global__ void make_keys(struct particles p, struct lattice l, uint64_t 
   if (threadIdx.x == 0 && left > 0) atomicAdd(outside, (unsigned long long)left);
 }
 
-/* Keys of the sources' places at a tick, of so many bits from the top. */
-static __global__ void make_later_keys(struct tree t, int32_t tick, float tick_length, double inverse, uint64_t mask, uint64_t *key, int32_t *place)
+/* The uppermost bit of a key, above the digits: fast particles, which stand behind the slow ones. */
+#define KEY_FAST ((uint64_t)1 << 63)
+
+/* Keys of the sources' places at a tick, of the digits in the mask, from the particle `first` on; those of block level `fast`
+ * and deeper go apart. */
+static __global__ void make_later_keys(struct tree t, const uint8_t *level, int fast, int32_t first, int32_t tick, float tick_length, double inverse,
+                                       uint64_t mask, uint64_t *key, int32_t *place)
 {
   __shared__ struct key_table table;
-  int32_t i = (int32_t)(blockIdx.x * THREADS + threadIdx.x);
+  int32_t i = first + (int32_t)(blockIdx.x * THREADS + threadIdx.x);
   fill_table(&table);
   if (i >= t.bodies) return;
   const struct body b = body_at(&t.body[i], &t.course[i], tick, tick_length, inverse);
-  key[i] = key_along(table.row, b.x, b.y, b.z) & mask;
+  key[i] = (key_along(table.row, b.x, b.y, b.z) & mask) | (level[i] >= fast ? KEY_FAST : 0);
   place[i] = i;
+}
+
+/* Where the fast particles begin. */
+static __global__ void find_apart(const uint64_t *key, int32_t n, int32_t *apart)
+{
+  int32_t low = 0, high = n;
+  while (low < high) {
+    int32_t middle = low + (high - low) / 2;
+    if (key[middle] & KEY_FAST)
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  *apart = low;
 }
 
 static void room_for_keys(struct device *d)
@@ -54,32 +73,45 @@ static void room_for_keys(struct device *d)
   }
 }
 
-/* Sort the particles by so many digits of their keys; the others are zero. */
-static void sort_particles(struct device *d, int levels)
+/* Sort the keys from the particle `first` on by so many digits (the others are zero), and by the bit above them where it is
+ * asked for. Returns the order. */
+static const int32_t *sort_keys(struct device *d, int32_t first, int levels, int top)
 {
-  int zero_bits = KEY_BITS - 3 * levels;
-  int64_t n = d->p.n;
+  int n = (int)(d->p.n - first), zero_bits = KEY_BITS - 3 * levels;
   size_t bytes = 0;
-  cub::DoubleBuffer<uint64_t> key(d->key[0].at, d->key[1].at);
-  cub::DoubleBuffer<int32_t> place(d->place[0].at, d->place[1].at);
-  CHECK(cub::DeviceRadixSort::SortPairs(NULL, bytes, key, place, (int)n, zero_bits, KEY_BITS, d->stream));
+  cub::DoubleBuffer<uint64_t> key(d->key[0].at + first, d->key[1].at + first);
+  cub::DoubleBuffer<int32_t> place(d->place[0].at + first, d->place[1].at + first);
+  CHECK(cub::DeviceRadixSort::SortPairs(NULL, bytes, key, place, n, zero_bits, KEY_BITS + top, d->stream));
   array_room(&d->scratch, "device scratch", (int64_t)bytes);
-  CHECK(cub::DeviceRadixSort::SortPairs(d->scratch.at, bytes, key, place, (int)n, zero_bits, KEY_BITS, d->stream));
+  CHECK(cub::DeviceRadixSort::SortPairs(d->scratch.at, bytes, key, place, n, zero_bits, KEY_BITS + top, d->stream));
   d->key_now = key.selector;
   d->key_levels = levels;
   d->present_tick = -1;
-  device_permute_sources(d, place.Current());
+  return place.Current();
+}
+
+/* One tree of all, or another of the particles from `apart` on. */
+static void divide(struct device *d, int32_t apart)
+{
+  int32_t n = (int32_t)d->p.n;
+  memset(d->part, 0, sizeof d->part);
+  d->parts = apart > 0 && apart < n ? 2 : 1;
+  d->renewing = 0;
+  d->part[SLOW].count = d->parts == 2 ? apart : n;
+  d->part[FAST].first = apart;
+  d->part[FAST].count = n - apart;
 }
 
 int64_t gpu_order(struct device *d, const struct lattice *lattice)
 {
   d->lattice = *lattice;
   d->next_known = 0;
+  divide(d, 0);
   if (d->p.n == 0) return 0;
   room_for_keys(d);
   device_zero(d, outside);
   LAUNCH(d, make_keys, blocks_for(d->p.n, THREADS), THREADS, d->p, d->lattice, d->key[0].at, d->place[0].at, &d->answers->outside);
-  sort_particles(d, KEY_LEVELS);
+  device_permute_sources(d, sort_keys(d, 0, KEY_LEVELS, 0));
   return (int64_t)device_ask(d)->outside;
 }
 
@@ -92,12 +124,21 @@ static int needed_levels(const struct device *d)
   return last > 0 && last <= 3 && levels > 1 ? levels - 1 : levels;
 }
 
-void gpu_reorder(struct device *d, int32_t tick, double tick_length)
+void gpu_reorder(struct device *d, int32_t tick, double tick_length, int fast, int renew)
 {
-  int levels = needed_levels(d);
+  int levels = renew && d->parts == 2 ? d->key_levels : needed_levels(d), all = !renew || d->parts < 2;
+  int32_t first = all ? 0 : d->part[FAST].first;
   if (d->p.n == 0) return;
   room_for_keys(d);
-  LAUNCH(d, make_later_keys, blocks_for(d->p.n, THREADS), THREADS, d->tree, tick, (float)tick_length, d->lattice.inverse,
-         ~(uint64_t)0 << (KEY_BITS - 3 * levels), d->key[0].at, d->place[0].at);
-  sort_particles(d, levels);
+  LAUNCH(d, make_later_keys, blocks_for(d->p.n - first, THREADS), THREADS, d->tree, d->p.level, all ? fast : 0, first, tick, (float)tick_length,
+         d->lattice.inverse, ~(uint64_t)0 << (KEY_BITS - 3 * levels), d->key[0].at, d->place[0].at);
+  const int32_t *order = sort_keys(d, first, levels, all);
+  if (all) {
+    LAUNCH(d, find_apart, 1, 1, d->key[d->key_now].at, (int32_t)d->p.n, &d->answers->apart);
+    device_permute_sources(d, order);
+    divide(d, device_ask(d)->apart);
+  } else {
+    device_permute_last(d, order, first);
+    d->renewing = 1;
+  }
 }

@@ -4,15 +4,16 @@
 #include "device.cuh"
 #include "sources.cuh"
 
-/* A thread for each particle: all fields are asked for before any is stored, so that their loads overlap, and what sources
+/* The n particles from `first` on. A thread for each particle: all fields are asked for before any is stored, so that their loads overlap, and what sources
  * need is at hand. */
 template <bool SOURCES>
-static __global__ void __launch_bounds__(THREADS) permute(struct particles to, struct particles from, const int32_t *order, int64_t n, struct lattice l,
-                                                          struct body *body, struct course *course)
+static __global__ void __launch_bounds__(THREADS) permute(struct particles to, struct particles from, const int32_t *order, int64_t n, int64_t first,
+                                                          struct lattice l, struct body *body, struct course *course)
 {
   int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
   if (i >= n) return;
-  int64_t j = order[i];
+  int64_t j = order ? order[i] : first + i;
+  i += first;
 #define X(member, ctype, components) \
   ctype member[components];          \
   _Pragma("unroll") for (int c = 0; c < (components); c++) member[c] = from.member[(components) * j + c];
@@ -40,7 +41,7 @@ static struct particles change_places(struct device *d, int64_t n)
 void device_permute(struct device *d, const int32_t *order, int64_t n)
 {
   struct particles from = change_places(d, n);
-  LAUNCH(d, permute<false>, blocks_for(n, THREADS), THREADS, d->p, from, order, n, d->lattice, NULL, NULL);
+  LAUNCH(d, permute<false>, blocks_for(n, THREADS), THREADS, d->p, from, order, n, 0, d->lattice, NULL, NULL);
 }
 
 void device_permute_sources(struct device *d, const int32_t *order)
@@ -49,5 +50,13 @@ void device_permute_sources(struct device *d, const int32_t *order)
   struct particles from = change_places(d, n);
   array_room(&d->body, "device sources", n);
   array_room(&d->course, "device sources", n);
-  LAUNCH(d, permute<true>, blocks_for(n, THREADS), THREADS, d->p, from, order, n, d->lattice, d->body.at, d->course.at);
+  LAUNCH(d, permute<true>, blocks_for(n, THREADS), THREADS, d->p, from, order, n, 0, d->lattice, d->body.at, d->course.at);
+}
+
+void device_permute_last(struct device *d, const int32_t *order, int32_t first)
+{
+  int64_t n = d->p.n - first;
+  device_particles_room(d, &d->spare, d->p.n);
+  LAUNCH(d, permute<true>, blocks_for(n, THREADS), THREADS, d->spare, d->p, order, n, first, d->lattice, d->body.at, d->course.at);
+  LAUNCH(d, permute<false>, blocks_for(n, THREADS), THREADS, d->p, d->spare, NULL, n, first, d->lattice, NULL, NULL);
 }

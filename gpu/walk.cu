@@ -2,6 +2,7 @@
 /* The walk: forces of all particles at a synchronisation, or of the active ones, from the tree. Families of groups, groups,
  * pieces of heavy groups; hard parts are another walk (hard.cu). */
 #include <config.h>
+#include <float.h>
 #include <math.h>
 #include <time.h>
 
@@ -11,7 +12,6 @@
 
 enum {
   FAR_CELLS = 1,                 /* 0: all cells are evaluated pairwise, for comparison */
-  PIECE = 16,                    /* targets of a heavy group's pieces: a sub-group */
   PIECE_WARPS = 16,              /* warps on a multiprocessor for pieces and single targets */
   HEAVY_NEAR = 1024, HEAVY_LEAVES = 384, HANDED = 1024, HANDED_MOST = 4096,   /* see lengths() */
   MANY_ACTIVE = 8,               /* with more than this part of the groups active all sources are predicted first */
@@ -45,7 +45,7 @@ static void far_test(struct walk_job *job, const struct mac *mac, int cells, dou
   budgets(mac, cells, budget);
   for (int k = 0; k < 2; k++) {
     int angle = mac->kind == MAC_ANGLE;
-    job->far_scale[k] = angle ? 0 : mac->gravity / (budget[k] * mac->delta * unit * unit);
+    job->far_scale[k] = angle ? 0 : (float)fmin(fmax(mac->gravity / (budget[k] * mac->delta * unit * unit), FLT_MIN), FLT_MAX);
     job->far_least[k] = angle ? (float)fmax(1, pow(budget[k] * pow(mac->delta, mac->order + 1), -1.5)) : 1;
     if (!FAR_CELLS) job->far_least[k] = INFINITY;
   }
@@ -68,10 +68,17 @@ static double unit_of(const struct device *d)
   return ldexp(1, exponent);
 }
 
+static struct since time_since(int32_t ticks, double tick_length, double unit)
+{
+  double dt = ticks * tick_length;
+  const struct since s = {(float)(dt / unit), (float)(0.5 * dt * dt / unit)};
+  return s;
+}
+
 static struct walk_job job_of(struct device *d, const struct walk_request *r, int cells)
 {
   struct walk_job job = {d->tree, d->p};
-  double dt = (r->tick - d->motion_tick) * r->tick_length, unit = unit_of(d);
+  double unit = unit_of(d);
   job.inverse_unit = (float)(1 / unit);
   job.spacing = (float)(d->lattice.spacing / unit);
   job.eps = (float)(d->config.softening / unit);
@@ -83,9 +90,9 @@ static struct walk_job job_of(struct device *d, const struct walk_request *r, in
   job.by_acceleration = r->mac.kind == MAC_ACCELERATION;
   far_test(&job, &r->mac, cells, unit);
   lengths(&job, &r->mac);
-  job.dt = (float)dt;
-  job.dt_unit = (float)(dt / unit);
-  job.half_unit = (float)(0.5 * dt * dt / unit);
+  job.since[SLOW] = time_since(r->tick - d->motion_tick, r->tick_length, unit);
+  job.since[FAST] = time_since(r->tick - d->fast_tick, r->tick_length, unit);
+  job.fast_node = d->parts == 2 ? d->part[FAST].base : INT32_MAX;
   job.tick = r->tick;
   job.tick_length = (float)r->tick_length;
   job.hard_only = r->kind != WALK_TOTAL;
@@ -106,14 +113,6 @@ static __global__ void list_families(const struct group *group, const int32_t *l
   if (listed[f] != walk && atomicExch(&listed[f], walk) != walk) family[atomicAdd(count, 1)] = f;
 }
 
-/* Where the sources are at a tick. */
-static __global__ void predict_sources(struct tree t, struct body *present, int32_t tick, float tick_length, double inverse)
-{
-  int32_t i = (int32_t)(blockIdx.x * THREADS + threadIdx.x);
-  if (i >= t.bodies) return;
-  present[i] = body_at(&t.body[i], &t.course[i], tick, tick_length, inverse);
-}
-
 /* The active groups with their families; where they are many, the sources' places at the tick. */
 static void choose_active(struct device *d, struct walk_job *job)
 {
@@ -124,14 +123,8 @@ static void choose_active(struct device *d, struct walk_job *job)
   job->family_count = &d->answers->active_families;
   LAUNCH(d, list_families, blocks_for(job->groups, THREADS), THREADS, d->group.at, job->list, job->groups, d->family_listed.at,
          ++d->family_walks, d->active_family.at, &d->answers->active_families);
-  if (d->present_tick != job->tick) {
-    if (d->active_groups <= d->groups / MANY_ACTIVE) return;
-    array_room(&d->present, "device sources", d->tree.bodies);
-    LAUNCH(d, predict_sources, blocks_for(d->tree.bodies, THREADS), THREADS, d->tree, d->present.at, job->tick, job->tick_length,
-           d->lattice.inverse);
-    d->present_tick = job->tick;
-  }
-  job->t.body = d->present.at;
+  if (d->present_tick != job->tick && d->active_groups <= d->groups / MANY_ACTIVE) return;
+  job->t.body = device_present(d, job->tick, job->tick_length);
   job->t.course = NULL;
 }
 
@@ -142,16 +135,20 @@ static void choose_all(struct device *d, struct walk_job *job)
   job->t.course = NULL;
 }
 
+static __global__ void set_roots(int32_t *root, int32_t first, int32_t second)
+{
+  root[0] = first;
+  root[1] = second;
+}
+
 /* Room for the walk's own arrays; where it starts. A forest will have a root for each of its trees, whose nodes and bodies
- * then stand behind the local ones in the same arrays. */
+ * then stand behind the local ones in the same arrays, as those of the fast particles do. */
 static void place_walk(struct device *d, struct walk_job *job)
 {
-  if (!d->root.at) {
-    array_room(&d->root, "device walk", 1);
-    CHECK(cudaMemsetAsync(d->root.at, 0, sizeof(int32_t), d->stream));
-  }
+  array_room(&d->root, "device walk", PARTS_MOST);
+  LAUNCH(d, set_roots, 1, 1, d->root.at, 0, d->part[FAST].base);
   job->root = d->root.at;
-  job->roots = 1;
+  job->roots = d->parts;
   job->family = d->family.at;
   job->handed = array_room(&d->handed, "device families", (int64_t)d->families * job->handed_most);
   job->group = d->group.at;
@@ -167,11 +164,9 @@ static void place_walk(struct device *d, struct walk_job *job)
 /* Groups; pieces of the heavy ones; single targets of heavy pieces. */
 static void walk_stages(struct device *d, struct walk_job job, int cells, int how)
 {
-  static const int piece[] = {PIECE, 1, 0};
   int64_t resident = (int64_t)PIECE_WARPS * d->multiprocessors;
   for (job.stage = 0; job.stage < 3; job.stage++) {
     int64_t most = (int64_t)job.groups * (job.stage == 1 ? GROUP_MOST / PIECE : GROUP_MOST);
-    job.piece = piece[job.stage];
     walk_groups(d, &job, cells, how, job.stage == 0 ? job.groups : most < resident ? most : resident);
   }
 }

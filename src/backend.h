@@ -174,8 +174,11 @@ struct backend {
   /* The same on the lattice that there is, by the places that the particles have at `tick`: within a soft step, while nobody is
    * between select and correct. Everyone stays where and when it is; the next tick and the levels stay known. Then build
    * and groups are due (sources keep their courses), and moments at this tick: nodes enclose their particles at that time. LETs chosen before it
-   * cannot be told of corrections any more: a run on several ranks chooses them anew. */
-  void (*reorder)(struct device *d, int32_t tick, double tick_length);
+   * cannot be told of corrections any more: a run on several ranks chooses them anew.
+   * Particles of block level `fast` and deeper may get a tree of their own (a level that nobody has: one tree of all). With
+   * `renew`, and the same `fast` as before in this soft step, it is enough to renew the tree of those that were that fast the
+   * last time, and all that is due then is about that tree alone. A backend may always do all. */
+  void (*reorder)(struct device *d, int32_t tick, double tick_length, int fast, int renew);
   /* The octree of the sorted particles (links only). Cells that reach over the faces of this rank's cuboid (MAC_CUT) are
    * marked; infinite faces (1e300) cut nothing. */
   void (*build)(struct device *d, const double low[3], const double high[3]);

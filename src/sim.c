@@ -149,10 +149,10 @@ void sim_make_room(struct sim *s, double horizon)
   s->be->groups(s->dev);
 }
 
-void sim_rebuild(struct sim *s, int32_t tick, double tick_length)
+void sim_rebuild(struct sim *s, int32_t tick, double tick_length, int fast, int renew)
 {
   timer_phase(&s->timer, PHASE_order);
-  s->be->reorder(s->dev, tick, tick_length);
+  s->be->reorder(s->dev, tick, tick_length, fast, renew);
   build(s);
   s->be->groups(s->dev);
 }

@@ -32,7 +32,7 @@ static void log_synchronisation(struct sim *s, const struct timer part[2][2])
   const struct tally *full = &s->counts.full;
   double seconds[PHASE_COUNT];
   struct substep_row row = {.step = s->step, .tick = TICKS, .active = full->targets, .groups = full->groups,
-                            .pairs = full->particle_pairs + full->cell_pairs, .refreshed = 1, .rebuilt = 1};
+                            .pairs = full->particle_pairs + full->cell_pairs, .refreshed = 1, .rebuilt = REBUILT_ALL};
   for (int p = 0; p < PHASE_COUNT; p++) {
     seconds[p] = part[0][1].seconds[p] - part[0][0].seconds[p] + part[1][1].seconds[p] - part[1][0].seconds[p];
     row.all += seconds[p];

@@ -16,7 +16,7 @@ void substep_log_add(struct substep_log *l, const struct substep_row *row)
   int kind = row->tick == TICKS;
   l->steps[kind]++;
   l->refreshes += row->refreshed;
-  l->rebuilds += row->rebuilt;
+  l->rebuilds[row->rebuilt]++;
   l->all[kind] += row->all;
   l->active[kind] += (double)row->active;
   l->groups[kind] += (double)row->groups;
@@ -67,8 +67,8 @@ void substep_log_sum_up(const struct substep_log *l, double particles, FILE *out
 {
   if (l->steps[1] == 0) return;
   int64_t steps = l->steps[0] + l->steps[1];
-  fprintf(out, "block steps: %lld, %.2f %% of the particles active, %lld times moments anew, %lld times the tree; mean ", (long long)steps,
-          100 * (l->active[0] + l->active[1]) / ((double)steps * particles), (long long)l->refreshes, (long long)l->rebuilds);
+  fprintf(out, "block steps: %lld, %.2f %% of the particles active, %lld times moments anew, %lld times the tree and %lld times that of the fast; mean ", (long long)steps,
+          100 * (l->active[0] + l->active[1]) / ((double)steps * particles), (long long)l->refreshes, (long long)l->rebuilds[REBUILT_ALL], (long long)l->rebuilds[REBUILT_FAST]);
   parts(l, 0, 1, out);
   if (l->steps[0] == 0) return;
   fprintf(out, "of these %lld in substeps, mean ", (long long)l->steps[0]);

@@ -13,6 +13,8 @@
  * right, at the price of some microseconds. */
 #define SUBSTEP_PARTS(X) X(select) X(rebuild) X(moments) X(walk) X(correct)
 
+enum { REBUILT_ALL = 1, REBUILT_FAST = 2 };   /* the tree of all particles, or of the fast ones alone */
+
 enum substep_part {
 #define X(name) SUBSTEP_##name,
   SUBSTEP_PARTS(X)
@@ -25,7 +27,7 @@ struct substep_row {
   int32_t tick;          /* TICKS: its end */
   int level;             /* of the longest steps that end here */
   int64_t active, groups, pairs;   /* targets, their interaction lists, their interactions */
-  int refreshed, rebuilt;          /* moments, and the tree, were taken anew */
+  int refreshed, rebuilt;          /* moments were taken anew; the tree was: REBUILT_ALL, REBUILT_FAST */
   double seconds[SUBSTEP_PARTS_COUNT], all;
 };
 
@@ -33,7 +35,7 @@ struct substep_log {
   int table;             /* rows are kept until they are written */
   struct substep_row *row;
   int64_t rows, capacity;
-  int64_t steps[2], refreshes, rebuilds;   /* block steps in substeps, and at synchronisations */
+  int64_t steps[2], refreshes, rebuilds[3];   /* block steps in substeps, and at synchronisations; builds by kind */
   double seconds[2][SUBSTEP_PARTS_COUNT], all[2], active[2], groups[2];
 };
 

@@ -3,6 +3,8 @@
 #include <config.h>
 #include "substeps.h"
 
+#include <math.h>
+
 #include "timeline.h"
 
 /* Cells move by their mean velocity and acceleration; moments are taken anew whenever about so many particles (as a
@@ -65,18 +67,68 @@ static double lap(double *since)
 struct ageing {
   int32_t interval;        /* ticks between refreshes, at ticks that all ranks know */
   int32_t shortest;        /* ticks of the shortest steps, in which the age of the tree is counted */
+  int builds;              /* shortest steps between builds; 0: none within the soft step */
+  int fast;                /* particles of this level and deeper have a tree of their own, */
+  int apart;               /* since the tree of all was built */
   int32_t built;           /* tick of the last build */
 };
+
+/* What a build costs whatever the number of particles, in particles. */
+#define BUILD_LEAST 8e5
+/* The fast tree is for as few particles as possible at so much more than the least cost: the tree of the others ages. */
+#define FAST_SLACK 1.1
+
+/* Cost of the builds of a soft step when those at ticks of level `fast` and deeper are of the fast particles alone. */
+static double build_cost(const int64_t *count, int deepest, int fast)
+{
+  double all = 0, quick = 0, whole = fast > 0 ? exp2(fast - 1) : exp2(deepest), steps = exp2(deepest);
+  for (int l = 0; l <= deepest; l++) {
+    all += (double)count[l];
+    quick += l >= fast ? (double)count[l] : 0;
+  }
+  return whole * (all + BUILD_LEAST) + (steps - whole) * (quick + BUILD_LEAST);
+}
+
+/* From which level on particles get a tree of their own, which is renewed while the others rest. */
+static int fast_level(struct sim *s)
+{
+  int deepest = s->counts.level_most, best = 0;
+  int64_t count[32];
+  double least = HUGE_VAL;
+  s->be->histogram(s->dev, count);
+  for (int fast = 1; fast <= deepest; fast++) least = fmin(least, build_cost(count, deepest, fast));
+  for (int fast = 1; fast <= deepest; fast++)
+    if (build_cost(count, deepest, fast) <= FAST_SLACK * least) best = fast;
+  return best;
+}
+
+static struct ageing plan_ageing(struct sim *s)
+{
+  struct ageing a = {.interval = refresh_interval(s), .shortest = timeline_ticks(s->counts.level_most), .fast = LEVEL_MOST + 1};
+  int asked = s->par->RebuildInterval;
+  if (a.interval == 0 || s->split.on || s->comm->size > 1) return a;
+  a.builds = asked ? asked : s->be->rebuild_interval;
+  if (a.builds > 0 || s->tuning.tunes_rebuild) a.fast = fast_level(s);
+  return a;
+}
 
 /* Whether the tree is to be built anew before the substep at this tick. */
 static int build_due(struct sim *s, const struct ageing *a, int32_t tick, double tick_length)
 {
-  int interval = s->par->RebuildInterval ? s->par->RebuildInterval : s->be->rebuild_interval;
   if (s->split.on || s->comm->size > 1) return 0;
   if (s->tuning.tunes_rebuild)
     return tuning_due(&s->tuning, (tick - a->built) * tick_length, (TICKS - tick) * tick_length, timeline_aligned(tick, 0));
-  if (interval == 0) return 0;
-  return (tick - a->built) / a->shortest >= interval;
+  return a->builds > 0 && (tick - a->built) / a->shortest >= a->builds;
+}
+
+/* Before the substep at this tick: that of the fast particles alone where the others rest and will not be looked at. */
+static int rebuild(struct sim *s, struct ageing *a, int32_t tick, double tick_length)
+{
+  int renew = a->apart && timeline_aligned(tick, 0) >= a->fast && tick % a->interval != 0;
+  sim_rebuild(s, tick, tick_length, a->fast, renew);
+  a->apart = 1;
+  a->built = tick;
+  return renew ? REBUILT_FAST : REBUILT_ALL;
 }
 
 /* Shortest steps from a build to the next one while nothing is known. Few: growth is steepest at first, and long intervals would
@@ -95,10 +147,8 @@ static void substep(struct sim *s, const struct step_rule *rule, struct ageing *
   int32_t next_refresh = (tick / a->interval + 1) * a->interval;
   if (rebuilds) {
     tuning_now(&s->tuning, s->step + 1, s->time + tick * tick_length);
-    sim_rebuild(s, tick, tick_length);
+    row->rebuilt = rebuild(s, a, tick, tick_length);
     if (watched) s->be->wait(s->dev);
-    a->built = tick;
-    row->rebuilt = 1;
     row->seconds[SUBSTEP_rebuild] += spent = lap(clock);
   }
   timer_phase(&s->timer, PHASE_correct);
@@ -152,7 +202,7 @@ static void finish_row(struct sim *s, struct substep_row *row, int32_t tick, dou
 
 void substeps(struct sim *s, const struct step_rule *rule, int shared)
 {
-  struct ageing a = {.interval = refresh_interval(s), .shortest = timeline_ticks(s->counts.level_most)};
+  struct ageing a = plan_ageing(s);
   struct substep_row row = {0};
   double began = timer_clock(), clock = began;
   if (a.interval == 0) return;

@@ -313,14 +313,18 @@ void rebuild_open(struct rebuild_tuner *t, double fixed, double first)
   t->first = first;
 }
 
-/* Seconds of a build: the median of the last ones. */
+/* Seconds of a build: the mean of the last ones without the longest. Builds of several kinds may alternate (of some particles, of
+ * all), so the median would not do. */
 static double build_seconds(const struct rebuild_tuner *t)
 {
-  double x[TUNER_BUILDS];
+  double sum = 0, most = 0;
   int n = 0;
-  for (int k = 0; k < TUNER_BUILDS; k++)
-    if (t->build[k] > 0) x[n++] = t->build[k];
-  return n ? median(x, n) : 0;
+  for (int k = 0; k < TUNER_BUILDS; k++) {
+    n += t->build[k] > 0;
+    sum += t->build[k];
+    most = fmax(most, t->build[k]);
+  }
+  return n > 2 ? (sum - most) / (n - 1) : n ? sum / n : 0;
 }
 
 /* Seconds of walks on a fresh tree per unit of age. */

@@ -30,7 +30,7 @@ struct growth_model {
   double chi2[GROWTHS];   /* reduced, of all three; the one that was picked has the smallest */
 };
 
-enum { TUNER_POINTS = 256, TUNER_KINDS = 32, TUNER_BUILDS = 5 };
+enum { TUNER_POINTS = 256, TUNER_KINDS = 32, TUNER_BUILDS = 15 };
 
 struct tuner_point {
   double age, cost, targets;   /* cost: seconds per target; targets: less for what is long past */

@@ -7,8 +7,8 @@
 
 #include "memory.h"
 
-/* One build in so many is timed. */
-enum { TIMED_BUILDS = 16 };
+/* One build in so many is timed; a prime number, since block steps repeat with powers of two. */
+enum { TIMED_BUILDS = 13 };
 /* Widths from the root cube down to this fraction of it are tried. */
 #define WIDTH_LEAST (1.0 / 4096)
 

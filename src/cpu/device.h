@@ -119,7 +119,7 @@ struct device {
 
 /* The verbs, by file. */
 int64_t cpu_order(struct device *d, const struct lattice *lattice);
-void cpu_reorder(struct device *d, int32_t tick, double tick_length);
+void cpu_reorder(struct device *d, int32_t tick, double tick_length, int fast, int renew);
 void cpu_build(struct device *d, const double low[3], const double high[3]);
 void cpu_moments(struct device *d, const struct mac *mac, int32_t tick, double tick_length);
 void cpu_sources(struct device *d);

@@ -100,8 +100,9 @@ int64_t cpu_order(struct device *d, const struct lattice *lattice)
   return sort_particles(d, lattice, 0, 0, 0);
 }
 
-void cpu_reorder(struct device *d, int32_t tick, double tick_length)
+void cpu_reorder(struct device *d, int32_t tick, double tick_length, int fast, int renew)
 {
+  (void)fast, (void)renew;
   const struct lattice lattice = d->lattice;
   sort_particles(d, &lattice, 1, tick, tick_length);
   d->on_their_way = 1;
