@@ -38,7 +38,6 @@ void sim_open(struct sim *s, const struct comm *c, const struct params *par, con
                                  .quadrupole = par->MultipoleOrder == 2,
                                  .ranks = c->size};
   s->dev = be->open(&config);
-  if (par->MaxGroupWidth > 0) be->tune(s->dev, KNOB_GROUP_WIDTH, par->MaxGroupWidth);
   be->upload(s->dev, p);
   s->lets = lets_open(c, be, s->dev);
   s->timer.ledger = c->ledger;

@@ -11,6 +11,8 @@
 enum { TIMED_BUILDS = 13 };
 /* Widths from the root cube down to this fraction of it are tried. */
 #define WIDTH_LEAST (1.0 / 4096)
+/* Where nothing is tuned: wider groups have members that need very different lists, and a few of them can hold up a whole walk. */
+#define WIDTH_UNTUNED (1.0 / 8)
 
 static const char *const tuned_names[] = {"rebuild", "group_width"};
 
@@ -18,7 +20,8 @@ void tuning_open(struct tuning *t, const struct params *par, int by_default, int
 {
   int on = par->Tuning == TUNING_ON || (par->Tuning == TUNING_AUTO && by_default);
   memset(t, 0, sizeof *t);
-  t->tunes_width = on && par->MaxGroupWidth == 0;
+  t->given_width = par->MaxGroupWidth;
+  t->tunes_width = on && !(t->given_width > 0);
   t->tunes_rebuild = on && par->RebuildInterval == 0 && par->Mode != MODE_HYBRID && par->Scheme == SCHEME_BLOCK && ranks == 1;
   t->waits = t->tunes_rebuild && par->Mode == MODE_TREE;
   t->log = par->TunerLog && rank == 0;
@@ -87,9 +90,12 @@ static void judge_width(struct tuning *t)
 
 void tuning_groups(struct tuning *t, const struct backend *be, struct device *d, double side)
 {
-  if (!t->tunes_width || (t->waits && !t->rebuild.model.known)) return;
+  if (!t->tunes_width || (t->waits && !t->rebuild.model.known)) {
+    be->tune(d, KNOB_GROUP_WIDTH, t->given_width > 0 ? t->given_width : WIDTH_UNTUNED * side);
+    return;
+  }
   if (!t->width_open) {
-    brent_open(&t->width, WIDTH_LEAST * side, side, side);
+    brent_open(&t->width, WIDTH_LEAST * side, side, WIDTH_UNTUNED * side);
     t->width_open = 1;
   } else if (t->expected > 0) {
     judge_width(t);

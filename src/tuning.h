@@ -32,6 +32,7 @@ struct tuning_row {
 
 struct tuning {
   int tunes_width, tunes_rebuild;
+  double given_width;              /* above 0: of the parameters */
   int waits;                       /* no width is tried before the growth of costs with the tree's age is known */
   int timed;                       /* builds within soft steps whose time was measured */
   long long step;                  /* now, for the log */
