@@ -39,7 +39,6 @@ void sim_open(struct sim *s, const struct comm *c, const struct params *par, con
                                  .ranks = c->size,
                                  .method = (enum walk_method)par->WalkMethod};
   s->dev = be->open(&config);
-  if (par->MaxGroupWidth > 0) be->tune(s->dev, KNOB_GROUP_WIDTH, par->MaxGroupWidth);
   be->upload(s->dev, p);
   s->lets = lets_open(c, be, s->dev);
   s->timer.ledger = c->ledger;
@@ -97,7 +96,7 @@ static void plant(struct sim *s, double horizon)
   s->planting = timer_clock() - began;
 }
 
-/* Groups as wide as they should be. */
+/* Groups, from now on as wide as they should be. */
 static void make_groups(struct sim *s)
 {
   timer_phase(&s->timer, PHASE_groups);
@@ -148,7 +147,7 @@ void sim_make_room(struct sim *s, double horizon)
   for (int c = 0; c < 3; c++) inside &= box[c] >= s->lattice.corner[c] && box[c + 3] <= s->lattice.corner[c] + side;
   if (inside) return;
   plant(s, horizon);
-  make_groups(s);
+  s->be->groups(s->dev);
 }
 
 void sim_rebuild(struct sim *s, int32_t tick, double tick_length, int fast, int renew)
@@ -156,7 +155,7 @@ void sim_rebuild(struct sim *s, int32_t tick, double tick_length, int fast, int 
   timer_phase(&s->timer, PHASE_order);
   s->be->reorder(s->dev, tick, tick_length, fast, renew);
   build(s);
-  make_groups(s);
+  s->be->groups(s->dev);
 }
 
 void sim_force(struct sim *s, const struct mac *mac, int potential)

@@ -116,7 +116,8 @@ static struct ageing plan_ageing(struct sim *s)
 static int build_due(struct sim *s, const struct ageing *a, int32_t tick, double tick_length)
 {
   if (s->split.on || s->comm->size > 1) return 0;
-  if (s->tuning.tunes_rebuild) return tuning_due(&s->tuning, (tick - a->built) * tick_length, (TICKS - tick) * tick_length);
+  if (s->tuning.tunes_rebuild)
+    return tuning_due(&s->tuning, (tick - a->built) * tick_length, (TICKS - tick) * tick_length, timeline_aligned(tick, 0));
   return a->builds > 0 && (tick - a->built) / a->shortest >= a->builds;
 }
 
@@ -142,7 +143,7 @@ static void substep(struct sim *s, const struct step_rule *rule, struct ageing *
 {
   double tick_length = rule->soft_step / TICKS, spent = 0;
   int refreshes = tick % a->interval == 0, rebuilds = build_due(s, a, tick, tick_length);
-  int watched = s->log.table || (rebuilds && s->tuning.tunes_rebuild);
+  int timed = rebuilds && tuning_times(&s->tuning), watched = s->log.table || timed;
   int32_t next_refresh = (tick / a->interval + 1) * a->interval;
   if (rebuilds) {
     tuning_now(&s->tuning, s->step + 1, s->time + tick * tick_length);
@@ -161,7 +162,7 @@ static void substep(struct sim *s, const struct step_rule *rule, struct ageing *
     row->seconds[SUBSTEP_moments] += moments;
     if (!refreshes) spent += moments;   /* at a refresh they would have been due anyway */
   }
-  if (rebuilds) tuning_built(&s->tuning, spent, 0, 0);
+  if (rebuilds) tuning_built(&s->tuning, timed ? spent : 0, 0, 0);
   if (active > 0) {
     const struct tally *hard = &s->counts.hard, before = *hard;
     timer_phase(&s->timer, PHASE_hard_walk);

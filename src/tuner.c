@@ -9,14 +9,22 @@
 /* An interval is at most so many times the largest age seen: a model says little about ages far beyond. */
 #define BEYOND 2.0
 #define LONGER 1.5
-/* One interval in so many is longer than the best, so that growth is still seen where trees hardly age. */
+/* Now and then an interval is longer than the best, so that growth is still seen where trees hardly age: at most one in so many,
+ * and so rarely that it costs no more than this fraction of the time. */
 enum { EXPLORED = 16 };
 #define EXPLORED_LONGER 1.6
+#define EXPLORED_COST 0.003
+/* Points count up to so many times the largest age of late: beyond, growth may be another. */
+#define HORIZON 1.5
+/* Ages that differ by this fraction of it are alike. */
+#define SAME_AGE 0.05
+/* Costs that differ by this factor are not of the same walk, undisturbed. */
+#define UNLIKE 3.0
 /* What is left of the largest age, and of the rate of work, at each build: both follow a system that changes. */
 #define AGE_KEPT 0.9
 #define RATE_KEPT 0.9375
-/* A fit is made anew after so many new points, and a quarter of those that are there. */
-enum { REFIT_LEAST = 4 };
+/* A fit is made anew after so many new points, and this part of those that are there. */
+enum { REFIT_LEAST = 4, REFIT_PART = 3 };
 /* Rounds of a fit; its weights of outliers settle in two or three. */
 enum { ROUNDS = 5 };
 /* Variances smaller than this fraction are rounding. */
@@ -67,26 +75,38 @@ static double best_interval(const struct growth_model *m, double build_over_rate
 
 /* --- fits -------------------------------------------------------------------------------------------------------- */
 
-/* A fit in progress. Sets of a kind share an unknown scale, so slopes come from differences within kinds. */
+/* A fit in progress, of points with ages up to a limit. Sets of a kind share an unknown scale, so slopes come from differences within kinds. */
 struct fit {
-  const struct tuner_point *point;
+  struct tuner_point point[TUNER_POINTS];
   int n;
   struct growth_model model;
   double reference[TUNER_KINDS], sigma;
   double weight[TUNER_POINTS], residual[TUNER_POINTS];
 };
 
-static int ascending(const void *a, const void *b)
+/* The k-th smallest (from 0) of n numbers, whose order changes (Hoare). */
+static double smallest(double *x, int n, int k)
 {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
+  for (int low = 0, high = n - 1; low < high;) {
+    double pivot = x[low + (high - low) / 2];
+    int i = low, j = high;
+    while (i <= j) {
+      while (x[i] < pivot) i++;
+      while (x[j] > pivot) j--;
+      if (i > j) break;
+      double y = x[i];
+      x[i++] = x[j];
+      x[j--] = y;
+    }
+    if (k <= j) high = j;
+    else if (k >= i) low = i;
+    else break;
+  }
+  return x[k];
 }
 
-static double median(double *x, int n)
-{
-  qsort(x, (size_t)n, sizeof *x, ascending);
-  return n % 2 ? x[n / 2] : 0.5 * (x[n / 2 - 1] + x[n / 2]);
-}
+/* The lower median, for speed. */
+static double median(double *x, int n) { return smallest(x, n, (n - 1) / 2); }
 
 /* Median cost of each kind. */
 static void begin_references(struct fit *f)
@@ -100,8 +120,9 @@ static void begin_references(struct fit *f)
   }
 }
 
-/* Relative residuals, their scatter, and weights: a set's share of the time, nothing for outliers (Tukey's bisquare). */
-static void weigh(struct fit *f)
+/* Relative residuals, their scatter, and weights: a set's share of the time, nothing for outliers (Tukey's bisquare). With
+ * `all` nothing is one. */
+static void weigh(struct fit *f, int all)
 {
   double size[TUNER_POINTS];
   for (int i = 0; i < f->n; i++) {
@@ -111,7 +132,7 @@ static void weigh(struct fit *f)
   }
   f->sigma = fmax(MAD_TO_SIGMA * median(size, f->n), SIGMA_LEAST);
   for (int i = 0; i < f->n; i++) {
-    double e = f->residual[i] / (TUKEY * f->sigma), trust = fabs(e) < 1 ? (1 - e * e) * (1 - e * e) : 0;
+    double e = f->residual[i] / (TUKEY * f->sigma), trust = all ? 1 : fabs(e) < 1 ? (1 - e * e) * (1 - e * e) : 0;
     f->weight[i] = trust * f->point[i].targets * f->reference[f->point[i].kind];
   }
 }
@@ -175,22 +196,24 @@ static void scale_references(struct fit *f, double mean[TUNER_KINDS][4])
   }
 }
 
-/* Fit one model; returns whether it could be. */
-static int fit_model(struct fit *f, const struct tuner_point *point, int n, enum growth kind)
+/* Fit one model; returns whether it could be. `all`: the first round takes all points as they are, else it takes walks far
+ * from the median of their kind for outliers. */
+static int fit_model(struct fit *f, const struct tuner_point *point, int n, double oldest, enum growth kind, int all)
 {
   double mean[TUNER_KINDS][4];
   memset(f, 0, sizeof *f);
-  f->point = point;
-  f->n = n;
+  for (int i = 0; i < n; i++)
+    if (point[i].age <= oldest) f->point[f->n++] = point[i];
+  if (f->n == 0) return 0;
   f->model = (struct growth_model){.known = 1, .kind = kind};
   begin_references(f);
   for (int round = 0; round < ROUNDS; round++) {
-    weigh(f);
+    weigh(f, all && round == 0);
     kind_means(f, mean);
     if (!slopes(f, mean)) return 0;
     scale_references(f, mean);
   }
-  weigh(f);
+  weigh(f, 0);
   return isfinite(f->model.b) && isfinite(f->model.a);
 }
 
@@ -208,24 +231,29 @@ static double reduced_chi2(const struct fit *f, double cut)
   return free > 0 && weights > 0 ? sum / weights * f->n / free : -1;
 }
 
-/* All models; the one with the smallest chi^2 and its references are kept. */
+/* All models; the one with the smallest chi^2 and its references are kept. Each is fitted from two beginnings: a few old walks
+ * among many fresh ones look like outliers at first, and outliers among old walks must not lead. */
 static void fit_all(struct rebuild_tuner *t)
 {
-  struct fit f[GROWTHS];
-  int good[GROWTHS], best = -1;
-  double cut = HUGE_VAL, chi2[GROWTHS];
-  for (int k = 0; k < GROWTHS; k++) {
-    good[k] = fit_model(&f[k], t->point, t->points, (enum growth)k);
+  enum { FITS = 2 * GROWTHS };
+  struct fit f[FITS];
+  int good[FITS], best = -1;
+  double cut = HUGE_VAL, chi2[FITS];
+  for (int k = 0; k < FITS; k++) {
+    good[k] = fit_model(&f[k], t->point, t->points, HORIZON * t->oldest, (enum growth)(k % GROWTHS), k < GROWTHS);
     if (good[k]) cut = fmin(cut, TUKEY * f[k].sigma);
   }
-  for (int k = 0; k < GROWTHS; k++) {
+  for (int k = 0; k < FITS; k++) {
     chi2[k] = good[k] ? reduced_chi2(&f[k], cut) : -1;
     if (chi2[k] >= 0 && (best < 0 || chi2[k] < chi2[best])) best = k;
   }
   t->unfitted = 0;
   if (best < 0) return;
   t->model = f[best].model;
-  memcpy(t->model.chi2, chi2, sizeof chi2);
+  for (int k = 0; k < GROWTHS; k++) {
+    double other = chi2[k + GROWTHS];
+    t->model.chi2[k] = chi2[k] < 0 || (other >= 0 && other < chi2[k]) ? other : chi2[k];
+  }
   for (int k = 0; k < TUNER_KINDS; k++)
     if (f[best].reference[k] > 0) t->reference[k] = f[best].reference[k];
 }
@@ -239,24 +267,41 @@ static int by_kind_and_age(const void *a, const void *b)
   return (p->age > q->age) - (p->age < q->age);
 }
 
-/* Half as many points: neighbours in age of one kind become one. What was there counts half from now on. */
-static void thin_out(struct rebuild_tuner *t)
+/* Sorted points of one kind become one where their ages differ by no more than `apart`. Of two that are not alike the lower is
+ * kept: what disturbs a clock makes walks longer. */
+static void join_neighbours(struct rebuild_tuner *t, double apart)
 {
   int kept = 0;
-  qsort(t->point, (size_t)t->points, sizeof *t->point, by_kind_and_age);
   for (int i = 0; i < t->points; kept++) {
     struct tuner_point p = t->point[i++];
-    if (i < t->points && t->point[i].kind == p.kind) {
+    if (i < t->points && t->point[i].kind == p.kind && t->point[i].age - p.age <= apart) {
       const struct tuner_point *q = &t->point[i++];
-      double both = p.targets + q->targets;
+      double both = p.targets + q->targets, ratio = q->cost / growth_at(&t->model, q->age) / (p.cost / growth_at(&t->model, p.age));
+      if (ratio > UNLIKE || ratio < 1 / UNLIKE) {
+        t->point[kept] = ratio < 1 ? *q : p;
+        continue;
+      }
       p.age = (p.age * p.targets + q->age * q->targets) / both;
       p.cost = (p.cost * p.targets + q->cost * q->targets) / both;
       p.targets = both;
     }
-    p.targets *= 0.5;
     t->point[kept] = p;
   }
   t->points = kept;
+}
+
+/* Fewer points: those of ages that are long past are forgotten, neighbours of one kind joined, those of equal age first. What is
+ * left counts half from now on. */
+static void thin_out(struct rebuild_tuner *t)
+{
+  int kept = 0;
+  for (int i = 0; i < t->points; i++)
+    if (t->point[i].age <= HORIZON * t->oldest) t->point[kept++] = t->point[i];
+  t->points = kept;
+  qsort(t->point, (size_t)t->points, sizeof *t->point, by_kind_and_age);
+  join_neighbours(t, SAME_AGE * t->oldest);
+  if (t->points > TUNER_POINTS * 3 / 4) join_neighbours(t, HUGE_VAL);
+  for (int i = 0; i < t->points; i++) t->point[i].targets *= 0.5;
 }
 
 /* --- the tuner --------------------------------------------------------------------------------------------------- */
@@ -268,14 +313,18 @@ void rebuild_open(struct rebuild_tuner *t, double fixed, double first)
   t->first = first;
 }
 
-/* Seconds of a build: the median of the last ones. */
+/* Seconds of a build: the mean of the last ones without the longest. Builds of several kinds may alternate (of some particles, of
+ * all), so the median would not do. */
 static double build_seconds(const struct rebuild_tuner *t)
 {
-  double x[TUNER_BUILDS];
+  double sum = 0, most = 0;
   int n = 0;
-  for (int k = 0; k < TUNER_BUILDS; k++)
-    if (t->build[k] > 0) x[n++] = t->build[k];
-  return n ? median(x, n) : 0;
+  for (int k = 0; k < TUNER_BUILDS; k++) {
+    n += t->build[k] > 0;
+    sum += t->build[k];
+    most = fmax(most, t->build[k]);
+  }
+  return n > 2 ? (sum - most) / (n - 1) : n ? sum / n : 0;
 }
 
 /* Seconds of walks on a fresh tree per unit of age. */
@@ -289,7 +338,7 @@ static double rate(const struct rebuild_tuner *t)
 /* Model and best interval, if much has been learnt since the last time. */
 static void predict(struct rebuild_tuner *t)
 {
-  if (t->unfitted <= REFIT_LEAST + t->points / 4) return;
+  if (t->unfitted <= REFIT_LEAST + t->points / REFIT_PART) return;
   fit_all(t);
   double build = build_seconds(t), work = rate(t);
   if (!t->model.known) t->first *= LONGER;   /* ages do not differ enough within any kind of set */
@@ -299,6 +348,10 @@ static void predict(struct rebuild_tuner *t)
 
 void rebuild_built(struct rebuild_tuner *t, double seconds)
 {
+  if (t->asked > t->age) {   /* the last walk was before the build */
+    t->ages += t->asked - t->age;
+    t->age = t->asked;
+  }
   t->last = t->now;
   t->last.age = t->age;
   if (t->fixed > 0) {
@@ -306,13 +359,13 @@ void rebuild_built(struct rebuild_tuner *t, double seconds)
     t->age = t->asked = 0;
     return;
   }
-  if (seconds > 0 && isfinite(seconds)) t->build[t->builds % TUNER_BUILDS] = seconds;
+  if (seconds > 0 && isfinite(seconds)) t->build[t->timed++ % TUNER_BUILDS] = seconds;
   for (int k = 0; k < TUNER_KINDS; k++) t->targets[k] *= RATE_KEPT;
   t->ages *= RATE_KEPT;
-  t->oldest = fmax(fmax(t->age, t->asked), AGE_KEPT * t->oldest);
+  t->oldest = fmax(t->age, AGE_KEPT * t->oldest);
   predict(t);
   t->builds++;
-  t->age = t->asked = 0;
+  t->age = t->asked = t->exploring = 0;
   t->now = (struct rebuild_outcome){
       .builds = t->builds, .model = t->model, .points = t->points, .build = build_seconds(t), .interval = t->best};
   memcpy(t->promised, t->reference, sizeof t->promised);
@@ -333,6 +386,7 @@ void rebuild_walked(struct rebuild_tuner *t, double age, int kind, double target
     t->age = age;
   }
   t->targets[kind] += targets;
+  t->set[kind] = targets;
   t->oldest = fmax(t->oldest, age);
   if (t->fixed > 0 || seconds == 0) return;   /* shorter than the clock can tell */
   if (t->points == TUNER_POINTS) thin_out(t);
@@ -350,13 +404,33 @@ double rebuild_interval(const struct rebuild_tuner *t, double span)
   return span / (cost_fewer <= cost_more ? fewer : more);
 }
 
-int rebuild_due(struct rebuild_tuner *t, double age, double rest)
+/* What the walk that is next would cost more than on a fresh tree; 0 where its kind is not known. */
+static double extra_of(const struct rebuild_tuner *t, int kind, double age)
+{
+  return kind >= 0 && kind < TUNER_KINDS ? t->reference[kind] * t->set[kind] * (growth_at(&t->model, age) - 1) : 0;
+}
+
+/* Whether this interval may be longer than the best one, the next chance to build being so far away. */
+static int explores(const struct rebuild_tuner *t, double interval, double apart, double extra)
+{
+  double usual = build_seconds(t) + rate(t) * fmax(interval, apart);
+  return (double)(t->builds - t->explored) >= fmax(EXPLORED, extra / (EXPLORED_COST * usual));
+}
+
+int rebuild_due(struct rebuild_tuner *t, double age, double rest, int kind)
 {
   if (!(rest > 0) || !(age > 0)) return 0;
   if (t->fixed > 0) return age >= t->fixed * (1 - 1e-12);
   predict(t);
-  double apart = age - t->asked;   /* from this chance to the next, presumably */
+  double apart = age - t->asked, extra = extra_of(t, kind, age), interval = rebuild_interval(t, age + rest);
   t->asked = age;
-  double interval = rebuild_interval(t, age + rest);
-  return age + 0.5 * apart >= (t->builds % EXPLORED == EXPLORED - 1 ? EXPLORED_LONGER * interval : interval);
+  int last = age + 0.5 * apart >= EXPLORED_LONGER * fmax(interval, apart);   /* apart: to the next chance, presumably */
+  int early = age + 0.5 * apart < interval;
+  if (last || t->exploring) return last;
+  if (early) return build_seconds(t) > 0 && extra > build_seconds(t);
+  if (explores(t, interval, apart, extra)) {
+    t->exploring = 1;
+    t->explored = t->builds;
+  }
+  return !t->exploring;
 }

@@ -14,7 +14,7 @@
  * that grows evenly from 0 at a build, always in the same unit (block steps; simulated time). Use:
  *
  *     after a build     rebuild_built(t, seconds it took beyond a refresh)
- *     before a walk     if (rebuild_due(t, age, rest)) build
+ *     before a walk     if (rebuild_due(t, age, rest, kind)) build
  *     after a walk      rebuild_walked(t, age, kind, targets, seconds) */
 #ifndef TUNER_H
 #define TUNER_H
@@ -30,7 +30,7 @@ struct growth_model {
   double chi2[GROWTHS];   /* reduced, of all three; the one that was picked has the smallest */
 };
 
-enum { TUNER_POINTS = 256, TUNER_KINDS = 32, TUNER_BUILDS = 5 };
+enum { TUNER_POINTS = 256, TUNER_KINDS = 32, TUNER_BUILDS = 15 };
 
 struct tuner_point {
   double age, cost, targets;   /* cost: seconds per target; targets: less for what is long past */
@@ -54,12 +54,14 @@ struct rebuild_outcome {
 struct rebuild_tuner {
   double fixed;            /* above 0: always this interval, whatever clocks say (HUGE_VAL: none) */
   double first;            /* interval while nothing is known */
-  long long builds;        /* so far */
+  long long builds, explored;   /* so far; when an interval was last made longer than the best */
+  int exploring, timed;    /* this one is; builds whose time was told */
   double age, asked;       /* of the tree as last told, and when rebuild_due was last asked */
   double build[TUNER_BUILDS];      /* seconds of the last builds */
   struct growth_model model;
   double reference[TUNER_KINDS];   /* seconds per target on a fresh tree, by kind; 0: not known */
   double promised[TUNER_KINDS];    /* the same, as this interval was predicted with */
+  double set[TUNER_KINDS];         /* targets of the last walk, by kind */
   double targets[TUNER_KINDS], ages;   /* targets by kind, and the sum of the ages in which they came; old ones count less */
   double oldest;           /* largest age seen, forgotten slowly */
   double best;             /* interval by the model; 0: not known */
@@ -77,9 +79,10 @@ void rebuild_built(struct rebuild_tuner *t, double seconds);
 /* A walk for `targets` > 0 particles took so long. `kind` (0 up to TUNER_KINDS - 1): which set they are, such as the lowest
  * block level among them; sets of a kind are about the same particles each time. */
 void rebuild_walked(struct rebuild_tuner *t, double age, int kind, double targets, double seconds);
-/* Whether to build now, at this age; `rest`: from now until a build comes anyway (HUGE_VAL: never). Depends on nothing but
- * `age` and `rest` where the interval is fixed. */
-int rebuild_due(struct rebuild_tuner *t, double age, double rest);
+/* Whether to build now, at this age; `rest`: from now until a build comes anyway (HUGE_VAL: never); `kind`: of the walk that is
+ * next, or -1. Due is what has the best interval behind it, and the one walk that would cost more than a build. Depends on
+ * nothing but `age` and `rest` where the interval is fixed. */
+int rebuild_due(struct rebuild_tuner *t, double age, double rest, int kind);
 /* The interval that divides `span`, between two builds that come anyway, best: span over a whole number. */
 double rebuild_interval(const struct rebuild_tuner *t, double span);
 /* Cost at some age over that of a fresh tree. */

@@ -7,8 +7,12 @@
 
 #include "memory.h"
 
+/* One build in so many is timed; a prime number, since block steps repeat with powers of two. */
+enum { TIMED_BUILDS = 13 };
 /* Widths from the root cube down to this fraction of it are tried. */
 #define WIDTH_LEAST (1.0 / 4096)
+/* Where nothing is tuned: wider groups have members that need very different lists, and a few of them can hold up a whole walk. */
+#define WIDTH_UNTUNED (1.0 / 8)
 
 static const char *const tuned_names[] = {"rebuild", "group_width"};
 
@@ -16,7 +20,8 @@ void tuning_open(struct tuning *t, const struct params *par, int by_default, int
 {
   int on = par->Tuning == TUNING_ON || (par->Tuning == TUNING_AUTO && by_default);
   memset(t, 0, sizeof *t);
-  t->tunes_width = on && par->MaxGroupWidth == 0;
+  t->given_width = par->MaxGroupWidth;
+  t->tunes_width = on && !(t->given_width > 0);
   t->tunes_rebuild = on && par->RebuildInterval == 0 && par->Mode != MODE_HYBRID && par->Scheme == SCHEME_BLOCK && ranks == 1;
   t->waits = t->tunes_rebuild && par->Mode == MODE_TREE;
   t->log = par->TunerLog && rank == 0;
@@ -85,9 +90,12 @@ static void judge_width(struct tuning *t)
 
 void tuning_groups(struct tuning *t, const struct backend *be, struct device *d, double side)
 {
-  if (!t->tunes_width || (t->waits && !t->rebuild.model.known)) return;
+  if (!t->tunes_width || (t->waits && !t->rebuild.model.known)) {
+    be->tune(d, KNOB_GROUP_WIDTH, t->given_width > 0 ? t->given_width : WIDTH_UNTUNED * side);
+    return;
+  }
   if (!t->width_open) {
-    brent_open(&t->width, WIDTH_LEAST * side, side, side);
+    brent_open(&t->width, WIDTH_LEAST * side, side, WIDTH_UNTUNED * side);
     t->width_open = 1;
   } else if (t->expected > 0) {
     judge_width(t);
@@ -103,9 +111,9 @@ void tuning_built(struct tuning *t, double seconds, int anyway, double first)
   struct rebuild_tuner *r = &t->rebuild;
   if (!t->tunes_rebuild) return;
   if (!(r->first > 0)) r->first = first;
-  int known = 0;
-  for (int k = 0; k < TUNER_BUILDS; k++) known |= r->build[k] > 0;
-  rebuild_built(r, anyway && known ? 0 : seconds);
+  if (anyway && t->timed) seconds = 0;   /* until others are known it will do */
+  t->timed += !anyway && seconds > 0;
+  rebuild_built(r, seconds);
   if (r->builds < 2) return;
   struct tuning_row row = {.what = TUNED_REBUILD, .step = t->step, .time = t->time, .stage = anyway, .value = r->last.age, .best = r->last.interval};
   row.predicted = r->last.unknown ? 0 : r->last.predicted;
@@ -114,7 +122,12 @@ void tuning_built(struct tuning *t, double seconds, int anyway, double first)
   keep(t, &row);
 }
 
-int tuning_due(struct tuning *t, double age, double rest) { return t->tunes_rebuild && rebuild_due(&t->rebuild, age, rest); }
+int tuning_times(const struct tuning *t)
+{
+  return t->tunes_rebuild && (t->timed < TUNER_BUILDS || t->rebuild.builds % TIMED_BUILDS == 0);
+}
+
+int tuning_due(struct tuning *t, double age, double rest, int kind) { return t->tunes_rebuild && rebuild_due(&t->rebuild, age, rest, kind); }
 
 /* --- the table --------------------------------------------------------------------------------------------------- */
 

@@ -32,14 +32,16 @@ struct tuning_row {
 
 struct tuning {
   int tunes_width, tunes_rebuild;
+  double given_width;              /* above 0: of the parameters */
   int waits;                       /* no width is tried before the growth of costs with the tree's age is known */
+  int timed;                       /* builds within soft steps whose time was measured */
   long long step;                  /* now, for the log */
   double time;
   int log;                         /* rows are kept until they are written */
   struct rebuild_tuner rebuild;
   struct brent width;
   int width_open;                  /* bounds are known */
-  /* Cost of walks since the last groups, relative to those by the first width of the search, a fresh tree for both. */
+  /* Cost of walks since the last synchronisation, relative to those by the first width of the search, a fresh tree for both. */
   double seconds[TUNER_KINDS], targets[TUNER_KINDS];   /* by the first width */
   double measured, expected;
   struct tuning_row *row;
@@ -55,14 +57,17 @@ void tuning_now(struct tuning *t, long long step, double time);
 /* A walk of a tree of some age (simulated time since the build) for so many targets took so long. `kind`: the lowest block
  * level among them, or KIND_ALL. */
 void tuning_walked(struct tuning *t, double age, int kind, double targets, double seconds);
-/* To be called before groups are made: sets how wide they may be. `side`: of the root cube. */
+/* To be called before groups are made at a synchronisation: sets how wide they may be until the next one. (Within a soft step
+ * the sets of targets are too different to compare widths.) `side`: of the root cube. */
 void tuning_groups(struct tuning *t, const struct backend *be, struct device *d, double side);
 
-/* The tree was built. seconds: what that took; `anyway`: at the end of a soft step (other builds are what is compared).
+/* Whether the next build's time is wanted: only some are measured, since the device must be waited for. */
+int tuning_times(const struct tuning *t);
+/* The tree was built. seconds: what that took (0: not measured); `anyway`: at the end of a soft step (other builds are what is compared).
  * `first`: the interval to begin with. */
 void tuning_built(struct tuning *t, double seconds, int anyway, double first);
-/* Whether to build now, at this age of the tree, `rest` before the end of the soft step. */
-int tuning_due(struct tuning *t, double age, double rest);
+/* Whether to build now, at this age of the tree, `rest` before the end of the soft step, with a walk of this kind to come. */
+int tuning_due(struct tuning *t, double age, double rest, int kind);
 
 /* The line of names, and all rows since the last call; `out` NULL: they are dropped. */
 void tuning_header(FILE *out);
