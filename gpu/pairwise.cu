@@ -27,7 +27,7 @@ enum {
 };
 
 /* Up to so many particles direct sums are faster than the tree (doc/measurements.md). */
-enum { DIRECT_MOST = 32768 };
+enum { DIRECT_MOST = 16384 };
 
 struct pairs_job {
   const struct body *source;
