@@ -23,11 +23,11 @@ enum {
   SHARE_MOST = WARP,           /* S = 1, 2, 4, ... */
   SHARE_LEAST = 4,             /* of those that are chosen: fewer gain nothing */
   TARGETS_MOST = 4,            /* in a thread's registers */
-  SCATTERED = 256              /* a block is, whose targets are so many softenings from its centre: pairs are off by 1.5e-5 of it */
+  SCATTERED = 1024             /* a block is, whose targets are so many softenings from its centre: pairs are off by 6e-5 of it */
 };
 
-/* Below so many particles direct sums are faster than the tree. */
-enum { DIRECT_BELOW = 16384 };
+/* Up to so many particles direct sums are faster than the tree (doc/measurements.md). */
+enum { DIRECT_MOST = 16384 };
 
 struct pairs_job {
   const struct body *source;
@@ -46,7 +46,7 @@ struct pairs_job {
 bool pairwise_serves(const struct device *d)
 {
   if (d->config.method == METHOD_DIRECT) return true;
-  return d->config.method == METHOD_AUTO && d->config.ranks == 1 && d->p.n < DIRECT_BELOW;
+  return d->config.method == METHOD_AUTO && d->config.ranks == 1 && d->p.n <= DIRECT_MOST;
 }
 
 /* --- sums -------------------------------------------------------------------------------------------------------- */
@@ -157,10 +157,15 @@ static __device__ __forceinline__ void finish(const struct pairs_job &job, int32
     if (mine + k * (PAIR_THREADS / S) < job.targets) store<TOTAL, SPLIT>(job, mine + k * (PAIR_THREADS / S), f[k]);
 }
 
-/* A block has PAIR_THREADS / S * K consecutive targets. Told that one block a multiprocessor is enough, the compiler takes
- * 96 registers, not 64, and the loop is faster by some percent. The blocks whose targets are scattered are those of a kernel of
- * their own, EXACT: one kernel with both loops is slower by a tenth. */
-template <int K, int S, bool TOTAL, int SPLIT, bool EXACT>
+static __device__ __forceinline__ int32_t away(const int4 &b, const int4 &centre)
+{
+  return max(abs(b.x - centre.x), max(abs(b.y - centre.y), abs(b.z - centre.z)));
+}
+
+/* A block has PAIR_THREADS / S * K consecutive targets; where they are scattered, sum_scattered sums up instead: with both
+ * loops this kernel would be slower by a twelfth. Told that one block a multiprocessor is enough, the compiler takes 96
+ * registers, not 64, and the loop is faster by some percent. */
+template <int K, int S, bool TOTAL, int SPLIT>
 static __global__ void __launch_bounds__(PAIR_THREADS, 1) sum_pairs(const __grid_constant__ struct pairs_job job)
 {
   __shared__ float4 tile[2][PAIR_TILE];
@@ -172,12 +177,34 @@ static __global__ void __launch_bounds__(PAIR_THREADS, 1) sum_pairs(const __grid
 #pragma unroll
   for (int k = 0; k < K; k++) {
     const int4 b = target_at(job, min(mine + k * ROWS, last));
-    const float4 e = EXACT ? as_bits(b) : relative(b, centre, job.scale);
-    far = max(far, max(abs(b.x - centre.x), max(abs(b.y - centre.y), abs(b.z - centre.z))));
+    const float4 e = relative(b, centre, job.scale);
+    far = max(far, away(b, centre));
     x[k][0] = e.x, x[k][1] = e.y, x[k][2] = e.z;
   }
-  if ((__syncthreads_or(far > job.scattered) != 0) != EXACT) return;
-  sum_tiles<K, S, TOTAL, SPLIT, EXACT>(job, centre, x, f, tile);
+  if (__syncthreads_or(far > job.scattered)) return;
+  sum_tiles<K, S, TOTAL, SPLIT, false>(job, centre, x, f, tile);
+  finish<K, S, TOTAL, SPLIT>(job, mine, f);
+}
+
+/* The blocks of sum_pairs, of `parent` targets each, whose targets are scattered; in smaller ones, for they are few. */
+template <int K, bool TOTAL, int SPLIT>
+static __global__ void __launch_bounds__(PAIR_THREADS, 1) sum_scattered(const __grid_constant__ struct pairs_job job, int32_t parent)
+{
+  __shared__ float4 tile[2][PAIR_TILE];
+  constexpr int S = SHARE_MOST, ROWS = PAIR_THREADS / S;
+  int32_t last = job.targets - 1, first = (int32_t)blockIdx.x * ROWS * K, mine = first + (int32_t)threadIdx.x / S, far = 0;
+  int32_t from = first / parent * parent;
+  const int4 centre = target_at(job, min(from + parent / 2, last));
+  for (int32_t k = (int32_t)threadIdx.x; k < parent; k += PAIR_THREADS) far = max(far, away(target_at(job, min(from + k, last)), centre));
+  if (!__syncthreads_or(far > job.scattered)) return;
+  struct force f[K] = {};
+  float x[K][3];
+#pragma unroll
+  for (int k = 0; k < K; k++) {
+    const float4 e = as_bits(target_at(job, min(mine + k * ROWS, last)));
+    x[k][0] = e.x, x[k][1] = e.y, x[k][2] = e.z;
+  }
+  sum_tiles<K, S, TOTAL, SPLIT, true>(job, centre, x, f, tile);
   finish<K, S, TOTAL, SPLIT>(job, mine, f);
 }
 
@@ -217,9 +244,10 @@ static int asked_share(void)
 
 template <int K, int S, bool TOTAL, int SPLIT> static void start(struct device *d, const struct pairs_job &job)
 {
-  int64_t blocks = blocks_for((int64_t)job.targets * S, PAIR_THREADS * K);
-  LAUNCH(d, (sum_pairs<K, S, TOTAL, SPLIT, false>), blocks, PAIR_THREADS, job);
-  if (job.scattered < INT32_MAX) LAUNCH(d, (sum_pairs<K, S, TOTAL, SPLIT, true>), blocks, PAIR_THREADS, job);
+  LAUNCH(d, (sum_pairs<K, S, TOTAL, SPLIT>), blocks_for((int64_t)job.targets * S, PAIR_THREADS * K), PAIR_THREADS, job);
+  if (job.scattered < INT32_MAX)
+    LAUNCH(d, (sum_scattered<K, TOTAL, SPLIT>), blocks_for((int64_t)job.targets * SHARE_MOST, PAIR_THREADS * K), PAIR_THREADS, job,
+           PAIR_THREADS / S * K);
 }
 
 template <int K> static void start_plain(struct device *d, const struct pairs_job &job, int share)

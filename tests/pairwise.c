@@ -178,6 +178,25 @@ static void check_nearest(const struct backend *be, const struct set *s)
   rig_close(&without);
 }
 
+/* Few particles have no tree where the choice is left to the backend; many have one. */
+static void check_choice(const struct backend *be)
+{
+  static const int64_t sizes[] = {3000, 60000};
+  for (int k = 0; k < 2; k++) {
+    struct set s = sets[0];
+    struct rig g;
+    struct particles p;
+    s.n = sizes[k];
+    set_make(&s, 0, &p);
+    rig_open_by(&g, be, &s, &p, 1, 16, 64, METHOD_AUTO);
+    struct mac mac = rig_mac(&g, MAC_ANGLE, 0.7);
+    rig_force(&g, &mac);
+    int direct = g.tally.cell_pairs == 0 && g.tally.particle_pairs == s.n * s.n;
+    say(direct == (k == 0), &s, k == 0 ? "few: all pairs" : "many: by a tree", (struct errors){.finite = 1});
+    rig_close(&g);
+  }
+}
+
 static void check(const struct backend *be)
 {
   static const int64_t sizes[] = {1, 2, 3, 31, 33, 1000};
@@ -197,6 +216,7 @@ static void check(const struct backend *be)
     check_some(be, s, &quintic);
     check_nearest(be, s);
   }
+  check_choice(be);
   for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
     struct set few = sets[0];
     few.n = sizes[k];
