@@ -5,6 +5,7 @@
 
 const struct backend backend_cuda = {.name = "cuda",
                                      .ranks_most = 1,
+                                     .rebuild_interval = 1,
                                      .probe = gpu_probe,
                                      .describe = gpu_describe,
                                      .open = gpu_open,
@@ -18,6 +19,7 @@ const struct backend backend_cuda = {.name = "cuda",
                                      .pack = gpu_pack,
                                      .unpack = gpu_unpack,
                                      .order = gpu_order,
+                                     .reorder = gpu_reorder,
                                      .build = gpu_build,
                                      .moments = gpu_moments,
                                      .sources = gpu_sources,
@@ -39,4 +41,5 @@ const struct backend backend_cuda = {.name = "cuda",
                                      .finish = gpu_finish,
                                      .reduce = gpu_reduce,
                                      .histogram = gpu_histogram,
-                                     .wait = gpu_wait};
+                                     .wait = gpu_wait,
+                                     .phase = gpu_phase};

@@ -75,7 +75,7 @@ template <typename F> static __device__ void each_level(uint16_t span, F f)
 
 /* Spans of all particles, and how many nodes of each level begin in each tile: count[level * tiles + tile]. A warp owns
  * consecutive particles of the tile. */
-static __global__ void __launch_bounds__(THREADS) mark(const uint64_t *key, int32_t n, int max_leaf, uint16_t *span, int32_t *count)
+static __global__ void __launch_bounds__(THREADS) mark(const uint64_t *key, int32_t n, int max_leaf, int deepest, uint16_t *span, int32_t *count)
 {
   __shared__ uint8_t most[TILE_REACH];
   __shared__ int total[LEVELS];
@@ -87,7 +87,7 @@ static __global__ void __launch_bounds__(THREADS) mark(const uint64_t *key, int3
     int32_t i = mine + k * WARP;
     uint16_t s = 0;
     if (i < n) {
-      int first = i == 0 ? 0 : shared_digits(key[i - 1], key[i]) + 1, last = min((int)most[i - base + WINDOW_MOST], (int)KEY_LEVELS);
+      int first = i == 0 ? 0 : shared_digits(key[i - 1], key[i]) + 1, last = min((int)most[i - base + WINDOW_MOST], deepest);
       s = span_pack(first, max(0, last - first + 1));
       span[i] = s;
     }
@@ -172,7 +172,7 @@ static __device__ bool reaches_over(const struct faces &f, const struct lattice 
 }
 
 /* Ends, leaves, numbers of children; which cubes reach over the faces. */
-static __global__ void finish_nodes(struct tree t, struct levels levels, const uint64_t *key, int max_leaf, struct lattice lattice,
+static __global__ void finish_nodes(struct tree t, struct levels levels, const uint64_t *key, int max_leaf, int deepest, struct lattice lattice,
                                     struct faces faces)
 {
   int32_t i = (int32_t)(blockIdx.x * THREADS + threadIdx.x);
@@ -182,7 +182,7 @@ static __global__ void finish_nodes(struct tree t, struct levels levels, const u
   int32_t begin = t.range[i].x, end = level == 0 ? t.bodies : cell_end(key, t.bodies, begin, level), count = end - begin;
   t.range[i].y = end;
   t.cut[i] = reaches_over(faces, lattice, t.body[begin], level);
-  if (count <= max_leaf || level == KEY_LEVELS) {
+  if (count <= max_leaf || level == deepest) {
     n->first = begin;
     n->info = NODE_LEAF | (uint32_t)count;
     return;
@@ -234,14 +234,15 @@ void gpu_build(struct device *d, const double low[3], const double high[3])
   array_room(&d->span, "device build", n);
   array_room(&d->tile_count, "device build", tiles * LEVELS + 1);
   array_room(&d->tile_place, "device build", tiles * LEVELS + 1);
-  LAUNCH(d, mark, tiles, THREADS, key, (int32_t)n, d->config.max_leaf, d->span.at, d->tile_count.at);
+  LAUNCH(d, mark, tiles, THREADS, key, (int32_t)n, d->config.max_leaf, d->key_levels, d->span.at, d->tile_count.at);
   CHECK(cudaMemsetAsync(d->tile_count.at + tiles * LEVELS, 0, sizeof(int32_t), d->stream));
   scan_tiles(d, tiles);
   int32_t nodes = d->level_told[LEVELS];
   memcpy(d->levels.begin, d->level_told, sizeof(int32_t) * (LEVELS + 1));
   d->levels.begin[LEVELS + 1] = nodes;
   while (d->levels.begin[d->levels.count] < nodes) d->levels.count++;
+  if (d->key_levels == KEY_LEVELS) d->deepest = d->levels.count - 1;
   place_tree(d, nodes);
   LAUNCH(d, place_nodes, tiles, THREADS, d->tree, d->span.at, d->tile_place.at);
-  LAUNCH(d, finish_nodes, blocks_for(nodes, THREADS), THREADS, d->tree, d->levels, key, d->config.max_leaf, d->lattice, faces);
+  LAUNCH(d, finish_nodes, blocks_for(nodes, THREADS), THREADS, d->tree, d->levels, key, d->config.max_leaf, d->key_levels, d->lattice, faces);
 }

@@ -74,11 +74,11 @@ static void free_particles(struct particles *p)
   particles_init(p);
 }
 
-void device_particles_room(struct particles *p, int64_t n)
+void device_particles_room(struct device *d, struct particles *p, int64_t n)
 {
   if (n <= p->capacity) return;
   free_particles(p);
-  p->capacity = with_slack(n);
+  p->capacity = d->config.ranks > 1 ? with_slack(n) : n;   /* one rank keeps its particles */
   for (int f = 0; f < particle_field_count; f++)
     *array_of(p, &particle_fields[f]) = (char *)device_alloc("device particles", particle_fields[f].bytes * (size_t)p->capacity);
 }
@@ -95,7 +95,7 @@ static void copy_particles(struct device *d, const struct particles *to, const s
 void device_particles_grow(struct device *d, int64_t n)
 {
   if (n <= d->p.capacity) return;
-  device_particles_room(&d->spare, n);
+  device_particles_room(d, &d->spare, n);
   copy_particles(d, &d->spare, &d->p, d->p.n, cudaMemcpyDeviceToDevice);
   struct particles grown = d->spare;
   grown.n = d->p.n;
@@ -159,7 +159,8 @@ void gpu_upload(struct device *d, struct particles *p)
   particles_free(&d->mirror);
   d->mirror = *p;
   particles_init(p);
-  device_particles_room(&d->p, d->mirror.n);
+  device_particles_room(d, &d->p, d->mirror.n);
+  d->present_tick = -1;
   d->p.n = d->mirror.n;
   d->next_known = 0;
   copy_particles(d, &d->p, &d->mirror, d->p.n, cudaMemcpyHostToDevice);

@@ -112,6 +112,8 @@ struct device {
   struct array<uint64_t> key[2];
   struct array<int32_t> place[2];     /* sorted along with keys */
   int key_now;                        /* which of the two holds the keys */
+  int key_levels;                     /* digits that they were sorted by */
+  int deepest;                        /* level of the tree of whole keys */
   struct array<char> scratch;         /* CUB's, and partial sums */
   struct array<uint16_t> span;        /* levels of the nodes that begin at a particle */
   struct array<int32_t> tile_count, tile_place;
@@ -149,7 +151,8 @@ struct device {
   struct array<int32_t> active_family;  /* families with active members */
   struct array<int2> piece;             /* of heavy groups: particles [x, y); single targets of heavy pieces */
   struct array<int32_t> single;
-  struct array<struct body> present;    /* sources predicted to the tick of a walk */
+  struct array<struct body> present;    /* sources predicted to `present_tick`, by moments or a walk; -1: not yet */
+  int32_t present_tick;
   struct array<int32_t> root;           /* where walks start */
   int next_known;                     /* answers->next holds the next tick */
   struct array<double> points;        /* of direct and nearest; cuts */
@@ -163,9 +166,11 @@ const struct answers *device_ask(struct device *d);
 /* Set fields of the device's numbers to zero. */
 #define device_zero(d, field) CHECK(cudaMemsetAsync(&(d)->answers->field, 0, sizeof (d)->answers->field, (d)->stream))
 /* Room for n particles in a set of device arrays; what was in it is lost when it grows. */
-void device_particles_room(struct particles *p, int64_t n);
+void device_particles_room(struct device *d, struct particles *p, int64_t n);
 /* The new particle i is the old particle order[i], i < n, in all fields; d->p and d->spare change places. */
 void device_permute(struct device *d, const int32_t *order, int64_t n);
+/* The same of all particles, and their bodies and courses. */
+void device_permute_sources(struct device *d, const int32_t *order);
 /* Make room for `n` particles, keeping those that are there. */
 void device_particles_grow(struct device *d, int64_t n);
 /* With checks on: the tree is looked through on the host. */

@@ -29,6 +29,7 @@ struct moments_job {
   int32_t tick;
   float tick_length;
   int second;            /* second moments are wanted */
+  struct body *there;    /* where sources are at the tick; NULL: where they were corrected last */
 };
 
 /* --- rows of lanes ----------------------------------------------------------------------------------------------- */
@@ -175,6 +176,11 @@ static __global__ void __launch_bounds__(THREADS) leaf_moments(struct moments_jo
   struct shape s = {};
   for (int k = lane_id() % LEAF_ROW; k < count; k += LEAF_ROW) {
     struct moved one = source_at(job, first + k, origin);
+    if (job.there) {
+      const struct body b = {lattice_clamp(origin.x + one.x[0] * job.inverse), lattice_clamp(origin.y + one.x[1] * job.inverse),
+                             lattice_clamp(origin.z + one.x[2] * job.inverse), one.m};
+      job.there[first + k] = b;
+    }
     s.b = fmaxf(s.b, distance2(one.x, mean.x));
     s.spread_v = fmaxf(s.spread_v, distance2(one.v, mean.v));
     s.spread_a = fmaxf(s.spread_a, distance2(one.a, mean.a));
@@ -299,6 +305,7 @@ static __device__ void set_radius(const struct moments_job &job, int32_t i, unsi
  * particles on a list, in any order. */
 static __global__ void __launch_bounds__(THREADS) small_radii(struct moments_job job, int32_t *big, int32_t *count)
 {
+  const struct body *body = job.there ? job.there : job.t.body;
   int32_t i = (int32_t)(blockIdx.x * THREADS + threadIdx.x);
   int4 n = {0, 0, 0, 0};
   int2 r = {0, 0};
@@ -313,7 +320,7 @@ static __global__ void __launch_bounds__(THREADS) small_radii(struct moments_job
     int from = __ffs((int)cells) - 1;
     int32_t begin = __shfl_sync(FULL, r.x, from), end = __shfl_sync(FULL, r.y, from);
     int32_t x = __shfl_sync(FULL, n.x, from), y = __shfl_sync(FULL, n.y, from), z = __shfl_sync(FULL, n.z, from);
-    unsigned most = __reduce_max_sync(FULL, farthest(job.t.body, begin + lane_id(), end, WARP, x, y, z));
+    unsigned most = __reduce_max_sync(FULL, farthest(body, begin + lane_id(), end, WARP, x, y, z));
     if (lane_id() == from) own = most;
   }
   if (own > 0) set_radius(job, i, own);
@@ -322,10 +329,11 @@ static __global__ void __launch_bounds__(THREADS) small_radii(struct moments_job
 static __global__ void __launch_bounds__(THREADS) big_radii(struct moments_job job, const int32_t *big, const int32_t *count)
 {
   __shared__ unsigned part[THREADS / WARP];
+  const struct body *body = job.there ? job.there : job.t.body;
   for (int k = (int)blockIdx.x; k < *count; k += (int)gridDim.x) {
     const int4 n = *(const int4 *)&job.t.node[big[k]];
     const int2 r = job.t.range[big[k]];
-    unsigned most = __reduce_max_sync(FULL, farthest(job.t.body, r.x + (int32_t)threadIdx.x, r.y, THREADS, n.x, n.y, n.z));
+    unsigned most = __reduce_max_sync(FULL, farthest(body, r.x + (int32_t)threadIdx.x, r.y, THREADS, n.x, n.y, n.z));
     if (lane_id() == 0) part[threadIdx.x / WARP] = most;
     __syncthreads();
     if (threadIdx.x == 0) {
@@ -344,6 +352,10 @@ void gpu_moments(struct device *d, const struct mac *mac, int32_t tick, double t
   struct moments_job job = {d->tree, *levels, *mac, d->lattice.spacing, d->lattice.inverse, tick, (float)tick_length,
                             d->config.quadrupole || mac->kind != MAC_ANGLE};   /* the walk's expansions use them with monopole cells too */
   d->motion_tick = tick;
+  if (tick != 0) {
+    job.there = array_room(&d->present, "device sources", d->p.n);
+    d->present_tick = tick;
+  }
   if (d->tree.nodes == 0) return;
   LAUNCH(d, leaf_moments, blocks_for(d->tree.nodes, LEAVES_A_BLOCK), THREADS, job);
   int level = levels->count - 2;   /* the deepest level has no cells */
@@ -357,11 +369,10 @@ void gpu_moments(struct device *d, const struct mac *mac, int32_t tick, double t
   for (; level > top; level--)
     LAUNCH(d, level_moments, blocks_for(levels->begin[level + 1] - levels->begin[level], CELLS_A_BLOCK), THREADS, job, level);
   if (top >= 0) LAUNCH(d, top_moments, 1, TOP_THREADS, job, top);
-  if (tick != 0) return;   /* a refresh: particles are elsewhere than their records say */
   device_zero(d, count);
   LAUNCH(d, small_radii, blocks_for(d->tree.nodes, THREADS), THREADS, job, d->big.at, &d->answers->count);
   LAUNCH(d, big_radii, BIG_CELL_BLOCKS * d->multiprocessors, THREADS, job, d->big.at, &d->answers->count);
-  if (ESP_CHECKS) device_check_tree(d);
+  if (ESP_CHECKS && tick == 0) device_check_tree(d);   /* later, particles are elsewhere than their records say */
 }
 
 static __global__ void take_courses(struct tree t, struct particles p)
@@ -374,4 +385,8 @@ static __global__ void take_courses(struct tree t, struct particles p)
   t.course[i] = c;
 }
 
-void gpu_sources(struct device *d) { LAUNCH(d, take_courses, blocks_for(d->p.n, THREADS), THREADS, d->tree, d->p); }
+void gpu_sources(struct device *d)
+{
+  d->present_tick = -1;
+  LAUNCH(d, take_courses, blocks_for(d->p.n, THREADS), THREADS, d->tree, d->p);
+}

@@ -19,6 +19,8 @@ int64_t gpu_count(struct device *d);
 void gpu_let_clear(struct device *d, enum let_kind kind);
 int64_t gpu_strays(struct device *d, int64_t *late);
 void gpu_wait(struct device *d);
+/* ranges.cu */
+void gpu_phase(const char *name);
 /* sets.cu */
 void gpu_bounds(struct device *d, double horizon, double low[3], double high[3]);
 int64_t gpu_sample(struct device *d, uint64_t threshold, int64_t most, struct sample *out, double *work);
@@ -30,6 +32,7 @@ int64_t gpu_pack(struct device *d, const struct domain *domain, int self, int64_
 void gpu_unpack(struct device *d, const void *buffer, int64_t count);
 /* order.cu, build.cu, moments.cu, groups.cu */
 int64_t gpu_order(struct device *d, const struct lattice *lattice);
+void gpu_reorder(struct device *d, int32_t tick, double tick_length);
 void gpu_build(struct device *d, const double low[3], const double high[3]);
 void gpu_moments(struct device *d, const struct mac *mac, int32_t tick, double tick_length);
 void gpu_sources(struct device *d);

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "hard.cuh"
+#include "sources.cuh"
 #include "walk.cuh"
 
 enum {
@@ -110,13 +111,7 @@ static __global__ void predict_sources(struct tree t, struct body *present, int3
 {
   int32_t i = (int32_t)(blockIdx.x * THREADS + threadIdx.x);
   if (i >= t.bodies) return;
-  struct body b = t.body[i];
-  const struct course c = t.course[i];
-  float dt = (float)(tick - c.tick) * tick_length, half = 0.5f * dt;
-  b.x = lattice_clamp(b.x + (double)((c.v[0] + c.a[0] * half) * dt) * inverse);
-  b.y = lattice_clamp(b.y + (double)((c.v[1] + c.a[1] * half) * dt) * inverse);
-  b.z = lattice_clamp(b.z + (double)((c.v[2] + c.a[2] * half) * dt) * inverse);
-  present[i] = b;
+  present[i] = body_at(&t.body[i], &t.course[i], tick, tick_length, inverse);
 }
 
 /* The active groups with their families; where they are many, the sources' places at the tick. */
@@ -129,10 +124,13 @@ static void choose_active(struct device *d, struct walk_job *job)
   job->family_count = &d->answers->active_families;
   LAUNCH(d, list_families, blocks_for(job->groups, THREADS), THREADS, d->group.at, job->list, job->groups, d->family_listed.at,
          ++d->family_walks, d->active_family.at, &d->answers->active_families);
-  if (d->active_groups <= d->groups / MANY_ACTIVE) return;
-  array_room(&d->present, "device sources", d->tree.bodies);
-  LAUNCH(d, predict_sources, blocks_for(d->tree.bodies, THREADS), THREADS, d->tree, d->present.at, job->tick, job->tick_length,
-         d->lattice.inverse);
+  if (d->present_tick != job->tick) {
+    if (d->active_groups <= d->groups / MANY_ACTIVE) return;
+    array_room(&d->present, "device sources", d->tree.bodies);
+    LAUNCH(d, predict_sources, blocks_for(d->tree.bodies, THREADS), THREADS, d->tree, d->present.at, job->tick, job->tick_length,
+           d->lattice.inverse);
+    d->present_tick = job->tick;
+  }
   job->t.body = d->present.at;
   job->t.course = NULL;
 }

@@ -134,6 +134,7 @@ struct domain;
 struct backend {
   const char *name;
   int ranks_most;   /* it serves runs on at most so many ranks; 0: on any number */
+  int rebuild_interval;   /* shortest steps of a soft step after which a new tree is worth its build; 0: never */
   /* Number of devices; where it is 0, `why` says the reason. */
   int (*probe)(char *why, size_t size);
   /* A line about each device, for people. */
@@ -164,10 +165,16 @@ struct backend {
 
   /* Lattice coordinates, keys, sort into Peano-Hilbert order. Returns how many lay outside the lattice. */
   int64_t (*order)(struct device *d, const struct lattice *lattice);
+  /* The same on the lattice that there is, by the places that the particles have at `tick`: within a soft step, while nobody is
+   * between select and correct. Everyone stays where and when it is; the next tick and the levels stay known. Then build
+   * and groups are due (sources keep their courses), and moments at this tick: nodes enclose their particles at that time. LETs chosen before it
+   * cannot be told of corrections any more: a run on several ranks chooses them anew. */
+  void (*reorder)(struct device *d, int32_t tick, double tick_length);
   /* The octree of the sorted particles (links only). Cells that reach over the faces of this rank's cuboid (MAC_CUT) are
    * marked; infinite faces (1e300) cut nothing. */
   void (*build)(struct device *d, const double low[3], const double high[3]);
-  /* Moments and motions of all nodes from the particles as they are at `tick`; also a refresh between builds. */
+  /* Moments and motions of all nodes from the particles as they are at `tick`; also a refresh between builds. Radii of cells
+   * of many particles may be bounds by their children's, up to twice as large; right after a build they are exact. */
   void (*moments)(struct device *d, const struct mac *mac, int32_t tick, double tick_length);
   /* Sources take velocity, hard acceleration and time from the particles (after kicks). */
   void (*sources)(struct device *d);
@@ -245,6 +252,8 @@ struct backend {
   /* Number of particles at each level, 32 entries. */
   void (*histogram)(struct device *d, int64_t *count);
   void (*wait)(struct device *d);
+  /* The host goes on to this phase (NULL: to none), for profilers. May be NULL. */
+  void (*phase)(const char *name);
 };
 
 extern const struct backend backend_cpu, backend_cuda;

@@ -43,11 +43,12 @@ static int load_params(const struct comm *c, const char *file, const struct over
 
 static int act_run(const struct command *self, const struct comm *c, int argc, char **argv)
 {
-  enum { CHECK = 256, OVERWRITE };
+  enum { CHECK = 256, OVERWRITE, SUBSTEPS };
   static const struct option longs[] = {
-      {"check", no_argument, NULL, CHECK}, {"steps", required_argument, NULL, 'n'}, {"overwrite", no_argument, NULL, OVERWRITE}, COMMAND_LONG};
+      {"check", no_argument, NULL, CHECK}, {"steps", required_argument, NULL, 'n'}, {"substeps", required_argument, NULL, SUBSTEPS},
+      {"overwrite", no_argument, NULL, OVERWRITE}, COMMAND_LONG};
   struct overrides overrides = {.count = 0};
-  struct run_options options = {.steps = -1};
+  struct run_options options = {.steps = -1, .substeps = -1};
   int status = STATUS_OK, option;
   while ((option = command_option(self, c, argc, argv, COMMAND_SHORT "P:n:", longs, &status)) != -1) switch (option) {
     case COMMAND_DONE: return status;
@@ -59,6 +60,10 @@ static int act_run(const struct command *self, const struct comm *c, int argc, c
     case 'n':
       if (command_whole(optarg, 0, INT64_MAX, &options.steps))
         return command_misused(self, c, "option -n: expected a number of steps, found '%s'", optarg);
+      break;
+    case SUBSTEPS:
+      if (command_whole(optarg, 1, INT64_MAX, &options.substeps))
+        return command_misused(self, c, "option --substeps: expected a number of block steps, found '%s'", optarg);
     }
   if (!(options.params_file = command_operand(self, c, argc, argv, "parameter file", &status))) return status;
   struct params par;
@@ -68,11 +73,12 @@ static int act_run(const struct command *self, const struct comm *c, int argc, c
 }
 
 const struct command command_run = {
-    "run", "run [-P Section:Name=value]... [--check] [-n STEPS] [--overwrite] FILE.ini",
+    "run", "run [-P Section:Name=value]... [--check] [-n STEPS] [--substeps STEPS] [--overwrite] FILE.ini",
     "Run a simulation from its initial conditions to its end",
     "  -P Section:Name=value   another value for a parameter of the file; may be repeated\n"
     "      --check             read parameters and headers, estimate memory and disk, then stop\n"
     "  -n, --steps STEPS       stop after so many soft steps\n"
+    "      --substeps STEPS    stop after the soft step in which so many block steps have been made\n"
     "      --overwrite         replace results that are in the output folder\n",
     act_run};
 

@@ -18,6 +18,7 @@ enum step_scheme { SCHEME_BLOCK, SCHEME_SHARED };
 enum step_criterion { CRITERION_MIN_AV, CRITERION_A };
 enum balance { BALANCE_COUNT, BALANCE_HARD, BALANCE_WORK, BALANCE_TIME };
 enum comm_log { COMM_LOG_OFF, COMM_LOG_PHASES, COMM_LOG_PEERS };
+enum substep_log_choice { SUBSTEP_LOG_OFF, SUBSTEP_LOG_ON };
 enum backend_choice { BACKEND_AUTO, BACKEND_CPU, BACKEND_CUDA };
 
 /* A member of struct params is named exactly like the parameter (SnapshotFileBase, ErrTolForceAcc, xs, ...): double for

@@ -41,10 +41,12 @@ void sim_open(struct sim *s, const struct comm *c, const struct params *par, con
   be->upload(s->dev, p);
   s->lets = lets_open(c, be, s->dev);
   s->timer.ledger = c->ledger;
+  s->timer.follow = be->phase;
   int grid[3];
   params_grid(par->DomainGrid, grid);
   domain_open_grid(&s->domain, c->size, grid);
   timer_reset(&s->timer);
+  s->log.table = par->SubstepLog && c->rank == 0;
 }
 
 void sim_close(struct sim *s)
@@ -53,8 +55,10 @@ void sim_close(struct sim *s)
   lets_close(s->lets);
   s->be->download(s->dev, &p);
   particles_free(&p);
+  if (s->be->phase) s->be->phase(NULL);
   s->be->close(s->dev);
   domain_close(&s->domain);
+  substep_log_close(&s->log);
 }
 
 /* The box of all particles and of what they may reach within `horizon`: low, then high. Collective. */
@@ -67,6 +71,15 @@ static void global_bounds(struct sim *s, double horizon, double box[6])
   for (int c = 0; c < 3; c++) box[c] = -box[c];
 }
 
+/* The tree of the sorted particles. */
+static void build(struct sim *s)
+{
+  double low[3], high[3];
+  timer_phase(&s->timer, PHASE_build);
+  domain_cuboid(&s->domain, s->comm->rank, low, high);
+  s->be->build(s->dev, low, high);
+}
+
 /* The lattice, and the tree on it. Collective. */
 static void plant(struct sim *s, double horizon)
 {
@@ -75,10 +88,7 @@ static void plant(struct sim *s, double horizon)
   s->lattice = lattice_cover(box, box + 3, LATTICE_MARGIN, 16 * s->par->Softening);
   timer_phase(&s->timer, PHASE_order);
   s->counts.outside += s->be->order(s->dev, &s->lattice);
-  timer_phase(&s->timer, PHASE_build);
-  double low[3], high[3];
-  domain_cuboid(&s->domain, s->comm->rank, low, high);
-  s->be->build(s->dev, low, high);
+  build(s);
 }
 
 /* This rank's seconds per interaction; the mean of the others' where it has not computed yet. Collective. */
@@ -124,6 +134,14 @@ void sim_make_room(struct sim *s, double horizon)
   for (int c = 0; c < 3; c++) inside &= box[c] >= s->lattice.corner[c] && box[c + 3] <= s->lattice.corner[c] + side;
   if (inside) return;
   plant(s, horizon);
+  s->be->groups(s->dev);
+}
+
+void sim_rebuild(struct sim *s, int32_t tick, double tick_length)
+{
+  timer_phase(&s->timer, PHASE_order);
+  s->be->reorder(s->dev, tick, tick_length);
+  build(s);
   s->be->groups(s->dev);
 }
 

@@ -53,17 +53,56 @@ static void refresh(struct sim *s, double soft_step, int32_t tick, int32_t inter
   s->counts.mended = s->counts.strays;
 }
 
+/* Seconds since `since`, which becomes now. */
+static double lap(double *since)
+{
+  double before = *since;
+  *since = timer_clock();
+  return *since - before;
+}
+
+/* When moments, and the tree, were and are to be taken anew. */
+struct ageing {
+  int32_t interval;        /* ticks between refreshes, at ticks that all ranks know */
+  int32_t shortest;        /* ticks of the shortest steps, in which the age of the tree is counted */
+  int32_t built;           /* tick of the last build */
+};
+
+/* Whether the tree is to be built anew before the substep at this tick. */
+static int rebuild_due(const struct sim *s, const struct ageing *a, int32_t tick)
+{
+  int interval = s->par->RebuildInterval ? s->par->RebuildInterval : s->be->rebuild_interval;
+  if (interval == 0 || s->split.on || s->comm->size > 1) return 0;
+  return (tick - a->built) / a->shortest >= interval;
+}
+
 /* Hard forces of the particles whose steps end at `tick`, and their next steps; those who have them in their LETs hear of
- * it. Cells go along at refreshes, every `interval` ticks. */
-static void substep(struct sim *s, const struct step_rule *rule, int32_t tick, int32_t interval, int shared)
+ * it. Cells go along at refreshes, every `interval` ticks. What it took is added to `row`, all but the end of the correction,
+ * which began at *clock. */
+static void substep(struct sim *s, const struct step_rule *rule, struct ageing *a, int32_t tick, int shared, struct substep_row *row,
+                    double *clock)
 {
   double tick_length = rule->soft_step / TICKS;
-  int refreshes = tick % interval == 0;
-  int32_t next_refresh = (tick / interval + 1) * interval;
+  int refreshes = tick % a->interval == 0;
+  int32_t next_refresh = (tick / a->interval + 1) * a->interval;
+  if (rebuild_due(s, a, tick)) {
+    sim_rebuild(s, tick, tick_length);
+    if (s->log.table) s->be->wait(s->dev);
+    a->built = tick;
+    row->rebuilt = 1;
+    row->seconds[SUBSTEP_rebuild] += lap(clock);
+  }
   timer_phase(&s->timer, PHASE_correct);
   int64_t active = s->be->select(s->dev, tick, tick_length, &s->counts.outside);
-  if (refreshes) refresh(s, rule->soft_step, tick, interval);
+  row->seconds[SUBSTEP_select] += lap(clock);
+  if (refreshes || row->rebuilt) {
+    refresh(s, rule->soft_step, tick, a->interval);
+    if (s->log.table) s->be->wait(s->dev);
+    row->refreshed = 1;
+    row->seconds[SUBSTEP_moments] += lap(clock);
+  }
   if (active > 0) {
+    const struct tally *hard = &s->counts.hard, before = *hard;
     timer_phase(&s->timer, PHASE_hard_walk);
     struct walk_request walk = {.kind = WALK_HARD,
                                 .mac = s->mac,
@@ -73,6 +112,10 @@ static void substep(struct sim *s, const struct step_rule *rule, int32_t tick, i
                                 .tick = tick,
                                 .tick_length = tick_length};
     let_walk(s->lets, walk, &s->counts.hard, &s->counts.updates);
+    row->active = active;
+    row->groups = hard->groups - before.groups;
+    row->pairs = hard->particle_pairs + hard->cell_pairs - before.particle_pairs - before.cell_pairs;
+    row->seconds[SUBSTEP_walk] = lap(clock);
     timer_phase(&s->timer, PHASE_correct);
     s->be->correct(s->dev, tick, tick_length, rule, shared);
     s->counts.strays += s->be->strays(s->dev, &s->counts.late);
@@ -82,21 +125,41 @@ static void substep(struct sim *s, const struct step_rule *rule, int32_t tick, i
   let_send_updates(s->lets, tick, refreshes, next_refresh, &s->counts.updates);
 }
 
+/* The row of a block step that began at *began and ends at `clock`; the next one begins. */
+static void finish_row(struct sim *s, struct substep_row *row, int32_t tick, double *began, double clock)
+{
+  row->step = s->step + 1;
+  row->tick = tick;
+  row->level = timeline_aligned(tick, 0);
+  row->all = clock - *began;
+  substep_log_add(&s->log, row);
+  *row = (struct substep_row){0};
+  *began = clock;
+}
+
 void substeps(struct sim *s, const struct step_rule *rule, int shared)
 {
-  int32_t interval = refresh_interval(s);
-  if (interval == 0) return;
+  struct ageing a = {.interval = refresh_interval(s), .shortest = timeline_ticks(s->counts.level_most)};
+  struct substep_row row = {0};
+  double began = timer_clock(), clock = began;
+  if (a.interval == 0) return;
   timer_phase(&s->timer, PHASE_moments);
   s->be->sources(s->dev);
   s->be->moments(s->dev, &s->mac, 0, 0);
   timer_phase(&s->timer, PHASE_hard_let);
   let_anyone_strays(s->lets, 0, 1);
-  choose_lets(s, rule->soft_step, 0, interval);
+  choose_lets(s, rule->soft_step, 0, a.interval);
+  int32_t next = s->be->next_tick(s->dev);
+  row.seconds[SUBSTEP_moments] = lap(&clock);
   for (int32_t tick = 0;;) {
-    int32_t next_refresh = (tick / interval + 1) * interval, next = s->be->next_tick(s->dev);
+    int32_t next_refresh = (tick / a.interval + 1) * a.interval;
     tick = next < next_refresh ? next : next_refresh;
     if (tick == TICKS) break;
-    substep(s, rule, tick, interval, shared);
+    substep(s, rule, &a, tick, shared, &row, &clock);
+    timer_phase(&s->timer, PHASE_correct);
+    next = s->be->next_tick(s->dev);
+    row.seconds[SUBSTEP_correct] += lap(&clock);
+    if (row.active > 0) finish_row(s, &row, tick, &began, clock);   /* a refresh alone goes with the next block step */
   }
   timer_phase(&s->timer, PHASE_hard_let);
   let_take_updates(s->lets, TICKS, &s->counts.updates);

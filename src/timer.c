@@ -59,6 +59,7 @@ void timer_phase(struct timer *t, enum phase next)
   fatal_phase(phase_names[next]);
   watchdog_progress();
   if (t->ledger) ledger_phase(t->ledger, next);
+  if (t->follow) t->follow(phase_names[next]);
 }
 
 double timer_computing(const struct timer *t)

@@ -21,6 +21,7 @@ struct timer {
   enum phase now;
   double since;
   struct ledger *ledger;   /* follows the phases; may be NULL */
+  void (*follow)(const char *name);   /* the same, by name */
 };
 
 double timer_clock(void);

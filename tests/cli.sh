@@ -49,6 +49,7 @@ settle() {
 expect 0 '^commands:' --help
 expect 0 '^usage: espalier run' run -h
 expect 0 '^usage: espalier force' force --help
+expect 2 'option --substeps: expected a number of block steps' run --substeps 0 absent.ini
 expect 0 'mass-ratio' ic --help
 expect 0 '^usage: espalier study let' study --help
 expect 0 'N_soft counts the roots' study let -h

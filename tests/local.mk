@@ -20,6 +20,7 @@ unit_tests = \
   %D%/params \
   %D%/particles \
   %D%/plan \
+  %D%/reorder \
   %D%/split \
   %D%/timeline \
   %D%/units \
@@ -95,6 +96,7 @@ clean-local:
 %C%_timeline_SOURCES = %D%/timeline.c %D%/chance.h %D%/tap.h
 %C%_force_SOURCES = %D%/force.c %D%/chance.h %D%/rig.h %D%/sets.h %D%/tap.h
 %C%_octree_SOURCES = %D%/octree.c %D%/chance.h %D%/rig.h %D%/sets.h %D%/tap.h
+%C%_reorder_SOURCES = %D%/reorder.c %D%/chance.h %D%/rig.h %D%/sets.h %D%/tap.h
 %C%_verbs_SOURCES = %D%/verbs.c %D%/chance.h %D%/rig.h %D%/sets.h %D%/tap.h
 %C%_walk_SOURCES = %D%/walk.c %D%/chance.h %D%/rig.h %D%/sets.h %D%/tap.h
 %C%_force_ranks_mpi_SOURCES = %D%/force_ranks.c %D%/chance.h %D%/sets.h %D%/tap.h

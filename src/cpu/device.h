@@ -82,6 +82,8 @@ struct device {
   struct range *range;
   int level_begin[KEY_LEVELS + 3]; /* nodes of level l are [level_begin[l], level_begin[l + 1]) */
   int levels;
+  int fresh;                       /* no moments since it was built */
+  int on_their_way;                /* the particles were sorted within a soft step: the build keeps courses */
 
   struct group *group;
   int32_t groups;
@@ -115,6 +117,7 @@ struct device {
 
 /* The verbs, by file. */
 int64_t cpu_order(struct device *d, const struct lattice *lattice);
+void cpu_reorder(struct device *d, int32_t tick, double tick_length);
 void cpu_build(struct device *d, const double low[3], const double high[3]);
 void cpu_moments(struct device *d, const struct mac *mac, int32_t tick, double tick_length);
 void cpu_sources(struct device *d);
