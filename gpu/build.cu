@@ -8,7 +8,8 @@
 #include <config.h>
 #include <cub/device/device_scan.cuh>
 
-#include "device.cuh"
+#include "depth_first.cuh"
+#include "pairwise.cuh"
 
 enum {
   LEVELS = KEY_LEVELS + 1,
@@ -230,7 +231,7 @@ void gpu_build(struct device *d, const double low[3], const double high[3])
   if (d->config.max_leaf > WINDOW_MOST) fatal("leaves of %d particles, at most %d", d->config.max_leaf, WINDOW_MOST);
   memset(&d->levels, 0, sizeof d->levels);
   place_tree(d, 0);
-  if (n == 0) return;
+  if (n == 0 || pairwise_serves(d)) return;
   array_room(&d->span, "device build", n);
   array_room(&d->tile_count, "device build", tiles * LEVELS + 1);
   array_room(&d->tile_place, "device build", tiles * LEVELS + 1);
@@ -245,4 +246,5 @@ void gpu_build(struct device *d, const double low[3], const double high[3])
   place_tree(d, nodes);
   LAUNCH(d, place_nodes, tiles, THREADS, d->tree, d->span.at, d->tile_place.at);
   LAUNCH(d, finish_nodes, blocks_for(nodes, THREADS), THREADS, d->tree, d->levels, key, d->config.max_leaf, d->key_levels, d->lattice, faces);
+  if (d->config.method == METHOD_NEXT_MORE) depth_first_links(d);
 }

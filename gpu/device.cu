@@ -141,6 +141,9 @@ void gpu_close(struct device *d)
   array_free(&d->single);
   array_free(&d->present);
   array_free(&d->root);
+  array_free(&d->active);
+  array_free(&d->next);
+  array_free(&d->predicted);
   array_free(&d->points);
   array_free(&d->packed);
   memory_free(d->packed_told);

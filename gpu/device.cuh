@@ -154,6 +154,10 @@ struct device {
   struct array<struct body> present;    /* sources predicted to `present_tick`, by moments or a walk; -1: not yet */
   int32_t present_tick;
   struct array<int32_t> root;           /* where walks start */
+  int64_t actives;                    /* active members, of the last selection */
+  struct array<int32_t> next;         /* links of the depth-first walk */
+  struct array<int32_t> active;       /* their list, and all sources at their time: of direct sums */
+  struct array<struct body> predicted;
   int next_known;                     /* answers->next holds the next tick */
   struct array<double> points;        /* of direct and nearest; cuts */
   struct array<char> packed;          /* particles that leave or arrive */

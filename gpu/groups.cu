@@ -6,7 +6,7 @@
 #include <thrust/iterator/counting_iterator.h>
 #include <thrust/iterator/transform_iterator.h>
 
-#include "device.cuh"
+#include "pairwise.cuh"
 
 enum { HEAD_OF_GROUP = 1, HEAD_OF_FAMILY = 3 };   /* a family begins with a group */
 
@@ -111,6 +111,10 @@ void gpu_groups(struct device *d)
   int best = d->config.quadrupole ? GROUP_QUADRUPOLE : GROUP_MONOPOLE, most = d->config.max_group < best ? d->config.max_group : best;
   d->groups = d->families = 0;
   if (n == 0) return;
+  if (pairwise_serves(d)) {
+    pairwise_groups(d);
+    return;
+  }
   int64_t room = room_of_groups(d, most), family_room = room_of_groups(d, FAMILY_MOST);
   array_room(&d->head, "device groups", n);
   array_room(&d->group_begin, "device groups", room);

@@ -40,10 +40,12 @@ void gpu_groups(struct device *d);
 /* walk.cu */
 void gpu_walk(struct device *d, const struct walk_request *request, struct tally *tally);
 /* direct.cu */
-double gpu_ceiling(struct device *d);
 void gpu_direct(struct device *d, int64_t n, const double (*at)[3], const uint64_t *skip, const struct split *split,
                 double (*acc)[3], double (*hard)[3], double *pot);
 void gpu_nearest(struct device *d, int64_t n, const double (*at)[3], const uint64_t *skip, int k, double *distance);
+/* pairwise.cu */
+double gpu_ceiling(struct device *d);
+double gpu_pair_rate(struct device *d, int64_t n, int *share);
 /* integrate.cu */
 void gpu_kick_soft(struct device *d, double dt);
 void gpu_split_soft(struct device *d);

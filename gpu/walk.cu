@@ -5,7 +5,9 @@
 #include <math.h>
 #include <time.h>
 
+#include "depth_first.cuh"
 #include "hard.cuh"
+#include "pairwise.cuh"
 #include "sources.cuh"
 #include "walk.cuh"
 
@@ -230,6 +232,14 @@ static void add_tally(struct tally *tally, const struct answers *told, double se
 void gpu_walk(struct device *d, const struct walk_request *r, struct tally *tally)
 {
   if (!r->local || !r->last || r->peer_count > 0) fatal("a walk of LETs was asked for: the CUDA backend serves one rank only so far");
+  if (pairwise_serves(d)) {
+    pairwise_walk(d, r, tally);
+    return;
+  }
+  if (d->config.method == METHOD_NEXT_MORE) {
+    depth_first_walk(d, r, tally);
+    return;
+  }
   if (d->tree.nodes >= NODES_MOST) fatal("%d tree nodes on one device, at most %d: use more ranks", d->tree.nodes, NODES_MOST);
   CHECK(cudaMemsetAsync(&d->answers->targets, 0, offsetof(struct answers, histogram) - offsetof(struct answers, targets), d->stream));
   CHECK(cudaEventRecord(d->from, d->stream));

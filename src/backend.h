@@ -22,11 +22,20 @@ extern "C" {
 
 struct device;   /* a backend's own state */
 
+/* How walks find what particles feel. */
+enum walk_method {
+  METHOD_GROUPS,      /* lists of groups */
+  METHOD_NEXT_MORE,   /* every particle goes depth-first through the tree by itself */
+  METHOD_DIRECT,      /* all pairs, no tree */
+  METHOD_AUTO         /* the faster of METHOD_GROUPS and METHOD_DIRECT for so many particles */
+};
+
 struct device_config {
   double gravity, softening;
   int max_leaf, max_group;
   int quadrupole;   /* cells carry second moments */
   int ranks;        /* room for the LETs of so many ranks */
+  enum walk_method method;
 };
 
 /* What a verb did; the single stream that feeds timers, cost model, log. */
@@ -135,6 +144,7 @@ struct backend {
   const char *name;
   int ranks_most;   /* it serves runs on at most so many ranks; 0: on any number */
   int rebuild_interval;   /* shortest steps of a soft step after which a new tree is worth its build; 0: never */
+  unsigned methods; /* the walk methods that it has, a bit for each */
   /* Number of devices; where it is 0, `why` says the reason. */
   int (*probe)(char *why, size_t size);
   /* A line about each device, for people. */
@@ -221,6 +231,9 @@ struct backend {
   /* Interactions per second of a plain direct-sum loop over point masses (acceleration and potential) in the pair
    * arithmetic of `walk`, all threads: the ceiling of the walk. */
   double (*ceiling)(struct device *d);
+  /* The same of direct sums over n particles, each of whose pulls `share` threads (1, 2, 4, ... 32) sum up; with share 0 as
+   * many as METHOD_DIRECT takes. *share becomes the number taken. NULL where there is no METHOD_DIRECT. */
+  double (*pair_rate)(struct device *d, int64_t n, int *share);
   /* Double-precision direct sum of this rank's particles at given points: acc[n][3], pot[n] (added to); sources at no
    * distance whose id is skip[i] are left out. hard: with the split's K, or NULL. */
   void (*direct)(struct device *d, int64_t n, const double (*at)[3], const uint64_t *skip, const struct split *split,
@@ -264,6 +277,8 @@ int backend_list(const struct backend *const **list);
 /* The backend for `choice` (enum backend_choice) and a run on so many ranks, or NULL with the reason. Where a device is there
  * that `auto` does not take, `why` says why; else it is empty. */
 const struct backend *backend_choose(int choice, int ranks, char *why, size_t size);
+/* Whether it has a walk method, on so many ranks; else `why` says which has. */
+int backend_walks(const struct backend *be, enum walk_method method, int ranks, char *why, size_t size);
 
 #ifdef __cplusplus
 }

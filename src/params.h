@@ -12,6 +12,7 @@ enum { PARAM_TEXT = 512 };   /* longest string value, with its end */
 /* Choices; the order is that of the names in params.def. */
 enum ic_format { FORMAT_AUTO, FORMAT_GADGET1, FORMAT_GADGET2, FORMAT_HDF5, FORMAT_TIPSY, FORMAT_ASCII };
 enum opening { OPENING_ACCELERATION, OPENING_MULTIPOLE, OPENING_ANGLE };
+/* WalkMethod: enum walk_method of backend.h */
 enum split_mode { MODE_HYBRID, MODE_TREE, MODE_AUTO };
 enum split_kernel { KERNEL_QUINTIC, KERNEL_DLL };
 enum step_scheme { SCHEME_BLOCK, SCHEME_SHARED };

@@ -36,7 +36,8 @@ void sim_open(struct sim *s, const struct comm *c, const struct params *par, con
                                  .max_leaf = par->MaxLeafSize,
                                  .max_group = par->MaxGroupSize,
                                  .quadrupole = par->MultipoleOrder == 2,
-                                 .ranks = c->size};
+                                 .ranks = c->size,
+                                 .method = (enum walk_method)par->WalkMethod};
   s->dev = be->open(&config);
   be->upload(s->dev, p);
   s->lets = lets_open(c, be, s->dev);
@@ -134,6 +135,7 @@ void sim_make_room(struct sim *s, double horizon)
   for (int c = 0; c < 3; c++) inside &= box[c] >= s->lattice.corner[c] && box[c + 3] <= s->lattice.corner[c] + side;
   if (inside) return;
   plant(s, horizon);
+  timer_phase(&s->timer, PHASE_groups);
   s->be->groups(s->dev);
 }
 
@@ -150,6 +152,7 @@ void sim_force(struct sim *s, const struct mac *mac, int potential)
   timer_phase(&s->timer, PHASE_moments);
   s->be->sources(s->dev);
   s->be->moments(s->dev, mac, 0, 0);
+  timer_phase(&s->timer, PHASE_groups);
   s->be->groups(s->dev);
   timer_phase(&s->timer, PHASE_let_select);
   struct let_request request = {.mac = mac, .a_floor = s->a_floor, .cutoff = -1};

@@ -4,7 +4,7 @@
 #define TIMER_H
 
 #define PHASES(X) \
-  X(domain) X(order) X(build) X(moments) X(let_select) X(walk) X(hard_let) X(hard_walk) X(correct) X(wait) X(diagnostics) X(output) X(other)
+  X(domain) X(order) X(build) X(moments) X(groups) X(let_select) X(walk) X(hard_let) X(hard_walk) X(correct) X(wait) X(diagnostics) X(output) X(other)
 
 enum phase {
 #define X(name) PHASE_##name,
@@ -22,6 +22,8 @@ struct timer {
   double since;
   struct ledger *ledger;   /* follows the phases; may be NULL */
   void (*follow)(const char *name);   /* the same, by name */
+  void (*settle)(void *);  /* called before a phase ends, so that work which it queued is its own; NULL: it goes to whoever waits */
+  void *settle_of;
 };
 
 double timer_clock(void);

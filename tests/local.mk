@@ -8,6 +8,7 @@ SH_LOG_DRIVER = $(TAP_DRIVER)
 SH_LOG_COMPILER = $(SHELL)
 
 unit_tests = \
+  %D%/depth_first \
   %D%/domain \
   %D%/essential \
   %D%/force \
@@ -17,6 +18,7 @@ unit_tests = \
   %D%/mac \
   %D%/octree \
   %D%/outputs \
+  %D%/pairwise \
   %D%/params \
   %D%/particles \
   %D%/plan \
@@ -91,6 +93,8 @@ clean-local:
 %C%_lattice_SOURCES = %D%/lattice.c %D%/chance.h %D%/tap.h
 %C%_mac_SOURCES = %D%/mac.c %D%/chance.h %D%/tap.h
 %C%_outputs_SOURCES = %D%/outputs.c %D%/tap.h
+%C%_depth_first_SOURCES = %D%/depth_first.c %D%/chance.h %D%/rig.h %D%/sets.h %D%/tap.h
+%C%_pairwise_SOURCES = %D%/pairwise.c %D%/chance.h %D%/rig.h %D%/sets.h %D%/tap.h
 %C%_plan_SOURCES = %D%/plan.c %D%/tap.h
 %C%_split_SOURCES = %D%/split.c %D%/tap.h
 %C%_timeline_SOURCES = %D%/timeline.c %D%/chance.h %D%/tap.h

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <config.h>
+#include "backend.h"
 #include "params.h"
 
 #include <stdint.h>
@@ -246,6 +247,8 @@ static void check_choices(void)
       {"Output", "CommLog", "off", COMM_LOG_OFF}, {"Output", "CommLog", "phases", COMM_LOG_PHASES}, {"Output", "CommLog", "peers", COMM_LOG_PEERS},
       {"Gravity", "TypeOfOpeningCriterion", "acceleration", OPENING_ACCELERATION},
       {"Gravity", "TypeOfOpeningCriterion", "multipole", OPENING_MULTIPOLE}, {"Gravity", "TypeOfOpeningCriterion", "angle", OPENING_ANGLE},
+      {"Gravity", "WalkMethod", "groups", METHOD_GROUPS}, {"Gravity", "WalkMethod", "next-more", METHOD_NEXT_MORE},
+      {"Gravity", "WalkMethod", "direct", METHOD_DIRECT}, {"Gravity", "WalkMethod", "auto", METHOD_AUTO},
       {"Split", "Mode", "hybrid", MODE_HYBRID}, {"Split", "Mode", "tree", MODE_TREE}, {"Split", "Mode", "auto", MODE_AUTO},
       {"Split", "Kernel", "quintic", KERNEL_QUINTIC}, {"Split", "Kernel", "dll", KERNEL_DLL},
       {"Steps", "Scheme", "block", SCHEME_BLOCK}, {"Steps", "Scheme", "shared", SCHEME_SHARED},

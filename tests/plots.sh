@@ -84,6 +84,8 @@ draws "block steps" substeps "$dir/tree" &&
 ok $? "rows of block steps: as many as there are, parts within the whole"
 [ ! -e "$dir/hybrid/substeps.csv" ]
 ok $? "no rows where they are not asked for"
+./espalier force --delta 5:9:2 --direct 100 -o "$dir/curve.csv" "$dir/run.ini" > "$dir/out" 2> "$dir/err"
+draws "curves of error against time" force "$dir/curve.csv" "$dir/curve.csv" --targets 1e-3,5e-3
 draws "density" density "$dir"/hybrid/snapshot_000.hdf5
 draws "profile" profile "$dir"/hybrid/snapshot_000.hdf5
 

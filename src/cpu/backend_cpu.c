@@ -202,6 +202,7 @@ static void unpack(struct device *d, const void *buffer, int64_t count)
 }
 
 const struct backend backend_cpu = {.name = "cpu",
+                                    .methods = 1 << METHOD_GROUPS | 1 << METHOD_AUTO,
                                     .probe = probe,
                                     .describe = describe,
                                     .open = open_device,
