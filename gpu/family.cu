@@ -78,7 +78,7 @@ static __device__ __forceinline__ void family_file(struct family_room<CELLS, HAR
 {
   unsigned mine = lanes_below();
   unsigned fars = HARD ? 0 : __ballot_sync(FULL, verdict == FAR_CELL), downs = __ballot_sync(FULL, verdict == HAND_DOWN);
-  unsigned opens = __ballot_sync(FULL, verdict == OPEN), tested = HARD ? __ballot_sync(FULL, k >= 0) : fars | downs | opens;
+  unsigned opens = __ballot_sync(FULL, verdict == OPEN), seen = HARD ? __ballot_sync(FULL, k >= 0) : fars | downs | opens;
   if (!HARD && verdict == FAR_CELL) {
     int at = staged + __popc(fars & mine);
     s.far_cell[at] = t.at;
@@ -90,7 +90,7 @@ static __device__ __forceinline__ void family_file(struct family_room<CELLS, HAR
   if (verdict == OPEN) s.stack[l.depth + __popc(opens & ~mine) - 1] = range_of(t);
   int far = __popc(fars), down = __popc(downs), open = __popc(opens);
   staged += far, h.down += down, l.depth += open;
-  h.far += far, h.tests += __popc(tested);
+  h.far += far, h.tests += __popc(seen);
 }
 
 template <int CELLS, int HOW, bool HARD>
