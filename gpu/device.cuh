@@ -88,7 +88,7 @@ enum { HANDED_ROOTS = -1 };
 /* Counts of the full walk. Warps add to one of many, so that they do not queue up at one place. */
 enum { COUNT_SLOTS = 32 };
 struct walk_count {
-  unsigned long long targets, groups, particle_pairs, cell_pairs, tests, unused[3];
+  unsigned long long targets, groups, particle_pairs, cell_pairs, tests, split_pairs, unused[2];
 };
 
 enum { SUMS = sizeof(struct sums) / sizeof(double), LEVEL_BINS = 32 };

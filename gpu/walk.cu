@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The walk: forces of all particles at a synchronisation, or of the active ones, from the tree. Families of groups, groups,
- * pieces of heavy groups; hard parts are another walk (hard.cu). */
+ * pieces of heavy groups; hard parts are another walk of the same kind. */
 #include <config.h>
 #include <float.h>
 #include <math.h>
@@ -103,6 +103,14 @@ static struct walk_job job_of(struct device *d, const struct walk_request *r, in
   return job;
 }
 
+static void take_split(struct walk_job *job, const struct split *split, double unit)
+{
+  job->split_kernel = split->kernel;
+  job->near = (float)(split->r2 / unit);
+  job->y_slope = (float)(split->inverse * unit);
+  job->y_start = (float)((double)split->r2 * split->inverse);
+}
+
 /* --- who is walked ------------------------------------------------------------------------------------------------- */
 
 /* The families of the groups in a list, in any order. */
@@ -163,13 +171,15 @@ static void place_walk(struct device *d, struct walk_job *job)
 
 /* --- launch -------------------------------------------------------------------------------------------------------- */
 
+typedef void launch_groups(struct device *d, const struct walk_job *job, int cells, int how, int64_t blocks);
+
 /* Groups; pieces of the heavy ones; single targets of heavy pieces. */
-static void walk_stages(struct device *d, struct walk_job job, int cells, int how)
+static void walk_stages(struct device *d, struct walk_job job, int cells, int how, launch_groups *launch)
 {
   int64_t resident = (int64_t)PIECE_WARPS * d->multiprocessors;
   for (job.stage = 0; job.stage < 3; job.stage++) {
     int64_t most = (int64_t)job.groups * (job.stage == 1 ? GROUP_MOST / PIECE : GROUP_MOST);
-    walk_groups(d, &job, cells, how, job.stage == 0 ? job.groups : most < resident ? most : resident);
+    launch(d, &job, cells, how, job.stage == 0 ? job.groups : most < resident ? most : resident);
   }
 }
 
@@ -184,7 +194,24 @@ static void full_walk(struct device *d, const struct walk_request *r)
     choose_all(d, &job);
   place_walk(d, &job);
   walk_families(d, &job, cells, how);
-  walk_stages(d, job, cells, how);
+  walk_stages(d, job, cells, how, walk_groups);
+}
+
+void hard_forces(struct device *d, const struct walk_request *r)
+{
+  int cells = d->config.quadrupole ? CELLS_QUADRUPOLE : CELLS_MONOPOLE, how = r->kind == WALK_HARD ? WALK_MOVING : WALK_STILL;
+  struct walk_job job = job_of(d, r, cells);
+  if (d->groups == 0) return;
+  take_split(&job, &r->split, unit_of(d));
+  if (r->kind == WALK_HARD) {
+    choose_active(d, &job);
+  } else {
+    device_zero(d, pieces);   /* of the full walk */
+    choose_all(d, &job);
+  }
+  place_walk(d, &job);
+  hard_families(d, &job, cells, how);
+  walk_stages(d, job, cells, how, hard_groups);
 }
 
 /* --- the verb ------------------------------------------------------------------------------------------------------ */
@@ -220,6 +247,7 @@ static void add_tally(struct tally *tally, const struct answers *told, double se
     tally->particle_pairs += (int64_t)w->particle_pairs;
     tally->cell_pairs += (int64_t)w->cell_pairs;
     tally->tests += (int64_t)w->tests;
+    tally->split_pairs += (int64_t)w->split_pairs;
     tally->groups += (int64_t)w->groups;
   }
 }

@@ -414,6 +414,71 @@ static void check_tree_moving(const struct backend *be, const struct set *s, int
   rig_close(&g);
 }
 
+/* Every so many-th particle is active, on its way and among others on theirs: groups of few targets, and in pieces where
+ * leaves are small, get the hard forces of the predicted positions; twice the same bits; the others keep theirs. */
+static void check_few(const struct backend *be, const struct set *s, int kernel, int order, int leaf, int every)
+{
+  struct particles p, later;
+  struct rig g;
+  set_make(s, 0.5, &p);
+  rig_open(&g, be, s, &p, order, leaf, 128);
+  g.split = split_make(kernel, s->r1, s->r2);
+  rig_first_force(&g, 1.0 / 512);
+  struct mac mac = rig_mac(&g, MAC_ACCELERATION, 1.0 / 512);
+  struct step_rule rule = rule_of(s, 1);
+  be->levels(g.dev, &rule, 1);
+  be->download(g.dev, &p);
+  for (int64_t i = 0; i < p.n; i++) p.level[i] = p.id[i] % (uint64_t)every == 0 ? 2 : 1;
+  be->upload(g.dev, &p);
+  be->sources(g.dev);
+  be->moments(g.dev, &mac, 0, 0);
+  const struct particles *v = be->view(g.dev);
+  double most = 0, dt = 0.02;
+  for (int64_t i = 0; i < v->n; i++) most = fmax(most, modulus(&v->acc_hard[3 * i]));
+  if (most > 0) dt = fmin(dt, sqrt(10 * s->softening / most));
+  double tick_length = dt / (TICKS / 4);
+  particles_init(&later);
+  particles_reserve(&later, v->n);
+  later.n = v->n;
+  for (int64_t i = 0; i < v->n; i++) particles_copy(&later, i, v, i);
+  drift(&later, dt);
+  float(*before)[3] = by_id(v, v->acc_hard);
+  struct direct d = direct_open(&later, s->gravity, s->softening, &g.split);
+  double *error = memory_alloc("test", sizeof *error * (size_t)v->n);
+  int64_t count = 0;
+  int kept = 1, same = 1;
+  memset(&g.tally, 0, sizeof g.tally);
+  v = hard_walk(&g, &mac, TICKS / 4, tick_length);
+  float(*first)[3] = by_id(v, v->acc_hard);
+  for (int64_t i = 0; i < v->n; i++) {
+    int64_t at = (int64_t)v->id[i] - 1;
+    float x[3];
+    for (int c = 0; c < 3; c++) x[c] = (float)(v->acc_hard[3 * i + c] - d.hard[at][c]);
+    if (v->level[i] == 2)
+      error[count++] = modulus(x) / d.scale[at];
+    else
+      kept &= memcmp(&v->acc_hard[3 * i], before[at], sizeof *before) == 0;
+  }
+  int told = g.tally.targets == count && g.tally.split_pairs == g.tally.cell_pairs + g.tally.particle_pairs;
+  struct errors e = errors_of(error, count);
+  struct walk_request r = {.kind = WALK_HARD, .mac = mac, .a_floor = g.a_floor, .split = g.split, .let = LET_STEP, .tick = TICKS / 4,
+                           .tick_length = tick_length, .local = 1, .last = 1};
+  be->walk(g.dev, &r, &g.tally);
+  v = be->view(g.dev);
+  for (int64_t i = 0; i < v->n; i++) same &= memcmp(&v->acc_hard[3 * i], first[v->id[i] - 1], sizeof *first) == 0;
+  char what[200];
+  snprintf(what, sizeof what, "hard forces of one of %d moving particles, %s, order %d, leaf %d: direct sum of predicted positions (median %.1e, 99 %% %.1e)",
+           every, kernel == SPLIT_DLL ? "DLL" : "quintic", order, leaf, e.median, e.most99);
+  say(e.finite && e.median <= 5e-3 && e.most99 <= 1.7e-2 && kept && told, s, what, e.worst);
+  say(same, s, "and the same bits again", 0);
+  memory_free(error);
+  memory_free(first);
+  memory_free(before);
+  direct_close(&d);
+  particles_free(&later);
+  rig_close(&g);
+}
+
 /* Forces of a walk of all and then, on their way, of some, twice: the same bits, however lists were filled. */
 static void check_repeats(const struct backend *be, const struct set *s, int leaf)
 {
@@ -545,6 +610,12 @@ static void check(const struct backend *be)
   check_tree_moving(be, &sets[0], 2, 8, 1);
   check_tree_moving(be, &sets[2], 2, 16, 0);
   for (int some = 0; some < 2; some++) check_tree_moving(be, &sets[8], 1, 1, some);
+  for (int every = 3; every < 100; every = 4 * every + 1) {   /* 3, 13, 53: many, few, one or two to a group */
+    check_few(be, &sets[0], SPLIT_QUINTIC, 1, 8, every);
+    check_few(be, &sets[1], SPLIT_DLL, 2, 16, every);
+  }
+  check_few(be, &sets[8], SPLIT_QUINTIC, 1, 1, 1);
+  check_few(be, &sets[8], SPLIT_DLL, 2, 1, 3);
   check_repeats(be, &sets[8], 1);
   check_repeats(be, &sets[4], 16);
   check_lengths(be);
