@@ -228,6 +228,7 @@ void gpu_build(struct device *d, const double low[3], const double high[3])
   int64_t n = d->p.n, tiles = blocks_for(n, TILE);
   const uint64_t *key = d->key[d->key_now].at;
   if (d->config.max_leaf > WINDOW_MOST) fatal("leaves of %d particles, at most %d", d->config.max_leaf, WINDOW_MOST);
+  neighbours_forget(d);
   memset(&d->levels, 0, sizeof d->levels);
   place_tree(d, 0);
   if (n == 0) return;

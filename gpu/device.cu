@@ -131,6 +131,7 @@ void gpu_close(struct device *d)
   array_free(&d->home);
   array_free(&d->listed);
   array_free(&d->active_group);
+  neighbours_free(d);
   array_free(&d->family);
   array_free(&d->family_begin);
   array_free(&d->handed);
@@ -161,6 +162,7 @@ void gpu_upload(struct device *d, struct particles *p)
   device_particles_room(&d->p, d->mirror.n);
   d->p.n = d->mirror.n;
   d->next_known = 0;
+  neighbours_forget(d);
   copy_particles(d, &d->p, &d->mirror, d->p.n, cudaMemcpyHostToDevice);
 }
 

@@ -108,6 +108,7 @@ void gpu_groups(struct device *d)
 {
   int64_t n = d->p.n;
   int best = d->config.quadrupole ? GROUP_QUADRUPOLE : GROUP_MONOPOLE, most = d->config.max_group < best ? d->config.max_group : best;
+  neighbours_forget(d);
   d->groups = d->families = 0;
   if (n == 0) return;
   int64_t room = room_of_groups(d, most), family_room = room_of_groups(d, FAMILY_MOST);

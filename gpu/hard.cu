@@ -422,8 +422,10 @@ void hard_forces(struct device *d, const struct walk_request *r)
 {
   bool total = r->kind == WALK_TOTAL;
   struct hard_job job = {d->tree, d->p, d->group.at};
-  job.list = total ? NULL : d->active_group.at;
-  job.groups = total ? d->groups : d->active_groups;
+  int32_t rest = neighbours_forces(d, r);
+  if (rest == 0) return;
+  job.list = rest > 0 ? d->neighbours.rest.at : total ? NULL : d->active_group.at;
+  job.groups = rest > 0 ? rest : total ? d->groups : d->active_groups;
   job.answers = d->answers;
   job.mac = r->mac;
   job.split = r->split;

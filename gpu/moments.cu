@@ -374,4 +374,8 @@ static __global__ void take_courses(struct tree t, struct particles p)
   t.course[i] = c;
 }
 
-void gpu_sources(struct device *d) { LAUNCH(d, take_courses, blocks_for(d->p.n, THREADS), THREADS, d->tree, d->p); }
+void gpu_sources(struct device *d)
+{
+  d->neighbours.unchecked = 1;   /* velocities may be others now */
+  LAUNCH(d, take_courses, blocks_for(d->p.n, THREADS), THREADS, d->tree, d->p);
+}

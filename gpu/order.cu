@@ -41,6 +41,7 @@ int64_t gpu_order(struct device *d, const struct lattice *lattice)
 {
   int64_t n = d->p.n;
   size_t bytes = 0;
+  neighbours_forget(d);
   d->lattice = *lattice;
   d->next_known = 0;
   if (n == 0) return 0;
