@@ -15,16 +15,22 @@
 #define HORIZON_SLACK 1.2
 /* Sources are predicted to the present all at once where at least this fraction of the particles is active. */
 #define PREDICT_FRACTION 0.125
+/* Where more than this fraction of the groups have too many neighbours for lists, walks are cheaper, and are made for so many
+ * soft steps before lists are tried again. */
+#define HEAVY_MOST 0.02
+#define PAUSE 16
 /* The part of the free memory that lists may take. */
 #define MEMORY_FRACTION 0.8
 
 enum {
-  ROW = 8,                       /* lanes of a target */
+  ROW = 8,                       /* lanes of a target, each with so many entries at a time: */
+  PAIR = LIST_ROUND / ROW,
   TARGETS_A_BLOCK = THREADS / ROW,
-  UNROLL = 2,                    /* sources that a lane has in flight */
-  PIECE = 4,                     /* rounds whose sum is kept in float32 */
-  EVALUATE_BLOCKS = 8,           /* on each multiprocessor */
-  FIRST_ENTRIES = 48             /* entries for each particle at the first making */
+  PIECE = 8,                     /* rounds whose sum is kept in float32 */
+  EVALUATE_BLOCKS = 32,          /* on each multiprocessor, of which so many are there at once: */
+  USE_RESIDENT = 5,
+  FIRST_ENTRIES = 48,            /* entries for each particle at the first making */
+  LEAF_MOST = 64                 /* particles that are looked through for the radius of a leaf's way */
 };
 
 /* --- ways -------------------------------------------------------------------------------------------------------- */
@@ -70,15 +76,27 @@ static __global__ void particle_ways(struct way_job job)
   store_way(&job.way[i], make_way(job, x, c.v, c.a, (double)(job.tick - c.tick) * job.tick_length, length(c.a)));
 }
 
+/* A leaf's radius is that of its particles' ways, which is far less than its present one and the growth of its particles'
+ * spreads; that of cells is the latter. */
 static __global__ void node_ways(struct way_job job)
 {
   int32_t k = (int32_t)(blockIdx.x * THREADS + threadIdx.x);
   if (k >= job.t.nodes) return;
   const struct node n = load_node(&job.t.node[k]);
   const struct motion m = load_motion(&job.t.motion[k]);
-  float end = job.dt_nodes + (float)job.horizon;
+  float end = job.dt_nodes + (float)job.horizon, spacing = 1 / (float)job.inverse, most = 0;
+  int count = (int)(n.info & NODE_COUNT);
   struct way w = make_way(job, n.x, m.v, m.a, job.dt_nodes, length(m.a) + m.spread_a);
   w.b = n.b + m.spread_v * end + m.spread_a * (0.5f * end * end);
+  if ((n.info & NODE_LEAF) && count <= LEAF_MOST) {
+    for (int i = n.first; i < n.first + count; i++) {
+      const struct way p = job.way[i];
+      float from[3], to[3];
+      for (int c = 0; c < 3; c++) from[c] = (float)(p.from[c] - w.from[c]) * spacing, to[c] = (float)(p.to[c] - w.to[c]) * spacing;
+      most = fmaxf(most, fmaxf(length(from), length(to)));
+    }
+    w.b = fminf(w.b, fmaxf(n.b, most * (1 + 1e-5f)));
+  }
   store_way(&job.way[job.t.bodies + k], w);
 }
 
@@ -178,6 +196,8 @@ static int make(struct device *d, const struct walk_request *r)
   int64_t n = d->p.n, ways = n + d->tree.nodes;
   s->made = 0;
   if (s->declined) return 0;
+  if (r->kind == WALK_TOTAL && s->pause > 0) s->pause--;
+  if (s->pause > 0) return 0;
   s->tick = r->tick;
   s->horizon = r->kind == WALK_TOTAL ? HORIZON_SLACK * s->step : (TICKS - r->tick) * r->tick_length;
   s->spread = SPREAD * r->split.r2;
@@ -196,13 +216,18 @@ static int make(struct device *d, const struct walk_request *r)
   d->told->strays = 0;
   int64_t entries = FIRST_ENTRIES * n;
   do {
-    if (!pool_room(d, entries)) {
+    if (!pool_room(d, entries + POOL_END)) {
       s->declined = 1;
       return 0;
     }
     s->made = neighbours_make(d, r);
     entries = (int64_t)s->told.top;
   } while (!s->made);
+  if (s->told.heavy > HEAVY_MOST * d->groups) {
+    s->made = 0;
+    s->pause = PAUSE;
+    return 0;
+  }
   s->unchecked = s->total = r->kind == WALK_TOTAL;
   return 1;
 }
@@ -346,30 +371,34 @@ static __device__ __forceinline__ void add_source(const struct use_job &job, str
   }
 }
 
-/* The sum over a target's list, of which each lane of its row has a part. Behind the end stands the target itself, which
- * does not pull. */
+/* The sum over a target's list, of which each lane of its row has a part. The next entries are asked for before the sources
+ * of these. */
 template <int SPLIT, bool QUAD, bool NOW>
-static __device__ __forceinline__ void sum_list(const struct use_job &job, int32_t i, const int32_t *entry, int count, double sum[3])
+static __device__ __forceinline__ void sum_list(const struct use_job &job, int32_t i, const int32_t *list, int rounds, double sum[3])
 {
   const struct body from = job.t.body[i];
-  for (int piece = lane_id() % ROW; piece < count; piece += PIECE * UNROLL * ROW) {
+  const int2 *entry = (const int2 *)list + lane_id() % ROW;
+  int2 next = *entry;
+  while (rounds > 0) {
     struct force f = {};
-    for (int at = piece; at < min(count, piece + PIECE * UNROLL * ROW); at += UNROLL * ROW) {
-      int32_t j[UNROLL];
-      float4 e[UNROLL];
+    int piece = min(rounds, (int)PIECE);
+    rounds -= piece;
+    for (; piece > 0; piece--) {
+      const int32_t j[PAIR] = {next.x, next.y};
+      float4 e[PAIR];
+      entry += ROW;
+      next = *entry;
 #pragma unroll
-      for (int k = 0; k < UNROLL; k++) j[k] = at + k * ROW < count ? entry[at + k * ROW] : i;
+      for (int k = 0; k < PAIR; k++) e[k] = seen<NOW>(job, j[k], from);
 #pragma unroll
-      for (int k = 0; k < UNROLL; k++) e[k] = seen<NOW>(job, j[k], from);
-#pragma unroll
-      for (int k = 0; k < UNROLL; k++) add_source<SPLIT, QUAD>(job, f, j[k], e[k]);
+      for (int k = 0; k < PAIR; k++) add_source<SPLIT, QUAD>(job, f, j[k], e[k]);
     }
     for (int c = 0; c < 3; c++) sum[c] += f.h[c];
   }
 }
 
 /* A row of lanes takes a target at a time. */
-template <int SPLIT, bool QUAD, bool NOW> static __global__ void __launch_bounds__(THREADS) use_lists(const __grid_constant__ struct use_job job)
+template <int SPLIT, bool QUAD, bool NOW> static __global__ void __launch_bounds__(THREADS, USE_RESIDENT) use_lists(const __grid_constant__ struct use_job job)
 {
   int32_t targets = job.active ? *job.count : job.t.bodies, rows = (int32_t)gridDim.x * TARGETS_A_BLOCK;
   int32_t row = (int32_t)(blockIdx.x * TARGETS_A_BLOCK + threadIdx.x / ROW);
@@ -382,7 +411,7 @@ template <int SPLIT, bool QUAD, bool NOW> static __global__ void __launch_bounds
       l = job.list[i];
     }
     double sum[3] = {0, 0, 0};
-    if (l.count > 0) sum_list<SPLIT, QUAD, NOW>(job, i, job.pool + (int64_t)l.begin * LIST_ROUND, l.count, sum);
+    sum_list<SPLIT, QUAD, NOW>(job, i, job.pool + (int64_t)l.begin * LIST_ROUND, (l.count + LIST_ROUND - 1) / LIST_ROUND, sum);
     __syncwarp();
     for (int step = 1; step < ROW; step *= 2)
       for (int c = 0; c < 3; c++) sum[c] += __shfl_xor_sync(FULL, sum[c], step);

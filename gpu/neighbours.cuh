@@ -18,7 +18,8 @@ struct __align__(16) way {
   float b;
 };
 
-enum { LIST_ROUND = 8 };             /* lists begin at multiples of so many entries: those of a sector of memory */
+enum { LIST_ROUND = 16 };            /* lists are filled up to multiples of so many entries */
+enum { POOL_END = 8 * LIST_ROUND };   /* entries behind the last list, which may be read but are not used */
 #define LIST_NONE 0xffffffffu        /* `begin` of a particle whose group is to be walked */
 
 /* The list of a particle in the pool of entries: numbers of ways (sources). */
@@ -41,6 +42,7 @@ struct making_numbers {
 /* State of the lists. */
 struct neighbours {
   int made, declined;                /* there are lists; there is no room for them */
+  int pause;                         /* synchronisations until lists are tried again */
   int unchecked;                     /* velocities may be others since */
   int total;                         /* made for all particles at a synchronisation, and not yet used later */
   int32_t tick;                      /* of making */
@@ -54,7 +56,7 @@ struct neighbours {
   struct array<struct way> way;
   struct array<struct neighbour_list> list;
   struct array<int32_t> pool;
-  struct array<int2> buffer;         /* of each warp that makes lists */
+  struct array<char> buffer;         /* of each warp that makes lists */
   struct array<uint8_t> heavy;       /* a flag for every group */
   struct array<int32_t> rest;        /* groups to be walked */
   struct array<int32_t> active;      /* targets */

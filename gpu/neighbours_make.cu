@@ -3,24 +3,32 @@
  * opens, and goes through them once more for each sub-group of targets.
  *
  * Everything moves on straight ways, targets as well as sources, and is described by its places at both ends, each in the
- * frame of the group there. On a straight way relative to another the least distance squared is that of the nearer end,
+ * frame of the targets there. On a straight way relative to another the least distance squared is that of the nearer end,
  * or less by at most a quarter of the squared length of the relative way. */
 #include <config.h>
 #include "device.cuh"
 
 enum {
   MAKE_WARPS = 4,
-  CELLS_MOST = 384,                   /* accepted cells of a group; more make it heavy */
-  LEAVES_MOST = 768,                  /* opened leaves of a group */
+  NODES_MOST = 1024,                  /* accepted cells and opened leaves of a group; more make it heavy */
+  KEPT_MOST = 4096,                   /* candidates of a sub-group that at least one target keeps */
   SUB_MOST = 16,                      /* targets of a sub-group: bits of a mask */
   SUB_UNROLL = 4,
   STAGED = 2 * WARP,
-  BUFFER = 8192,                      /* candidates of a sub-group that at least one target keeps */
   CHUNK = 4096,                       /* entries that a warp takes from the pool at a time */
   BRANCH = 8,
   OPEN = WARP / BRANCH,
   STACK = WARP * (KEY_LEVELS + 1),    /* a level leaves less than WARP cells behind */
   COUNT_BITS = 3
+};
+
+/* Squares and products of coordinates in the frame of a sub-group are rounded: tests allow for it. */
+#define ROUNDING 1e-6f
+
+/* What a warp keeps in global memory. */
+struct maker_buffer {
+  int2 kept[KEPT_MOST];               /* a source, and which targets keep it */
+  int32_t node[NODES_MOST];           /* leaves from the front, cells from the back */
 };
 
 struct make_job {
@@ -29,7 +37,7 @@ struct make_job {
   const struct way *way;
   struct neighbour_list *list;
   int32_t *pool;
-  int2 *buffer;
+  struct maker_buffer *buffer;
   uint8_t *heavy;
   struct making_numbers *numbers;
   unsigned long long room;            /* of the pool */
@@ -39,16 +47,27 @@ struct make_job {
   int32_t groups;
 };
 
+/* Candidates and targets: both ends. `w` of a target is |x|^2 less what it adds to the square of R2, with R2 squared; that of
+ * a candidate is what it adds, less |x|^2; targets' coordinates are times -2. So the square of a distance is tested with three
+ * multiplications. */
 struct maker_room {
   uint32_t stack[STACK];
-  int32_t cell[CELLS_MOST], leaf[LEAVES_MOST];
-  float4 from[STAGED], to[STAGED];                   /* candidates: .w what their ways add to R2 squared; which source */
-  float4 target_from[SUB_MOST], target_to[SUB_MOST]; /* .w the same, with R2 squared */
+  float4 from[STAGED], to[STAGED];
+  float4 target_from[SUB_MOST], target_to[SUB_MOST];
+  int32_t source[STAGED];
 };
 
-/* Both ends of a way in the frame of a group. */
+/* Both ends of a way in a frame. */
 struct ends {
   float from[3], to[3];
+};
+
+/* The frame of some targets: the middle of the box around them at either end is the origin there. */
+struct frame {
+  int32_t centre[2][3];
+  float half[2][3];                   /* of the boxes */
+  float change2;                      /* squared length of the boxes' change */
+  float stray;                        /* the largest */
 };
 
 static __device__ __forceinline__ float length2(const float x[3]) { return x[0] * x[0] + x[1] * x[1] + x[2] * x[2]; }
@@ -65,6 +84,19 @@ static __device__ __forceinline__ float least2(const struct ends &e)
   return fmaxf(fminf(length2(e.from), length2(e.to)) - 0.25f * way2(e), 0);
 }
 
+static __device__ __forceinline__ float box2(const float x[3], const float half[3])
+{
+  const float d[3] = {fmaxf(fabsf(x[0]) - half[0], 0), fmaxf(fabsf(x[1]) - half[1], 0), fmaxf(fabsf(x[2]) - half[2], 0)};
+  return length2(d);
+}
+
+/* At most the least distance squared between the way and what moves on straight ways within the boxes: the squared relative
+ * way is at most twice the sum of both squares. May be negative. */
+static __device__ __forceinline__ float least_box2(const struct frame &f, const struct ends &e)
+{
+  return fminf(box2(e.from, f.half[0]), box2(e.to, f.half[1])) - 0.5f * (way2(e) + f.change2);
+}
+
 static __device__ __forceinline__ struct way load_way(const struct way *from)
 {
   const int4 a = ((const int4 *)from)[0], b = ((const int4 *)from)[1];
@@ -72,93 +104,100 @@ static __device__ __forceinline__ struct way load_way(const struct way *from)
   return w;
 }
 
-static __device__ __forceinline__ float warp_sum(float x)
-{
-  for (int step = WARP / 2; step > 0; step /= 2) x += __shfl_xor_sync(FULL, x, step);
-  return x;
-}
 /* Of numbers that are not negative. */
 static __device__ __forceinline__ float warp_most(float x) { return __uint_as_float(__reduce_max_sync(FULL, __float_as_uint(x))); }
 
 struct maker {
   const struct make_job &job;
   struct maker_room &w;
-  int2 *buffer;
+  struct maker_buffer &buffer;
   int lane;
   /* the group */
-  int32_t begin, end, centre[2][3];
-  float radius, sink, stray;
+  int32_t begin, end;
+  struct frame frame;                 /* later of a sub-group */
+  float radius, sink;
   int cells, leaves;
   bool heavy;
   /* a sub-group */
   int32_t first;
   int size, staged, kept;
-  float middle[2][3], out;            /* of its ball; R2 and all margins from there */
   /* of all groups of this warp */
   unsigned long long pool_at, pool_end, entries, tests;
   int heavies, longest;
 
-  __device__ maker(const struct make_job &j, struct maker_room &room, int2 *b)
+  __device__ maker(const struct make_job &j, struct maker_room &room, struct maker_buffer &b)
       : job(j), w(room), buffer(b), lane(lane_id()), pool_at(0), pool_end(0), entries(0), tests(0), heavies(0), longest(0)
   {
   }
 
-  /* --- the group --- */
+  /* --- the frame --- */
 
   __device__ struct ends ends_of(const struct way &o) const
   {
     struct ends e;
     for (int c = 0; c < 3; c++) {
-      e.from[c] = (float)(o.from[c] - centre[0][c]) * job.spacing;
-      e.to[c] = (float)(o.to[c] - centre[1][c]) * job.spacing;
+      e.from[c] = (float)(o.from[c] - frame.centre[0][c]) * job.spacing;
+      e.to[c] = (float)(o.to[c] - frame.centre[1][c]) * job.spacing;
     }
     return e;
   }
 
-  /* The middle of the box around the members at either end becomes the origin there; the ball about it holds them all the
-   * way. */
-  __device__ void take_group(const struct group &g)
+  /* The frame of targets [from, to). */
+  __device__ void take_frame(int32_t from, int32_t to)
   {
     int32_t low[2][3], high[2][3];
-    begin = g.begin, end = g.end;
-    sink = mac_sink(&job.mac, fmax((double)g.a_old, job.a_floor));
-    cells = leaves = 0;
-    heavy = false;
+    float most = 0;
     for (int c = 0; c < 3; c++) low[0][c] = low[1][c] = INT32_MAX, high[0][c] = high[1][c] = INT32_MIN;
-    for (int32_t i = begin + lane; i < end; i += WARP) {
+    for (int32_t i = from + lane; i < to; i += WARP) {
       const struct way o = load_way(&job.way[i]);
       for (int c = 0; c < 3; c++) {
         low[0][c] = min(low[0][c], o.from[c]), high[0][c] = max(high[0][c], o.from[c]);
         low[1][c] = min(low[1][c], o.to[c]), high[1][c] = max(high[1][c], o.to[c]);
       }
-    }
-    for (int k = 0; k < 2; k++)
-      for (int c = 0; c < 3; c++) {
-        int32_t least = __reduce_min_sync(FULL, low[k][c]), most = __reduce_max_sync(FULL, high[k][c]);
-        centre[k][c] = least + (most - least) / 2;
-      }
-    float r2 = 0, most = 0;
-    for (int32_t i = begin + lane; i < end; i += WARP) {
-      const struct way o = load_way(&job.way[i]);
-      struct ends e = ends_of(o);
-      r2 = fmaxf(r2, fmaxf(length2(e.from), length2(e.to)));
       most = fmaxf(most, o.stray);
     }
+    frame.stray = warp_most(most);
+    float change[3];
+    for (int c = 0; c < 3; c++) {
+      for (int k = 0; k < 2; k++) {
+        int32_t a = __reduce_min_sync(FULL, low[k][c]), b = __reduce_max_sync(FULL, high[k][c]);
+        frame.centre[k][c] = a + (b - a) / 2;
+        frame.half[k][c] = (float)(b - frame.centre[k][c]) * job.spacing * (1 + 1e-6f);   /* the farther side */
+      }
+      change[c] = frame.half[1][c] - frame.half[0][c];
+    }
+    frame.change2 = length2(change);
+  }
+
+  /* The ball about the middle of the boxes that holds all members all the way. */
+  __device__ void take_group(const struct group &g)
+  {
+    float r2 = 0;
+    begin = g.begin, end = g.end;
+    sink = mac_sink(&job.mac, fmax((double)g.a_old, job.a_floor));
+    cells = leaves = 0;
+    heavy = false;
+    take_frame(begin, end);
+    for (int32_t i = begin + lane; i < end; i += WARP) {
+      struct ends e = ends_of(load_way(&job.way[i]));
+      r2 = fmaxf(r2, fmaxf(length2(e.from), length2(e.to)));
+    }
     radius = sqrtf(warp_most(r2)) * (1 + 1e-6f);
-    stray = warp_most(most);
   }
 
   /* --- traversal --- */
 
-  __device__ void append(int32_t *list, int &n, int most, bool mine, int32_t value)
+  __device__ void append_leaf(bool mine, int32_t k)
   {
     unsigned lanes = __ballot_sync(FULL, mine);
-    if (n + __popc(lanes) > most) {
-      heavy = true;
-      return;
-    }
-    if (mine) list[n + __popc(lanes & lanes_below())] = value;
-    n += __popc(lanes);
+    if (mine) buffer.node[leaves + __popc(lanes & lanes_below())] = k;
+    leaves += __popc(lanes);
+  }
+  __device__ void append_cell(bool mine, int32_t k)
+  {
+    unsigned lanes = __ballot_sync(FULL, mine);
+    if (mine) buffer.node[NODES_MOST - 1 - cells - __popc(lanes & lanes_below())] = k;
+    cells += __popc(lanes);
   }
 
   /* One node a lane (-1: none): beyond reach, or accepted by the group all the way, or opened. A particle alone is always
@@ -173,11 +212,11 @@ struct maker {
       const int4 rest = ((const int4 *)&job.t.node[k])[1];   /* b, reach, first, info */
       const uint32_t info = (uint32_t)rest.w;
       struct ends e = ends_of(o);
-      float d2 = least2(e), reach = job.r2 + radius + stray + o.stray, grown = o.b - __int_as_float(rest.x);
-      float least = radius + fmaxf(__int_as_float(rest.y) * sink + grown, o.b), away = reach + o.b;
+      float d2 = least2(e), from_box2 = least_box2(frame, e), reach = job.r2 + frame.stray + o.stray;
+      float grown = o.b - __int_as_float(rest.x), least = radius + fmaxf(__int_as_float(rest.y) * sink + grown, o.b), away = reach + o.b;
       bool accept = (d2 > 0 && d2 >= least * least && info != (NODE_LEAF | 1)) || (info & NODE_TERMINAL);
-      bool near = d2 <= away * away, is_leaf = (info & NODE_LEAF) != 0;
-      cell = accept && d2 <= reach * reach;
+      bool near = from_box2 <= away * away, is_leaf = (info & NODE_LEAF) != 0;
+      cell = accept && from_box2 <= reach * reach;
       leaf = near && !accept && is_leaf;
       opened = near && !accept && !is_leaf;
       first_child = rest.z;
@@ -186,8 +225,9 @@ struct maker {
     unsigned lanes = __ballot_sync(FULL, opened);
     if (opened) w.stack[depth + __popc(lanes & lanes_below())] = (uint32_t)first_child << COUNT_BITS | (uint32_t)(children - 1);
     depth += __popc(lanes);
-    append(w.cell, cells, CELLS_MOST, cell, k);
-    append(w.leaf, leaves, LEAVES_MOST, leaf, k);
+    append_leaf(leaf, k);
+    append_cell(cell, k);
+    heavy = leaves + cells > NODES_MOST - 2 * WARP;
     __syncwarp();
   }
 
@@ -220,73 +260,60 @@ struct maker {
 
   /* What a way adds to the square of R2, so that these can be added for two: (R2 + s + s')^2 <= R2^2 + the sum of
    * 2 R2 s + 2 s^2, and a quarter of the squared relative way is at most the sum of half their squares. */
-  __device__ float margin2(const struct ends &e, float s) const { return 2 * s * (job.r2 + s) + 0.5f * way2(e); }
+  __device__ float margin2(const struct ends &e, float s) const
+  {
+    return 2 * s * (job.r2 + s) + 0.5f * way2(e) + ROUNDING * (length2(e.from) + length2(e.to));
+  }
 
   __device__ void take_targets(int32_t from, int count)
   {
-    struct ends e = {};
-    float s = 0, r2 = 0;
     first = from, size = count;
     staged = kept = 0;
+    take_frame(first, first + size);
     __syncwarp();
-    if (lane < size) {
-      const struct way o = load_way(&job.way[first + lane]);
-      e = ends_of(o);
-      s = o.stray;
-    }
     if (lane < SUB_MOST) {
-      float most = lane < size ? job.r2 * job.r2 + margin2(e, s) : -1e30f;
-      w.target_from[lane] = make_float4(e.from[0], e.from[1], e.from[2], most);
-      w.target_to[lane] = make_float4(e.to[0], e.to[1], e.to[2], 0);
+      struct ends e = {};
+      float most = -1e30f;
+      if (lane < size) {
+        const struct way o = load_way(&job.way[first + lane]);
+        e = ends_of(o);
+        most = job.r2 * job.r2 + margin2(e, o.stray);
+      }
+      w.target_from[lane] = make_float4(-2 * e.from[0], -2 * e.from[1], -2 * e.from[2], length2(e.from) - most);
+      w.target_to[lane] = make_float4(-2 * e.to[0], -2 * e.to[1], -2 * e.to[2], length2(e.to) - most);
     }
-    float scale = 1.0f / (float)size;
-    for (int c = 0; c < 3; c++) {
-      middle[0][c] = warp_sum(e.from[c]) * scale;
-      middle[1][c] = warp_sum(e.to[c]) * scale;
-    }
-    if (lane < size) {
-      for (int c = 0; c < 3; c++) e.from[c] -= middle[0][c], e.to[c] -= middle[1][c];
-      r2 = fmaxf(length2(e.from), length2(e.to));
-    }
-    out = job.r2 + (sqrtf(warp_most(r2)) + warp_most(s)) * (1 + 1e-6f);
     __syncwarp();
   }
 
-  /* Whether the way of something of radius b comes within reach of the sub-group. */
+  /* Whether the way of something of radius b (strays included) comes within reach of the sub-group. */
   __device__ bool comes_near(const struct ends &e, float b) const
   {
-    struct ends o;
-    for (int c = 0; c < 3; c++) o.from[c] = e.from[c] - middle[0][c], o.to[c] = e.to[c] - middle[1][c];
-    float most = out + b;
-    return least2(o) <= most * most;
+    float most = job.r2 + frame.stray + b;
+    return least_box2(frame, e) <= most * most;
   }
+
+  static __device__ __forceinline__ float product(const float4 &t, const float4 &x) { return fmaf(x.x, t.x, fmaf(x.y, t.y, fmaf(x.z, t.z, t.w))); }
 
   /* The first `count` staged candidates, one a lane, are tested against every target; those that somebody keeps go to the
    * buffer with a mask of who does. */
   __device__ void judge(int count)
   {
     const float4 a = w.from[lane], b = w.to[lane];
-    const int32_t source = __float_as_int(b.w), self = source - first;
+    const int32_t source = w.source[lane], self = source - first;
     unsigned mask = 0;
     for (int base = 0; base < size; base += SUB_UNROLL) {
       unsigned four = 0;
 #pragma unroll
-      for (int k = 0; k < SUB_UNROLL; k++) {
-        const float4 s = w.target_from[base + k], t = w.target_to[base + k];
-        const float d[3] = {a.x - s.x, a.y - s.y, a.z - s.z}, e[3] = {b.x - t.x, b.y - t.y, b.z - t.z};
-        if (fminf(length2(d), length2(e)) <= s.w + a.w) four |= 1u << k;
-      }
+      for (int k = 0; k < SUB_UNROLL; k++)
+        if (product(w.target_from[base + k], a) <= a.w || product(w.target_to[base + k], b) <= b.w) four |= 1u << k;
       mask |= four << base;
     }
     if (self >= 0 && self < size) mask &= ~(1u << self);
     bool mine = lane < count && mask != 0;
     unsigned lanes = __ballot_sync(FULL, mine);
-    if (kept + WARP > BUFFER) {
-      heavy = true;
-      return;
-    }
-    if (mine) buffer[kept + __popc(lanes & lanes_below())] = make_int2(source, (int)mask);
+    if (mine) buffer.kept[kept + __popc(lanes & lanes_below())] = make_int2(source, (int)mask);
     kept += __popc(lanes);
+    heavy = kept > KEPT_MOST - WARP;
   }
 
   /* One source a lane. */
@@ -303,8 +330,10 @@ struct maker {
     unsigned lanes = __ballot_sync(FULL, there);
     if (there) {
       int at = staged + __popc(lanes & lanes_below());
-      w.from[at] = make_float4(e.from[0], e.from[1], e.from[2], margin2(e, s));
-      w.to[at] = make_float4(e.to[0], e.to[1], e.to[2], __int_as_float(source));
+      float margin = margin2(e, s);
+      w.from[at] = make_float4(e.from[0], e.from[1], e.from[2], margin - length2(e.from));
+      w.to[at] = make_float4(e.to[0], e.to[1], e.to[2], margin - length2(e.to));
+      w.source[at] = source;
     }
     staged += __popc(lanes);
     __syncwarp();
@@ -315,6 +344,7 @@ struct maker {
     if (lane < staged) {
       w.from[lane] = w.from[WARP + lane];
       w.to[lane] = w.to[WARP + lane];
+      w.source[lane] = w.source[WARP + lane];
     }
     __syncwarp();
   }
@@ -340,13 +370,15 @@ struct maker {
 
   __device__ void find_candidates(void)
   {
-    for (int base = 0; base < cells && !heavy; base += WARP)
-      consider(base + lane < cells, job.t.bodies + w.cell[min(base + lane, cells - 1)]);
+    for (int base = 0; base < cells && !heavy; base += WARP) {
+      bool there = base + lane < cells;
+      consider(there, there ? job.t.bodies + buffer.node[NODES_MOST - 1 - base - lane] : 0);
+    }
     for (int base = 0; base < leaves && !heavy; base += WARP) {
       int32_t from = 0;
       int count = 0;
       if (base + lane < leaves) {
-        int32_t k = w.leaf[base + lane];
+        int32_t k = buffer.node[base + lane];
         const struct way o = load_way(&job.way[job.t.bodies + k]);
         const int2 link = *(const int2 *)&job.t.node[k].first;
         from = link.x;
@@ -370,23 +402,27 @@ struct maker {
     pool_end = pool_at + more;
   }
 
+  /* Lists are filled up with the target itself, which does not pull. */
   __device__ void write_list(int target)
   {
     reserve((kept + LIST_ROUND - 1) / LIST_ROUND * LIST_ROUND);
     bool fits = pool_end <= job.room;
     int n = 0, nodes = 0;
+    int32_t *to = job.pool + pool_at;
     for (int base = 0; base < kept; base += WARP) {
       int2 e = {0, 0};
-      if (base + lane < kept) e = buffer[base + lane];
+      if (base + lane < kept) e = buffer.kept[base + lane];
       bool mine = (e.y >> target & 1) != 0;
       unsigned lanes = __ballot_sync(FULL, mine);
-      if (mine && fits) job.pool[pool_at + (unsigned)(n + __popc(lanes & lanes_below()))] = e.x;
-      nodes += __popc(__ballot_sync(FULL, mine && e.x >= job.t.bodies));
+      if (mine && fits) to[n + __popc(lanes & lanes_below())] = e.x;
+      if (cells > 0) nodes += __popc(__ballot_sync(FULL, mine && e.x >= job.t.bodies));
       n += __popc(lanes);
     }
+    int rounded = (n + LIST_ROUND - 1) / LIST_ROUND * LIST_ROUND;
+    if (n + lane < rounded && fits) to[n + lane] = first + target;
     const struct neighbour_list l = {(uint32_t)(pool_at / LIST_ROUND), (uint16_t)n, (uint16_t)nodes};
     if (lane == 0) job.list[first + target] = l;
-    pool_at += (unsigned)((n + LIST_ROUND - 1) / LIST_ROUND * LIST_ROUND);
+    pool_at += (unsigned)rounded;
     entries += (unsigned)n;
     longest = max(longest, n);
   }
@@ -427,7 +463,7 @@ static __global__ void __launch_bounds__(MAKE_WARPS * WARP) make_lists(const __g
 {
   extern __shared__ float4 memory[];
   int warp = (int)(threadIdx.x / WARP);
-  maker make(job, ((struct maker_room *)memory)[warp], job.buffer + (int64_t)BUFFER * ((int64_t)blockIdx.x * MAKE_WARPS + warp));
+  maker make(job, ((struct maker_room *)memory)[warp], job.buffer[(int64_t)blockIdx.x * MAKE_WARPS + warp]);
   for (;;) {
     int32_t g = 0;
     if (lane_id() == 0) g = atomicAdd(&job.numbers->queue, 1);
@@ -448,13 +484,13 @@ int neighbours_make(struct device *d, const struct walk_request *r)
   CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, make_lists, MAKE_WARPS * WARP, shared));
   int64_t blocks = blocks_for(d->groups, MAKE_WARPS), most = (int64_t)resident * d->multiprocessors;
   if (blocks > most) blocks = most;
-  array_room(&s->buffer, "device neighbours", blocks * MAKE_WARPS * BUFFER);
-  struct make_job job = {d->tree, d->group.at, s->way.at, s->list.at, s->pool.at, s->buffer.at, s->heavy.at, s->numbers,
-                         (unsigned long long)s->pool.room, r->mac, r->a_floor, (float)d->lattice.spacing, r->split.r2, d->groups};
+  array_room(&s->buffer, "device neighbours", blocks * MAKE_WARPS * (int64_t)sizeof(struct maker_buffer));
+  struct make_job job = {d->tree, d->group.at, s->way.at, s->list.at, s->pool.at, (struct maker_buffer *)s->buffer.at, s->heavy.at, s->numbers,
+                         (unsigned long long)(s->pool.room - POOL_END), r->mac, r->a_floor, (float)d->lattice.spacing, r->split.r2, d->groups};
   CHECK(cudaMemsetAsync(s->numbers, 0, sizeof *s->numbers, d->stream));
   LAUNCH_SHARED(d, make_lists, blocks, MAKE_WARPS * WARP, shared, job);
   CHECK(cudaMemcpyAsync(&s->told, s->numbers, sizeof s->told, cudaMemcpyDeviceToHost, d->stream));
   gpu_wait(d);
   s->makings++;
-  return s->told.top <= (unsigned long long)s->pool.room;
+  return s->told.top + POOL_END <= (unsigned long long)s->pool.room;
 }
