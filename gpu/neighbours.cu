@@ -14,7 +14,7 @@
  * many times the last one. */
 #define HORIZON_SLACK 1.2
 /* Sources are predicted to the present all at once where at least this fraction of the particles is active. */
-#define PREDICT_FRACTION 0.125
+#define PREDICT_FRACTION 0.03
 /* Where more than this fraction of the groups have too many neighbours for lists, walks are cheaper, and are made for so many
  * soft steps before lists are tried again. */
 #define HEAVY_MOST 0.02
@@ -196,6 +196,7 @@ static int make(struct device *d, const struct walk_request *r)
   int64_t n = d->p.n, ways = n + d->tree.nodes;
   s->made = 0;
   if (s->declined) return 0;
+  if (s->r2 != r->split.r2) s->pause = 0;
   if (r->kind == WALK_TOTAL && s->pause > 0) s->pause--;
   if (s->pause > 0) return 0;
   s->tick = r->tick;

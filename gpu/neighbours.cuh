@@ -31,12 +31,12 @@ struct __align__(8) neighbour_list {
 /* Numbers of the making. */
 struct making_numbers {
   unsigned long long top;            /* entries of the pool that were asked for */
-  unsigned long long entries, tests;
+  unsigned long long entries;        /* of all lists */
   int32_t queue;                     /* next group */
   int32_t heavy;                     /* groups that have no lists */
   int32_t rest;                      /* of these, the ones to be walked */
   int32_t active;                    /* targets */
-  int32_t longest, strays;
+  int32_t longest;                   /* list */
 };
 
 /* State of the lists. */

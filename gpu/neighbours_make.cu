@@ -40,6 +40,7 @@ struct make_job {
   struct maker_buffer *buffer;
   uint8_t *heavy;
   struct making_numbers *numbers;
+  struct answers *answers;
   unsigned long long room;            /* of the pool */
   struct mac mac;
   double a_floor;
@@ -450,7 +451,7 @@ struct maker {
   __device__ void report(void) const
   {
     if (lane > 0) return;
-    if (tests) atomicAdd(&job.numbers->tests, tests);
+    if (tests) atomicAdd(&job.answers->tests, tests);
     if (entries) atomicAdd(&job.numbers->entries, entries);
     if (heavies) atomicAdd(&job.numbers->heavy, heavies);
     atomicMax(&job.numbers->longest, longest);
@@ -485,7 +486,7 @@ int neighbours_make(struct device *d, const struct walk_request *r)
   int64_t blocks = blocks_for(d->groups, MAKE_WARPS), most = (int64_t)resident * d->multiprocessors;
   if (blocks > most) blocks = most;
   array_room(&s->buffer, "device neighbours", blocks * MAKE_WARPS * (int64_t)sizeof(struct maker_buffer));
-  struct make_job job = {d->tree, d->group.at, s->way.at, s->list.at, s->pool.at, (struct maker_buffer *)s->buffer.at, s->heavy.at, s->numbers,
+  struct make_job job = {d->tree, d->group.at, s->way.at, s->list.at, s->pool.at, (struct maker_buffer *)s->buffer.at, s->heavy.at, s->numbers, d->answers,
                          (unsigned long long)(s->pool.room - POOL_END), r->mac, r->a_floor, (float)d->lattice.spacing, r->split.r2, d->groups};
   CHECK(cudaMemsetAsync(s->numbers, 0, sizeof *s->numbers, d->stream));
   LAUNCH_SHARED(d, make_lists, blocks, MAKE_WARPS * WARP, shared, job);
