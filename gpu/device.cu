@@ -129,6 +129,7 @@ void gpu_close(struct device *d)
   array_free(&d->group_begin);
   array_free(&d->group);
   array_free(&d->home);
+  array_free(&d->a_old);
   array_free(&d->listed);
   array_free(&d->active_group);
   neighbours_free(d);

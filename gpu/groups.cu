@@ -63,9 +63,9 @@ static __device__ int32_t family_of(const int32_t *begin, int32_t families, int3
   return low;
 }
 
-/* A warp for each group: its end, its family, its smallest |a_old|, its members' home. */
+/* A warp for each group: its end, its family, its smallest |a_old|, its members' home and |a_old|. */
 static __global__ void fill_groups(struct group *group, const int32_t *begin, int32_t groups, const int32_t *family_begin, int32_t families,
-                                   struct particles p, int32_t *home)
+                                   struct particles p, int32_t *home, float *a_old)
 {
   int32_t g = (int32_t)((blockIdx.x * THREADS + threadIdx.x) / WARP);
   if (g >= groups) return;
@@ -74,7 +74,8 @@ static __global__ void fill_groups(struct group *group, const int32_t *begin, in
   for (int32_t i = first + lane_id(); i < end; i += WARP) {
     const float *a = &p.acc[3 * (int64_t)i];
     double a2 = (double)a[0] * a[0] + (double)a[1] * a[1] + (double)a[2] * a[2];
-    least = min(least, __float_as_uint((float)sqrt(a2)));
+    a_old[i] = (float)sqrt(a2);
+    least = min(least, __float_as_uint(a_old[i]));
     home[i] = g;
   }
   least = __reduce_min_sync(FULL, least);   /* not negative: the order of the bits is that of the values */
@@ -118,6 +119,7 @@ void gpu_groups(struct device *d)
   array_room(&d->group, "device groups", room);
   array_room(&d->active_group, "device groups", room);
   array_room(&d->home, "device groups", n);
+  array_room(&d->a_old, "device groups", n);
   room_of_flags(d, &d->listed, room, &d->selections);
   CHECK(cudaMemsetAsync(d->head.at, 0, (size_t)n, d->stream));
   LAUNCH(d, mark_heads, blocks_for(d->tree.nodes, THREADS), THREADS, d->tree, most, HEAD_OF_GROUP, d->head.at);
@@ -132,5 +134,5 @@ void gpu_groups(struct device *d)
   room_of_flags(d, &d->family_listed, d->families, &d->family_walks);
   LAUNCH(d, fill_families, blocks_for(d->families, THREADS), THREADS, d->family.at, d->family_begin.at, d->families, (int32_t)n);
   LAUNCH(d, fill_groups, blocks_for((int64_t)d->groups * WARP, THREADS), THREADS, d->group.at, d->group_begin.at, d->groups,
-         d->family_begin.at, d->families, d->p, d->home.at);
+         d->family_begin.at, d->families, d->p, d->home.at, d->a_old.at);
 }

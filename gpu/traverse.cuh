@@ -31,6 +31,20 @@ struct view {
 static __device__ __forceinline__ float lanes_max(float x) { return __uint_as_float(__reduce_max_sync(FULL, __float_as_uint(x))); }
 static __device__ __forceinline__ float lanes_min(float x) { return __uint_as_float(__reduce_min_sync(FULL, __float_as_uint(x))); }
 
+/* Estimates, good to some 1e-7; inlined, where exact ones would be called. */
+static __device__ __forceinline__ float root(float x)
+{
+  float y;
+  asm("sqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+static __device__ __forceinline__ float inverse(float x)
+{
+  float y;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
 /* --- targets ----------------------------------------------------------------------------------------------------- */
 
 static __device__ __forceinline__ int4 load_body(const struct walk_job &job, int32_t i) { return __ldg((const int4 *)&job.t.body[i]); }
@@ -43,17 +57,14 @@ template <int HOW> static __device__ __forceinline__ bool wants(const struct wal
 
 static __device__ __forceinline__ float a_old_of(const struct walk_job &job, int32_t i)
 {
-  if (!job.by_acceleration) return 1;
-  const float *a = &job.p.acc[3 * (int64_t)i];
-  double x = a[0], y = a[1], z = a[2];
-  return fmaxf((float)sqrt(x * x + y * y + z * z), job.a_floor);
+  return job.by_acceleration ? fmaxf(__ldg(&job.a_old[i]), job.a_floor) : 1;
 }
 
 /* mac_sink for lengths in the walk's unit. */
 template <int CELLS> static __device__ __forceinline__ float sink_of(const struct walk_job &job, float a)
 {
   if (!job.by_acceleration) return job.inverse_unit;
-  float f = CELLS == CELLS_QUADRUPOLE ? exp2f(-0.2f * log2f(a)) : inverse_root(sqrtf(a));
+  float f = CELLS == CELLS_QUADRUPOLE ? exp2f(-0.2f * __log2f(a)) : inverse_root(root(a));
   return job.inverse_unit * (a > 0 ? fminf(f, MAC_FAR) : MAC_FAR);
 }
 
@@ -64,8 +75,8 @@ template <int CELLS> static __device__ __forceinline__ void set_view(const struc
   v.radius = radius * (1 + 1e-6f);
   v.sink = sink_of<CELLS>(job, least);
   float extent = fmaxf(v.radius, job.eps);
-  v.inverse_radius = 1 / extent;
-  v.far_factor = (float)(job.far_scale[which] / ((double)extent * extent * least));
+  v.inverse_radius = inverse(extent);
+  v.far_factor = job.far_scale[which] * v.inverse_radius * v.inverse_radius * inverse(least);
   v.far_least = job.far_least[which];
 }
 
@@ -101,7 +112,7 @@ template <int HOW> static __device__ __forceinline__ struct tested node_seen(con
   return t;
 }
 
-/* A particle alone has no extent and would be a cell at any distance; but cells move as they did when their moments were
+/* A particle alone has no extent and would be a near cell at any distance; but cells move as they did when their moments were
  * taken, and particles as they do since their last correction. */
 template <int HOW> static __device__ __forceinline__ bool alone(const struct walk_job &job, const struct tested &t)
 {
@@ -128,8 +139,8 @@ static __device__ __forceinline__ struct criterion judge(const struct walk_job &
   struct criterion c;
   float r2 = t.at.x * t.at.x + t.at.y * t.at.y + t.at.z * t.at.z;
   c.d = r2 * inverse_root(fmaxf(r2, 1e-37f)) - v.radius, c.needed = t.reach * v.sink + t.grown;
-  bool outside = c.d >= t.b && r2 > 0 && !alone<HOW>(job, t), terminal = t.info & NODE_TERMINAL;
-  c.accept = (outside && c.d >= c.needed) || terminal, c.far = c.accept;
+  bool outside = c.d >= t.b && r2 > 0, terminal = t.info & NODE_TERMINAL;
+  c.far = (outside && c.d >= c.needed) || terminal, c.accept = c.far && !alone<HOW>(job, t);
   if (CELLS == CELLS_MIXED) {
     float needed2 = c.needed * c.needed, d2 = c.d * c.d, most = needed2 * needed2 * t.b;
     c.far = (outside && d2 * d2 * c.d >= most && most <= FLT_MAX) || terminal;
@@ -209,13 +220,23 @@ template <int CELLS, class R> static __device__ __forceinline__ void expand(R &s
   taylor_add<CELLS != CELLS_MONOPOLE>(sum, c, job.eps2, q.q, job.quad_scale);
 }
 
+/* Staged cells by whole warps; where the traversal `ends` the rest as well. */
+template <int CELLS, class R>
+static __device__ __forceinline__ void expand_staged(R &s, const struct walk_job &job, float *sum, int &staged, bool ends, int lane)
+{
+  while (staged >= (ends ? 1 : (int)WARP)) {
+    staged -= WARP;
+    expand<CELLS>(s, job, sum, max(staged + lane, 0), staged + lane >= 0);
+  }
+}
+
 /* Sums of far cells over the lanes, added to the ball's. */
 template <class R> static __device__ __forceinline__ void add_taylor(R &s, const float *sum, int lane)
 {
   constexpr int low = WARP, high = TAYLOR_MOST - low;
   float a = lanes_sum<low>(sum, lane);
-  s.taylor[lane] += a;
+  s.expansion()[lane] += a;
   a = lanes_sum<high>(sum + low, lane);
-  if (lane < high) s.taylor[low + lane] += a;
+  if (lane < high) s.expansion()[low + lane] += a;
 }
 #endif
