@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The hard walk: a warp takes a group of at most GROUP_MOST targets, tests the tree's cells with its lanes, and collects what
- * the group feels within R2 in lists in shared memory, which all targets evaluate when they are full. Lists are in the group's
- * frame: lattice coordinates are subtracted in integers, so float32 loses nothing. */
+/* Hard forces: from neighbour lists where these serve (neighbours.cuh), else by the hard walk. In it a warp takes a group of at
+ * most GROUP_MOST targets, tests the tree's cells with its lanes, and collects what the group feels within R2 in lists in shared
+ * memory, which all targets evaluate when they are full. Lists are in the group's frame: lattice coordinates are subtracted in
+ * integers, so float32 loses nothing. */
 #include <config.h>
 #include "hard.cuh"
 #include "pairs.cuh"

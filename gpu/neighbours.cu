@@ -8,7 +8,7 @@
 #include "timeline.h"
 
 /* Particles may leave their straight ways by so much of R2 before lists are made anew. A pair that is missed then is one at
- * the edge of the split, where K is of the order of (2 SPREAD)^3. */
+ * the edge of the split, where K is below 1e-3. */
 #define SPREAD 0.01
 /* Lists that are made at a synchronisation are to last for the soft step that follows, whose length is not known yet: so
  * many times the last one. */
@@ -95,7 +95,7 @@ static __global__ void node_ways(struct way_job job)
       for (int c = 0; c < 3; c++) from[c] = (float)(p.from[c] - w.from[c]) * spacing, to[c] = (float)(p.to[c] - w.to[c]) * spacing;
       most = fmaxf(most, fmaxf(length(from), length(to)));
     }
-    w.b = fminf(w.b, fmaxf(n.b, most * (1 + 1e-5f)));
+    w.b = fmaxf(n.b, most * (1 + 1e-5f));
   }
   store_way(&job.way[job.t.bodies + k], w);
 }
@@ -105,8 +105,7 @@ static __global__ void node_ways(struct way_job job)
 struct watch_job {
   struct tree t;
   const struct way *way;
-  const int32_t *list;               /* of particles; NULL: all */
-  const int32_t *count;
+  const int32_t *list, *count;       /* of particles; NULL: all */
   double spacing, tick_length, now, then;   /* as fractions of the lists' horizon */
   int32_t tick;
   int32_t *strays;
@@ -133,9 +132,9 @@ static __device__ bool has_left(const struct watch_job &job, int32_t i)
 
 static __global__ void find_strays(struct watch_job job)
 {
-  int32_t n = job.list ? *job.count : job.t.bodies, strays = 0;
+  int32_t n = job.count ? *job.count : job.t.bodies, strays = 0;
   for (int32_t k = (int32_t)(blockIdx.x * THREADS + threadIdx.x); k < n; k += (int32_t)(gridDim.x * THREADS))
-    strays += has_left(job, job.list ? job.list[k] : k);
+    strays += has_left(job, job.count ? job.list[k] : k);
   strays = (int32_t)__reduce_add_sync(FULL, (unsigned)strays);
   if (lane_id() == 0 && strays > 0) atomicAdd(job.strays, strays);
 }
@@ -143,7 +142,7 @@ static __global__ void find_strays(struct watch_job job)
 static void watch(struct device *d, int32_t tick, double tick_length, int all)
 {
   struct neighbours *s = &d->neighbours;
-  struct watch_job job = {d->tree, s->way.at, all ? NULL : s->active.at, &s->numbers->active, d->lattice.spacing, tick_length,
+  struct watch_job job = {d->tree, s->way.at, all ? NULL : s->active.at, all ? NULL : &s->numbers->active, d->lattice.spacing, tick_length,
                           (tick - s->tick) * tick_length / s->horizon, (TICKS - s->tick) * tick_length / s->horizon, tick,
                           &d->answers->strays};
   int64_t blocks = blocks_for(all ? d->p.n : (int64_t)d->told->active, THREADS), most = (int64_t)EVALUATE_BLOCKS * d->multiprocessors;

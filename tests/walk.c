@@ -9,7 +9,7 @@
 static char label[100];
 
 /* In such a soft step particles of the sets leave their straight ways by a good part of R2. */
-#define BENT_STEP 1.5
+#define BENT_STEP 3.0
 
 static void say(int good, const struct set *s, const char *what, double worst)
 {
