@@ -398,7 +398,8 @@ static __device__ __forceinline__ void sum_list(const struct use_job &job, int32
 }
 
 /* A row of lanes takes a target at a time. */
-template <int SPLIT, bool QUAD, bool NOW> static __global__ void __launch_bounds__(THREADS, USE_RESIDENT) use_lists(const __grid_constant__ struct use_job job)
+template <int SPLIT, bool QUAD, bool NOW>
+static __global__ void __launch_bounds__(THREADS, USE_RESIDENT) use_lists(const __grid_constant__ struct use_job job)
 {
   int32_t targets = job.active ? *job.count : job.t.bodies, rows = (int32_t)gridDim.x * TARGETS_A_BLOCK;
   int32_t row = (int32_t)(blockIdx.x * TARGETS_A_BLOCK + threadIdx.x / ROW);

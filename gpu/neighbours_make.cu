@@ -293,7 +293,10 @@ struct maker {
     return least_box2(frame, e) <= most * most;
   }
 
-  static __device__ __forceinline__ float product(const float4 &t, const float4 &x) { return fmaf(x.x, t.x, fmaf(x.y, t.y, fmaf(x.z, t.z, t.w))); }
+  static __device__ __forceinline__ float product(const float4 &t, const float4 &x)
+  {
+    return fmaf(x.x, t.x, fmaf(x.y, t.y, fmaf(x.z, t.z, t.w)));
+  }
 
   /* The first `count` staged candidates, one a lane, are tested against every target; those that somebody keeps go to the
    * buffer with a mask of who does. */
@@ -486,8 +489,9 @@ int neighbours_make(struct device *d, const struct walk_request *r)
   int64_t blocks = blocks_for(d->groups, MAKE_WARPS), most = (int64_t)resident * d->multiprocessors;
   if (blocks > most) blocks = most;
   array_room(&s->buffer, "device neighbours", blocks * MAKE_WARPS * (int64_t)sizeof(struct maker_buffer));
-  struct make_job job = {d->tree, d->group.at, s->way.at, s->list.at, s->pool.at, (struct maker_buffer *)s->buffer.at, s->heavy.at, s->numbers, d->answers,
-                         (unsigned long long)(s->pool.room - POOL_END), r->mac, r->a_floor, (float)d->lattice.spacing, r->split.r2, d->groups};
+  struct make_job job = {d->tree, d->group.at, s->way.at, s->list.at, s->pool.at, (struct maker_buffer *)s->buffer.at,
+                         s->heavy.at, s->numbers, d->answers, (unsigned long long)(s->pool.room - POOL_END), r->mac, r->a_floor,
+                         (float)d->lattice.spacing, r->split.r2, d->groups};
   CHECK(cudaMemsetAsync(s->numbers, 0, sizeof *s->numbers, d->stream));
   LAUNCH_SHARED(d, make_lists, blocks, MAKE_WARPS * WARP, shared, job);
   CHECK(cudaMemcpyAsync(&s->told, s->numbers, sizeof s->told, cudaMemcpyDeviceToHost, d->stream));

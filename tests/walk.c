@@ -293,7 +293,8 @@ static void check_bent(const struct backend *be, const struct set *s, int level)
     be->next_tick(g.dev);
   }
   char what[150];
-  snprintf(what, sizeof what, "hard forces along bent ways, 2^%d substeps: direct sums of the particles where they are (99 %% %.1e)", level, worst99);
+  snprintf(what, sizeof what, "hard forces along bent ways, 2^%d substeps: direct sums of the particles where they are (99 %% %.1e)",
+           level, worst99);
   say(finite && worst99 <= 1.7e-2, s, what, worst);
   rig_close(&g);
 }
