@@ -145,7 +145,7 @@ static void watch(struct device *d, int32_t tick, double tick_length, int all)
   struct watch_job job = {d->tree, s->way.at, all ? NULL : s->active.at, all ? NULL : &s->numbers->active, d->lattice.spacing, tick_length,
                           (tick - s->tick) * tick_length / s->horizon, (TICKS - s->tick) * tick_length / s->horizon, tick,
                           &d->answers->strays};
-  int64_t blocks = blocks_for(all ? d->p.n : (int64_t)d->told->active, THREADS), most = (int64_t)EVALUATE_BLOCKS * d->multiprocessors;
+  int64_t blocks = blocks_for(all ? d->p.n : d->actives, THREADS), most = (int64_t)EVALUATE_BLOCKS * d->multiprocessors;
   LAUNCH(d, find_strays, blocks < most ? blocks : most, THREADS, job);
 }
 
@@ -450,7 +450,7 @@ static void use(struct device *d, const struct walk_request *r)
 {
   struct neighbours *s = &d->neighbours;
   int total = r->kind == WALK_TOTAL;
-  int64_t n = d->p.n, sources = n + d->tree.nodes, targets = total ? n : (int64_t)d->told->active;
+  int64_t n = d->p.n, sources = n + d->tree.nodes, targets = total ? n : d->actives;
   struct use_job job = {d->tree, d->p, s->list.at, s->pool.at, total ? NULL : s->active.at, &s->numbers->active, NULL, d->answers,
                         r->split, d->config.gravity, (float)d->lattice.spacing,
                         (float)d->config.softening * (float)d->config.softening, (float)d->lattice.inverse,
@@ -478,6 +478,7 @@ int32_t neighbours_forces(struct device *d, const struct walk_request *r)
   struct neighbours *s = &d->neighbours;
   int total = r->kind == WALK_TOTAL;
   if (d->p.n == 0) return 0;
+  if (d->parts > 1) return -1;   /* lists are of one tree */
   if (!total) s->step = TICKS * r->tick_length;
   if (!serve(d, r) && !make(d, r)) return -1;
   if (!total) {
