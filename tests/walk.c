@@ -315,13 +315,8 @@ static void check_bent(const struct backend *be, const struct set *s, int level)
   be->sources(g.dev);
   be->moments(g.dev, &mac, 0, 0);
   for (int32_t tick = TICKS >> level; tick < TICKS; tick += TICKS >> level) {
-    int64_t outside = 0;
-    struct walk_request r = {.kind = WALK_HARD, .mac = mac, .a_floor = g.a_floor, .split = g.split, .let = LET_STEP, .tick = tick,
-                             .tick_length = tick_length, .local = 1, .last = 1};
-    be->select(g.dev, tick, tick_length, &outside);
     be->moments(g.dev, &mac, tick, tick_length);
-    be->walk(g.dev, &r, &g.tally);
-    const struct particles *v = be->view(g.dev);
+    const struct particles *v = hard_walk(&g, &mac, tick, tick_length);
     struct direct d = direct_open(v, s->gravity, s->softening, &g.split);
     struct errors e = errors_between(v, v->acc_hard, NULL, (const double(*)[3])d.hard, d.scale);
     direct_close(&d);
