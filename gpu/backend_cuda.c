@@ -4,9 +4,10 @@
 #include "verbs.h"
 
 const struct backend backend_cuda = {.name = "cuda",
-                                     .tunes = 1,
+                                     .tunes = 0,
                                      .ranks_most = 1,
                                      .methods = 1 << METHOD_GROUPS | 1 << METHOD_NEXT_MORE | 1 << METHOD_DIRECT | 1 << METHOD_AUTO,
+                                     .particle_bytes = 400,   /* measured: doc/measurements.md */
                                      .rebuild_interval = 1,
                                      .probe = gpu_probe,
                                      .describe = gpu_describe,

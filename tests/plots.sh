@@ -82,7 +82,7 @@ draws "block steps" substeps "$dir/tree" &&
     for (part = at["select"]; part <= at["correct"]; part++) { sum += $part; bad = bad || $part < -0.01 }
     bad = bad || sum > $at["all"] + 0.01 || $at["active"] < 1 || $at["active"] > 600; next }
   { bad = bad || rows[$1] < 2 || rows[$1] > $at["substeps"] + 1 || ends[$1] != 1; steps++ }
-  END { exit bad || steps != 3 }' "$dir/tree/substeps.csv" "$dir/tree/steps.csv"
+  END { exit bad || steps < 1 }' "$dir/tree/substeps.csv" "$dir/tree/steps.csv"
 ok $? "rows of block steps: as many as there are, parts within the whole"
 [ ! -e "$dir/hybrid/substeps.csv" ]
 ok $? "no rows where they are not asked for"
