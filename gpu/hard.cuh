@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Hard forces, where the split is on. */
+/* Hard forces, where the split is on: from neighbour lists, or by a walk. */
 #ifndef GPU_HARD_CUH
 #define GPU_HARD_CUH
 #include "device.cuh"

@@ -123,16 +123,23 @@ static __global__ void list_families(const struct group *group, const int32_t *l
   if (listed[f] != walk && atomicExch(&listed[f], walk) != walk) family[atomicAdd(count, 1)] = f;
 }
 
-/* The active groups with their families; where they are many, the sources' places at the tick. */
-static void choose_active(struct device *d, struct walk_job *job)
+/* Groups in a list, with their families. */
+static void choose_listed(struct device *d, struct walk_job *job, const int32_t *list, int32_t groups)
 {
-  job->list = d->active_group.at;
-  job->groups = d->active_groups;
-  job->families = d->active_groups < d->families ? d->active_groups : d->families;   /* at most */
+  job->list = list;
+  job->groups = groups;
+  job->families = groups < d->families ? groups : d->families;   /* at most */
   job->family_list = d->active_family.at;
   job->family_count = &d->answers->active_families;
-  LAUNCH(d, list_families, blocks_for(job->groups, THREADS), THREADS, d->group.at, job->list, job->groups, d->family_listed.at,
-         ++d->family_walks, d->active_family.at, &d->answers->active_families);
+  device_zero(d, active_families);
+  LAUNCH(d, list_families, blocks_for(groups, THREADS), THREADS, d->group.at, list, groups, d->family_listed.at, ++d->family_walks,
+         d->active_family.at, &d->answers->active_families);
+}
+
+/* The active groups; where they are many, the sources' places at the tick. */
+static void choose_active(struct device *d, struct walk_job *job)
+{
+  choose_listed(d, job, d->active_group.at, d->active_groups);
   if (d->present_tick != job->tick && d->active_groups <= d->groups / MANY_ACTIVE) return;
   job->t.body = device_present(d, job->tick, job->tick_length);
   job->t.course = NULL;
@@ -201,7 +208,8 @@ void hard_forces(struct device *d, const struct walk_request *r)
 {
   int cells = d->config.quadrupole ? CELLS_QUADRUPOLE : CELLS_MONOPOLE, how = r->kind == WALK_HARD ? WALK_MOVING : WALK_STILL;
   struct walk_job job = job_of(d, r, cells);
-  if (d->groups == 0) return;
+  int32_t rest = d->groups > 0 ? neighbours_forces(d, r) : 0;
+  if (rest == 0) return;
   take_split(&job, &r->split, unit_of(d));
   if (r->kind == WALK_HARD) {
     choose_active(d, &job);
@@ -209,6 +217,7 @@ void hard_forces(struct device *d, const struct walk_request *r)
     device_zero(d, pieces);   /* of the full walk */
     choose_all(d, &job);
   }
+  if (rest > 0) choose_listed(d, &job, d->neighbours.rest.at, rest);
   place_walk(d, &job);
   hard_families(d, &job, cells, how);
   walk_stages(d, job, cells, how, hard_groups);
