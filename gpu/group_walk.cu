@@ -10,8 +10,12 @@
 #include "lists.cuh"
 
 /* Warps on a multiprocessor: the compiler spends no more registers than they leave. The pair loop of quadrupole cells
- * wants more of them. */
+ * wants more of them; before compute capability 9.0 shared memory is smaller. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+enum { WARPS = 12, WARPS_QUADRUPOLE = 11 };
+#else
 enum { WARPS = 18, WARPS_QUADRUPOLE = 14 };
+#endif
 
 template <int CELLS, int HOW> struct room {
   uint32_t stack[STACK];             /* ranges of siblings: first child, eight times, plus number of children - 1 */
