@@ -13,10 +13,15 @@
 #include "lists.cuh"
 #include "split.h"
 
-enum {
-  HARD_SUBGROUP = BLOCK,   /* targets that share entries */
-  HARD_WARPS = 18, HARD_WARPS_QUADRUPOLE = 14   /* on a multiprocessor */
-};
+enum { HARD_SUBGROUP = BLOCK };   /* targets that share entries */
+
+/* Warps on a multiprocessor: the compiler spends no more registers than they leave. Shared memory of devices before sm_90 has
+ * room for twelve. */
+#if defined __CUDA_ARCH__ && __CUDA_ARCH__ < 900
+enum { HARD_WARPS = 12, HARD_WARPS_QUADRUPOLE = 12 };
+#else
+enum { HARD_WARPS = 18, HARD_WARPS_QUADRUPOLE = 14 };
+#endif
 
 template <int CELLS, int HOW> struct hard_room {
   uint32_t stack[STACK];             /* ranges of siblings */
