@@ -73,8 +73,8 @@ struct handing {
 
 /* Put a tested node where it belongs. */
 template <int CELLS, bool HARD>
-static __device__ __forceinline__ void family_file(struct family_room<CELLS, HARD> &s, const struct walk_job &job, const struct tested &t, int k, int verdict,
-                                                   int32_t *handed, struct front &l, int &staged, struct handing &h)
+static __device__ __forceinline__ void family_file(struct family_room<CELLS, HARD> &s, const struct walk_job &job, const struct tested &t, int k,
+                                                   int verdict, int32_t *handed, struct front &l, int &staged, struct handing &h)
 {
   unsigned mine = lanes_below();
   unsigned fars = HARD ? 0 : __ballot_sync(FULL, verdict == FAR_CELL), downs = __ballot_sync(FULL, verdict == HAND_DOWN);
@@ -94,8 +94,8 @@ static __device__ __forceinline__ void family_file(struct family_room<CELLS, HAR
 }
 
 template <int CELLS, int HOW, bool HARD>
-static __device__ __forceinline__ struct handing family_traverse(struct family_room<CELLS, HARD> &s, const struct walk_job &job, const struct view &v,
-                                                                 int32_t *handed, int lane)
+static __device__ __forceinline__ struct handing family_traverse(struct family_room<CELLS, HARD> &s, const struct walk_job &job,
+                                                                 const struct view &v, int32_t *handed, int lane)
 {
   float sum[TAYLOR_MOST];
 #pragma unroll

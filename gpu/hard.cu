@@ -3,11 +3,9 @@
  *
  * As the walk of all (group_walk.cu), but without far cells: nodes wholly beyond R2 of the group's ball are left out. Each
  * sub-group prunes the near list, the candidate leaves and their particles once more, against its own ball and R2, and
- * evaluates what is left. A pair costs 23 instructions and lists are short, so that finding entries costs as much as
- * evaluating them: of a group of 35 with entries for 130 pairs a target, some 700 instructions are its set-up and
- * traversal, and of a sub-group of eight, 75 are spent on near cells, 200 on leaves, 550 on particles, 900 on pairs. Few
- * active targets cost less: blocks of 4, 2, 1 targets take the last of a sub-group, and a group with one sub-group
- * evaluates its near list where it stands. */
+ * evaluates what is left. Lists are short, so that finding entries costs as much as evaluating them (counted in
+ * doc/gpu-hard.md). Few active targets cost less: blocks of 4, 2, 1 targets take the last of a sub-group, and a group with
+ * one sub-group evaluates its near list where it stands. */
 #include <config.h>
 #include "hard.cuh"
 #include "lists.cuh"
@@ -50,7 +48,8 @@ static __device__ __forceinline__ int hard_verdict(const struct walk_job &job, c
 
 /* Test nodes until none is left or the lists have no room. */
 template <int CELLS, int HOW, class R>
-static __device__ __forceinline__ void traverse(R &s, const struct walk_job &job, const struct view &v, int lane, struct lists &l, struct walked &w)
+static __device__ __forceinline__ void traverse(R &s, const struct walk_job &job, const struct view &v, int lane, struct lists &l,
+                                                struct walked &w)
 {
   for (;;) {
     int k[SLOTS], verdict[SLOTS], staged = 0;
@@ -86,7 +85,8 @@ template <int SPLIT> static __device__ __forceinline__ float hard_part(const str
   return SPLIT == SPLIT_DLL ? SPLIT_K_DLL(y) : SPLIT_K_QUINTIC(y);
 }
 
-template <int SPLIT, int T> static __device__ __forceinline__ void hard_pairs(struct targets<T> &b, const struct walk_job &job, const float4 &s)
+template <int SPLIT, int T>
+static __device__ __forceinline__ void hard_pairs(struct targets<T> &b, const struct walk_job &job, const float4 &s)
 {
 #pragma unroll
   for (int k = 0; k < T; k++) {
@@ -100,7 +100,8 @@ template <int SPLIT, int T> static __device__ __forceinline__ void hard_pairs(st
 
 /* The same for a cell with second moments (see pairs.cuh). */
 template <int SPLIT, int T>
-static __device__ __forceinline__ void hard_quad_pairs(struct targets<T> &b, const struct walk_job &job, const float4 &s, const struct quad &m)
+static __device__ __forceinline__ void hard_quad_pairs(struct targets<T> &b, const struct walk_job &job, const float4 &s,
+                                                       const struct quad &m)
 {
   const float *q = m.q;
   float trace = q[0] + q[1] + q[2];
@@ -137,7 +138,8 @@ struct hard_entries {
 /* The forces of the entries on T targets from `first` on. Hard parts cancel: lanes' sums of a dozen entries and their sum are
  * float32, what is added up after that is not. */
 template <int CELLS, int SPLIT, int T, class R>
-static __device__ __forceinline__ void evaluate_some(R &s, const struct walk_job &job, int first, const struct hard_entries &e, int end, int lane)
+static __device__ __forceinline__ void evaluate_some(R &s, const struct walk_job &job, int first, const struct hard_entries &e, int end,
+                                                     int lane)
 {
   constexpr int UNROLL = T >= 4 ? 1 : 4 / T;
   struct targets<T> b;
@@ -160,7 +162,8 @@ static __device__ __forceinline__ void evaluate_some(R &s, const struct walk_job
 
 /* The forces of the entries on a sub-group, added to its sums. */
 template <int CELLS, int SPLIT, class R>
-static __device__ __forceinline__ void evaluate(R &s, const struct walk_job &job, int sub, int targets, const struct hard_entries &e, int lane)
+static __device__ __forceinline__ void evaluate(R &s, const struct walk_job &job, int sub, int targets, const struct hard_entries &e,
+                                                int lane)
 {
   int end = pad(s, e.at.end, lane), last = min((sub + 1) * HARD_SUBGROUP, targets);
   __syncwarp();
@@ -217,8 +220,8 @@ static __device__ __forceinline__ int keep_near(R &s, const struct walk_job &job
 /* A candidate leaf becomes an entry where the sub-group accepts it as a cell, and else is noted as opened, with its
  * particles counted; beyond R2 it is neither. */
 template <int CELLS, int HOW, class R>
-static __device__ __forceinline__ int keep_leaf(R &s, const struct walk_job &job, const struct tested &t, int k, const float4 &ball, float sink,
-                                                struct entries &e, int lane)
+static __device__ __forceinline__ int keep_leaf(R &s, const struct walk_job &job, const struct tested &t, int k, const float4 &ball,
+                                                float sink, struct entries &e, int lane)
 {
   float r2 = square_from(ball, t.at), d = r2 * inverse_root(fmaxf(r2, 1e-37f)) - ball.w;
   bool accept = d >= fmaxf(t.reach * sink + t.grown, t.b) && r2 > 0 && !alone<HOW>(job, t);
@@ -231,8 +234,8 @@ static __device__ __forceinline__ int keep_leaf(R &s, const struct walk_job &job
 }
 
 template <int CELLS, int HOW, class R>
-static __device__ __forceinline__ int keep_leaves(R &s, const struct walk_job &job, const struct view &v, const struct lists &l, int sub, int from,
-                                                  struct entries &e, int lane)
+static __device__ __forceinline__ int keep_leaves(R &s, const struct walk_job &job, const struct view &v, const struct lists &l, int sub,
+                                                  int from, struct entries &e, int lane)
 {
   float4 ball = s.ball[sub];
   float sink = s.sink[sub];
@@ -274,8 +277,8 @@ static __device__ __forceinline__ int keep_particles(R &s, const struct walk_job
 /* What a sub-group takes from the lists. One copy of the pair loops, when no more entries fit and at the end: instruction
  * caches are small. A sub-group that is the group has nothing to prune in the near list. */
 template <int CELLS, int HOW, int SPLIT, class R>
-static __device__ __forceinline__ void use_lists(R &s, const struct walk_job &job, const struct view &v, const struct lists &l, int sub, int lane,
-                                                 struct walked &w)
+static __device__ __forceinline__ void use_lists(R &s, const struct walk_job &job, const struct view &v, const struct lists &l, int sub,
+                                                 int lane, struct walked &w)
 {
   bool only = v.targets <= HARD_SUBGROUP;
   int begin = only ? 0 : (l.near + WARP - 1) / WARP * WARP, near = only ? l.near : 0, leaf = 0, particle = 0, owner = 0;
@@ -307,7 +310,8 @@ static __device__ __forceinline__ void use_lists(R &s, const struct walk_job &jo
 /* --- results ----------------------------------------------------------------------------------------------------- */
 
 /* `each`: interactions of each target. */
-template <class R> static __device__ __forceinline__ void store(const R &s, const struct walk_job &job, const struct run &g, int targets, float each, int lane)
+template <class R>
+static __device__ __forceinline__ void store(const R &s, const struct walk_job &job, const struct run &g, int targets, float each, int lane)
 {
   for (int k = lane; k < targets; k += WARP) {
     int64_t i = g.begin + s.target_of(k);

@@ -42,7 +42,8 @@ static __device__ __forceinline__ struct run run_of(const struct walk_job &job, 
 }
 
 /* The number of targets among the particles of the run; which they are. */
-template <int HOW, class R> static __device__ __forceinline__ int find_targets(R &s, const struct walk_job &job, const struct run &g, int lane)
+template <int HOW, class R>
+static __device__ __forceinline__ int find_targets(R &s, const struct walk_job &job, const struct run &g, int lane)
 {
   if (HOW != WALK_MOVING) return g.end - g.begin;
   int n = 0;
@@ -144,7 +145,8 @@ enum { REJECT, FAR_CELL, NEAR_CELL, LEAF, OPEN };
 
 /* Put a tested node where it belongs. `FARS`: it may be a far cell. */
 template <int CELLS, bool FARS, class R>
-static __device__ __forceinline__ void file(R &s, const struct tested &t, int k, int verdict, struct lists &l, int &staged, struct walked &w)
+static __device__ __forceinline__ void file(R &s, const struct tested &t, int k, int verdict, struct lists &l, int &staged,
+                                            struct walked &w)
 {
   unsigned mine = lanes_below();
   unsigned fars = FARS ? __ballot_sync(FULL, verdict == FAR_CELL) : 0, nears = __ballot_sync(FULL, verdict == NEAR_CELL);

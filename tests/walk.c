@@ -505,7 +505,8 @@ static void check_few(const struct backend *be, const struct set *s, int kernel,
   v = be->view(g.dev);
   for (int64_t i = 0; i < v->n; i++) same &= memcmp(&v->acc_hard[3 * i], first[v->id[i] - 1], sizeof *first) == 0;
   char what[200];
-  snprintf(what, sizeof what, "hard forces of one of %d moving particles, %s, order %d, leaf %d: direct sum of predicted positions (median %.1e, 99 %% %.1e)",
+  snprintf(what, sizeof what,
+           "hard forces of one of %d moving particles, %s, order %d, leaf %d: direct sum of predicted positions (median %.1e, 99 %% %.1e)",
            every, kernel == SPLIT_DLL ? "DLL" : "quintic", order, leaf, e.median, e.most99);
   say(e.finite && e.median <= 5e-3 && e.most99 <= 1.7e-2 && kept && told, s, what, e.worst);
   say(same, s, "and the same bits again", 0);
