@@ -160,12 +160,6 @@ static void check_some(const struct backend *be, const struct set *s, int whole)
   say(kept, s, "the others keep theirs", 0);
 }
 
-/* Positions of everyone at a tick by the definition, in doubles: with velocity and hard acceleration at the start. */
-static void drift(struct particles *p, double dt)
-{
-  for (int64_t k = 0; k < 3 * p->n; k++) p->pos[k] += (p->vel[k] + 0.5 * dt * p->acc_hard[k]) * dt;
-}
-
 /* Particles on their way: at a later tick the hard forces are those of the predicted positions; with the moments of the
  * start, and with refreshed ones. */
 static void check_moving(const struct backend *be, const struct set *s, int kernel, int order)
