@@ -70,6 +70,7 @@ int check(const struct comm *c, const struct params *par, int overwrite)
     char why[256];
     const struct backend *be = backend_choose(par->Backend, c->size, why, sizeof why);
     if (!be) fault_set(&f, "%s", why);
+    else if (!backend_walks(be, (enum walk_method)par->WalkMethod, c->size, why, sizeof why)) fault_set(&f, "%s", why);
     if (!f.text[0] && params_check_ranks(par, c->size, &f) == 0 && initial_inspect(par->InitCondFile, par->ICFormat, &facts, &f) == 0 &&
         initial_check_units(par->InitCondFile, &facts, par, &f) == 0 &&
         outputs_open(&o, par, &f) == 0 && logs_check(par, overwrite, &f) == 0) {
