@@ -132,6 +132,7 @@ static __device__ __forceinline__ void walk_family(struct family_room<CELLS, HAR
   struct family *f = &job.family[which];
   struct view v;
   family_view<CELLS, HOW>(job, *f, lane, v);
+  if (HARD) v.sink *= HARD_REACH;
   for (int k = lane; !HARD && k < TAYLOR_MOST; k += WARP) s.taylor[k] = 0;
   __syncwarp();
   struct handing h = family_traverse<CELLS, HOW, HARD>(s, job, v, job.handed + (int64_t)which * job.handed_most, lane);

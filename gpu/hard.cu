@@ -238,7 +238,7 @@ static __device__ __forceinline__ int keep_leaves(R &s, const struct walk_job &j
                                                   int from, struct entries &e, int lane)
 {
   float4 ball = s.ball[sub];
-  float sink = s.sink[sub];
+  float sink = s.sink[sub] * HARD_REACH;
   int k[SLOTS], count = 0;
   struct tested t[SLOTS];
 #pragma unroll
@@ -342,6 +342,7 @@ static __device__ __forceinline__ void walk_one(struct hard_room<CELLS, HOW> &s,
   struct walked w = {0, 0, 0, 0};
   for (int k = lane; k < 3 * GROUP_MOST; k += WARP) s.sum[k] = 0;
   place_targets<HARD_SUBGROUP, CELLS, HOW>(s, job, g, n, lane, v);
+  v.sink *= HARD_REACH;
   start_lists(job, g.family, l);
   do {
     l.near = l.leaves = 0;

@@ -64,6 +64,9 @@ struct walk_job {
   float near;                  /* R2, in the unit */
   float y_slope, y_start;      /* Y = y_start - y_slope r, clipped */
 };
+/* A cell between R1 and R2 has a hard part by the distance of its centre: K'' makes the error of that some twenty times what the
+ * criterion allows, so hard walks ask for so many times the distance. */
+#define HARD_REACH 2.0f
 enum { OF_FAMILY, OF_GROUP };   /* which expansion */
 enum { PIECE = 16 };            /* targets of a heavy group's pieces: a sub-group */
 

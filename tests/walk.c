@@ -83,22 +83,23 @@ static void check_same(const struct backend *be, const struct set *s, int kernel
   struct mac mac = rig_mac(&g, MAC_ACCELERATION, 1.0 / 512);
   double rms = rms_of(v);
   float(*full)[3] = by_id(v, v->acc_hard);
-  /* with no velocity and no hard acceleration nobody moves until the tick */
-  struct particles still;
-  be->download(g.dev, &still);
-  memset(still.acc_hard, 0, sizeof(float) * 3 * (size_t)still.n);
-  be->upload(g.dev, &still);
-  be->sources(g.dev);
-  be->moments(g.dev, &mac, 0, 0);
   struct step_rule rule = rule_of(s, 1);
-  be->levels(g.dev, &rule, 2);
-  memset(&g.tally, 0, sizeof g.tally);
-  v = hard_walk(&g, &mac, TICKS / 4, 1.0 / TICKS);
-  double worst = difference(v, full, NULL, 1e-2 * rms);
-  char what[100];
-  snprintf(what, sizeof what, "hard walk = hard part of the full walk, %s, order %d, groups of %d", kernel == SPLIT_DLL ? "DLL" : "quintic",
-           order, group);
-  say(worst <= ROUNDING && g.tally.targets == s->n, s, what, worst);
+  for (int may_move = 0; may_move < 2; may_move++) {   /* where nodes may move lone particles are no cells: long lists may be cut otherwise */
+    struct particles still;   /* with no velocity and no hard acceleration nobody moves until the tick */
+    be->download(g.dev, &still);
+    memset(still.acc_hard, 0, sizeof(float) * 3 * (size_t)still.n);
+    be->upload(g.dev, &still);
+    be->sources(g.dev);
+    be->moments(g.dev, &mac, 0, 0);
+    be->levels(g.dev, &rule, 2);
+    memset(&g.tally, 0, sizeof g.tally);
+    v = hard_walk(&g, &mac, TICKS / 4, may_move ? 1.0 / TICKS : 0);
+    double worst = difference(v, full, NULL, 1e-2 * rms);
+    char what[150];
+    snprintf(what, sizeof what, "hard walk = hard part of the full walk, %s, order %d, groups of %d%s", kernel == SPLIT_DLL ? "DLL" : "quintic",
+             order, group, may_move ? ", nodes may move" : "");
+    say(worst <= (may_move ? 2e-2 : ROUNDING) && g.tally.targets == s->n, s, what, worst);
+  }
   if (s->n > 1000 && s->place != place_coincident)
     say(g.tally.cell_pairs + g.tally.particle_pairs < full_pairs, s, "with fewer interactions", 0);
   memory_free(full);
