@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The CUDA backend's table. It serves one rank: cards, boxes and LETs are not there yet. */
+/* The CUDA backend's table. */
 #include <config.h>
 #include "verbs.h"
 
 const struct backend backend_cuda = {.name = "cuda",
-                                     .ranks_most = 1,
                                      .probe = gpu_probe,
                                      .describe = gpu_describe,
                                      .open = gpu_open,
@@ -22,7 +21,17 @@ const struct backend backend_cuda = {.name = "cuda",
                                      .moments = gpu_moments,
                                      .sources = gpu_sources,
                                      .groups = gpu_groups,
+                                     .boxes = gpu_boxes,
+                                     .card = gpu_card,
+                                     .let_select = gpu_let_select,
+                                     .let_room = gpu_let_room,
+                                     .let_attach = gpu_let_attach,
+                                     .let_roots = gpu_let_roots,
                                      .let_clear = gpu_let_clear,
+                                     .let_watch = gpu_let_watch,
+                                     .let_update = gpu_let_update,
+                                     .let_update_most = gpu_let_update_most,
+                                     .let_apply = gpu_let_apply,
                                      .strays = gpu_strays,
                                      .walk = gpu_walk,
                                      .ceiling = gpu_ceiling,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "device.cuh"
+#include "let.cuh"
 #include "memory.h"
 
 enum { CAPABILITY_LEAST = 8 };   /* warp-wide reductions of integers */
@@ -61,6 +62,7 @@ struct device *gpu_open(const struct device_config *config)
   CHECK(cudaMemsetAsync(d->answers, 0, sizeof *d->answers, d->stream));
   CHECK(cudaMallocHost(&d->told, sizeof *d->told));
   CHECK(cudaMallocHost(&d->level_told, sizeof d->levels.begin));
+  device_lets_open(d);
   return d;
 }
 
@@ -106,6 +108,7 @@ void device_particles_grow(struct device *d, int64_t n)
 void gpu_close(struct device *d)
 {
   gpu_wait(d);
+  device_lets_close(d);
   free_particles(&d->p);
   free_particles(&d->spare);
   particles_free(&d->mirror);
@@ -172,15 +175,6 @@ void gpu_download(struct device *d, struct particles *p)
 }
 
 int64_t gpu_count(struct device *d) { return d->p.n; }
-
-/* One rank has no LETs: there are none to forget, and nobody leaves the way that their choice allowed for. */
-void gpu_let_clear(struct device *d, enum let_kind kind) { (void)d, (void)kind; }
-
-int64_t gpu_strays(struct device *d, int64_t *late)
-{
-  (void)d, (void)late;
-  return 0;
-}
 
 void gpu_wait(struct device *d) { CHECK(cudaStreamSynchronize(d->stream)); }
 

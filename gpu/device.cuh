@@ -120,6 +120,7 @@ struct device {
   struct array<char> packed;          /* particles that leave or arrive */
   void *packed_told;                  /* where they are copied to on the host */
   size_t packed_room;
+  struct lets *lets;                  /* see let.cuh */
 };
 
 /* The numbers on the device, after all that was queued. */
