@@ -7,7 +7,7 @@
 #include <config.h>
 #include <time.h>
 
-#include "device.cuh"
+#include "let.cuh"
 #include "pairs.cuh"
 #include "timeline.h"
 
@@ -25,7 +25,12 @@ enum {
 };
 
 struct walk_job {
-  struct tree t;
+  struct tree t;           /* or several, with these roots (NULL: node 0 alone) */
+  const int32_t *root;
+  int roots;
+  const struct body *target;   /* of every particle */
+  float4 *sums;            /* of a walk in parts: acceleration and potential, hard acceleration and entries of every particle */
+  int first, last;         /* of its parts */
   struct particles p;
   const struct group *group;
   const int32_t *list;     /* of groups to be walked; NULL: all */
@@ -78,6 +83,7 @@ template <bool TOTAL, bool POTENTIAL, int SPLIT, bool QUAD> struct walker {
   double sum[2][7];
   int plain, near, plain_quad, near_quad;   /* entries in the lists */
   long long particle_entries, cell_entries, near_entries;
+  float kept_entries;            /* of the parts before */
   /* of all groups of this warp */
   unsigned long long walked, groups, particle_pairs, cell_pairs, split_pairs, tests;
 
@@ -111,7 +117,7 @@ template <bool TOTAL, bool POTENTIAL, int SPLIT, bool QUAD> struct walker {
     while (width / 2 >= targets) width /= 2;
     for (int k = 0; k < 2; k++) {
       int m = k == 0 ? lane % width : lane + WARP;
-      const struct body b = job.t.body[w.member[m < targets ? m : 0]];
+      const struct body b = job.target[w.member[m < targets ? m : 0]];
       at[k][0] = b.x, at[k][1] = b.y, at[k][2] = b.z;
     }
     float r2 = 0;
@@ -126,6 +132,32 @@ template <bool TOTAL, bool POTENTIAL, int SPLIT, bool QUAD> struct walker {
       for (int q = 0; q < 7; q++) sum[k][q] = 0;
     }
     radius = sqrtf(__uint_as_float(__reduce_max_sync(FULL, __float_as_uint(r2)))) * (1 + 1e-6f);
+  }
+
+  /* The sums of the parts before; of rows of lanes that share targets, the first one has them. */
+  __device__ void take_sums(void)
+  {
+    kept_entries = 0;
+    if (job.first) return;
+    for (int k = 0; k < 2; k++) {
+      int m = lane + WARP * k;
+      if (m >= targets) continue;
+      const float4 a = job.sums[2 * (int64_t)w.member[m]], h = job.sums[2 * (int64_t)w.member[m] + 1];
+      sum[k][0] = a.x, sum[k][1] = a.y, sum[k][2] = a.z, sum[k][6] = a.w;
+      sum[k][3] = h.x, sum[k][4] = h.y, sum[k][5] = h.z;
+      kept_entries = h.w;
+    }
+  }
+
+  __device__ void keep_sums(float each) const
+  {
+    for (int k = 0; k < 2; k++) {
+      int m = lane + WARP * k;
+      if (m >= targets) continue;
+      const double *s = sum[k];
+      job.sums[2 * (int64_t)w.member[m]] = make_float4((float)s[0], (float)s[1], (float)s[2], (float)s[6]);
+      job.sums[2 * (int64_t)w.member[m] + 1] = make_float4((float)s[3], (float)s[4], (float)s[5], each);
+    }
   }
 
   /* --- evaluation --- */
@@ -329,7 +361,7 @@ template <bool TOTAL, bool POTENTIAL, int SPLIT, bool QUAD> struct walker {
       first = n.first;
       children = (int)(n.info & NODE_COUNT);
       leaf_count = keep && !accept && leaf ? children : 0;
-      opened = keep && !accept && !leaf;
+      opened = keep && !accept && !leaf && children > 0;   /* a LET's cells may have lost all children */
     }
     unsigned lanes = __ballot_sync(FULL, opened);
     if (opened) w.stack[depth + __popc(lanes & lanes_below())] = (uint32_t)first << COUNT_BITS | (uint32_t)(children - 1);
@@ -339,18 +371,9 @@ template <bool TOTAL, bool POTENTIAL, int SPLIT, bool QUAD> struct walker {
     if (__any_sync(FULL, leaf_count > 0)) append_leaves(first, leaf_count);
   }
 
-  __device__ void traverse(void)
+  /* Open what is on the stack. */
+  __device__ void descend(int depth)
   {
-    int depth = 0;
-    const struct node root = job.t.node[0];
-    if (root.info & (NODE_LEAF | NODE_TERMINAL)) {
-      tests++;
-      test(lane == 0 ? 0 : -1, depth);
-    } else {
-      if (lane == 0) w.stack[0] = (uint32_t)root.first << COUNT_BITS | ((root.info & NODE_COUNT) - 1);
-      depth = 1;
-      __syncwarp();
-    }
     while (depth > 0) {
       int32_t k = -1, which = lane / BRANCH, child = lane % BRANCH;
       if (which < depth) {
@@ -361,6 +384,17 @@ template <bool TOTAL, bool POTENTIAL, int SPLIT, bool QUAD> struct walker {
       tests += (unsigned long long)__popc(__ballot_sync(FULL, k >= 0));
       __syncwarp();   /* entries are read before they are overwritten */
       test(k, depth);
+    }
+  }
+
+  __device__ void traverse(void)
+  {
+    for (int base = 0; base < job.roots; base += WARP) {
+      int depth = 0;
+      int32_t k = base + lane < job.roots ? job.root ? job.root[base + lane] : 0 : -1;
+      tests += (unsigned long long)__popc(__ballot_sync(FULL, k >= 0));
+      test(k, depth);
+      descend(depth);
     }
   }
 
@@ -375,7 +409,11 @@ template <bool TOTAL, bool POTENTIAL, int SPLIT, bool QUAD> struct walker {
 
   __device__ void store(void) const
   {
-    float self = inverse_root(job.eps2), each = (float)(particle_entries + cell_entries);   /* the targets share the lists */
+    float self = inverse_root(job.eps2), each = kept_entries + (float)(particle_entries + cell_entries);   /* the targets share the lists */
+    if (!job.last) {
+      keep_sums(each);
+      return;
+    }
     for (int k = 0; k < 2; k++) {
       int m = lane + WARP * k;
       if (m >= targets) continue;
@@ -387,7 +425,7 @@ template <bool TOTAL, bool POTENTIAL, int SPLIT, bool QUAD> struct walker {
         if (TOTAL && !job.hard_only) job.p.acc[3 * i + c] = a;
         job.p.acc_hard[3 * i + c] = h;
       }
-      if (POTENTIAL && job.potential) job.p.pot[i] = (float)(-job.gravity * (sum[k][6] - (double)(job.t.body[i].m * self)));
+      if (POTENTIAL && job.potential) job.p.pot[i] = (float)(-job.gravity * (sum[k][6] - (double)(job.target[i].m * self)));
     }
   }
 
@@ -396,6 +434,7 @@ template <bool TOTAL, bool POTENTIAL, int SPLIT, bool QUAD> struct walker {
     find_members(g);
     if (targets == 0) return;
     take_targets();
+    take_sums();
     sink = mac_sink(&job.mac, fmax((double)g.a_old, job.a_floor));
     plain = near = plain_quad = near_quad = 0;
     particle_entries = cell_entries = near_entries = 0;
@@ -406,8 +445,8 @@ template <bool TOTAL, bool POTENTIAL, int SPLIT, bool QUAD> struct walker {
     if constexpr (NEAR && QUAD) use<SPLIT>(w.near_quad, near_quad);
     join_rows();
     store();
-    walked += (unsigned long long)targets;
-    groups++;
+    walked += job.first ? (unsigned long long)targets : 0;
+    groups += job.first != 0;
     particle_pairs += (unsigned long long)(particle_entries * targets);
     cell_pairs += (unsigned long long)(cell_entries * targets);
     split_pairs += (unsigned long long)(near_entries * targets);
@@ -416,7 +455,7 @@ template <bool TOTAL, bool POTENTIAL, int SPLIT, bool QUAD> struct walker {
 
   __device__ void report(void) const
   {
-    if (lane > 0 || groups == 0) return;
+    if (lane > 0) return;
     atomicAdd(&job.answers->targets, walked);
     atomicAdd(&job.answers->groups, groups);
     atomicAdd(&job.answers->particle_pairs, particle_pairs);
@@ -492,12 +531,31 @@ static void wait_for_walk(struct device *d, const struct walk_request *r)
   CHECK(status);
 }
 
+static void walk_forest(struct device *d, const struct walk_request *r, struct walk_job *job, const struct forest *f)
+{
+  if (f->t.nodes >= NODES_MOST) fatal("%d tree nodes on one device, at most %d: use more ranks", f->t.nodes, NODES_MOST);
+  job->t = f->t;
+  job->root = f->root;
+  job->roots = f->roots;
+  job->first = f->first;
+  job->last = f->last;
+  job->dt_nodes = (float)((r->tick - f->motion_tick) * r->tick_length);
+  device_zero(d, queue);
+  if (d->config.quadrupole)
+    launch_one<true>(d, *job, r);
+  else
+    launch_one<false>(d, *job, r);
+  forest_walked(d, f);
+}
+
 void gpu_walk(struct device *d, const struct walk_request *r, struct tally *tally)
 {
   bool total = r->kind == WALK_TOTAL;
-  if (!r->local || !r->last || r->peer_count > 0) fatal("a walk of LETs was asked for: the CUDA backend serves one rank only so far");
-  struct walk_job job = {d->tree, d->p, d->group.at};
-  if (d->tree.nodes >= NODES_MOST) fatal("%d tree nodes on one device, at most %d: use more ranks", d->tree.nodes, NODES_MOST);
+  struct forest forest;
+  struct walk_job job = {};
+  job.target = d->tree.body;
+  job.p = d->p;
+  job.group = d->group.at;
   job.list = total ? NULL : d->active_group.at;
   job.groups = total ? d->groups : d->active_groups;
   job.answers = d->answers;
@@ -508,18 +566,14 @@ void gpu_walk(struct device *d, const struct walk_request *r, struct tally *tall
   job.spacing = (float)d->lattice.spacing;
   job.eps2 = (float)d->config.softening * (float)d->config.softening;
   job.near = r->split.on ? r->split.r2 : 0;
-  job.dt_nodes = (float)((r->tick - d->motion_tick) * r->tick_length);
   job.tick_length = (float)r->tick_length;
   job.tick = r->tick;
   job.active_only = job.hard_only = !total;
   job.potential = total && r->potential;
   CHECK(cudaMemsetAsync(&d->answers->targets, 0, offsetof(struct answers, histogram) - offsetof(struct answers, targets), d->stream));
-  device_zero(d, queue);
+  if (!r->local || !r->last || r->peer_count > 0) job.sums = array_room(&d->lets->sums, "device sums", 2 * d->p.n);
   CHECK(cudaEventRecord(d->from, d->stream));
-  if (d->config.quadrupole)
-    launch_one<true>(d, job, r);
-  else
-    launch_one<false>(d, job, r);
+  for (struct parts parts = {}; forest_next(d, r, &parts, &forest);) walk_forest(d, r, &job, &forest);
   CHECK(cudaEventRecord(d->to, d->stream));
   wait_for_walk(d, r);
   const struct answers *told = device_ask(d);
