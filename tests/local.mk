@@ -14,6 +14,7 @@ unit_tests = \
   %D%/ic \
   %D%/keys \
   %D%/lattice \
+  %D%/lets \
   %D%/mac \
   %D%/octree \
   %D%/outputs \
@@ -88,6 +89,7 @@ clean-local:
 %C%_essential_SOURCES = %D%/essential.c %D%/chance.h %D%/rig.h %D%/sets.h %D%/tap.h
 %C%_keys_SOURCES = %D%/keys.c %D%/chance.h %D%/tap.h
 %C%_lattice_SOURCES = %D%/lattice.c %D%/chance.h %D%/tap.h
+%C%_lets_SOURCES = %D%/lets.c %D%/chance.h %D%/rig.h %D%/sets.h %D%/tap.h
 %C%_mac_SOURCES = %D%/mac.c %D%/chance.h %D%/tap.h
 %C%_outputs_SOURCES = %D%/outputs.c %D%/tap.h
 %C%_plan_SOURCES = %D%/plan.c %D%/tap.h
