@@ -166,9 +166,9 @@ void gpu_card(struct device *d, struct let_card *card)
   struct let_card *told = (struct let_card *)pinned_room(&l->numbers, sizeof *told);
   CHECK(cudaMemcpyAsync(&told->root, d->tree.node, sizeof told->root, cudaMemcpyDeviceToHost, d->stream));
   CHECK(cudaMemcpyAsync(&told->motion, d->tree.motion, sizeof told->motion, cudaMemcpyDeviceToHost, d->stream));
-  if (carries_quads(d)) CHECK(cudaMemcpyAsync(told->quad, d->tree.quad, sizeof told->quad, cudaMemcpyDeviceToHost, d->stream));
+  CHECK(cudaMemcpyAsync(told->quad, d->tree.quad, sizeof told->quad, cudaMemcpyDeviceToHost, d->stream));
   gpu_wait(d);
   card->root = told->root;
   card->motion = told->motion;
-  if (carries_quads(d)) memcpy(card->quad, told->quad, sizeof card->quad);
+  memcpy(card->quad, told->quad, sizeof card->quad);
 }

@@ -258,7 +258,7 @@ static struct pack_job places_in(struct device *d, enum let_kind kind, struct ou
   char *block = array_room(&out->packed, "device LETs", (int64_t)at.bytes);
   struct pack_job to = {(struct node *)(block + at.node)};
   to.body = (struct body *)(block + at.body);
-  if (carries_quads(d)) to.quad = (struct quad *)(block + at.quad);
+  if (out->quad) to.quad = (struct quad *)(block + at.quad);
   if (kind != LET_STEP) return to;
   to.motion = (struct motion *)(block + at.motion);
   to.course = (struct course *)(block + at.course);
@@ -272,10 +272,10 @@ static struct pack_job places_in(struct device *d, enum let_kind kind, struct ou
 /* The message on the device and, but for its head, on the host. */
 static void pack_message(struct device *d, enum let_kind kind, struct outgoing *out, const struct choose_job &job)
 {
-  struct let_layout at = let_layout(out->nodes, out->bodies, carries_quads(d), kind == LET_STEP);
+  struct let_layout at = let_layout(out->nodes, out->bodies, out->quad, kind == LET_STEP);
   struct pack_job to = places_in(d, kind, out, at);
   char *told = (char *)pinned_room(&out->told, at.bytes);
-  struct let_head head = {LET_FORMAT, carries_quads(d), kind == LET_STEP, d->motion_tick, out->nodes, out->bodies};
+  struct let_head head = {LET_FORMAT, out->quad, kind == LET_STEP, d->motion_tick, out->nodes, out->bodies};
   memcpy(told, &head, sizeof head);
   LAUNCH(d, pack, blocks_for(job.t.nodes, THREADS), THREADS, job, to);
   CHECK(cudaMemcpyAsync(told + at.node, out->packed.at + at.node, at.bytes - at.node, cudaMemcpyDeviceToHost, d->stream));
@@ -307,6 +307,7 @@ size_t gpu_let_select(struct device *d, enum let_kind kind, int peer, const stru
   struct lets *l = d->lets;
   struct outgoing *out = &l->out[kind][peer];
   out->nodes = out->bodies = 0;
+  out->quad = carries_quads(d, r);
   *message = out->told.at;
   if (next) *next = TICKS;
   if (d->tree.nodes == 0 || r->box_count == 0) return 0;
@@ -322,7 +323,7 @@ size_t gpu_let_select(struct device *d, enum let_kind kind, int peer, const stru
   gpu_wait(d);
   if (next && l->chosen_told->next < TICKS) *next = l->chosen_told->next;
   *message = out->told.at;
-  return let_layout(out->nodes, out->bodies, carries_quads(d), kind == LET_STEP).bytes;
+  return let_layout(out->nodes, out->bodies, out->quad, kind == LET_STEP).bytes;
 }
 
 void device_choose_close(struct device *d)

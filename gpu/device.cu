@@ -132,8 +132,18 @@ void gpu_close(struct device *d)
   array_free(&d->group_begin);
   array_free(&d->group);
   array_free(&d->home);
+  array_free(&d->a_old);
   array_free(&d->listed);
   array_free(&d->active_group);
+  array_free(&d->family);
+  array_free(&d->family_begin);
+  array_free(&d->handed);
+  array_free(&d->family_listed);
+  array_free(&d->active_family);
+  array_free(&d->piece);
+  array_free(&d->single);
+  array_free(&d->present);
+  array_free(&d->root);
   array_free(&d->points);
   array_free(&d->packed);
   memory_free(d->packed_told);

@@ -56,23 +56,46 @@ struct levels {
 };
 
 /* Consecutive particles that share an interaction list. */
-struct group {
+struct __align__(16) group {
   int32_t begin, end;
-  float a_old;    /* smallest |a_old| */
+  float a_old;      /* smallest |a_old| */
+  int32_t family;
 };
-/* A walk keeps two targets a lane; MaxGroupSize may ask for less. */
-enum { GROUP_MOST = 2 * WARP };
+/* A walk keeps two targets a lane. The best sizes of groups were measured (doc/gpu-walk.md); MaxGroupSize may ask for less. */
+enum { GROUP_MOST = 2 * WARP, GROUP_MONOPOLE = 48, GROUP_QUADRUPOLE = 64 };
+
+/* Consecutive particles whose groups share a traversal of what is far away: the largest cells of at most FAMILY_MOST particles. */
+enum { FAMILY_MOST = 512, EXPANSION = 36 };
+struct family {
+  int32_t begin, end;
+  /* of the last walk: */
+  int32_t handed;             /* nodes that it hands down to its groups, or HANDED_ROOTS: they start from the roots */
+  int32_t far;                /* cells in the expansion */
+  int32_t centre[3];
+  float taylor[EXPANSION];    /* local expansion about the centre, see taylor.cuh */
+};
+enum { HANDED_ROOTS = -1 };
+
+/* Counts of the full walk. Warps add to one of many, so that they do not queue up at one place. */
+enum { COUNT_SLOTS = 32 };
+struct walk_count {
+  unsigned long long targets, groups, particle_pairs, cell_pairs, tests, unused[3];
+};
 
 enum { SUMS = sizeof(struct sums) / sizeof(double), LEVEL_BINS = 32 };
 
 /* Numbers that kernels make for the host. */
 struct answers {
   double box[6], sums[SUMS], work;
-  unsigned long long outside, active, targets, particle_pairs, cell_pairs, split_pairs, tests, groups, histogram[LEVEL_BINS];
+  unsigned long long outside, active, targets, particle_pairs, cell_pairs, split_pairs, tests, groups;
+  struct walk_count walked[COUNT_SLOTS];
+  int32_t pieces[2], active_families;
+  unsigned long long histogram[LEVEL_BINS];
   int32_t count;         /* of a selection */
   int32_t next;          /* next tick */
   int32_t level_most;
   int32_t active_groups;
+  int32_t families;
   int32_t queue;         /* next group to be walked */
 };
 
@@ -111,10 +134,23 @@ struct device {
   struct array<struct group> group;
   int32_t groups;
   struct array<int32_t> home;         /* the group of every particle */
+  struct array<float> a_old;          /* |a_old| of every particle */
   struct array<int32_t> listed;       /* the last selection in which a group was listed */
   int32_t selections;
   struct array<int32_t> active_group; /* groups with active members */
   int32_t active_groups, active_tick;
+
+  struct array<struct family> family;
+  struct array<int32_t> family_begin;
+  int32_t families;
+  struct array<int32_t> handed;         /* nodes, of every family */
+  struct array<int32_t> family_listed;  /* the last walk in which a family was listed */
+  int32_t family_walks;
+  struct array<int32_t> active_family;  /* families with active members */
+  struct array<int2> piece;             /* of heavy groups: particles [x, y); single targets of heavy pieces */
+  struct array<int32_t> single;
+  struct array<struct body> present;    /* sources predicted to the tick of a walk */
+  struct array<int32_t> root;           /* where walks start */
   int next_known;                     /* answers->next holds the next tick */
   struct array<double> points;        /* of direct and nearest; cuts */
   struct array<char> packed;          /* particles that leave or arrive */

@@ -51,7 +51,7 @@ static void arena_room(struct device *d, struct arena *a, int64_t nodes, int64_t
   if (nodes > INT32_MAX / 8 || bodies > INT32_MAX / 2)
     fatal("LETs of %lld cells and %lld particles on one device are too long: use more ranks", (long long)nodes, (long long)bodies);
   grow(d, &a->node, a->nodes, nodes);
-  if (carries_quads(d)) grow(d, &a->quad, a->nodes, nodes);
+  grow(d, &a->quad, a->nodes, nodes);
   grow(d, &a->body, a->bodies, bodies);
   if (!moving) return;
   grow(d, &a->motion, a->nodes, nodes);
@@ -126,7 +126,6 @@ void device_lets_close(struct device *d)
   array_free(&l->place);
   array_free(&l->staging);
   array_free(&l->root);
-  array_free(&l->sums);
   pinned_free(&l->numbers);
   pinned_free(&l->staged);
   pinned_free(&l->root_told);
@@ -206,6 +205,7 @@ static void place(struct device *d, enum let_kind kind, struct incoming *in, con
   in->body = a->bodies;
   in->nodes = (int32_t)head->nodes;
   in->bodies = (int32_t)head->bodies;
+  in->quad = head->quad;
   in->motion_tick = head->motion_tick;
   lets_follow(d);
   arrive(l, a->node.at + in->root, from + at.node, in->nodes);
@@ -226,7 +226,7 @@ void gpu_let_attach(struct device *d, enum let_kind kind, int peer, size_t bytes
   in->attached = bytes > 0;
   in->nodes = in->bodies = 0;
   if (!in->attached) return;
-  if (bytes < sizeof *head || head->format != LET_FORMAT || head->quad != carries_quads(d))
+  if (bytes < sizeof *head || head->format != LET_FORMAT)
     fatal("the LET of rank %d (%zu bytes) is not one of this backend's", peer, bytes);
   struct let_layout at = let_layout(head->nodes, head->bodies, head->quad, head->moving);
   if (bytes != at.bytes)
@@ -245,11 +245,11 @@ void gpu_let_roots(struct device *d, enum let_kind kind, int self, int count, co
     gpu_let_attach(d, kind, self, 0, &none);
     return;
   }
-  struct let_head head = {LET_FORMAT, carries_quads(d), 0, 0, roots_nodes(count), 0};
+  struct let_head head = {LET_FORMAT, 1, 0, 0, roots_nodes(count), 0};
   struct let_layout at = let_layout(head.nodes, 0, head.quad, 0);
   char *block = (char *)gpu_let_room(d, kind, self, at.bytes);
   memcpy(block, &head, sizeof head);
-  roots_tree(count, cards, (struct node *)(block + at.node), head.quad ? (float(*)[6])(block + at.quad) : NULL);
+  roots_tree(count, cards, (struct node *)(block + at.node), (float(*)[6])(block + at.quad));
   gpu_let_attach(d, kind, self, at.bytes, &none);
 }
 
@@ -297,7 +297,7 @@ static void take_waiting(struct device *d, enum let_kind kind, struct forest *f)
   f->t.course = a->course.at;
   f->roots = w->count;
   f->motion_tick = w->motion_tick;
-  f->root = w->count > 0 ? put_roots(d) : NULL;
+  f->root = put_roots(d);
   lets_join(d);
   w->count = 0;
   w->size = 0;
@@ -314,14 +314,13 @@ static bool wait_along(struct device *d, const struct incoming *in)
   return true;
 }
 
-static int local_tree(struct device *d, const struct walk_request *r, struct forest *f)
+static int local_tree(struct device *d, struct forest *f)
 {
   memset(f, 0, sizeof *f);
   f->t = d->tree;
   f->roots = d->tree.nodes > 0;
   f->motion_tick = d->motion_tick;
   f->first = 1;
-  f->last = r->last && r->peer_count == 0;
   d->lets->waiting.count = 0;
   d->lets->waiting.size = 0;
   return 1;
@@ -334,7 +333,7 @@ int forest_next(struct device *d, const struct walk_request *r, struct parts *p,
   if (r->local && !p->local_done) {
     p->local_done = 1;
     p->done = r->peer_count == 0;
-    return local_tree(d, r, f);
+    return local_tree(d, f);
   }
   if (p->done) return 0;
   while (p->at < r->peer_count && (w->count == 0 || (double)w->size < enough)) {
@@ -342,11 +341,9 @@ int forest_next(struct device *d, const struct walk_request *r, struct parts *p,
     if (in->attached && in->nodes > 0 && !wait_along(d, in)) break;
     p->at++;
   }
-  int all = p->at == r->peer_count;
-  if (all && !r->last && (w->count == 0 || (double)w->size < enough)) return 0;
+  p->done = p->at == r->peer_count;
+  if (w->count == 0 || (p->done && !r->last && (double)w->size < enough)) return 0;
   take_waiting(d, r->let, f);
-  f->last = all && r->last;
-  p->done = all;
   return 1;
 }
 

@@ -38,14 +38,18 @@ struct let_layout {
 };
 struct let_layout let_layout(int64_t nodes, int64_t bodies, int quad, int moving);
 
-/* Whether nodes carry second moments. */
-static inline int carries_quads(const struct device *d) { return d->config.quadrupole; }
+/* Whether the nodes of a LET carry second moments. With monopole cells the full walk's expansions use them all the same. */
+static inline int carries_quads(const struct device *d, const struct let_request *r)
+{
+  return d->config.quadrupole || (r->mac->kind == MAC_ACCELERATION && r->cutoff < 0);
+}
 
 /* --- state ------------------------------------------------------------------------------------------------------- */
 
 /* Chosen for a peer. */
 struct outgoing {
   int32_t nodes, bodies;
+  int quad;
   struct array<char> packed;               /* the message, */
   struct pinned told;                      /* and where it is copied to */
   struct array<int32_t> node_from, body_from;   /* LET_STEP: the local node and particle behind each */
@@ -57,6 +61,7 @@ struct outgoing {
 struct incoming {
   struct pinned message;
   bool attached;
+  int quad;
   int32_t root, nodes, body, bodies, motion_tick;
 };
 
@@ -130,7 +135,6 @@ struct lets {
   struct array<int32_t> root;        /* of those that were walked last, */
   struct pinned root_told;           /* and what was copied there */
   int roots;
-  struct array<float4> sums;         /* of targets, between the parts of a walk: two each */
 };
 
 void device_lets_open(struct device *d);
@@ -144,7 +148,7 @@ struct forest {
   const int32_t *root;   /* NULL: node 0 alone */
   int roots;
   int32_t motion_tick;
-  int first, last;       /* sums begin; forces are stored */
+  int first;             /* forces begin anew; else they are added to */
 };
 
 /* The parts of a walk: for (struct parts p = {}; forest_next(d, r, &p, &f);) walk f. Small LETs wait for others, also beyond

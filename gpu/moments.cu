@@ -342,7 +342,7 @@ void gpu_moments(struct device *d, const struct mac *mac, int32_t tick, double t
 {
   const struct levels *levels = &d->levels;
   struct moments_job job = {d->tree, *levels, *mac, d->lattice.spacing, d->lattice.inverse, tick, (float)tick_length,
-                            d->config.quadrupole || mac->kind == MAC_MULTIPOLE};
+                            d->config.quadrupole || mac->kind != MAC_ANGLE};   /* the walk's expansions use them with monopole cells too */
   d->motion_tick = tick;
   if (d->tree.nodes == 0) return;
   LAUNCH(d, leaf_moments, blocks_for(d->tree.nodes, LEAVES_A_BLOCK), THREADS, job);

@@ -358,7 +358,7 @@ static void collect(struct device *d, int32_t tick)
 size_t gpu_let_update_most(struct device *d, int peer)
 {
   const struct outgoing *out = &d->lets->out[LET_STEP][peer];
-  return out->nodes > 0 ? update_layout(out->nodes, out->bodies, carries_quads(d)).bytes : 0;
+  return out->nodes > 0 ? update_layout(out->nodes, out->bodies, out->quad).bytes : 0;
 }
 
 struct cells_job {
@@ -396,7 +396,7 @@ static void send_cells(struct device *d, struct outgoing *out, const struct upda
 {
   char *block = array_room(&out->packed, "device LETs", (int64_t)at.entry);
   LAUNCH(d, pack_cells, blocks_for(out->nodes, THREADS), THREADS, d->tree, out->node_from.at,
-         cells_in(block, at, out->nodes, carries_quads(d)));
+         cells_in(block, at, out->nodes, out->quad));
   CHECK(cudaMemcpyAsync(out->update.at + at.node, block + at.node, at.entry - at.node, cudaMemcpyDeviceToHost, d->stream));
 }
 
@@ -411,8 +411,8 @@ size_t gpu_let_update(struct device *d, int peer, int32_t tick, int cells, int32
   int32_t begin = told.begin[peer], count = told.begin[peer + 1] - begin, few = told.begin[d->config.ranks] <= AT_ONCE;
   if (told.next[peer] < TICKS) *next = told.next[peer];
   if (count == 0 && !cells) return 0;
-  struct update_layout at = update_layout(cells ? out->nodes : 0, count, carries_quads(d));
-  struct update_head head = {UPDATE_FORMAT, tick, cells, carries_quads(d), cells ? out->nodes : 0, count};
+  struct update_layout at = update_layout(cells ? out->nodes : 0, count, out->quad);
+  struct update_head head = {UPDATE_FORMAT, tick, cells, out->quad, cells ? out->nodes : 0, count};
   size_t from = sizeof(struct update_entry) * (size_t)begin, bytes = sizeof(struct update_entry) * (size_t)count;
   memcpy(pinned_room(&out->update, at.bytes), &head, sizeof head);
   if (count > 0 && few) memcpy(out->update.at + at.entry, w->packed_told.at + from, bytes);
@@ -472,7 +472,7 @@ int64_t gpu_let_apply(struct device *d, int peer, const void *message, size_t by
   struct arena *a = &l->arena[LET_STEP];
   struct update_head head;
   if (bytes >= sizeof head) memcpy(&head, message, sizeof head);
-  if (bytes < sizeof head || head.format != UPDATE_FORMAT || (head.cells && head.nodes != in->nodes) || head.entries > in->bodies)
+  if (bytes < sizeof head || head.format != UPDATE_FORMAT || (head.cells && (head.nodes != in->nodes || head.quad != in->quad)) || head.entries > in->bodies)
     fatal("an update of rank %d's LET (%zu bytes) is not of what it sent before", peer, bytes);
   struct update_layout at = update_layout(head.nodes, head.entries, head.quad);
   if (bytes != at.bytes)

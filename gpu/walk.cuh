@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the kernels of the full walk read and write.
+ *
+ * Lengths within a walk are in a unit near the softening, a power of two, so that high powers of distances stay within
+ * float32 whatever the user's units are; conversions are exact. */
+#ifndef GPU_WALK_CUH
+#define GPU_WALK_CUH
+#include "let.cuh"
+#include "mac.h"
+
+/* Cells: point masses; with second moments; with second moments in the local expansions alone. */
+enum { CELLS_MONOPOLE, CELLS_QUADRUPOLE, CELLS_MIXED };
+
+/* How a walk goes: all at a synchronisation, without or with potentials; the active, where nodes and sources move. */
+enum { WALK_STILL, WALK_STILL_POTENTIAL, WALK_MOVING };
+
+enum { SIBLINGS_BITS = 3, NODES_MOST = 1 << (31 - SIBLINGS_BITS) };   /* of a stack entry: number of siblings - 1 */
+
+struct walk_job {
+  struct tree t;               /* one or several, whose links hold in its arrays; course: NULL where bodies stand at the present tick */
+  const int32_t *root;         /* where traversals start: the roots of the forest */
+  int32_t roots;
+  int first;                   /* forces begin anew; else they are added to */
+  struct particles p;
+  const struct body *target;   /* where the particles of this rank are */
+
+  struct family *family;
+  int32_t *handed;             /* handed_most nodes for each family */
+  int32_t handed_most;         /* a family with more hands nothing down */
+  const int32_t *family_list;  /* with their number; NULL: all */
+  const int32_t *family_count;
+  int32_t families;
+
+  const struct group *group;
+  const int32_t *list;         /* of groups to be walked; NULL: all */
+  int32_t groups;
+  const int32_t *home;         /* the group of every particle */
+  int32_t stage;               /* 0: groups; 1: pieces of the heavy ones; 2: single targets of the heavy pieces */
+  int32_t piece;               /* heavy ones are handed on in pieces of so many targets; 0: never */
+  int32_t most_near, most_leaves;   /* what makes a group heavy */
+  int2 *pieces;                /* particles [x, y) */
+  int32_t *singles;
+  int32_t *piece_count;        /* of the stages 1 and 2 */
+
+  struct walk_count *count;
+  double per_a, per_psi;       /* sums to accelerations and potentials: with G, from the walk's unit */
+  const float *a_old;
+  float a_floor;               /* |a_old| is raised to it */
+  float spacing, eps2, eps, inverse_unit;
+  float quad_scale;            /* of second moments: to the walk's unit */
+  float dt, dt_unit, half_unit;     /* since the nodes' centres were taken: dt, and dt and dt^2/2 for lengths in the unit */
+  float tick_length;
+  int32_t tick;
+  int by_acceleration;         /* the criterion asks for |a_old| */
+  double far_scale[2];         /* of a family's expansions, of a group's: far where (d/b)^6 >= m far_scale / (b^2 |a_old|) */
+  float far_least[2];          /* and >= far_least */
+  int hard_only;               /* acc_hard alone is stored */
+  int split_off;               /* acc_hard is acc */
+};
+enum { OF_FAMILY, OF_GROUP };   /* which expansion */
+
+/* family.cu, group_walk.cu: launched for job.families and job.groups of them, in this way. */
+void walk_families(struct device *d, const struct walk_job *job, int cells, int how);
+void walk_groups(struct device *d, const struct walk_job *job, int cells, int how, int64_t blocks);
+#endif
