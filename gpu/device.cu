@@ -48,12 +48,23 @@ void gpu_describe(FILE *out)
             (double)prop.totalGlobalMem / 1073741824.0, prop.major < CAPABILITY_LEAST ? " (too old)" : "");
 }
 
+/* The device for a rank of a node: those that are good for it are dealt out in turn. A process has one device. */
+static int choose_device(int node_rank)
+{
+  int count, good[64], n = 0;
+  CHECK(cudaGetDeviceCount(&count));
+  for (int k = 0; k < count && n < 64; k++)
+    if (capability(k) >= CAPABILITY_LEAST) good[n++] = k;
+  if (n == 0) fatal("no CUDA device has compute capability %d.0", CAPABILITY_LEAST);
+  CHECK(cudaSetDevice(good[node_rank % n]));
+  return good[node_rank % n];
+}
+
 struct device *gpu_open(const struct device_config *config)
 {
   struct device *d = (struct device *)memory_alloc("device", sizeof *d);
-  int device;
+  int device = choose_device(config->node_rank);
   d->config = *config;
-  CHECK(cudaGetDevice(&device));
   CHECK(cudaDeviceGetAttribute(&d->multiprocessors, cudaDevAttrMultiProcessorCount, device));
   CHECK(cudaStreamCreateWithFlags(&d->stream, cudaStreamNonBlocking));
   CHECK(cudaEventCreate(&d->from));

@@ -36,7 +36,8 @@ void sim_open(struct sim *s, const struct comm *c, const struct params *par, con
                                  .max_leaf = par->MaxLeafSize,
                                  .max_group = par->MaxGroupSize,
                                  .quadrupole = par->MultipoleOrder == 2,
-                                 .ranks = c->size};
+                                 .ranks = c->size,
+                                 .node_rank = comm_node_rank(c)};
   s->dev = be->open(&config);
   be->upload(s->dev, p);
   s->lets = lets_open(c, be, s->dev);
