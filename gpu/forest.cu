@@ -256,6 +256,7 @@ void gpu_let_roots(struct device *d, enum let_kind kind, int self, int count, co
 void gpu_let_clear(struct device *d, enum let_kind kind)
 {
   struct lets *l = d->lets;
+  CHECK(cudaStreamSynchronize(l->stream));   /* what nobody has walked may still be on its way from its room */
   for (int p = 0; p < d->config.ranks; p++) {
     l->in[kind][p].attached = false;
     l->out[kind][p].nodes = l->out[kind][p].bodies = 0;
