@@ -149,7 +149,8 @@ struct device {
   struct array<int32_t> active_family;  /* families with active members */
   struct array<int2> piece;             /* of heavy groups: particles [x, y); single targets of heavy pieces */
   struct array<int32_t> single;
-  struct array<struct body> present;    /* sources predicted to the tick of a walk */
+  struct array<struct body> present;    /* sources predicted to present_tick, -1: none */
+  int32_t present_tick;
   struct array<int32_t> root;           /* where walks start */
   int next_known;                     /* answers->next holds the next tick */
   struct array<double> points;        /* of direct and nearest; cuts */
@@ -169,6 +170,8 @@ void device_particles_room(struct particles *p, int64_t n);
 void device_permute(struct device *d, const int32_t *order, int64_t n);
 /* Make room for `n` particles, keeping those that are there. */
 void device_particles_grow(struct device *d, int64_t n);
+/* Where the sources are at a tick, which must not lie before their own; for the tree of now, until `sources`. */
+struct body *device_present(struct device *d, int32_t tick, double tick_length);
 /* With checks on: the tree is looked through on the host. */
 void device_check_tree(struct device *d);
 

@@ -14,6 +14,7 @@ template <int CELLS> struct family_room {
   float4 far_cell[STAGED_MOST];
   float taylor[TAYLOR_MOST];
   int32_t staged_node[CELLS != CELLS_MONOPOLE ? STAGED_MOST : 1];
+  __device__ float *expansion() { return taylor; }
   __device__ const float4 *staged() const { return far_cell; }
 };
 
@@ -46,7 +47,7 @@ static __device__ __forceinline__ void family_view(const struct walk_job &job, c
     r2 = fmaxf(r2, dx * dx + dy * dy + dz * dz);
   }
   v.targets = (int)__reduce_add_sync(FULL, (unsigned)targets);
-  set_view<CELLS>(job, sqrtf(lanes_max(r2)) * job.spacing, lanes_min(least), OF_FAMILY, v);
+  set_view<CELLS>(job, root(lanes_max(r2)) * job.spacing, lanes_min(least), OF_FAMILY, v);
 }
 
 enum { NONE, FAR_CELL, HAND_DOWN, OPEN };
@@ -99,7 +100,6 @@ static __device__ __forceinline__ struct handing family_traverse(struct family_r
   int staged = 0, k[SLOTS];
   for (;;) {
     struct step n = next_step(l, SLOTS * WARP);
-    if (n.ranges + n.nodes == 0) break;
     take_nodes(s, n, l, lane, k);
     struct tested t[SLOTS];
     int verdict[SLOTS];
@@ -111,15 +111,11 @@ static __device__ __forceinline__ struct handing family_traverse(struct family_r
 #pragma unroll
     for (int i = SLOTS - 1; i >= 0; i--) family_file(s, job, t[i], k[i], verdict[i], handed, l, staged, h);
     __syncwarp();
-    while (staged >= WARP) {
-      staged -= WARP;
-      expand<CELLS>(s, job, sum, staged + lane, true);
-    }
+    bool ends = l.depth + l.count - l.next == 0 || h.down > job.handed_most;
+    expand_staged<CELLS>(s, job, sum, staged, ends, lane);
     __syncwarp();
-    if (h.down > job.handed_most) break;
+    if (ends) break;
   }
-  if (staged > 0) expand<CELLS>(s, job, sum, lane, lane < staged);
-  __syncwarp();
   add_taylor(s, sum, lane);
   __syncwarp();
   return h;

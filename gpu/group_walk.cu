@@ -20,12 +20,13 @@ template <int CELLS, int HOW> struct room {
   float4 ball[GROUP_MOST / SUBGROUP];
   float sink[GROUP_MOST / SUBGROUP];
   float sum[4 * GROUP_MOST];
-  float taylor[TAYLOR_MOST], family_taylor[TAYLOR_MOST];
+  float taylor[2][TAYLOR_MOST];      /* of the family, of the group */
   int32_t leaf[LEAVES_MOST];
   int2 opened[LEAVES_MOST];          /* of a sub-group: first particle less begin; begin, counted over its leaves */
   int32_t node[CELLS == CELLS_QUADRUPOLE ? ENTRIES : 1];   /* behind the entries */
   int32_t staged_node[CELLS != CELLS_MONOPOLE ? STAGED_MOST : 1];
   uint8_t member[HOW == WALK_MOVING ? GROUP_MOST : 1];     /* targets, counted from the group's first particle */
+  __device__ float *expansion() { return taylor[OF_GROUP]; }
   __device__ float4 *staged() { return entry + ENTRIES - STAGED_MOST; }   /* far cells, in the traversal */
   __device__ int target_of(int k) const { return HOW == WALK_MOVING ? member[k] : k; }
 };
@@ -88,14 +89,14 @@ static __device__ __forceinline__ void take_targets(R &s, const struct walk_job 
     r2 = fmaxf(r2, t.x * t.x + t.y * t.y + t.z * t.z);
     s.target[e * WARP + lane] = t;
   }
-  set_view<CELLS>(job, sqrtf(lanes_max(r2)), lanes_min(least), OF_GROUP, v);
+  set_view<CELLS>(job, root(lanes_max(r2)), lanes_min(least), OF_GROUP, v);
   __syncwarp();
   take_balls(s, n, lane);
 #pragma unroll
   for (int k = 0; k < 4 * EACH; k++) s.sum[k * WARP + lane] = 0;
   for (int k = lane; k < TAYLOR_MOST; k += WARP) {
-    s.taylor[k] = 0;
-    s.family_taylor[k] = job.family[g.family].taylor[k];
+    s.taylor[OF_FAMILY][k] = job.family[g.family].taylor[k];
+    s.taylor[OF_GROUP][k] = 0;
   }
   __syncwarp();
   for (int k = lane; k * SUBGROUP < n; k += WARP) s.sink[k] = sink_of<CELLS>(job, s.sink[k]);
@@ -132,13 +133,9 @@ static __device__ __forceinline__ void traverse(R &s, const struct walk_job &job
     take_nodes(s, n, l.front, lane, k);
 #pragma unroll
     for (int i = 0; i < SLOTS; i++) t[i] = node_seen<HOW>(job, v, max(k[i], 0));
-    while (staged >= WARP) {
-      staged -= WARP;
-      expand<CELLS>(s, job, sum, staged + lane, true);
-    }
+    expand_staged<CELLS>(s, job, sum, staged, n.ranges + n.nodes == 0, lane);
     __syncwarp();
   }
-  if (staged > 0) expand<CELLS>(s, job, sum, lane, lane < staged);
   add_taylor(s, sum, lane);
   __syncwarp();
 }
@@ -148,12 +145,13 @@ static __device__ __forceinline__ void traverse(R &s, const struct walk_job &job
 template <class R>
 static __device__ __forceinline__ bool hand_on(const R &s, const struct walk_job &job, const struct run &g, int n, int near, int leaves, int lane)
 {
-  if (job.piece == 0 || n <= job.piece || (near <= job.most_near && leaves <= job.most_leaves)) return false;
-  int pieces = (n + job.piece - 1) / job.piece, at = 0;
+  int piece = job.stage == 0 ? PIECE : 1;
+  if (job.stage == 2 || n <= piece || (near <= job.most_near && leaves <= job.most_leaves)) return false;
+  int pieces = job.stage == 0 ? (n + PIECE - 1) / PIECE : n, at = 0;
   if (lane == 0) at = atomicAdd(&job.piece_count[job.stage], pieces);
   at = __shfl_sync(FULL, at, 0);
   for (int p = lane; p < pieces; p += WARP) {
-    int32_t begin = g.begin + s.target_of(p * job.piece), last = g.begin + s.target_of(min((p + 1) * job.piece, n) - 1);
+    int32_t begin = g.begin + s.target_of(p * piece), last = g.begin + s.target_of(min((p + 1) * piece, n) - 1);
     if (job.stage == 0)
       job.pieces[at + p] = make_int2(begin, last + 1);
     else
@@ -256,14 +254,15 @@ static __device__ __forceinline__ void use_lists(R &s, const struct walk_job &jo
   w.cell_pairs += (unsigned)(e.end * members), w.particle_pairs += (unsigned long long)e.particles * (unsigned)members;
   if (CELLS == CELLS_QUADRUPOLE) e.end = pad(s, e.end, lane);
   int cells = e.end;
-  for (int base = 0; base < e.particles; base += SLOTS * WARP) {
-    if (e.end + min(SLOTS * WARP, e.particles - base) > ENTRIES) {
+  for (int base = 0;; base += SLOTS * WARP) {   /* one copy of the pair loop: instruction caches are small */
+    bool more = base < e.particles;
+    if (!more || e.end + min(SLOTS * WARP, e.particles - base) > ENTRIES) {
       evaluate<CELLS, POT>(s, job, sub, v.targets, begin, cells, pad(s, e.end, lane), lane);
       begin = cells = e.end = (l.near + WARP - 1) / WARP * WARP;
     }
+    if (!more) break;
     gather<HOW>(s, job, v, base, e, owner, lane);
   }
-  evaluate<CELLS, POT>(s, job, sub, v.targets, begin, cells, pad(s, e.end, lane), lane);
 }
 
 /* --- results ----------------------------------------------------------------------------------------------------- */
@@ -278,7 +277,8 @@ static __device__ __forceinline__ void put_all(const struct walk_job &job, float
   put(job, &to[0], job.per_a, a.x), put(job, &to[1], job.per_a, a.y), put(job, &to[2], job.per_a, a.z);
 }
 
-/* Forces of the targets; `each`: interactions of each. */
+/* Forces of the targets; `each`: interactions of each. Not unrolled, and with nothing of the expansions kept in registers: these
+ * would not suffice, and what is spilled drives nodes from the cache. */
 template <int HOW, class R>
 static __device__ __forceinline__ void store(const R &s, const struct walk_job &job, const struct run &g, const struct view &v, float each, int lane)
 {
@@ -286,11 +286,16 @@ static __device__ __forceinline__ void store(const R &s, const struct walk_job &
   float to[3];
   for (int c = 0; c < 3; c++) to[c] = (float)(v.centre[c] - f->centre[c]) * job.spacing;
   float self = job.first ? inverse_root(job.eps2) : 0, kept = job.hard_only || !job.first ? 1 : WORK_KEPT;
+#pragma unroll 1
   for (int k = lane; k < v.targets; k += WARP) {
     int64_t i = g.begin + s.target_of(k);
     float4 a = make_float4(s.sum[4 * k], s.sum[4 * k + 1], s.sum[4 * k + 2], s.sum[4 * k + 3]), t = s.target[k];
-    taylor_at(s.taylor, t.x, t.y, t.z, a);
-    taylor_at(s.family_taylor, t.x + to[0], t.y + to[1], t.z + to[2], a);
+#pragma unroll 1
+    for (int which = OF_FAMILY; which <= OF_GROUP; which++) {
+      float shift = which == OF_FAMILY ? 1 : 0;
+      asm volatile("" ::: "memory");
+      taylor_at(s.taylor[which], t.x + shift * to[0], t.y + shift * to[1], t.z + shift * to[2], a);
+    }
     if (!job.hard_only) put_all(job, &job.p.acc[3 * i], a);
     if (job.split_off) put_all(job, &job.p.acc_hard[3 * i], a);
     if (HOW == WALK_STILL_POTENTIAL) put(job, &job.p.pot[i], -job.per_psi, a.w - (double)(job.target[i].m * self));
@@ -328,7 +333,7 @@ static __device__ __forceinline__ void walk_one(struct room<CELLS, HOW> &s, cons
   } while (l.front.depth > 0 || l.front.next < l.front.count);
   __syncwarp();
   int far = w.far + job.family[g.family].far;
-  store<HOW>(s, job, g, v, ((float)w.cell_pairs + (float)w.particle_pairs) / (float)n + (float)far, lane);
+  store<HOW>(s, job, g, v, ((float)w.cell_pairs + (float)w.particle_pairs) * inverse((float)n) + (float)far, lane);
   tell(job, v, w, far, lane);
 }
 

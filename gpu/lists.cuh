@@ -46,7 +46,7 @@ template <class R> static __device__ __forceinline__ void take_balls(R &s, int t
 #pragma unroll
     for (int step = 1; step < SUBGROUP; step *= 2) r2 = fmaxf(r2, __shfl_xor_sync(FULL, r2, step));
     if (k % SUBGROUP == 0 && k < targets) {
-      s.ball[k / SUBGROUP] = make_float4(cx, cy, cz, sqrtf(r2) * (1 + 1e-6f));
+      s.ball[k / SUBGROUP] = make_float4(cx, cy, cz, root(r2) * (1 + 1e-6f));
       s.sink[k / SUBGROUP] = a;
     }
   }

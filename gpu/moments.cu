@@ -357,11 +357,35 @@ void gpu_moments(struct device *d, const struct mac *mac, int32_t tick, double t
   for (; level > top; level--)
     LAUNCH(d, level_moments, blocks_for(levels->begin[level + 1] - levels->begin[level], CELLS_A_BLOCK), THREADS, job, level);
   if (top >= 0) LAUNCH(d, top_moments, 1, TOP_THREADS, job, top);
-  if (tick != 0) return;   /* a refresh: particles are elsewhere than their records say */
+  if (tick != 0) job.t.body = device_present(d, tick, tick_length);   /* a refresh: particles are elsewhere than their records say */
   device_zero(d, count);
   LAUNCH(d, small_radii, blocks_for(d->tree.nodes, THREADS), THREADS, job, d->big.at, &d->answers->count);
   LAUNCH(d, big_radii, BIG_CELL_BLOCKS * d->multiprocessors, THREADS, job, d->big.at, &d->answers->count);
-  if (ESP_CHECKS) device_check_tree(d);
+  if (ESP_CHECKS && tick == 0) device_check_tree(d);
+}
+
+/* Where the sources are at a tick. */
+static __global__ void predict_sources(struct tree t, struct body *present, int32_t tick, float tick_length, double inverse)
+{
+  int32_t i = (int32_t)(blockIdx.x * THREADS + threadIdx.x);
+  if (i >= t.bodies) return;
+  struct body b = t.body[i];
+  const struct course c = t.course[i];
+  float dt = (float)(tick - c.tick) * tick_length, half = 0.5f * dt;
+  b.x = lattice_clamp(b.x + (double)((c.v[0] + c.a[0] * half) * dt) * inverse);
+  b.y = lattice_clamp(b.y + (double)((c.v[1] + c.a[1] * half) * dt) * inverse);
+  b.z = lattice_clamp(b.z + (double)((c.v[2] + c.a[2] * half) * dt) * inverse);
+  present[i] = b;
+}
+
+struct body *device_present(struct device *d, int32_t tick, double tick_length)
+{
+  array_room(&d->present, "device sources", d->tree.bodies);
+  if (tick != d->present_tick)
+    LAUNCH(d, predict_sources, blocks_for(d->tree.bodies, THREADS), THREADS, d->tree, d->present.at, tick, (float)tick_length,
+           d->lattice.inverse);
+  d->present_tick = tick;
+  return d->present.at;
 }
 
 static __global__ void take_courses(struct tree t, struct particles p)
@@ -374,4 +398,8 @@ static __global__ void take_courses(struct tree t, struct particles p)
   t.course[i] = c;
 }
 
-void gpu_sources(struct device *d) { LAUNCH(d, take_courses, blocks_for(d->p.n, THREADS), THREADS, d->tree, d->p); }
+void gpu_sources(struct device *d)
+{
+  d->present_tick = -1;
+  LAUNCH(d, take_courses, blocks_for(d->p.n, THREADS), THREADS, d->tree, d->p);
+}

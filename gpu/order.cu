@@ -43,6 +43,7 @@ int64_t gpu_order(struct device *d, const struct lattice *lattice)
   size_t bytes = 0;
   d->lattice = *lattice;
   d->next_known = 0;
+  d->present_tick = -1;
   if (n == 0) return 0;
   for (int k = 0; k < 2; k++) {
     array_room(&d->key[k], "device order", n);

@@ -31,6 +31,20 @@ struct view {
 static __device__ __forceinline__ float lanes_max(float x) { return __uint_as_float(__reduce_max_sync(FULL, __float_as_uint(x))); }
 static __device__ __forceinline__ float lanes_min(float x) { return __uint_as_float(__reduce_min_sync(FULL, __float_as_uint(x))); }
 
+/* Estimates, good to some 1e-7; inlined, where exact ones would be called. */
+static __device__ __forceinline__ float root(float x)
+{
+  float y;
+  asm("sqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+static __device__ __forceinline__ float inverse(float x)
+{
+  float y;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
 /* --- targets ----------------------------------------------------------------------------------------------------- */
 
 static __device__ __forceinline__ int4 load_body(const struct walk_job &job, int32_t i) { return __ldg((const int4 *)&job.t.body[i]); }
@@ -51,7 +65,7 @@ static __device__ __forceinline__ float a_old_of(const struct walk_job &job, int
 template <int CELLS> static __device__ __forceinline__ float sink_of(const struct walk_job &job, float a)
 {
   if (!job.by_acceleration) return job.inverse_unit;
-  float f = CELLS == CELLS_QUADRUPOLE ? exp2f(-0.2f * log2f(a)) : inverse_root(sqrtf(a));
+  float f = CELLS == CELLS_QUADRUPOLE ? exp2f(-0.2f * __log2f(a)) : inverse_root(root(a));
   return job.inverse_unit * (a > 0 ? fminf(f, MAC_FAR) : MAC_FAR);
 }
 
@@ -62,8 +76,8 @@ template <int CELLS> static __device__ __forceinline__ void set_view(const struc
   v.radius = radius * (1 + 1e-6f);
   v.sink = sink_of<CELLS>(job, least);
   float extent = fmaxf(v.radius, job.eps);
-  v.inverse_radius = 1 / extent;
-  v.far_factor = (float)(job.far_scale[which] / ((double)extent * extent * least));
+  v.inverse_radius = inverse(extent);
+  v.far_factor = job.far_scale[which] * v.inverse_radius * v.inverse_radius * inverse(least);
   v.far_least = job.far_least[which];
 }
 
@@ -207,13 +221,23 @@ template <int CELLS, class R> static __device__ __forceinline__ void expand(R &s
   taylor_add<CELLS != CELLS_MONOPOLE>(sum, c, job.eps2, q.q, job.quad_scale);
 }
 
+/* Staged cells by whole warps; where the traversal `ends` the rest as well. */
+template <int CELLS, class R>
+static __device__ __forceinline__ void expand_staged(R &s, const struct walk_job &job, float *sum, int &staged, bool ends, int lane)
+{
+  while (staged >= (ends ? 1 : (int)WARP)) {
+    staged -= WARP;
+    expand<CELLS>(s, job, sum, max(staged + lane, 0), staged + lane >= 0);
+  }
+}
+
 /* Sums of far cells over the lanes, added to the ball's. */
 template <class R> static __device__ __forceinline__ void add_taylor(R &s, const float *sum, int lane)
 {
   constexpr int low = WARP, high = TAYLOR_MOST - low;
   float a = lanes_sum<low>(sum, lane);
-  s.taylor[lane] += a;
+  s.expansion()[lane] += a;
   a = lanes_sum<high>(sum + low, lane);
-  if (lane < high) s.taylor[low + lane] += a;
+  if (lane < high) s.expansion()[low + lane] += a;
 }
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The walk: forces of all particles at a synchronisation, or of the active ones, from the tree, or from LETs. Families of groups, groups,
- * pieces of heavy groups; hard parts are another walk (hard.cu). */
+/* The walk: forces of all particles at a synchronisation, or of the active ones, from the tree, or from LETs. Families of
+ * groups, groups, pieces of heavy groups; hard parts are another walk (hard.cu). */
 #include <config.h>
+#include <float.h>
 #include <math.h>
 #include <time.h>
 
@@ -10,7 +11,6 @@
 
 enum {
   FAR_CELLS = 1,                 /* 0: all cells are evaluated pairwise, for comparison */
-  PIECE = 16,                    /* targets of a heavy group's pieces: a sub-group */
   PIECE_WARPS = 16,              /* warps on a multiprocessor for pieces and single targets */
   HEAVY_NEAR = 1024, HEAVY_LEAVES = 384, HANDED = 1024, HANDED_MOST = 4096,   /* see lengths() */
   MANY_ACTIVE = 8,               /* with more than this part of the groups active all sources are predicted first */
@@ -44,7 +44,7 @@ static void far_test(struct walk_job *job, const struct mac *mac, int cells, dou
   budgets(mac, cells, budget);
   for (int k = 0; k < 2; k++) {
     int angle = mac->kind == MAC_ANGLE;
-    job->far_scale[k] = angle ? 0 : mac->gravity / (budget[k] * mac->delta * unit * unit);
+    job->far_scale[k] = angle ? 0 : (float)fmin(fmax(mac->gravity / (budget[k] * mac->delta * unit * unit), FLT_MIN), FLT_MAX);
     job->far_least[k] = angle ? (float)fmax(1, pow(budget[k] * pow(mac->delta, mac->order + 1), -1.5)) : 1;
     if (!FAR_CELLS) job->far_least[k] = INFINITY;
   }
@@ -105,20 +105,6 @@ static __global__ void list_families(const struct group *group, const int32_t *l
   if (listed[f] != walk && atomicExch(&listed[f], walk) != walk) family[atomicAdd(count, 1)] = f;
 }
 
-/* Where the sources are at a tick. */
-static __global__ void predict_sources(struct tree t, struct body *present, int32_t tick, float tick_length, double inverse)
-{
-  int32_t i = (int32_t)(blockIdx.x * THREADS + threadIdx.x);
-  if (i >= t.bodies) return;
-  struct body b = t.body[i];
-  const struct course c = t.course[i];
-  float dt = (float)(tick - c.tick) * tick_length, half = 0.5f * dt;
-  b.x = lattice_clamp(b.x + (double)((c.v[0] + c.a[0] * half) * dt) * inverse);
-  b.y = lattice_clamp(b.y + (double)((c.v[1] + c.a[1] * half) * dt) * inverse);
-  b.z = lattice_clamp(b.z + (double)((c.v[2] + c.a[2] * half) * dt) * inverse);
-  present[i] = b;
-}
-
 /* The active groups with their families; where they are many, the sources' places at the tick. */
 static void choose_active(struct device *d, struct walk_job *job)
 {
@@ -131,10 +117,8 @@ static void choose_active(struct device *d, struct walk_job *job)
   LAUNCH(d, list_families, blocks_for(job->groups, THREADS), THREADS, d->group.at, job->list, job->groups, d->family_listed.at,
          ++d->family_walks, d->active_family.at, &d->answers->active_families);
   if (d->active_groups <= d->groups / MANY_ACTIVE) return;
-  array_room(&d->present, "device sources", job->t.bodies);
-  LAUNCH(d, predict_sources, blocks_for(job->t.bodies, THREADS), THREADS, job->t, d->present.at, job->tick, job->tick_length,
-         d->lattice.inverse);
-  job->t.body = d->present.at;
+  if (!job->first) return;   /* LETs are seen by few */
+  job->t.body = device_present(d, job->tick, job->tick_length);
   job->t.course = NULL;
 }
 
@@ -169,11 +153,9 @@ static void place_walk(struct device *d, struct walk_job *job)
 /* Groups; pieces of the heavy ones; single targets of heavy pieces. */
 static void walk_stages(struct device *d, struct walk_job job, int cells, int how)
 {
-  static const int piece[] = {PIECE, 1, 0};
   int64_t resident = (int64_t)PIECE_WARPS * d->multiprocessors;
   for (job.stage = 0; job.stage < 3; job.stage++) {
     int64_t most = (int64_t)job.groups * (job.stage == 1 ? GROUP_MOST / PIECE : GROUP_MOST);
-    job.piece = piece[job.stage];
     walk_groups(d, &job, cells, how, job.stage == 0 ? job.groups : most < resident ? most : resident);
   }
 }

@@ -36,8 +36,7 @@ struct walk_job {
   int32_t groups;
   const int32_t *home;         /* the group of every particle */
   int32_t stage;               /* 0: groups; 1: pieces of the heavy ones; 2: single targets of the heavy pieces */
-  int32_t piece;               /* heavy ones are handed on in pieces of so many targets; 0: never */
-  int32_t most_near, most_leaves;   /* what makes a group heavy */
+  int32_t most_near, most_leaves;   /* what makes a group or a piece heavy: it is handed on to the next stage */
   int2 *pieces;                /* particles [x, y) */
   int32_t *singles;
   int32_t *piece_count;        /* of the stages 1 and 2 */
@@ -52,12 +51,13 @@ struct walk_job {
   float tick_length;
   int32_t tick;
   int by_acceleration;         /* the criterion asks for |a_old| */
-  double far_scale[2];         /* of a family's expansions, of a group's: far where (d/b)^6 >= m far_scale / (b^2 |a_old|) */
+  float far_scale[2];          /* of a family's expansions, of a group's: far where (d/b)^6 >= m far_scale / (b^2 |a_old|) */
   float far_least[2];          /* and >= far_least */
   int hard_only;               /* acc_hard alone is stored */
   int split_off;               /* acc_hard is acc */
 };
 enum { OF_FAMILY, OF_GROUP };   /* which expansion */
+enum { PIECE = 16 };            /* targets of a heavy group's pieces: a sub-group */
 
 /* family.cu, group_walk.cu: launched for job.families and job.groups of them, in this way. */
 void walk_families(struct device *d, const struct walk_job *job, int cells, int how);
