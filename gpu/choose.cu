@@ -295,7 +295,7 @@ static struct choose_job prepare(struct device *d, const struct let_request *r)
   }
   essential_table(l->table_told, r);
   CHECK(cudaMemcpyAsync(l->table, l->table_told, sizeof *l->table, cudaMemcpyHostToDevice, d->stream));
-  struct choose_job job = {d->tree, d->levels, essential_asking(&d->lattice, l->table_told, r), l->table};
+  struct choose_job job = {d->tree, d->part[SLOW].levels, essential_asking(&d->lattice, l->table_told, r), l->table};
   job.mark = array_room(&l->mark, "device LETs", nodes);
   job.place = array_room(&l->place, "device LETs", nodes + 1);
   if (r->cutoff >= 0) job.keep = array_room(&l->keep, "device LETs", d->p.n);
@@ -311,6 +311,7 @@ size_t gpu_let_select(struct device *d, enum let_kind kind, int peer, const stru
   *message = out->told.at;
   if (next) *next = TICKS;
   if (d->tree.nodes == 0 || r->box_count == 0) return 0;
+  if (d->parts != 1) fatal("a LET was asked for of a tree whose fast particles stand apart");
   if (r->box_count > TABLE_MOST) fatal("a LET for %d boxes, at most %d", r->box_count, TABLE_MOST);
   struct choose_job job = prepare(d, r);
   mark_nodes(d, job);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The device: what is there, opening and closing, and particles coming and going. */
 #include <config.h>
+#include <math.h>
 #include <string.h>
 
 #include "device.cuh"
@@ -65,6 +66,7 @@ struct device *gpu_open(const struct device_config *config)
   struct device *d = (struct device *)memory_alloc("device", sizeof *d);
   int device = choose_device(config->node_rank);
   d->config = *config;
+  d->group_width = HUGE_VAL;
   CHECK(cudaDeviceGetAttribute(&d->multiprocessors, cudaDevAttrMultiProcessorCount, device));
   CHECK(cudaStreamCreateWithFlags(&d->stream, cudaStreamNonBlocking));
   CHECK(cudaEventCreate(&d->from));
@@ -72,7 +74,7 @@ struct device *gpu_open(const struct device_config *config)
   d->answers = (struct answers *)device_alloc("device", sizeof *d->answers);
   CHECK(cudaMemsetAsync(d->answers, 0, sizeof *d->answers, d->stream));
   CHECK(cudaMallocHost(&d->told, sizeof *d->told));
-  CHECK(cudaMallocHost(&d->level_told, sizeof d->levels.begin));
+  CHECK(cudaMallocHost(&d->level_told, PARTS_MOST * sizeof d->part->levels.begin));
   device_lets_open(d);
   return d;
 }
@@ -87,11 +89,11 @@ static void free_particles(struct particles *p)
   particles_init(p);
 }
 
-void device_particles_room(struct particles *p, int64_t n)
+void device_particles_room(struct device *d, struct particles *p, int64_t n)
 {
   if (n <= p->capacity) return;
   free_particles(p);
-  p->capacity = with_slack(n);
+  p->capacity = d->config.ranks > 1 ? with_slack(n) : n;   /* one rank keeps its particles */
   for (int f = 0; f < particle_field_count; f++)
     *array_of(p, &particle_fields[f]) = (char *)device_alloc("device particles", particle_fields[f].bytes * (size_t)p->capacity);
 }
@@ -108,7 +110,7 @@ static void copy_particles(struct device *d, const struct particles *to, const s
 void device_particles_grow(struct device *d, int64_t n)
 {
   if (n <= d->p.capacity) return;
-  device_particles_room(&d->spare, n);
+  device_particles_room(d, &d->spare, n);
   copy_particles(d, &d->spare, &d->p, d->p.n, cudaMemcpyDeviceToDevice);
   struct particles grown = d->spare;
   grown.n = d->p.n;
@@ -146,6 +148,8 @@ void gpu_close(struct device *d)
   array_free(&d->a_old);
   array_free(&d->listed);
   array_free(&d->active_group);
+  array_free(&d->active);
+  array_free(&d->next);
   array_free(&d->family);
   array_free(&d->family_begin);
   array_free(&d->handed);
@@ -173,7 +177,8 @@ void gpu_upload(struct device *d, struct particles *p)
   particles_free(&d->mirror);
   d->mirror = *p;
   particles_init(p);
-  device_particles_room(&d->p, d->mirror.n);
+  device_particles_room(d, &d->p, d->mirror.n);
+  d->present_tick = -1;
   d->p.n = d->mirror.n;
   d->next_known = 0;
   copy_particles(d, &d->p, &d->mirror, d->p.n, cudaMemcpyHostToDevice);

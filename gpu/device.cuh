@@ -55,6 +55,15 @@ struct levels {
   int32_t count, begin[KEY_LEVELS + 3];
 };
 
+/* A tree of its own over consecutive particles: one of all, or within a soft step one of the slow particles and behind it one
+ * of the fast, which can be renewed alone. Nodes and groups of both stand in the same arrays. */
+struct part {
+  int32_t first, count;       /* particles */
+  int32_t base, nodes;
+  struct levels levels;       /* in absolute numbers of nodes */
+};
+enum { SLOW, FAST, PARTS_MOST };
+
 /* Consecutive particles that share an interaction list. */
 struct __align__(16) group {
   int32_t begin, end;
@@ -92,6 +101,7 @@ struct answers {
   int32_t pieces[2], active_families;
   unsigned long long histogram[LEVEL_BINS];
   int32_t count;         /* of a selection */
+  int32_t apart, fast_group, fast_family;   /* first of the fast particles, their first group and family */
   int32_t next;          /* next tick */
   int32_t level_most;
   int32_t active_groups;
@@ -112,14 +122,19 @@ struct device {
   struct array<uint64_t> key[2];
   struct array<int32_t> place[2];     /* sorted along with keys */
   int key_now;                        /* which of the two holds the keys */
+  int key_levels;                     /* digits that they were sorted by */
+  int deepest;                        /* level of the tree of whole keys */
   struct array<char> scratch;         /* CUB's, and partial sums */
   struct array<uint16_t> span;        /* levels of the nodes that begin at a particle */
   struct array<int32_t> tile_count, tile_place;
   int32_t *level_told;                /* pinned */
 
   struct tree tree;
-  struct levels levels;
-  int32_t motion_tick;                /* time of the nodes' centres */
+  struct part part[PARTS_MOST];
+  int parts;
+  int renewing;                       /* order, build, groups and moments are of the fast particles alone, until these are done */
+  int32_t motion_tick;                /* time of the nodes' centres, */
+  int32_t fast_tick;                  /* and of those of the fast particles */
   struct array<struct node> node;
   struct array<struct motion> motion;
   struct array<struct quad> quad;
@@ -129,6 +144,7 @@ struct device {
   struct array<struct body> body;
   struct array<struct course> course;
 
+  double group_width;                 /* KNOB_GROUP_WIDTH */
   struct array<uint8_t> head;         /* of groups, a flag for every particle */
   struct array<int32_t> group_begin;
   struct array<struct group> group;
@@ -139,6 +155,9 @@ struct device {
   int32_t selections;
   struct array<int32_t> active_group; /* groups with active members */
   int32_t active_groups, active_tick;
+  int64_t actives;                    /* active members, of the last selection */
+  struct array<int32_t> next;         /* links of the depth-first walk */
+  struct array<int32_t> active;       /* active members, in order: of walks without groups */
 
   struct array<struct family> family;
   struct array<int32_t> family_begin;
@@ -149,7 +168,7 @@ struct device {
   struct array<int32_t> active_family;  /* families with active members */
   struct array<int2> piece;             /* of heavy groups: particles [x, y); single targets of heavy pieces */
   struct array<int32_t> single;
-  struct array<struct body> present;    /* sources predicted to present_tick, -1: none */
+  struct array<struct body> present;    /* sources predicted to `present_tick`, by moments or a walk; -1: not yet */
   int32_t present_tick;
   struct array<int32_t> root;           /* where walks start */
   int next_known;                     /* answers->next holds the next tick */
@@ -160,14 +179,21 @@ struct device {
   struct lets *lets;                  /* see let.cuh */
 };
 
+/* The parts that order, build, groups and moments are about. */
+static inline int parts_begin(const struct device *d) { return d->renewing ? FAST : 0; }
+
 /* The numbers on the device, after all that was queued. */
 const struct answers *device_ask(struct device *d);
 /* Set fields of the device's numbers to zero. */
 #define device_zero(d, field) CHECK(cudaMemsetAsync(&(d)->answers->field, 0, sizeof (d)->answers->field, (d)->stream))
 /* Room for n particles in a set of device arrays; what was in it is lost when it grows. */
-void device_particles_room(struct particles *p, int64_t n);
+void device_particles_room(struct device *d, struct particles *p, int64_t n);
 /* The new particle i is the old particle order[i], i < n, in all fields; d->p and d->spare change places. */
 void device_permute(struct device *d, const int32_t *order, int64_t n);
+/* The same of all particles, and their bodies and courses. */
+void device_permute_sources(struct device *d, const int32_t *order);
+/* The same of the particles from `first` on; order[0] belongs to the first of them, in numbers of all. */
+void device_permute_last(struct device *d, const int32_t *order, int32_t first);
 /* Make room for `n` particles, keeping those that are there. */
 void device_particles_grow(struct device *d, int64_t n);
 /* Where the sources are at a tick, which must not lie before their own; for the tree of now, until `sources`. */

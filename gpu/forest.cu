@@ -327,7 +327,7 @@ static int local_tree(struct device *d, struct forest *f)
   return 1;
 }
 
-int forest_next(struct device *d, const struct walk_request *r, struct parts *p, struct forest *f)
+int forest_next(struct device *d, const struct walk_request *r, struct parting *p, struct forest *f)
 {
   struct waiting *w = &d->lets->waiting;
   double enough = WORTH_A_LAUNCH * ((double)d->tree.nodes + d->tree.bodies);

@@ -192,6 +192,7 @@ int64_t gpu_select(struct device *d, int32_t tick, double tick_length, int64_t *
   const struct answers *told = device_ask(d);
   *outside += (int64_t)told->outside;
   d->active_groups = told->active_groups;
+  d->actives = (int64_t)told->active;
   d->active_tick = tick;
   d->next_known = told->active == 0;   /* it is that of the others; correct adds the active */
   return (int64_t)told->active;

@@ -151,13 +151,13 @@ struct forest {
   int first;             /* forces begin anew; else they are added to */
 };
 
-/* The parts of a walk: for (struct parts p = {}; forest_next(d, r, &p, &f);) walk f. Small LETs wait for others, also beyond
+/* The parts of a walk: for (struct parting p = {}; forest_next(d, r, &p, &f);) walk f. Small LETs wait for others, also beyond
  * this call of the verb, until together they are worth a launch: which are walked together depends on their order alone, so
  * the bits of the sums do too. */
-struct parts {
+struct parting {
   int local_done, at, done;
 };
-int forest_next(struct device *d, const struct walk_request *r, struct parts *p, struct forest *f);
+int forest_next(struct device *d, const struct walk_request *r, struct parting *p, struct forest *f);
 /* To be called when a walk over the forest is queued: what arrives later stays behind it. */
 void forest_walked(struct device *d, const struct forest *f);
 /* What arrives next stays behind the walks over LETs that are queued. */

@@ -89,6 +89,7 @@ struct tested {
   float grown;        /* what the criterion asks for beyond that, since nodes move */
   int32_t first;
   uint32_t info;
+  bool moves;         /* it was somewhere else when its moments were taken */
 };
 
 template <int HOW> static __device__ __forceinline__ struct tested node_seen(const struct walk_job &job, const struct view &v, int k)
@@ -100,13 +101,15 @@ template <int HOW> static __device__ __forceinline__ struct tested node_seen(con
                      (float)(x.z - v.centre[2]) * job.spacing, __int_as_float(x.w));
   t.b = __int_as_float(w.x) * job.inverse_unit, t.reach = __int_as_float(w.y), t.first = w.z, t.info = (uint32_t)w.w;
   t.grown = 0;
-  if (HOW == WALK_MOVING && job.dt != 0) {
+  const struct since s = k >= job.fast_node ? job.since[FAST] : job.since[SLOW];
+  t.moves = HOW == WALK_MOVING && s.dt != 0;
+  if (t.moves) {
     const float4 *m = (const float4 *)&job.t.motion[k];
     const float4 p = __ldg(m), q = __ldg(m + 1);
-    float growth = q.z * job.dt_unit + q.w * job.half_unit;
-    t.at.x += p.x * job.dt_unit + p.w * job.half_unit;
-    t.at.y += p.y * job.dt_unit + q.x * job.half_unit;
-    t.at.z += p.z * job.dt_unit + q.y * job.half_unit;
+    float growth = q.z * s.dt + q.w * s.half;
+    t.at.x += p.x * s.dt + p.w * s.half;
+    t.at.y += p.y * s.dt + q.x * s.half;
+    t.at.z += p.z * s.dt + q.y * s.half;
     t.b += growth;
     t.grown = 2 * growth;
   }
@@ -117,7 +120,7 @@ template <int HOW> static __device__ __forceinline__ struct tested node_seen(con
  * taken, and particles as they do since their last correction. */
 template <int HOW> static __device__ __forceinline__ bool alone(const struct walk_job &job, const struct tested &t)
 {
-  return HOW == WALK_MOVING && job.dt != 0 && t.info == (NODE_LEAF | 1);
+  return HOW == WALK_MOVING && t.moves && t.info == (NODE_LEAF | 1);
 }
 
 /* Whether the error of the expansion keeps to its budget: d is the distance from the ball's surface. */

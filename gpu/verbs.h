@@ -17,6 +17,8 @@ void gpu_download(struct device *d, struct particles *p);
 const struct particles *gpu_view(struct device *d);
 int64_t gpu_count(struct device *d);
 void gpu_wait(struct device *d);
+/* ranges.cu */
+void gpu_phase(const char *name);
 /* sets.cu */
 void gpu_bounds(struct device *d, double horizon, double low[3], double high[3]);
 int64_t gpu_sample(struct device *d, uint64_t threshold, int64_t most, struct sample *out, double *work);
@@ -28,10 +30,12 @@ int64_t gpu_pack(struct device *d, const struct domain *domain, int self, int64_
 void gpu_unpack(struct device *d, const void *buffer, int64_t count);
 /* order.cu, build.cu, moments.cu, groups.cu */
 int64_t gpu_order(struct device *d, const struct lattice *lattice);
+void gpu_reorder(struct device *d, int32_t tick, double tick_length, int fast, int renew);
 void gpu_build(struct device *d, const double low[3], const double high[3]);
 void gpu_moments(struct device *d, const struct mac *mac, int32_t tick, double tick_length);
 void gpu_sources(struct device *d);
 void gpu_groups(struct device *d);
+void gpu_tune(struct device *d, enum knob knob, double value);
 /* boxes.cu */
 int gpu_boxes(struct device *d, const struct let_request *request, int most, struct let_box *boxes);
 void gpu_card(struct device *d, struct let_card *card);
@@ -51,10 +55,12 @@ int64_t gpu_strays(struct device *d, int64_t *late);
 /* walk.cu */
 void gpu_walk(struct device *d, const struct walk_request *request, struct tally *tally);
 /* direct.cu */
-double gpu_ceiling(struct device *d);
 void gpu_direct(struct device *d, int64_t n, const double (*at)[3], const uint64_t *skip, const struct split *split,
                 double (*acc)[3], double (*hard)[3], double *pot);
 void gpu_nearest(struct device *d, int64_t n, const double (*at)[3], const uint64_t *skip, int k, double *distance);
+/* pairwise.cu */
+double gpu_ceiling(struct device *d);
+double gpu_pair_rate(struct device *d, int64_t n, int *share);
 /* integrate.cu */
 void gpu_kick_soft(struct device *d, double dt);
 void gpu_split_soft(struct device *d);

@@ -6,7 +6,10 @@
 #include <math.h>
 #include <time.h>
 
+#include "depth_first.cuh"
 #include "hard.cuh"
+#include "pairwise.cuh"
+#include "sources.cuh"
 #include "walk.cuh"
 
 enum {
@@ -67,10 +70,17 @@ static double unit_of(const struct device *d)
   return ldexp(1, exponent);
 }
 
+static struct since time_since(int32_t ticks, double tick_length, double unit)
+{
+  double dt = ticks * tick_length;
+  const struct since s = {(float)(dt / unit), (float)(0.5 * dt * dt / unit)};
+  return s;
+}
+
 static struct walk_job job_of(struct device *d, const struct walk_request *r, const struct forest *f, int cells)
 {
   struct walk_job job = {f->t, f->root, f->roots, f->first, d->p, d->tree.body};
-  double dt = (r->tick - f->motion_tick) * r->tick_length, unit = unit_of(d);
+  double unit = unit_of(d);
   job.inverse_unit = (float)(1 / unit);
   job.spacing = (float)(d->lattice.spacing / unit);
   job.eps = (float)(d->config.softening / unit);
@@ -82,9 +92,9 @@ static struct walk_job job_of(struct device *d, const struct walk_request *r, co
   job.by_acceleration = r->mac.kind == MAC_ACCELERATION;
   far_test(&job, &r->mac, cells, unit);
   lengths(&job, &r->mac);
-  job.dt = (float)dt;
-  job.dt_unit = (float)(dt / unit);
-  job.half_unit = (float)(0.5 * dt * dt / unit);
+  job.since[SLOW] = time_since(r->tick - f->motion_tick, r->tick_length, unit);
+  job.since[FAST] = time_since(r->tick - d->fast_tick, r->tick_length, unit);
+  job.fast_node = f->first && d->parts == 2 ? d->part[FAST].base : INT32_MAX;
   job.tick = r->tick;
   job.tick_length = (float)r->tick_length;
   job.hard_only = r->kind != WALK_TOTAL;
@@ -116,8 +126,8 @@ static void choose_active(struct device *d, struct walk_job *job)
   device_zero(d, active_families);
   LAUNCH(d, list_families, blocks_for(job->groups, THREADS), THREADS, d->group.at, job->list, job->groups, d->family_listed.at,
          ++d->family_walks, d->active_family.at, &d->answers->active_families);
-  if (d->active_groups <= d->groups / MANY_ACTIVE) return;
   if (!job->first) return;   /* LETs are seen by few */
+  if (d->present_tick != job->tick && d->active_groups <= d->groups / MANY_ACTIVE) return;
   job->t.body = device_present(d, job->tick, job->tick_length);
   job->t.course = NULL;
 }
@@ -129,14 +139,21 @@ static void choose_all(struct device *d, struct walk_job *job)
   job->t.course = NULL;
 }
 
-/* Room for the walk's own arrays. The local tree starts at node 0. */
+static __global__ void set_roots(int32_t *root, int32_t first, int32_t second)
+{
+  root[0] = first;
+  root[1] = second;
+}
+
+/* Room for the walk's own arrays. Where nothing else is said it starts at the local root, and at that of the fast particles. */
 static void place_walk(struct device *d, struct walk_job *job)
 {
-  if (!d->root.at) {
-    array_room(&d->root, "device walk", 1);
-    CHECK(cudaMemsetAsync(d->root.at, 0, sizeof(int32_t), d->stream));
+  if (!job->root) {
+    array_room(&d->root, "device walk", PARTS_MOST);
+    LAUNCH(d, set_roots, 1, 1, d->root.at, 0, d->part[FAST].base);
+    job->root = d->root.at;
+    job->roots = d->parts;
   }
-  if (!job->root) job->root = d->root.at;
   job->family = d->family.at;
   job->handed = array_room(&d->handed, "device families", (int64_t)d->families * job->handed_most);
   job->group = d->group.at;
@@ -214,9 +231,17 @@ static void add_tally(struct tally *tally, const struct answers *told, double se
 void gpu_walk(struct device *d, const struct walk_request *r, struct tally *tally)
 {
   struct forest f;
+  if (pairwise_serves(d)) {
+    pairwise_walk(d, r, tally);
+    return;
+  }
+  if (d->config.method == METHOD_NEXT_MORE) {
+    depth_first_walk(d, r, tally);
+    return;
+  }
   CHECK(cudaMemsetAsync(&d->answers->targets, 0, offsetof(struct answers, histogram) - offsetof(struct answers, targets), d->stream));
   CHECK(cudaEventRecord(d->from, d->stream));
-  for (struct parts parts = {}; forest_next(d, r, &parts, &f);) {
+  for (struct parting parting = {}; forest_next(d, r, &parting, &f);) {
     if (f.t.nodes >= NODES_MOST) fatal("%d tree nodes on one device, at most %d: use more ranks", f.t.nodes, NODES_MOST);
     if (r->kind == WALK_TOTAL || !r->split.on) full_walk(d, r, &f);
     if (r->split.on) hard_forces(d, r, &f);

@@ -16,6 +16,11 @@ enum { WALK_STILL, WALK_STILL_POTENTIAL, WALK_MOVING };
 
 enum { SIBLINGS_BITS = 3, NODES_MOST = 1 << (31 - SIBLINGS_BITS) };   /* of a stack entry: number of siblings - 1 */
 
+/* Time since the centres of nodes were taken, and half its square; for lengths in the walk's unit. */
+struct since {
+  float dt, half;
+};
+
 struct walk_job {
   struct tree t;               /* one or several, whose links hold in its arrays; course: NULL where bodies stand at the present tick */
   const int32_t *root;         /* where traversals start: the roots of the forest */
@@ -47,7 +52,8 @@ struct walk_job {
   float a_floor;               /* |a_old| is raised to it */
   float spacing, eps2, eps, inverse_unit;
   float quad_scale;            /* of second moments: to the walk's unit */
-  float dt, dt_unit, half_unit;     /* since the nodes' centres were taken: dt, and dt and dt^2/2 for lengths in the unit */
+  struct since since[2];       /* of the nodes before `fast_node`, and of those from it on */
+  int32_t fast_node;
   float tick_length;
   int32_t tick;
   int by_acceleration;         /* the criterion asks for |a_old| */

@@ -21,6 +21,21 @@ int backend_list(const struct backend *const **list)
   return sizeof all / sizeof *all;
 }
 
+int backend_walks(const struct backend *be, enum walk_method method, int ranks, char *why, size_t size)
+{
+  static const char *const names[] = {"groups", "next-more", "direct", "auto"};
+  int alone = method == METHOD_DIRECT || method == METHOD_NEXT_MORE;
+  if (!(be->methods >> method & 1)) {
+    snprintf(why, size, "WalkMethod = %s: the backend %s does not have it; expected groups or auto, or Backend = cuda", names[method], be->name);
+    return 0;
+  }
+  if (alone && ranks > 1) {
+    snprintf(why, size, "WalkMethod = %s is for one rank, and this run has %d", names[method], ranks);
+    return 0;
+  }
+  return 1;
+}
+
 const struct backend *backend_choose(int choice, int ranks, char *why, size_t size)
 {
   char reason[256] = "";

@@ -22,12 +22,26 @@ extern "C" {
 
 struct device;   /* a backend's own state */
 
+/* How walks find what particles feel. */
+enum walk_method {
+  METHOD_GROUPS,      /* lists of groups */
+  METHOD_NEXT_MORE,   /* every particle goes depth-first through the tree by itself */
+  METHOD_DIRECT,      /* all pairs, no tree */
+  METHOD_AUTO         /* the faster of METHOD_GROUPS and METHOD_DIRECT for so many particles */
+};
+
 struct device_config {
   double gravity, softening;
   int max_leaf, max_group;
   int quadrupole;   /* cells carry second moments */
   int ranks;        /* room for the LETs of so many ranks */
   int node_rank;    /* this rank's number on its node: it takes the device of this number, counted round */
+  enum walk_method method;
+};
+
+/* Numbers that trade one kind of work for another. Forces by different values differ within the criterion's error. */
+enum knob {
+  KNOB_GROUP_WIDTH,   /* groups lie in cells no wider than this, or in a leaf (HUGE_VAL, as after open: no limit) */
 };
 
 /* What a verb did; the single stream that feeds timers, cost model, log. */
@@ -137,7 +151,11 @@ struct domain;
 
 struct backend {
   const char *name;
+  int tunes;        /* whether Tuning = auto is on */
   int ranks_most;   /* it serves runs on at most so many ranks; 0: on any number */
+  unsigned methods; /* the walk methods that it has, a bit for each */
+  int particle_bytes;   /* of its own memory a particle takes, about; 0: it is the host's */
+  int rebuild_interval;   /* shortest steps of a soft step after which a new tree is worth its build; 0: never */
   /* Number of devices; where it is 0, `why` says the reason. */
   int (*probe)(char *why, size_t size);
   /* A line about each device, for people. */
@@ -168,15 +186,26 @@ struct backend {
 
   /* Lattice coordinates, keys, sort into Peano-Hilbert order. Returns how many lay outside the lattice. */
   int64_t (*order)(struct device *d, const struct lattice *lattice);
+  /* The same on the lattice that there is, by the places that the particles have at `tick`: within a soft step, while nobody is
+   * between select and correct. Everyone stays where and when it is; the next tick and the levels stay known. Needs sources.
+   * Then build and groups are due (sources keep their courses), and moments at this tick: nodes enclose their particles at that
+   * time. LETs chosen before it cannot be told of corrections any more: a run on several ranks chooses them anew.
+   * Particles of block level `fast` and deeper may get a tree of their own (a level that nobody has: one tree of all). With
+   * `renew`, and the same `fast` as before in this soft step, it is enough to renew the tree of those that were that fast the
+   * last time, and all that is due then is about that tree alone. A backend may always do all. */
+  void (*reorder)(struct device *d, int32_t tick, double tick_length, int fast, int renew);
   /* The octree of the sorted particles (links only). Cells that reach over the faces of this rank's cuboid (MAC_CUT) are
    * marked; infinite faces (1e300) cut nothing. */
   void (*build)(struct device *d, const double low[3], const double high[3]);
-  /* Moments and motions of all nodes from the particles as they are at `tick`; also a refresh between builds. */
+  /* Moments and motions of all nodes from the particles as they are at `tick`; also a refresh between builds. Radii of cells
+   * of many particles may be bounds by their children's, up to twice as large; right after a build they are exact. */
   void (*moments)(struct device *d, const struct mac *mac, int32_t tick, double tick_length);
   /* Sources take velocity, hard acceleration and time from the particles (after kicks). */
   void (*sources)(struct device *d);
   /* Groups of targets with enclosing balls and smallest |a_old|; needs build. */
   void (*groups)(struct device *d);
+  /* Set a knob, at any time; it is looked at by the next `groups`. */
+  void (*tune)(struct device *d, enum knob knob, double value);
   /* At most `most` boxes around this rank's groups, of positions predicted to the request's tick, for its horizon; returns
    * how many. */
   int (*boxes)(struct device *d, const struct let_request *request, int most, struct let_box *boxes);
@@ -219,6 +248,9 @@ struct backend {
   /* Interactions per second of a plain direct-sum loop over point masses (acceleration and potential) in the pair
    * arithmetic of `walk`, all threads: the ceiling of the walk. */
   double (*ceiling)(struct device *d);
+  /* The same of direct sums over n particles, each of whose pulls `share` threads (1, 2, 4, ... 32) sum up; with share 0 as
+   * many as METHOD_DIRECT takes. *share becomes the number taken. NULL where there is no METHOD_DIRECT. */
+  double (*pair_rate)(struct device *d, int64_t n, int *share);
   /* Double-precision direct sum of this rank's particles at given points: acc[n][3], pot[n] (added to); sources at no
    * distance whose id is skip[i] are left out. hard: with the split's K, or NULL. */
   void (*direct)(struct device *d, int64_t n, const double (*at)[3], const uint64_t *skip, const struct split *split,
@@ -250,6 +282,8 @@ struct backend {
   /* Number of particles at each level, 32 entries. */
   void (*histogram)(struct device *d, int64_t *count);
   void (*wait)(struct device *d);
+  /* The host goes on to this phase (NULL: to none), for profilers. May be NULL. */
+  void (*phase)(const char *name);
 };
 
 extern const struct backend backend_cpu, backend_cuda;
@@ -260,6 +294,8 @@ int backend_list(const struct backend *const **list);
 /* The backend for `choice` (enum backend_choice) and a run on so many ranks, or NULL with the reason. Where a device is there
  * that `auto` does not take, `why` says why; else it is empty. */
 const struct backend *backend_choose(int choice, int ranks, char *why, size_t size);
+/* Whether it has a walk method, on so many ranks; else `why` says which has. */
+int backend_walks(const struct backend *be, enum walk_method method, int ranks, char *why, size_t size);
 
 #ifdef __cplusplus
 }

@@ -55,6 +55,7 @@ static void report(const struct comm *c, const struct params *p, const struct in
   printf("ranks x threads     %d x %d, backend %s%s%s\n", c->size, omp_get_max_threads(), be->name, note[0] ? "; " : "", note);
   printf("memory              about %.3g MB a rank%s\n", memory / 1e6,
          c->size > 1 ? " for its particles; trees of other ranks come on top, often as much again ('espalier study let' counts them)" : "");
+  if (be->particle_bytes) printf("device memory       about %.3g MB\n", n / c->size * be->particle_bytes / 1e6);
   double room = free_bytes(p->OutputDir, where, sizeof where);
   printf("a snapshot          %.4g MB; %.4g MB are free in %s\n", snapshot / 1e6, room / 1e6, where);
   if (room < 1.1 * snapshot) printf("warning: not enough free space for one snapshot\n");

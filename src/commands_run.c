@@ -2,6 +2,7 @@
 /* run, force, study: the commands that start from a parameter file; params, info: those that only print. */
 #include <config.h>
 #include <getopt.h>
+#include <math.h>
 #include <string.h>
 
 #include "commands.h"
@@ -43,11 +44,12 @@ static int load_params(const struct comm *c, const char *file, const struct over
 
 static int act_run(const struct command *self, const struct comm *c, int argc, char **argv)
 {
-  enum { CHECK = 256, OVERWRITE };
+  enum { CHECK = 256, OVERWRITE, SUBSTEPS };
   static const struct option longs[] = {
-      {"check", no_argument, NULL, CHECK}, {"steps", required_argument, NULL, 'n'}, {"overwrite", no_argument, NULL, OVERWRITE}, COMMAND_LONG};
+      {"check", no_argument, NULL, CHECK}, {"steps", required_argument, NULL, 'n'}, {"substeps", required_argument, NULL, SUBSTEPS},
+      {"overwrite", no_argument, NULL, OVERWRITE}, COMMAND_LONG};
   struct overrides overrides = {.count = 0};
-  struct run_options options = {.steps = -1};
+  struct run_options options = {.steps = -1, .substeps = -1};
   int status = STATUS_OK, option;
   while ((option = command_option(self, c, argc, argv, COMMAND_SHORT "P:n:", longs, &status)) != -1) switch (option) {
     case COMMAND_DONE: return status;
@@ -59,6 +61,10 @@ static int act_run(const struct command *self, const struct comm *c, int argc, c
     case 'n':
       if (command_whole(optarg, 0, INT64_MAX, &options.steps))
         return command_misused(self, c, "option -n: expected a number of steps, found '%s'", optarg);
+      break;
+    case SUBSTEPS:
+      if (command_whole(optarg, 1, INT64_MAX, &options.substeps))
+        return command_misused(self, c, "option --substeps: expected a number of block steps, found '%s'", optarg);
     }
   if (!(options.params_file = command_operand(self, c, argc, argv, "parameter file", &status))) return status;
   struct params par;
@@ -68,53 +74,14 @@ static int act_run(const struct command *self, const struct comm *c, int argc, c
 }
 
 const struct command command_run = {
-    "run", "run [-P Section:Name=value]... [--check] [-n STEPS] [--overwrite] FILE.ini",
+    "run", "run [-P Section:Name=value]... [--check] [-n STEPS] [--substeps STEPS] [--overwrite] FILE.ini",
     "Run a simulation from its initial conditions to its end",
     "  -P Section:Name=value   another value for a parameter of the file; may be repeated\n"
     "      --check             read parameters and headers, estimate memory and disk, then stop\n"
     "  -n, --steps STEPS       stop after so many soft steps\n"
+    "      --substeps STEPS    stop after the soft step in which so many block steps have been made\n"
     "      --overwrite         replace results that are in the output folder\n",
     act_run};
-
-static int act_force(const struct command *self, const struct comm *c, int argc, char **argv)
-{
-  enum { DIRECT = 256, BENCH };
-  static const struct option longs[] = {
-      {"direct", required_argument, NULL, DIRECT}, {"bench", no_argument, NULL, BENCH}, {"output", required_argument, NULL, 'o'}, COMMAND_LONG};
-  struct overrides overrides = {.count = 0};
-  struct force_options options = {.direct = 0};
-  long long direct;
-  int status = STATUS_OK, option;
-  while ((option = command_option(self, c, argc, argv, COMMAND_SHORT "P:o:", longs, &status)) != -1) switch (option) {
-    case COMMAND_DONE: return status;
-    case BENCH: options.bench = 1; break;
-    case 'o': options.output = optarg; break;
-    case 'P':
-      if (add_override(&overrides, optarg)) return bad_override(self, c, optarg);
-      break;
-    case DIRECT:
-      if (command_whole(optarg, 1, INT64_MAX, &direct))
-        return command_misused(self, c, "option --direct: expected a number of particles, found '%s'", optarg);
-      options.direct = direct;
-    }
-  const char *file = command_operand(self, c, argc, argv, "parameter file", &status);
-  if (!file) return status;
-  struct params par;
-  struct fault f = {""};
-  if (load_params(c, file, &overrides, &par, &f)) return command_failed(c, &f);
-  return force(c, &par, &options);
-}
-
-const struct command command_force = {
-    "force", "force [-P Section:Name=value]... [--direct M] [--bench] [-o OUT.hdf5] FILE.ini",
-    "Forces of the initial state, once, and a table about them",
-    "  -P Section:Name=value   another value for a parameter of the file; may be repeated\n"
-    "      --direct M          errors against the direct sum, on M particles spread evenly over the ids\n"
-    "      --bench             two warm-ups, then the median of five\n"
-    "  -o, --output OUT.hdf5   write accelerations and potentials\n",
-    act_force};
-
-/* --- study ------------------------------------------------------------------------------------------------------- */
 
 /* Numbers with commas between them, each within [least, most]; returns how many, or -1. */
 static int read_list(const char *text, double least, double most, int whole, double *list)
@@ -134,6 +101,100 @@ static int read_list(const char *text, double least, double most, int whole, dou
     if (!*at) return count;
   }
 }
+
+/* Numbers, and ranges FIRST:LAST or FIRST:LAST:STEP (else by 1), with commas between them; returns how many, or -1. */
+static int read_ranges(const char *text, double *list, int most)
+{
+  int count = 0;
+  for (const char *at = text;; at++) {
+    char word[96], *colon[2];
+    double range[3] = {0, 0, 1};
+    size_t length = strcspn(at, ",");
+    if (length == 0 || length >= sizeof word) return -1;
+    snprintf(word, sizeof word, "%.*s", (int)length, at);
+    colon[0] = strchr(word, ':');
+    colon[1] = colon[0] ? strchr(colon[0] + 1, ':') : NULL;
+    for (int k = 0; k < 2; k++)
+      if (colon[k]) *colon[k] = 0;
+    if (command_real(word, &range[0])) return -1;
+    range[1] = range[0];
+    for (int k = 0; k < 2; k++)
+      if (colon[k] && command_real(colon[k] + 1, &range[k + 1])) return -1;
+    if (!(range[2] > 0) || range[1] < range[0]) return -1;
+    double steps = floor((range[1] - range[0]) / range[2] + 1e-9);
+    if (!(steps < most - count)) return -1;
+    for (int k = 0; k <= (int)steps; k++) list[count++] = range[0] + k * range[2];
+    at += length;
+    if (!*at) return count;
+  }
+}
+
+/* NULL where the values of --delta are some that the criterion's parameter could have; else which these are. */
+static const char *check_deltas(const struct params *par, const struct force_options *o)
+{
+  static const char *const expected[] = {"powers from 0 to 60 (Delta = 2^-POWER)", "accelerations above 0", "angles above 0, at most 1"};
+  int kind = par->TypeOfOpeningCriterion, good = 1;
+  for (int k = 0; k < o->delta_count; k++) {
+    double x = o->delta[k];
+    good &= kind == OPENING_ACCELERATION ? x >= 0 && x <= 60 : kind == OPENING_ANGLE ? x > 0 && x <= 1 : x > 0;
+  }
+  return good ? NULL : expected[kind];
+}
+
+static int act_force(const struct command *self, const struct comm *c, int argc, char **argv)
+{
+  enum { DIRECT = 256, BENCH, DELTA, OVERWRITE };
+  static const struct option longs[] = {{"direct", required_argument, NULL, DIRECT}, {"bench", no_argument, NULL, BENCH},
+                                        {"delta", required_argument, NULL, DELTA},   {"overwrite", no_argument, NULL, OVERWRITE},
+                                        {"output", required_argument, NULL, 'o'},    COMMAND_LONG};
+  struct overrides overrides = {.count = 0};
+  struct force_options options = {.direct = 0};
+  long long direct;
+  int status = STATUS_OK, option;
+  while ((option = command_option(self, c, argc, argv, COMMAND_SHORT "P:o:", longs, &status)) != -1) switch (option) {
+    case COMMAND_DONE: return status;
+    case BENCH: options.bench = 1; break;
+    case OVERWRITE: options.overwrite = 1; break;
+    case DELTA:
+      options.delta_count = read_ranges(optarg, options.delta, FORCE_DELTAS);
+      if (options.delta_count < 1)
+        return command_misused(self, c, "option --delta: expected at most %d numbers and ranges as in 5:15 or 5:15:0.5 with commas between them, found '%s'",
+                               FORCE_DELTAS, optarg);
+      break;
+    case 'o': options.output = optarg; break;
+    case 'P':
+      if (add_override(&overrides, optarg)) return bad_override(self, c, optarg);
+      break;
+    case DIRECT:
+      if (command_whole(optarg, 1, INT64_MAX, &direct))
+        return command_misused(self, c, "option --direct: expected a number of particles, found '%s'", optarg);
+      options.direct = direct;
+    }
+  const char *file = command_operand(self, c, argc, argv, "parameter file", &status);
+  if (!file) return status;
+  struct params par;
+  struct fault f = {""};
+  if (load_params(c, file, &overrides, &par, &f)) return command_failed(c, &f);
+  const char *wrong = check_deltas(&par, &options);
+  if (wrong) return command_misused(self, c, "option --delta: expected %s", wrong);
+  return force(c, &par, &options);
+}
+
+const struct command command_force = {
+    "force", "force [-P Section:Name=value]... [--direct M] [--bench] [--delta LIST] [-o OUT] FILE.ini",
+    "Forces of the initial state, once, and a table about them",
+    "  -P Section:Name=value   another value for a parameter of the file; may be repeated\n"
+    "      --direct M          errors against the direct sum, on M particles spread evenly over the ids\n"
+    "      --bench             two warm-ups, then the median of five\n"
+    "      --delta LIST        a curve of error against time: a row of a table for each of these values of the criterion's\n"
+    "                          parameter, with --bench and (where M is not given) --direct 4096. LIST: numbers and ranges\n"
+    "                          FIRST:LAST or FIRST:LAST:STEP with commas between them; with the acceleration criterion\n"
+    "                          powers: 5:15 is Delta = 2^-5, 2^-6, ... 2^-15\n"
+    "  -o, --output OUT        write accelerations and potentials (HDF5), or the curve (CSV)\n"
+    "      --overwrite         replace the curve's file where it is there\n",
+    act_force};
+
+/* --- study ------------------------------------------------------------------------------------------------------- */
 
 static int take_ranks(const char *text, struct study_options *o)
 {
@@ -238,12 +299,17 @@ const struct command command_params = {
 
 static int act_info(const struct command *self, const struct comm *c, int argc, char **argv)
 {
-  static const struct option longs[] = {COMMAND_LONG};
-  int status = STATUS_OK;
-  if (command_option(self, c, argc, argv, COMMAND_SHORT, longs, &status) == COMMAND_DONE) return status;
+  static const struct option longs[] = {{"rates", no_argument, NULL, 'r'}, COMMAND_LONG};
+  int status = STATUS_OK, option, rates = 0;
+  while ((option = command_option(self, c, argc, argv, COMMAND_SHORT, longs, &status)) != -1) {
+    if (option == COMMAND_DONE) return status;
+    rates = 1;
+  }
   if (optind != argc) return command_misused(self, c, "unexpected '%s'", argv[optind]);
   if (c->rank == 0) info_print(stdout);
+  if (c->rank == 0 && rates) info_rates(stdout);
   return STATUS_OK;
 }
 
-const struct command command_info = {"info", "info", "Backends and devices that are there, or why they are not", "", act_info};
+const struct command command_info = {"info", "info [--rates]", "Backends and devices that are there, or why they are not",
+    "      --rates             and how fast they are at direct sums\n", act_info};

@@ -40,7 +40,7 @@ static int make_folder(const char *path, struct fault *f)
   return 0;
 }
 
-static const char *const table_names[] = {"energy.csv", "steps.csv", "timers.csv", "parameters-used.ini", TRAFFIC_TABLE};
+static const char *const table_names[] = {"energy.csv", "steps.csv", "timers.csv", "parameters-used.ini", TRAFFIC_TABLE, SUBSTEP_TABLE, TUNER_TABLE};
 
 /* A fault where the folder holds an earlier run's results, or where the initial conditions would be replaced. */
 static int check_folder(const struct params *p, int overwrite, struct fault *f)
@@ -106,6 +106,14 @@ static void headers(struct logs *l, const struct sim *s)
   fprintf(l->timers, "# seconds of the slowest rank\nstep,time");
   for (int p = 0; p < PHASE_COUNT; p++) fprintf(l->timers, ",%s", phase_names[p]);
   fputc('\n', l->timers);
+  if (l->substeps) {
+    describe(l->substeps, s);
+    substep_log_header(l->substeps);
+  }
+  if (l->tuner) {
+    describe(l->tuner, s);
+    tuning_header(l->tuner);
+  }
   if (!l->traffic.out) return;
   describe(l->traffic.out, s);
   traffic_header(l->traffic.out);
@@ -120,6 +128,10 @@ static void open_all(struct logs *l, const struct sim *s, int overwrite, struct 
   if (l->steps) l->timers = open_table(folder, table_names[2], f);
   if (l->timers && l->traffic.table) l->traffic.out = open_table(folder, table_names[4], f);
   if (l->timers && !l->traffic.table) no_table(folder, table_names[4], f);
+  if (l->timers && s->log.table) l->substeps = open_table(folder, table_names[5], f);
+  if (l->timers && !s->log.table) no_table(folder, table_names[5], f);
+  if (l->timers && s->tuning.log) l->tuner = open_table(folder, table_names[6], f);
+  if (l->timers && !s->tuning.log) no_table(folder, table_names[6], f);
   FILE *used = l->timers && !f->text[0] ? open_table(folder, table_names[3], f) : NULL;
   if (!used) return;
   params_write_ini(used, s->par);
@@ -167,13 +179,13 @@ int logs_open(struct logs *l, const struct sim *s, int overwrite, struct fault *
 
 int logs_close(struct logs *l, const struct sim *s, struct fault *f)
 {
-  FILE *all[] = {l->energy, l->steps, l->timers, l->traffic.out};
-  for (int k = 0; k < 4; k++) {
+  FILE *all[] = {l->energy, l->steps, l->timers, l->traffic.out, l->substeps, l->tuner};
+  for (int k = 0; k < 6; k++) {
     if (!all[k]) continue;
     int bad = ferror(all[k]);
     if (fclose(all[k]) || bad) fault_set(f, "a table in %s could not be written to its end (disk full?)", s->par->OutputDir);
   }
-  l->energy = l->steps = l->timers = l->traffic.out = NULL;
+  l->energy = l->steps = l->timers = l->traffic.out = l->substeps = l->tuner = NULL;
   return comm_verdict(s->comm, f);
 }
 
@@ -312,7 +324,7 @@ static void warn(struct logs *l, const struct sim *s, const struct step_report *
   }
 }
 
-void logs_step(struct logs *l, const struct sim *s, const struct step_report *r, int energy)
+void logs_step(struct logs *l, struct sim *s, const struct step_report *r, int energy)
 {
   if (s->comm->rank != 0) return;
   double r1 = s->split.on ? s->split.r1 : 0, r2 = s->split.on ? s->split.r2 : 0;
@@ -333,6 +345,8 @@ void logs_step(struct logs *l, const struct sim *s, const struct step_report *r,
   for (int p = 0; p < PHASE_COUNT; p++) fprintf(l->timers, ",%.6f", r->seconds[p]);
   fputc('\n', l->timers);
   fflush(l->timers);
+  substep_log_write(&s->log, l->substeps);
+  tuning_write(&s->tuning, l->tuner);
   warn(l, s, r);
   progress(l, s, r, energy);
 }

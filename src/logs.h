@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a run tells: energy.csv, steps.csv, timers.csv, comm.csv in the output folder, and a line a step on the terminal. */
+/* What a run tells: energy.csv, steps.csv, timers.csv, substeps.csv, tuner.csv, comm.csv in the output folder, and a line a step on the terminal. */
 #ifndef LOGS_H
 #define LOGS_H
 #include <stdio.h>
@@ -31,7 +31,7 @@ struct step_report {
 };
 
 struct logs {
-  FILE *energy, *steps, *timers;   /* rank 0 only */
+  FILE *energy, *steps, *timers, *substeps, *tuner;   /* rank 0 only; the last two where they are asked for */
   struct traffic traffic;          /* comm.csv */
   double first_energy, worst;      /* total energy at the start; largest |dE/E| so far */
   int has_energy;
@@ -57,8 +57,8 @@ void logs_collect(struct step_report *r, struct sim *s, double dt);
 void logs_traffic(struct logs *l, const struct sim *s);
 /* A row of energy.csv. */
 void logs_energy(struct logs *l, const struct sim *s);
-/* Rows of steps.csv and timers.csv, and the progress line; `energy` tells whether s->now has a potential. */
-void logs_step(struct logs *l, const struct sim *s, const struct step_report *r, int energy);
+/* Rows of steps.csv, timers.csv, substeps.csv and tuner.csv, and the progress line; `energy` tells whether s->now has a potential. */
+void logs_step(struct logs *l, struct sim *s, const struct step_report *r, int energy);
 /* |dE/E| of a total energy against the start's. */
 double logs_error(const struct logs *l, double total);
 #endif

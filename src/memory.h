@@ -20,8 +20,8 @@ void memory_note(const char *label, size_t plus, size_t minus);
 /* Bytes now and at the peak, all labels together. */
 size_t memory_current(void);
 size_t memory_peak(void);
-/* Peak by label, one line each, for the log. */
-void memory_report(FILE *out);
+/* A line of the larger labels' peaks, in bytes for each of so many particles. */
+void memory_report(FILE *out, double particles);
 #ifdef __cplusplus
 }
 #endif

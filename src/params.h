@@ -12,12 +12,15 @@ enum { PARAM_TEXT = 512 };   /* longest string value, with its end */
 /* Choices; the order is that of the names in params.def. */
 enum ic_format { FORMAT_AUTO, FORMAT_GADGET1, FORMAT_GADGET2, FORMAT_HDF5, FORMAT_TIPSY, FORMAT_ASCII };
 enum opening { OPENING_ACCELERATION, OPENING_MULTIPOLE, OPENING_ANGLE };
+/* WalkMethod: enum walk_method of backend.h */
 enum split_mode { MODE_HYBRID, MODE_TREE, MODE_AUTO };
 enum split_kernel { KERNEL_QUINTIC, KERNEL_DLL };
 enum step_scheme { SCHEME_BLOCK, SCHEME_SHARED };
 enum step_criterion { CRITERION_MIN_AV, CRITERION_A };
 enum balance { BALANCE_COUNT, BALANCE_HARD, BALANCE_WORK, BALANCE_TIME };
 enum comm_log { COMM_LOG_OFF, COMM_LOG_PHASES, COMM_LOG_PEERS };
+enum substep_log_choice { SUBSTEP_LOG_OFF, SUBSTEP_LOG_ON };
+enum tuning_choice { TUNING_AUTO, TUNING_ON, TUNING_FROZEN };
 enum backend_choice { BACKEND_AUTO, BACKEND_CPU, BACKEND_CUDA };
 
 /* A member of struct params is named exactly like the parameter (SnapshotFileBase, ErrTolForceAcc, xs, ...): double for

@@ -100,21 +100,31 @@ static int check_finite(const struct run *r, struct fault *f)
   return fault_set(f, "step %lld, time %g: %.0f particles have values that are not finite", r->sim.step, r->sim.time, r->sim.now.bad);
 }
 
+/* Whether the number of steps that was asked for is reached. Block steps are counted on rank 0. Collective. */
+static int stopped(const struct run *r)
+{
+  const struct sim *s = &r->sim;
+  int64_t made = s->log.steps[0] + s->log.steps[1];
+  if (r->options->steps >= 0 && s->step >= r->options->steps) return 1;
+  if (r->options->substeps < 0) return 0;
+  return comm_max_int64(s->comm, made) >= r->options->substeps;
+}
+
 /* Time steps until the end (or the number of steps that was asked for). */
 static int loop(struct run *r, struct fault *f)
 {
   struct sim *s = &r->sim;
-  while (s->time < s->par->TimeMax && (r->options->steps < 0 || s->step < r->options->steps)) {
+  while (s->time < s->par->TimeMax && !stopped(r)) {
     fatal_context(s->comm->rank, s->step + 1);
     double target = outputs_next(&r->outputs, s->time);
     struct plan plan = plan_next(s->par, &s->now, s->time, target, s->split.on ? s->split.r2 : s->radius_rule, s->split.on, s->step);
     if (check_advance(s, &plan, f)) return -1;
     int last = (plan.at_target && target >= s->par->TimeMax) || s->step + 1 == r->options->steps;
-    int energy = last || statistics_due(r, s->time, plan.at_target ? target : s->time + plan.soft_step);
+    int energy = last || r->options->substeps >= 0 || statistics_due(r, s->time, plan.at_target ? target : s->time + plan.soft_step);
     step(s, &plan, energy || plan.at_target);
     if (check_finite(r, f)) return -1;
     if (energy) logs_energy(&r->logs, s);
-    if (plan.at_target || last) write_snapshot(r);
+    if (plan.at_target || last || stopped(r)) write_snapshot(r);
     logs_traffic(&r->logs, s);
     struct step_report report;
     logs_collect(&report, s, plan.soft_step);
@@ -131,6 +141,8 @@ static void greet(const struct run *r)
   printf("%.0f particles on %d ranks x %d threads, backend %s; %s from time %g to %g\n", s->now.count, s->comm->size, omp_get_max_threads(), s->be->name,
          s->split.on ? "hybrid" : "tree", s->time, s->par->TimeMax);
   if (s->split.on) printf("split: R1 = %g, R2 = %g\n", s->split.r1, s->split.r2);
+  if (s->tuning.tunes_width || s->tuning.tunes_rebuild)
+    printf("tuning by measured times: no two runs are alike in the last bits ([Device] Tuning = frozen: they are)\n");
   printf("energy %.9g (kinetic %.6g, potential %.6g), virial ratio %.4g\n", s->now.total, s->now.kinetic, s->now.potential,
          s->now.potential != 0 ? -2 * s->now.kinetic / s->now.potential : 0);
   fflush(stdout);
@@ -144,8 +156,11 @@ static void sum_up(const struct run *r)
   traffic_sum_up(&r->logs.traffic, r->sim.comm);
   if (r->sim.comm->rank != 0) return;
   snprintf(text, sizeof text, "%.1f s", seconds);
-  printf("memory: at most %.4g MB a rank\n", memory / 1e6);
-  if (r->sim.time < r->sim.par->TimeMax) printf("stopped by -n before TimeMax = %g\n", r->sim.par->TimeMax);
+  printf("memory: at most %.4g MB a rank; bytes a particle on rank 0, each at its peak: ", memory / 1e6);
+  memory_report(stdout, (double)r->sim.be->count(r->sim.dev));
+  if (r->sim.time < r->sim.par->TimeMax) printf("stopped by -n or --substeps before TimeMax = %g\n", r->sim.par->TimeMax);
+  substep_log_sum_up(&r->sim.log, r->sim.now.count, stdout);
+  tuning_sum_up(&r->sim.tuning, stdout);
   printf("done: time %g after %lld soft steps in %s; largest |dE/E| %.3e\n", r->sim.time, r->sim.step, text, r->logs.worst);
 }
 

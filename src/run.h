@@ -8,6 +8,7 @@ struct run_options {
   const char *params_file;   /* named in messages */
   int check;                 /* parse, read the headers, estimate memory and disk, then stop */
   long long steps;           /* stop after so many soft steps; negative: no limit */
+  long long substeps;        /* stop after the soft step in which so many block steps are reached; negative: no limit */
   int overwrite;             /* results in OutputDir may be replaced */
 };
 

@@ -37,15 +37,19 @@ void sim_open(struct sim *s, const struct comm *c, const struct params *par, con
                                  .max_group = par->MaxGroupSize,
                                  .quadrupole = par->MultipoleOrder == 2,
                                  .ranks = c->size,
-                                 .node_rank = comm_node_rank(c)};
+                                 .node_rank = comm_node_rank(c),
+                                 .method = (enum walk_method)par->WalkMethod};
   s->dev = be->open(&config);
   be->upload(s->dev, p);
   s->lets = lets_open(c, be, s->dev);
   s->timer.ledger = c->ledger;
+  s->timer.follow = be->phase;
   int grid[3];
   params_grid(par->DomainGrid, grid);
   domain_open_grid(&s->domain, c->size, grid);
   timer_reset(&s->timer);
+  s->log.table = par->SubstepLog && c->rank == 0;
+  tuning_open(&s->tuning, par, be->tunes, c->size, c->rank);
 }
 
 void sim_close(struct sim *s)
@@ -54,8 +58,11 @@ void sim_close(struct sim *s)
   lets_close(s->lets);
   s->be->download(s->dev, &p);
   particles_free(&p);
+  if (s->be->phase) s->be->phase(NULL);
   s->be->close(s->dev);
   domain_close(&s->domain);
+  substep_log_close(&s->log);
+  tuning_close(&s->tuning);
 }
 
 /* The box of all particles and of what they may reach within `horizon`: low, then high. Collective. */
@@ -68,18 +75,34 @@ static void global_bounds(struct sim *s, double horizon, double box[6])
   for (int c = 0; c < 3; c++) box[c] = -box[c];
 }
 
+/* The tree of the sorted particles. */
+static void build(struct sim *s)
+{
+  double low[3], high[3];
+  timer_phase(&s->timer, PHASE_build);
+  domain_cuboid(&s->domain, s->comm->rank, low, high);
+  s->be->build(s->dev, low, high);
+}
+
 /* The lattice, and the tree on it. Collective. */
 static void plant(struct sim *s, double horizon)
 {
   double box[6];
   global_bounds(s, horizon, box);
+  double began = timer_clock();
   s->lattice = lattice_cover(box, box + 3, LATTICE_MARGIN, 16 * s->par->Softening);
   timer_phase(&s->timer, PHASE_order);
   s->counts.outside += s->be->order(s->dev, &s->lattice);
-  timer_phase(&s->timer, PHASE_build);
-  double low[3], high[3];
-  domain_cuboid(&s->domain, s->comm->rank, low, high);
-  s->be->build(s->dev, low, high);
+  build(s);
+  s->planting = timer_clock() - began;
+}
+
+/* Groups, from now on as wide as they should be. */
+static void make_groups(struct sim *s)
+{
+  timer_phase(&s->timer, PHASE_groups);
+  tuning_groups(&s->tuning, s->be, s->dev, s->lattice.spacing * LATTICE_SIDE);
+  s->be->groups(s->dev);
 }
 
 /* This rank's seconds per interaction; the mean of the others' where it has not computed yet. Collective. */
@@ -128,18 +151,28 @@ void sim_make_room(struct sim *s, double horizon)
   s->be->groups(s->dev);
 }
 
+void sim_rebuild(struct sim *s, int32_t tick, double tick_length, int fast, int renew)
+{
+  timer_phase(&s->timer, PHASE_order);
+  s->be->reorder(s->dev, tick, tick_length, fast, renew);
+  build(s);
+  s->be->groups(s->dev);
+}
+
 void sim_force(struct sim *s, const struct mac *mac, int potential)
 {
   timer_phase(&s->timer, PHASE_moments);
   s->be->sources(s->dev);
   s->be->moments(s->dev, mac, 0, 0);
-  s->be->groups(s->dev);
+  make_groups(s);
   timer_phase(&s->timer, PHASE_let_select);
   struct let_request request = {.mac = mac, .a_floor = s->a_floor, .cutoff = -1};
   let_exchange(s->lets, LET_SOFT, &s->lattice, request, TICKS, &s->counts.soft_let);
   timer_phase(&s->timer, PHASE_walk);
   struct walk_request walk = {.kind = WALK_TOTAL, .mac = *mac, .a_floor = s->a_floor, .split = s->split, .let = LET_SOFT, .potential = potential};
+  const struct tally *full = &s->counts.full, before = *full;
   let_walk(s->lets, walk, &s->counts.full, &s->counts.soft_let);
+  if (mac == &s->mac) tuning_walked(&s->tuning, 0, KIND_ALL, (double)(full->targets - before.targets), full->seconds - before.seconds);
   timer_phase(&s->timer, PHASE_other);
 }
 

@@ -8,7 +8,9 @@
 #include "domain.h"
 #include "let.h"
 #include "params.h"
+#include "substep_log.h"
 #include "timer.h"
+#include "tuning.h"
 
 /* Counts of one soft step; of this rank until they are added up. */
 struct step_counts {
@@ -43,6 +45,9 @@ struct sim {
   double per_work;           /* computing seconds per interaction of this rank, smoothed over soft steps; 0: not yet */
   struct diagnostics now;    /* at the last synchronisation */
   struct step_counts counts;
+  struct substep_log log;    /* of all block steps so far */
+  struct tuning tuning;
+  double planting;           /* seconds of the last order and build at a synchronisation */
   struct timer timer;
 };
 
@@ -55,6 +60,9 @@ void sim_arrange(struct sim *s, int decompose);
 /* The lattice is made to hold the particles for a soft step of this length: where it does not yet, particles are ordered
  * and the tree is built anew. Needs forces. Collective. */
 void sim_make_room(struct sim *s, double horizon);
+/* The tree anew within a soft step, of the particles as they are at `tick`, all but its moments; nobody may be active. `fast` and
+ * `renew` as the verb reorder takes them. On one rank only: LETs would have to be chosen anew. */
+void sim_rebuild(struct sim *s, int32_t tick, double tick_length, int fast, int renew);
 /* The forces of all particles at a synchronisation, by the criterion `mac`; the system must be arranged. Collective. */
 void sim_force(struct sim *s, const struct mac *mac, int potential);
 /* The forces of a system that has none yet: by opening angle, then once more by the criterion. Measures R where the rule

@@ -59,6 +59,7 @@ int sim_start(struct sim *s, const struct comm *c, const struct params *par, str
   struct initial_facts facts;
   const struct backend *be = backend_choose(par->Backend, c->size, why, sizeof why);
   if (!be) fault_set(f, "%s", why);
+  else if (!backend_walks(be, (enum walk_method)par->WalkMethod, c->size, why, sizeof why)) fault_set(f, "%s", why), why[0] = 0;
   else params_check_ranks(par, c->size, f);
   if (comm_agree(c, f)) return -1;
   check_alike(c, be, f);

@@ -25,6 +25,25 @@ static void choose_levels(struct sim *s, const struct plan *plan, const struct s
   s->counts.level_most = (int)most;
 }
 
+/* The synchronisation as a block step: what the soft step takes outside of its substeps. `part` holds its seconds by phase, as
+ * they are at the beginning and the end of both of its parts. */
+static void log_synchronisation(struct sim *s, const struct timer part[2][2])
+{
+  const struct tally *full = &s->counts.full;
+  double seconds[PHASE_COUNT];
+  struct substep_row row = {.step = s->step, .tick = TICKS, .active = full->targets, .groups = full->groups,
+                            .pairs = full->particle_pairs + full->cell_pairs, .refreshed = 1, .rebuilt = REBUILT_ALL};
+  for (int p = 0; p < PHASE_COUNT; p++) {
+    seconds[p] = part[0][1].seconds[p] - part[0][0].seconds[p] + part[1][1].seconds[p] - part[1][0].seconds[p];
+    row.all += seconds[p];
+  }
+  row.seconds[SUBSTEP_rebuild] = seconds[PHASE_domain] + seconds[PHASE_order] + seconds[PHASE_build] + seconds[PHASE_groups];
+  row.seconds[SUBSTEP_moments] = seconds[PHASE_moments];
+  row.seconds[SUBSTEP_walk] = full->seconds;
+  row.seconds[SUBSTEP_correct] = seconds[PHASE_correct] + seconds[PHASE_diagnostics];
+  substep_log_add(&s->log, &row);
+}
+
 /* What this step cost this rank, for the next domains. */
 static void measure_work(struct sim *s, double seconds)
 {
@@ -39,20 +58,25 @@ static void measure_work(struct sim *s, double seconds)
 void step(struct sim *s, const struct plan *plan, int potential)
 {
   double dt = plan->soft_step, computed = timer_computing(&s->timer);
+  struct timer part[2][2];   /* of the synchronisation: before and after the substeps */
   int shared;
   struct step_rule rule = {
       .eta = s->par->Eta, .softening = s->par->Softening, .use_velocity = s->par->Criterion == CRITERION_MIN_AV, .soft_step = dt};
   memcpy(rule.v_com, s->now.v_com, sizeof rule.v_com);
   memset(&s->counts, 0, sizeof s->counts);
   timer_phase(&s->timer, PHASE_correct);
+  part[0][0] = s->timer;
 
   s->be->kick_soft(s->dev, 0.5 * dt);
   choose_levels(s, plan, &rule, &shared);
   sim_make_room(s, dt);
   timer_phase(&s->timer, PHASE_correct);
+  part[0][1] = s->timer;
   substeps(s, &rule, shared);
   timer_phase(&s->timer, PHASE_correct);
+  part[1][0] = s->timer;
   s->be->drift_to_end(s->dev, dt / TICKS);
+  tuning_now(&s->tuning, s->step + 1, plan->at_target ? plan->target : s->time + dt);
 
   sim_arrange(s, 1);
   sim_force(s, &s->mac, potential);
@@ -65,6 +89,8 @@ void step(struct sim *s, const struct plan *plan, int potential)
   s->step++;
   measure_work(s, timer_computing(&s->timer) - computed);
   sim_measure(s);
+  part[1][1] = s->timer;
+  log_synchronisation(s, part);
 
   if (plan->measure_radius && sim_radius(s, 0)) {
     sim_force(s, &s->mac, potential);   /* the same forces, split anew */

@@ -3,6 +3,8 @@
 #include <config.h>
 #include "substeps.h"
 
+#include <math.h>
+
 #include "timeline.h"
 
 /* Cells move by their mean velocity and acceleration; moments are taken anew whenever about so many particles (as a
@@ -53,17 +55,116 @@ static void refresh(struct sim *s, double soft_step, int32_t tick, int32_t inter
   s->counts.mended = s->counts.strays;
 }
 
-/* Hard forces of the particles whose steps end at `tick`, and their next steps; those who have them in their LETs hear of
- * it. Cells go along at refreshes, every `interval` ticks. */
-static void substep(struct sim *s, const struct step_rule *rule, int32_t tick, int32_t interval, int shared)
+/* Seconds since `since`, which becomes now. */
+static double lap(double *since)
 {
-  double tick_length = rule->soft_step / TICKS;
-  int refreshes = tick % interval == 0;
-  int32_t next_refresh = (tick / interval + 1) * interval;
+  double before = *since;
+  *since = timer_clock();
+  return *since - before;
+}
+
+/* When moments, and the tree, were and are to be taken anew. */
+struct ageing {
+  int32_t interval;        /* ticks between refreshes, at ticks that all ranks know */
+  int32_t shortest;        /* ticks of the shortest steps, in which the age of the tree is counted */
+  int builds;              /* shortest steps between builds; 0: none within the soft step */
+  int fast;                /* particles of this level and deeper have a tree of their own, */
+  int apart;               /* since the tree of all was built */
+  int32_t built;           /* tick of the last build */
+};
+
+/* What a build costs whatever the number of particles, in particles. */
+#define BUILD_LEAST 8e5
+/* The fast tree is for as many particles as so much more than the least cost allows: the tree of the others ages, the less
+ * the slower they are. */
+#define FAST_SLACK 1.1
+
+/* Cost of the builds of a soft step when those at ticks of level `fast` and deeper are of the fast particles alone. */
+static double build_cost(const int64_t *count, int deepest, int fast)
+{
+  double all = 0, quick = 0, whole = fast > 0 ? exp2(fast - 1) : exp2(deepest), steps = exp2(deepest);
+  for (int l = 0; l <= deepest; l++) {
+    all += (double)count[l];
+    quick += l >= fast ? (double)count[l] : 0;
+  }
+  return whole * (all + BUILD_LEAST) + (steps - whole) * (quick + BUILD_LEAST);
+}
+
+/* From which level on particles get a tree of their own, which is renewed while the others rest. */
+static int fast_level(struct sim *s)
+{
+  int deepest = s->counts.level_most, best = 1;
+  int64_t count[32];
+  double least = HUGE_VAL;
+  s->be->histogram(s->dev, count);
+  for (int fast = 1; fast <= deepest; fast++) least = fmin(least, build_cost(count, deepest, fast));
+  while (best < deepest && build_cost(count, deepest, best) > FAST_SLACK * least) best++;
+  return best;
+}
+
+static struct ageing plan_ageing(struct sim *s)
+{
+  struct ageing a = {.interval = refresh_interval(s), .shortest = timeline_ticks(s->counts.level_most), .fast = LEVEL_MOST + 1};
+  int asked = s->par->RebuildInterval;
+  if (a.interval == 0 || s->split.on || s->comm->size > 1) return a;
+  a.builds = asked ? asked : s->be->rebuild_interval;
+  if (a.builds > 0 || s->tuning.tunes_rebuild) a.fast = fast_level(s);
+  return a;
+}
+
+/* Whether the tree is to be built anew before the substep at this tick. */
+static int build_due(struct sim *s, const struct ageing *a, int32_t tick, double tick_length)
+{
+  if (s->split.on || s->comm->size > 1) return 0;
+  if (s->tuning.tunes_rebuild)
+    return tuning_due(&s->tuning, (tick - a->built) * tick_length, (TICKS - tick) * tick_length, timeline_aligned(tick, 0));
+  return a->builds > 0 && (tick - a->built) / a->shortest >= a->builds;
+}
+
+/* Before the substep at this tick: that of the fast particles alone where the others rest and will not be looked at. */
+static int rebuild(struct sim *s, struct ageing *a, int32_t tick, double tick_length)
+{
+  int renew = a->apart && timeline_aligned(tick, 0) >= a->fast && tick % a->interval != 0;
+  sim_rebuild(s, tick, tick_length, a->fast, renew);
+  a->apart = 1;
+  a->built = tick;
+  return renew ? REBUILT_FAST : REBUILT_ALL;
+}
+
+/* Shortest steps from a build to the next one while nothing is known. Few: growth is steepest at first, and long intervals would
+ * show only where it ends. */
+static int first_interval(const struct sim *s) { return s->be->rebuild_interval > 0 ? s->be->rebuild_interval : 2; }
+
+/* Hard forces of the particles whose steps end at `tick`, and their next steps; those who have them in their LETs hear of
+ * it. Cells go along at refreshes, every `interval` ticks. What it took is added to `row`, all but the end of the correction,
+ * which began at *clock. */
+static void substep(struct sim *s, const struct step_rule *rule, struct ageing *a, int32_t tick, int shared, struct substep_row *row,
+                    double *clock)
+{
+  double tick_length = rule->soft_step / TICKS, spent = 0;
+  int refreshes = tick % a->interval == 0, rebuilds = build_due(s, a, tick, tick_length);
+  int timed = rebuilds && tuning_times(&s->tuning), watched = s->log.table || timed;
+  int32_t next_refresh = (tick / a->interval + 1) * a->interval;
+  if (rebuilds) {
+    tuning_now(&s->tuning, s->step + 1, s->time + tick * tick_length);
+    row->rebuilt = rebuild(s, a, tick, tick_length);
+    if (watched) s->be->wait(s->dev);
+    row->seconds[SUBSTEP_rebuild] += spent = lap(clock);
+  }
   timer_phase(&s->timer, PHASE_correct);
   int64_t active = s->be->select(s->dev, tick, tick_length, &s->counts.outside);
-  if (refreshes) refresh(s, rule->soft_step, tick, interval);
+  row->seconds[SUBSTEP_select] += lap(clock);
+  if (refreshes || rebuilds) {
+    refresh(s, rule->soft_step, tick, a->interval);
+    if (watched) s->be->wait(s->dev);
+    row->refreshed = 1;
+    double moments = lap(clock);
+    row->seconds[SUBSTEP_moments] += moments;
+    if (!refreshes) spent += moments;   /* at a refresh they would have been due anyway */
+  }
+  if (rebuilds) tuning_built(&s->tuning, timed ? spent : 0, 0, 0);
   if (active > 0) {
+    const struct tally *hard = &s->counts.hard, before = *hard;
     timer_phase(&s->timer, PHASE_hard_walk);
     struct walk_request walk = {.kind = WALK_HARD,
                                 .mac = s->mac,
@@ -73,6 +174,11 @@ static void substep(struct sim *s, const struct step_rule *rule, int32_t tick, i
                                 .tick = tick,
                                 .tick_length = tick_length};
     let_walk(s->lets, walk, &s->counts.hard, &s->counts.updates);
+    row->active = active;
+    row->groups = hard->groups - before.groups;
+    row->pairs = hard->particle_pairs + hard->cell_pairs - before.particle_pairs - before.cell_pairs;
+    row->seconds[SUBSTEP_walk] = lap(clock);
+    tuning_walked(&s->tuning, (tick - a->built) * tick_length, timeline_aligned(tick, 0), (double)active, hard->seconds - before.seconds);
     timer_phase(&s->timer, PHASE_correct);
     s->be->correct(s->dev, tick, tick_length, rule, shared);
     s->counts.strays += s->be->strays(s->dev, &s->counts.late);
@@ -82,21 +188,42 @@ static void substep(struct sim *s, const struct step_rule *rule, int32_t tick, i
   let_send_updates(s->lets, tick, refreshes, next_refresh, &s->counts.updates);
 }
 
+/* The row of a block step that began at *began and ends at `clock`; the next one begins. */
+static void finish_row(struct sim *s, struct substep_row *row, int32_t tick, double *began, double clock)
+{
+  row->step = s->step + 1;
+  row->tick = tick;
+  row->level = timeline_aligned(tick, 0);
+  row->all = clock - *began;
+  substep_log_add(&s->log, row);
+  *row = (struct substep_row){0};
+  *began = clock;
+}
+
 void substeps(struct sim *s, const struct step_rule *rule, int shared)
 {
-  int32_t interval = refresh_interval(s);
-  if (interval == 0) return;
+  struct ageing a = plan_ageing(s);
+  struct substep_row row = {0};
+  double began = timer_clock(), clock = began;
+  if (a.interval == 0) return;
+  if (!s->split.on) tuning_built(&s->tuning, s->planting, 1, first_interval(s) * (a.shortest * rule->soft_step / TICKS));
   timer_phase(&s->timer, PHASE_moments);
   s->be->sources(s->dev);
   s->be->moments(s->dev, &s->mac, 0, 0);
   timer_phase(&s->timer, PHASE_hard_let);
   let_anyone_strays(s->lets, 0, 1);
-  choose_lets(s, rule->soft_step, 0, interval);
+  choose_lets(s, rule->soft_step, 0, a.interval);
+  int32_t next = s->be->next_tick(s->dev);
+  row.seconds[SUBSTEP_moments] = lap(&clock);
   for (int32_t tick = 0;;) {
-    int32_t next_refresh = (tick / interval + 1) * interval, next = s->be->next_tick(s->dev);
+    int32_t next_refresh = (tick / a.interval + 1) * a.interval;
     tick = next < next_refresh ? next : next_refresh;
     if (tick == TICKS) break;
-    substep(s, rule, tick, interval, shared);
+    substep(s, rule, &a, tick, shared, &row, &clock);
+    timer_phase(&s->timer, PHASE_correct);
+    next = s->be->next_tick(s->dev);
+    row.seconds[SUBSTEP_correct] += lap(&clock);
+    if (row.active > 0) finish_row(s, &row, tick, &began, clock);   /* a refresh alone goes with the next block step */
   }
   timer_phase(&s->timer, PHASE_hard_let);
   let_take_updates(s->lets, TICKS, &s->counts.updates);

@@ -49,6 +49,7 @@ settle() {
 expect 0 '^commands:' --help
 expect 0 '^usage: espalier run' run -h
 expect 0 '^usage: espalier force' force --help
+expect 2 'option --substeps: expected a number of block steps' run --substeps 0 absent.ini
 expect 0 'mass-ratio' ic --help
 expect 0 '^usage: espalier study let' study --help
 expect 0 'N_soft counts the roots' study let -h
@@ -74,6 +75,10 @@ expect 2 'parameter file is missing' run
 expect 2 "found 'b.ini' too" force a.ini b.ini
 expect 2 'expected Section:Name=value' run -P Softening=1 x.ini
 expect 2 "option --direct: expected a number of particles, found '1e3'" force --direct 1e3 x.ini
+expect 2 "option --delta: expected at most 128 numbers .*found '9:5'" force --delta 9:5 x.ini
+expect 2 "option --delta: .*found '5:9:0'" force --delta 5:9:0 x.ini
+expect 2 "option --delta: .*found '5,,9'" force --delta 5,,9 x.ini
+expect 2 "option --delta: .*found '0:1000'" force --delta 0:1000 x.ini
 expect 2 "unexpected 'x'" params x
 expect 2 "a study is missing: 'let' is one" study
 expect 2 "unknown study 'lett'; did you mean 'let'" study lett x.ini
@@ -167,6 +172,17 @@ expect 1 'empty.ini: expected parameters, found none' run empty.ini
 expect 1 'binary.ini:1: byte 0x.*not a text file' run binary.ini
 expect 1 'emty.ini: .*No such file or directory.*empty.ini' run emty.ini
 expect 1 'folder: expected a parameter file, found a folder' run folder
+file force.ini '[Input]' 'InitCondFile = made.hdf5' '[Units]' 'GravityConstantInternal = 1' '[Device]' 'Backend = cpu'
+expect 2 'option --delta: expected powers from 0 to 60' force --delta 61 force.ini
+expect 2 'option --delta: expected angles' force --delta 1.5 -P Gravity:TypeOfOpeningCriterion=angle force.ini
+expect 0 '^| 2^-7.5 | [0-9.]*e-' force --delta 5:7,7.5 force.ini
+expect 0 '^| 0.5 | [0-9.]*e-' force --delta 0.3:0.6:0.1 -P Gravity:TypeOfOpeningCriterion=angle -o curve.csv force.ini
+RANKS=3 expect 0 '^| 2^-9 | [0-9.]*e-' force --delta 9 --direct 5 force.ini
+expect 1 'there.hdf5: is there already' force --delta 5 -o there.hdf5 force.ini
+RANKS=3 expect 1 'absent/t.csv: cannot be written' force --delta 5 -o absent/t.csv force.ini
+expect 1 'WalkMethod = direct: the backend cpu does not have it' force -P Gravity:WalkMethod=direct force.ini
+expect 1 'WalkMethod = next-more: the backend cpu does not have it' run -P Gravity:WalkMethod=next-more force.ini
+expect 0 'the ceiling of walks: [0-9]' info --rates
 file study.ini '[Input]' 'InitCondFile = there.hdf5'
 expect 1 'key.ini:2: unknown parameter' study let key.ini
 expect 1 'there.hdf5: is there already' study let -o there.hdf5 study.ini

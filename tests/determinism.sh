@@ -24,6 +24,8 @@ GravityConstantInternal = 1
 TimeMax = 0.125
 [Gravity]
 Softening = 0.0139
+[Device]
+Tuning = frozen
 [Split]
 Mode = hybrid
 SoftStep = 0.03125

@@ -8,6 +8,8 @@ SH_LOG_DRIVER = $(TAP_DRIVER)
 SH_LOG_COMPILER = $(SHELL)
 
 unit_tests = \
+  %D%/brent \
+  %D%/depth_first \
   %D%/domain \
   %D%/essential \
   %D%/force \
@@ -18,11 +20,14 @@ unit_tests = \
   %D%/mac \
   %D%/octree \
   %D%/outputs \
+  %D%/pairwise \
   %D%/params \
   %D%/particles \
   %D%/plan \
+  %D%/reorder \
   %D%/split \
   %D%/timeline \
+  %D%/tuner \
   %D%/units \
   %D%/verbs \
   %D%/walk
@@ -47,6 +52,7 @@ script_tests = \
   %D%/ranks.sh \
   %D%/rules.sh \
   %D%/study_ranks.sh \
+  %D%/tuning.sh \
   %D%/watchdog.sh \
   %D%/yt.sh
 # Programs that scripts start.
@@ -92,11 +98,16 @@ clean-local:
 %C%_lets_SOURCES = %D%/lets.c %D%/chance.h %D%/rig.h %D%/sets.h %D%/tap.h
 %C%_mac_SOURCES = %D%/mac.c %D%/chance.h %D%/tap.h
 %C%_outputs_SOURCES = %D%/outputs.c %D%/tap.h
+%C%_depth_first_SOURCES = %D%/depth_first.c %D%/chance.h %D%/rig.h %D%/sets.h %D%/tap.h
+%C%_pairwise_SOURCES = %D%/pairwise.c %D%/chance.h %D%/rig.h %D%/sets.h %D%/tap.h
 %C%_plan_SOURCES = %D%/plan.c %D%/tap.h
 %C%_split_SOURCES = %D%/split.c %D%/tap.h
 %C%_timeline_SOURCES = %D%/timeline.c %D%/chance.h %D%/tap.h
+%C%_brent_SOURCES = %D%/brent.c %D%/chance.h %D%/tap.h
+%C%_tuner_SOURCES = %D%/tuner.c %D%/chance.h %D%/tap.h
 %C%_force_SOURCES = %D%/force.c %D%/chance.h %D%/rig.h %D%/sets.h %D%/tap.h
 %C%_octree_SOURCES = %D%/octree.c %D%/chance.h %D%/rig.h %D%/sets.h %D%/tap.h
+%C%_reorder_SOURCES = %D%/reorder.c %D%/chance.h %D%/rig.h %D%/sets.h %D%/tap.h
 %C%_verbs_SOURCES = %D%/verbs.c %D%/chance.h %D%/rig.h %D%/sets.h %D%/tap.h
 %C%_walk_SOURCES = %D%/walk.c %D%/chance.h %D%/rig.h %D%/sets.h %D%/tap.h
 %C%_force_ranks_mpi_SOURCES = %D%/force_ranks.c %D%/chance.h %D%/sets.h %D%/tap.h

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <config.h>
+#include "backend.h"
 #include "params.h"
 
 #include <stdint.h>
@@ -244,8 +245,11 @@ static void check_choices(void)
       {"Input", "ICFormat", "gadget2", FORMAT_GADGET2}, {"Input", "ICFormat", "hdf5", FORMAT_HDF5},
       {"Input", "ICFormat", "tipsy", FORMAT_TIPSY}, {"Input", "ICFormat", "ascii", FORMAT_ASCII},
       {"Output", "CommLog", "off", COMM_LOG_OFF}, {"Output", "CommLog", "phases", COMM_LOG_PHASES}, {"Output", "CommLog", "peers", COMM_LOG_PEERS},
+      {"Output", "SubstepLog", "off", 0}, {"Output", "SubstepLog", "on", 1}, {"Output", "TunerLog", "off", 0}, {"Output", "TunerLog", "on", 1},
       {"Gravity", "TypeOfOpeningCriterion", "acceleration", OPENING_ACCELERATION},
       {"Gravity", "TypeOfOpeningCriterion", "multipole", OPENING_MULTIPOLE}, {"Gravity", "TypeOfOpeningCriterion", "angle", OPENING_ANGLE},
+      {"Gravity", "WalkMethod", "groups", METHOD_GROUPS}, {"Gravity", "WalkMethod", "next-more", METHOD_NEXT_MORE},
+      {"Gravity", "WalkMethod", "direct", METHOD_DIRECT}, {"Gravity", "WalkMethod", "auto", METHOD_AUTO},
       {"Split", "Mode", "hybrid", MODE_HYBRID}, {"Split", "Mode", "tree", MODE_TREE}, {"Split", "Mode", "auto", MODE_AUTO},
       {"Split", "Kernel", "quintic", KERNEL_QUINTIC}, {"Split", "Kernel", "dll", KERNEL_DLL},
       {"Steps", "Scheme", "block", SCHEME_BLOCK}, {"Steps", "Scheme", "shared", SCHEME_SHARED},
@@ -253,6 +257,7 @@ static void check_choices(void)
       {"Domain", "Balance", "count", BALANCE_COUNT}, {"Domain", "Balance", "hard", BALANCE_HARD},
       {"Domain", "Balance", "work", BALANCE_WORK}, {"Domain", "Balance", "time", BALANCE_TIME},
       {"Device", "Backend", "auto", BACKEND_AUTO}, {"Device", "Backend", "cpu", BACKEND_CPU}, {"Device", "Backend", "cuda", BACKEND_CUDA},
+      {"Device", "Tuning", "auto", TUNING_AUTO}, {"Device", "Tuning", "on", TUNING_ON}, {"Device", "Tuning", "frozen", TUNING_FROZEN},
   };
   int checked = 0, named = 0, good = 1;
   for (size_t i = 0; i < sizeof choices / sizeof *choices; i++, checked++) {

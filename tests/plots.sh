@@ -33,7 +33,7 @@ run() {
     > "$dir/out" 2> "$dir/err" < /dev/null
 }
 ./espalier ic plummer -n 600 -o "$dir/plummer.hdf5" > "$dir/out" 2> "$dir/err" &&
-  run 3 hybrid -P Output:CommLog=peers && run 3 tree -P Split:Mode=tree && run 3 off -P Output:CommLog=off && run 1 one
+  run 3 hybrid -P Output:CommLog=peers && run 3 tree -P Split:Mode=tree -P Output:SubstepLog=on && run 3 off -P Output:CommLog=off && run 1 one
 ok $? "runs on three ranks and one"
 
 # draws TITLE KIND ARGUMENT...: a picture
@@ -69,6 +69,23 @@ awk '
 ok $? "the comparison's numbers are those of the tables"
 draws "steps" steps "$dir/hybrid"
 draws "energy" energy "$dir/hybrid" "$dir/one"
+./espalier force --delta 5:9:2 --direct 100 -o "$dir/curve.csv" "$dir/run.ini" > "$dir/out" 2> "$dir/err"
+draws "curves of error against time" force "$dir/curve.csv" "$dir/curve.csv" --targets 1e-3,5e-3
+# a row for every substep of rank 0, which may have fewer than the rank with most, and one for the synchronisation
+draws "block steps" substeps "$dir/tree" &&
+  awk '
+  function column(name,  i) { for (i = 1; i <= NF; i++) if ($i == name) return i }
+  BEGIN { FS = "," }
+  /^#/ { next }
+  $1 == "step" { split("", at); for (i = 1; i <= NF; i++) at[$i] = i; next }
+  FILENAME ~ /substeps/ { rows[$1]++; ends[$1] += $at["tick"] == 2 ^ 30; sum = 0
+    for (part = at["select"]; part <= at["correct"]; part++) { sum += $part; bad = bad || $part < -0.01 }
+    bad = bad || sum > $at["all"] + 0.01 || $at["active"] < 1 || $at["active"] > 600; next }
+  { bad = bad || rows[$1] < 2 || rows[$1] > $at["substeps"] + 1 || ends[$1] != 1; steps++ }
+  END { exit bad || steps < 1 }' "$dir/tree/substeps.csv" "$dir/tree/steps.csv"
+ok $? "rows of block steps: as many as there are, parts within the whole"
+[ ! -e "$dir/hybrid/substeps.csv" ]
+ok $? "no rows where they are not asked for"
 draws "density" density "$dir"/hybrid/snapshot_000.hdf5
 draws "profile" profile "$dir"/hybrid/snapshot_000.hdf5
 

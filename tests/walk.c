@@ -101,6 +101,45 @@ static void check_work(const struct backend *be, const struct set *s)
   rig_close(&g);
 }
 
+/* Narrower groups: more of them, fewer interactions for each target, the same forces within the criterion's error. Hard
+ * walks know the new groups too. */
+static void check_widths(const struct backend *be, const struct set *s)
+{
+  struct particles p;
+  struct rig g;
+  set_make(s, 0.5, &p);
+  rig_open(&g, be, s, &p, 1, 8, 32);
+  struct mac mac = rig_mac(&g, MAC_ACCELERATION, 1.0 / 512);
+  rig_first_force(&g, 1.0 / 512);
+  memset(&g.tally, 0, sizeof g.tally);
+  const struct particles *v = rig_force(&g, &mac);
+  double rms = rms_of(v), worst = 0;
+  float(*wide)[3] = by_id(v, v->acc);
+  struct tally last = g.tally;
+  int good = 1;
+  for (int level = 4; level <= 7; level++) {
+    be->tune(g.dev, KNOB_GROUP_WIDTH, g.lattice.spacing * LATTICE_SIDE * exp2(-level));
+    memset(&g.tally, 0, sizeof g.tally);
+    v = rig_force(&g, &mac);
+    float(*now)[3] = by_id(v, v->acc);
+    for (int64_t i = 0; i < v->n; i++)
+      for (int c = 0; c < 3; c++) worst = fmax(worst, fabs(now[i][c] - wide[i][c]) / rms);
+    memory_free(now);
+    good &= g.tally.targets == s->n && g.tally.groups >= last.groups && pairs_of(&g.tally) <= 1.02 * pairs_of(&last);
+    last = g.tally;
+  }
+  struct step_rule rule = rule_of(s, 1);
+  be->levels(g.dev, &rule, 2);
+  be->sources(g.dev);
+  be->moments(g.dev, &mac, 0, 0);
+  memset(&g.tally, 0, sizeof g.tally);
+  hard_walk(&g, &mac, TICKS / 4, 0.02 / TICKS);
+  say(good && g.tally.targets == s->n, s, "narrower groups: more of them, fewer interactions", pairs_of(&last));
+  say(worst < 0.05, s, "and the same forces within the criterion's error", worst);
+  rig_close(&g);
+  memory_free(wide);
+}
+
 /* All particles stand still and all are active: the tree is that of the full walk, the hard sums must be the same. */
 static void check_same(const struct backend *be, const struct set *s, int kernel, int order, int group)
 {
@@ -485,6 +524,8 @@ static void check(const struct backend *be)
   }
   check_work(be, &sets[0]);
   check_work(be, &sets[2]);
+  for (int k = 0; k < SETS; k++)
+    if (sets[k].n >= 1000) check_widths(be, &sets[k]);
   check_same(be, &sets[0], SPLIT_QUINTIC, 2, 8);
   check_same(be, &sets[0], SPLIT_DLL, 1, 128);
   check_some(be, &sets[0], 0);

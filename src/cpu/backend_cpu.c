@@ -83,6 +83,7 @@ static struct device *open_device(const struct device_config *config)
   d->config = *config;
   d->isa = walk_isa_choose();
   d->threads = omp_get_max_threads();
+  d->group_width = HUGE_VAL;
   for (int kind = 0; kind < LET_KINDS; kind++) d->let[kind] = memory_alloc("let", sizeof **d->let * (size_t)config->ranks);
   return d;
 }
@@ -202,6 +203,7 @@ static void unpack(struct device *d, const void *buffer, int64_t count)
 }
 
 const struct backend backend_cpu = {.name = "cpu",
+                                    .methods = 1 << METHOD_GROUPS | 1 << METHOD_AUTO,
                                     .probe = probe,
                                     .describe = describe,
                                     .open = open_device,
@@ -215,10 +217,12 @@ const struct backend backend_cpu = {.name = "cpu",
                                     .pack = pack,
                                     .unpack = unpack,
                                     .order = cpu_order,
+                                    .reorder = cpu_reorder,
                                     .build = cpu_build,
                                     .moments = cpu_moments,
                                     .sources = cpu_sources,
                                     .groups = cpu_groups,
+                                    .tune = cpu_tune,
                                     .boxes = cpu_boxes,
                                     .card = cpu_card,
                                     .let_select = cpu_let_select,

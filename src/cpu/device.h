@@ -82,10 +82,14 @@ struct device {
   struct range *range;
   int level_begin[KEY_LEVELS + 3]; /* nodes of level l are [level_begin[l], level_begin[l + 1]) */
   int levels;
+  int fresh;                       /* no moments since it was built */
+  int on_their_way;                /* the particles were sorted within a soft step: the build keeps courses */
 
   struct group *group;
   int32_t groups;
   int64_t group_capacity;
+  double group_width;              /* KNOB_GROUP_WIDTH, */
+  int32_t narrow;                  /* and the first node of those that are not wider */
 
   int32_t *group_of;               /* of every particle */
   int64_t group_of_capacity;
@@ -115,10 +119,12 @@ struct device {
 
 /* The verbs, by file. */
 int64_t cpu_order(struct device *d, const struct lattice *lattice);
+void cpu_reorder(struct device *d, int32_t tick, double tick_length, int fast, int renew);
 void cpu_build(struct device *d, const double low[3], const double high[3]);
 void cpu_moments(struct device *d, const struct mac *mac, int32_t tick, double tick_length);
 void cpu_sources(struct device *d);
 void cpu_groups(struct device *d);
+void cpu_tune(struct device *d, enum knob knob, double value);
 int cpu_boxes(struct device *d, const struct let_request *request, int most, struct let_box *boxes);
 void cpu_card(struct device *d, struct let_card *card);
 size_t cpu_let_select(struct device *d, enum let_kind kind, int peer, const struct let_request *request, int32_t *next, void **message);
