@@ -128,7 +128,8 @@ static void choose_active(struct device *d, struct walk_job *job)
          ++d->family_walks, d->active_family.at, &d->answers->active_families);
   if (!job->first) return;   /* LETs are seen by few */
   if (d->present_tick != job->tick && d->active_groups <= d->groups / MANY_ACTIVE) return;
-  job->t.body = device_present(d, job->tick, job->tick_length);
+  /* a target must stand exactly where it stands as a source, or it would pull itself */
+  job->target = job->t.body = device_present(d, job->tick, job->tick_length);
   job->t.course = NULL;
 }
 

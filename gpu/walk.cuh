@@ -27,7 +27,7 @@ struct walk_job {
   int32_t roots;
   int first;                   /* forces begin anew; else they are added to */
   struct particles p;
-  const struct body *target;   /* where the particles of this rank are */
+  const struct body *target;   /* where the particles of this rank are; where they are sources too, the same array */
 
   struct family *family;
   int32_t *handed;             /* handed_most nodes for each family */
