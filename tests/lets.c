@@ -42,7 +42,8 @@ static void say(int good, const struct house *h, const char *what, const struct 
 {
   char line[400], numbers[80] = "";
   if (e) snprintf(numbers, sizeof numbers, " (median %.1e, 99 %% %.1e)", e->median, e->most99);
-  snprintf(line, sizeof line, "%s, %d ranks, %s%s: %s%s", label, h->ranks, h->set->name, h->order == 2 ? ", second moments" : "", what, numbers);
+  snprintf(line, sizeof line, "%s, %d ranks, %s%s%s: %s%s", label, h->ranks, h->set->name, h->order == 2 ? ", second moments" : "",
+           h->split.on ? "" : ", no split", what, numbers);
   tap_ok(good, line);
 }
 
@@ -313,7 +314,7 @@ static double hard_error(const struct house *h, double (*all)[4], int64_t n, con
   for (int64_t j = 0; j < n; j++) {
     double dx[3] = {all[j][0] - at[0], all[j][1] - at[1], all[j][2] - at[2]};
     double r2 = dx[0] * dx[0] + dx[1] * dx[1] + dx[2] * dx[2], rho2 = r2 + eps2, w = h->set->gravity * all[j][3] / (rho2 * sqrt(rho2));
-    double k = r2 < (double)h->split.r2 * h->split.r2 ? direct_k(&h->split, sqrt(r2)) : 0;
+    double k = !h->split.on || r2 < (double)h->split.r2 * h->split.r2 ? direct_k(&h->split, sqrt(r2)) : 0;
     for (int c = 0; c < 3; c++) acc[c] += w * dx[c], hard[c] += k * w * dx[c];
   }
   for (int c = 0; c < 3; c++) e2 += pow(got[c] - hard[c], 2), a2 += acc[c] * acc[c];
@@ -363,8 +364,8 @@ static void check_substeps(struct house *h, double delta, double soft_step, doub
   struct mac mac = mac_of(h, MAC_ACCELERATION, delta);
   struct step_rule rule = {.eta = 0.5, .softening = h->set->softening, .soft_step = soft_step};
   double tick_length = soft_step / TICKS;
-  struct let_request request = {.mac = &mac, .a_floor = h->a_floor, .a_typical = h->a_rms, .cutoff = h->split.r2, .horizon = soft_step,
-                                .tick_length = tick_length};
+  struct let_request request = {.mac = &mac, .a_floor = h->a_floor, .a_typical = h->a_rms, .cutoff = h->split.on ? h->split.r2 : -1,
+                                .horizon = soft_step, .tick_length = tick_length};
   struct found f = {.error = memory_alloc("test", sizeof *f.error * SUBSTEPS * (size_t)h->set->n)};
   int64_t outside = 0, n = count_all(h);
   int32_t tick = 0;
@@ -482,12 +483,13 @@ static void check_counts(const struct backend *be, const struct set *s, enum let
   tap_ok(fabs((double)own.cells / (double)host.cells - 1) < 0.01 && fabs((double)own.particles / (double)host.particles - 1) < 0.01, line);
 }
 
-static void check_set(const struct backend *be, const struct set *set, int ranks, int order, double delta, double most)
+static void check_set(const struct backend *be, const struct set *set, int ranks, int order, int split, double delta, double most)
 {
   struct house h;
   struct set s = *set;
   if (s.n > 1500) s.n = 1500;
   house_open(&h, be, &s, ranks, order);
+  h.split.on = split;
   check_start(&h, delta);
   check_substeps(&h, delta, 0.3 * s.r2 / (0.7 * sqrt(s.gravity)), most);
   house_close(&h);
@@ -495,21 +497,24 @@ static void check_set(const struct backend *be, const struct set *set, int ranks
 
 static void check(const struct backend *be)
 {
+  const struct set apart = {"spheres apart", 1500, 1, 0.0125, 0.14, 0.28, place_apart};
+  const double delta = 1.0 / 512;
   snprintf(label, sizeof label, "%s", be->name);
   if (be->ranks_most == 1 || (only && strcmp(only, be->name) != 0)) return;
   if (brief) {
     struct set few = sets[1];
     few.n = 500;
-    check_set(be, &few, 3, 1, 1.0 / 512, 0);
+    check_set(be, &few, 3, 1, 1, delta, 0);
     return;
   }
-  check_set(be, &sets[0], 3, 1, 1.0 / 512, 0);
-  check_set(be, &sets[1], 3, 2, 1.0 / 512, 0);
-  check_set(be, &sets[2], 5, 1, 1.0 / 512, 0);
-  const struct set apart = {"spheres apart", 1500, 1, 0.0125, 0.14, 0.28, place_apart};
-  check_set(be, &apart, 4, 1, 1.0 / 512, 0);
-  check_set(be, &sets[4], 2, 1, 1.0 / 512, 0);
-  check_set(be, &sets[0], 4, 2, 1e-9, 1e-4);
+  check_set(be, &sets[0], 3, 1, 1, delta, 0);
+  check_set(be, &sets[1], 3, 2, 1, delta, 0);
+  check_set(be, &sets[2], 5, 1, 1, delta, 0);
+  check_set(be, &apart, 4, 1, 1, delta, 0);
+  check_set(be, &sets[4], 2, 1, 1, delta, 0);
+  check_set(be, &sets[0], 4, 2, 1, 1e-9, 1e-4);
+  check_set(be, &sets[0], 3, 1, 0, delta, 0);
+  check_set(be, &sets[2], 2, 2, 0, delta, 0);
   check_counts(be, &sets[0], LET_SOFT);
   check_counts(be, &sets[0], LET_STEP);
   check_strays(be, &sets[0]);
