@@ -412,6 +412,44 @@ static void check_substeps(struct house *h, double delta, double soft_step, doub
   memory_free(f.error);
 }
 
+/* --- boxes ------------------------------------------------------------------------------------------------------- */
+
+/* Every particle is in a box, from the start of the horizon to its end; extremes over all boxes are those over all particles. */
+static void check_boxes(const struct backend *be, const struct set *s)
+{
+  enum { BOXES = 16 };
+  struct particles p;
+  struct rig g;
+  struct let_box box[BOXES];
+  double horizon = 0.1, least[2] = {1e300, 1e300}, most[2] = {0, 0};
+  int out = 0;
+  set_make(s, 5, &p);
+  rig_open(&g, be, s, &p, 1, 8, 32);
+  const struct particles *v = rig_first_force(&g, 1.0 / 512);
+  struct let_request q = {.cutoff = 0.1, .horizon = horizon, .tick_length = horizon / TICKS};
+  be->sources(g.dev);
+  int count = be->boxes(g.dev, &q, BOXES, box);
+  for (int b = 0; b < count; b++) least[0] = fmin(least[0], box[b].a_old), most[0] = fmax(most[0], box[b].a_spread);
+  for (int64_t i = 0; i < v->n; i++) {
+    int in = 0;
+    for (int b = 0; b < count && !in; b++) {
+      in = 1;
+      for (int c = 0; c < 3; c++) {
+        double x = v->pos[3 * i + c], there = x + (v->vel[3 * i + c] - box[b].v[c]) * horizon;
+        in &= x >= box[b].low[c] && x <= box[b].high[c] && there >= box[b].low[c] - 1e-6 && there <= box[b].high[c] + 1e-6;
+      }
+    }
+    out += !in;
+    const float *a = &v->acc[3 * i], *h = &v->acc_hard[3 * i];
+    least[1] = fmin(least[1], sqrt((double)a[0] * a[0] + (double)a[1] * a[1] + (double)a[2] * a[2]));
+    most[1] = fmax(most[1], sqrt((double)h[0] * h[0] + (double)h[1] * h[1] + (double)h[2] * h[2]));
+  }
+  char line[200];
+  snprintf(line, sizeof line, "%s: %d boxes hold all particles to the end of the horizon (%d outside), and know their extremes", label, count, out);
+  tap_ok(count == BOXES && out == 0 && fabs(least[0] - least[1]) < 1e-6 * least[1] && fabs(most[0] - most[1]) < 1e-6 * most[1], line);
+  rig_close(&g);
+}
+
 /* --- ways -------------------------------------------------------------------------------------------------------- */
 
 /* Somebody whose velocity changes by more than the choice of LETs allowed for is a stray; before, nobody is. */
@@ -517,6 +555,7 @@ static void check(const struct backend *be)
   check_set(be, &sets[2], 2, 2, 0, delta, 0);
   check_counts(be, &sets[0], LET_SOFT);
   check_counts(be, &sets[0], LET_STEP);
+  check_boxes(be, &sets[0]);
   check_strays(be, &sets[0]);
 }
 
