@@ -256,6 +256,7 @@ void gpu_build(struct device *d, const double low[3], const double high[3])
   const uint64_t *key = d->key[d->key_now].at;
   int begin = parts_begin(d), max_leaf = d->config.max_leaf;
   if (max_leaf > WINDOW_MOST) fatal("leaves of %d particles, at most %d", max_leaf, WINDOW_MOST);
+  neighbours_forget(d);
   if (!d->renewing) place_tree(d, 0);
   if (n == 0 || pairwise_serves(d)) return;
   array_room(&d->span, "device build", n);

@@ -148,6 +148,7 @@ void gpu_close(struct device *d)
   array_free(&d->a_old);
   array_free(&d->listed);
   array_free(&d->active_group);
+  neighbours_free(d);
   array_free(&d->active);
   array_free(&d->next);
   array_free(&d->family);
@@ -181,6 +182,7 @@ void gpu_upload(struct device *d, struct particles *p)
   d->present_tick = -1;
   d->p.n = d->mirror.n;
   d->next_known = 0;
+  neighbours_forget(d);
   copy_particles(d, &d->p, &d->mirror, d->p.n, cudaMemcpyHostToDevice);
 }
 

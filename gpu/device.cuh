@@ -5,6 +5,7 @@
 #include "memory.cuh"
 #include "verbs.h"
 #include "keys.h"
+#include "neighbours.cuh"
 
 enum { WARP = 32, THREADS = 256 };
 #define FULL 0xffffffffu   /* all lanes of a warp */
@@ -88,7 +89,7 @@ enum { HANDED_ROOTS = -1 };
 /* Counts of the full walk. Warps add to one of many, so that they do not queue up at one place. */
 enum { COUNT_SLOTS = 32 };
 struct walk_count {
-  unsigned long long targets, groups, particle_pairs, cell_pairs, tests, unused[3];
+  unsigned long long targets, groups, particle_pairs, cell_pairs, tests, split_pairs, unused[2];
 };
 
 enum { SUMS = sizeof(struct sums) / sizeof(double), LEVEL_BINS = 32 };
@@ -107,6 +108,7 @@ struct answers {
   int32_t active_groups;
   int32_t families;
   int32_t queue;         /* next group to be walked */
+  int32_t strays;        /* particles that left the ways of the neighbour lists */
 };
 
 struct device {
@@ -171,6 +173,7 @@ struct device {
   struct array<struct body> present;    /* sources predicted to `present_tick`, by moments or a walk; -1: not yet */
   int32_t present_tick;
   struct array<int32_t> root;           /* where walks start */
+  struct neighbours neighbours;
   int next_known;                     /* answers->next holds the next tick */
   struct array<double> points;        /* of direct and nearest; cuts */
   struct array<char> packed;          /* particles that leave or arrive */

@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The walk of families of groups: one warp each. Cells that are far for the whole family are expanded about its centre;
- * the others are opened while most of its groups would, and else handed down to the groups. */
+ * the others are opened while most of its groups would, and else handed down to the groups. For hard forces nothing is
+ * expanded: what lies wholly beyond R2 is left out, the rest is handed down. */
 #include <config.h>
 #include "traverse.cuh"
 
 /* A node is opened where most groups would open it: they stand up to two radii deeper than the family's surface. */
 #define OPEN_SHARE 1.0f
+/* Within R2 groups open what the family would: lists of leaves save them the traversal. */
+#define HARD_OPEN_SHARE 0.5f
 
 enum { FAMILY_WARPS = 18 };   /* on a multiprocessor: the compiler spends no more registers than they leave */
 
-template <int CELLS> struct family_room {
+template <int CELLS, bool HARD> struct family_room {
   uint32_t stack[STACK];
-  float4 far_cell[STAGED_MOST];
-  float taylor[TAYLOR_MOST];
-  int32_t staged_node[CELLS != CELLS_MONOPOLE ? STAGED_MOST : 1];
+  float4 far_cell[HARD ? 1 : STAGED_MOST];
+  float taylor[HARD ? 1 : TAYLOR_MOST];
+  int32_t staged_node[CELLS != CELLS_MONOPOLE && !HARD ? STAGED_MOST : 1];
   __device__ float *expansion() { return taylor; }
   __device__ const float4 *staged() const { return far_cell; }
 };
@@ -52,13 +55,15 @@ static __device__ __forceinline__ void family_view(const struct walk_job &job, c
 
 enum { NONE, FAR_CELL, HAND_DOWN, OPEN };
 
-template <int CELLS, int HOW>
+/* A cell that all targets accept is hard for none of them where its centre is beyond R2. */
+template <int CELLS, int HOW, bool HARD>
 static __device__ __forceinline__ int family_verdict(const struct walk_job &job, const struct view &v, const struct tested &t)
 {
   struct criterion c = judge<CELLS, HOW>(job, v, t);
-  if (c.far) return FAR_CELL;
+  if (HARD && (is_empty(t) || c.d > (c.accept ? job.near : job.near + t.b))) return NONE;
+  if (!HARD && c.far) return FAR_CELL;
   if (t.info & (NODE_LEAF | NODE_TERMINAL)) return HAND_DOWN;
-  return fmaxf(c.needed, t.b) > c.d + OPEN_SHARE * v.radius ? OPEN : HAND_DOWN;
+  return fmaxf(c.needed, t.b) > c.d + (HARD ? HARD_OPEN_SHARE : OPEN_SHARE) * v.radius ? OPEN : HAND_DOWN;
 }
 
 /* What a family's traversal came to. */
@@ -67,14 +72,14 @@ struct handing {
 };
 
 /* Put a tested node where it belongs. */
-template <int CELLS>
-static __device__ __forceinline__ void family_file(struct family_room<CELLS> &s, const struct walk_job &job, const struct tested &t, int k, int verdict,
-                                                   int32_t *handed, struct front &l, int &staged, struct handing &h)
+template <int CELLS, bool HARD>
+static __device__ __forceinline__ void family_file(struct family_room<CELLS, HARD> &s, const struct walk_job &job, const struct tested &t, int k,
+                                                   int verdict, int32_t *handed, struct front &l, int &staged, struct handing &h)
 {
   unsigned mine = lanes_below();
-  unsigned fars = __ballot_sync(FULL, verdict == FAR_CELL), downs = __ballot_sync(FULL, verdict == HAND_DOWN);
-  unsigned opens = __ballot_sync(FULL, verdict == OPEN);
-  if (verdict == FAR_CELL) {
+  unsigned fars = HARD ? 0 : __ballot_sync(FULL, verdict == FAR_CELL), downs = __ballot_sync(FULL, verdict == HAND_DOWN);
+  unsigned opens = __ballot_sync(FULL, verdict == OPEN), seen = HARD ? __ballot_sync(FULL, k >= 0) : fars | downs | opens;
+  if (!HARD && verdict == FAR_CELL) {
     int at = staged + __popc(fars & mine);
     s.far_cell[at] = t.at;
     if (CELLS != CELLS_MONOPOLE) s.staged_node[at] = k;
@@ -85,12 +90,12 @@ static __device__ __forceinline__ void family_file(struct family_room<CELLS> &s,
   if (verdict == OPEN) s.stack[l.depth + __popc(opens & ~mine) - 1] = range_of(t);
   int far = __popc(fars), down = __popc(downs), open = __popc(opens);
   staged += far, h.down += down, l.depth += open;
-  h.far += far, h.tests += far + down + open;
+  h.far += far, h.tests += __popc(seen);
 }
 
-template <int CELLS, int HOW>
-static __device__ __forceinline__ struct handing family_traverse(struct family_room<CELLS> &s, const struct walk_job &job, const struct view &v,
-                                                                 int32_t *handed, int lane)
+template <int CELLS, int HOW, bool HARD>
+static __device__ __forceinline__ struct handing family_traverse(struct family_room<CELLS, HARD> &s, const struct walk_job &job,
+                                                                 const struct view &v, int32_t *handed, int lane)
 {
   float sum[TAYLOR_MOST];
 #pragma unroll
@@ -106,32 +111,32 @@ static __device__ __forceinline__ struct handing family_traverse(struct family_r
 #pragma unroll
     for (int i = 0; i < SLOTS; i++) t[i] = node_seen<HOW>(job, v, max(k[i], 0));
 #pragma unroll
-    for (int i = 0; i < SLOTS; i++) verdict[i] = k[i] < 0 ? (int)NONE : family_verdict<CELLS, HOW>(job, v, t[i]);
+    for (int i = 0; i < SLOTS; i++) verdict[i] = k[i] < 0 ? (int)NONE : family_verdict<CELLS, HOW, HARD>(job, v, t[i]);
     __syncwarp();
 #pragma unroll
     for (int i = SLOTS - 1; i >= 0; i--) family_file(s, job, t[i], k[i], verdict[i], handed, l, staged, h);
     __syncwarp();
     bool ends = l.depth + l.count - l.next == 0 || h.down > job.handed_most;
-    expand_staged<CELLS>(s, job, sum, staged, ends, lane);
+    if constexpr (!HARD) expand_staged<CELLS>(s, job, sum, staged, ends, lane);
     __syncwarp();
     if (ends) break;
   }
-  add_taylor(s, sum, lane);
+  if constexpr (!HARD) add_taylor(s, sum, lane);
   __syncwarp();
   return h;
 }
 
-template <int CELLS, int HOW>
-static __device__ __forceinline__ void walk_family(struct family_room<CELLS> &s, const struct walk_job &job, int32_t which, int lane)
+template <int CELLS, int HOW, bool HARD>
+static __device__ __forceinline__ void walk_family(struct family_room<CELLS, HARD> &s, const struct walk_job &job, int32_t which, int lane)
 {
   struct family *f = &job.family[which];
   struct view v;
   family_view<CELLS, HOW>(job, *f, lane, v);
-  for (int k = lane; k < TAYLOR_MOST; k += WARP) s.taylor[k] = 0;
+  for (int k = lane; !HARD && k < TAYLOR_MOST; k += WARP) s.taylor[k] = 0;
   __syncwarp();
-  struct handing h = family_traverse<CELLS, HOW>(s, job, v, job.handed + (int64_t)which * job.handed_most, lane);
+  struct handing h = family_traverse<CELLS, HOW, HARD>(s, job, v, job.handed + (int64_t)which * job.handed_most, lane);
   bool kept = h.down <= job.handed_most;
-  for (int k = lane; k < TAYLOR_MOST; k += WARP) f->taylor[k] = kept ? s.taylor[k] : 0;
+  for (int k = lane; !HARD && k < TAYLOR_MOST; k += WARP) f->taylor[k] = kept ? s.taylor[k] : 0;
   if (lane == 0) {
     f->handed = kept ? h.down : HANDED_ROOTS;
     f->far = kept ? h.far : 0;
@@ -141,28 +146,37 @@ static __device__ __forceinline__ void walk_family(struct family_room<CELLS> &s,
   __syncwarp();
 }
 
-template <int CELLS, int HOW> static __global__ void __launch_bounds__(WARP, FAMILY_WARPS) family_kernel(const __grid_constant__ struct walk_job job)
+template <int CELLS, int HOW, bool HARD>
+static __global__ void __launch_bounds__(WARP, FAMILY_WARPS) family_kernel(const __grid_constant__ struct walk_job job)
 {
-  __shared__ struct family_room<CELLS> s;
+  __shared__ struct family_room<CELLS, HARD> s;
   int32_t count = job.family_list ? *job.family_count : job.families;
   for (int32_t f = (int32_t)blockIdx.x; f < count; f += (int32_t)gridDim.x)
-    walk_family<CELLS, HOW>(s, job, job.family_list ? job.family_list[f] : f, (int)threadIdx.x);
+    walk_family<CELLS, HOW, HARD>(s, job, job.family_list ? job.family_list[f] : f, (int)threadIdx.x);
 }
 
-template <int CELLS> static void launch(struct device *d, const struct walk_job &job, int how)
+template <int CELLS, bool HARD> static void launch(struct device *d, const struct walk_job &job, int how)
 {
   if (how == WALK_MOVING)
-    LAUNCH(d, (family_kernel<CELLS, WALK_MOVING>), job.families, WARP, job);
+    LAUNCH(d, (family_kernel<CELLS, WALK_MOVING, HARD>), job.families, WARP, job);
   else
-    LAUNCH(d, (family_kernel<CELLS, WALK_STILL>), job.families, WARP, job);
+    LAUNCH(d, (family_kernel<CELLS, WALK_STILL, HARD>), job.families, WARP, job);
 }
 
 void walk_families(struct device *d, const struct walk_job *job, int cells, int how)
 {
   if (cells == CELLS_MONOPOLE)
-    launch<CELLS_MONOPOLE>(d, *job, how);
+    launch<CELLS_MONOPOLE, false>(d, *job, how);
   else if (cells == CELLS_MIXED)
-    launch<CELLS_MIXED>(d, *job, how);
+    launch<CELLS_MIXED, false>(d, *job, how);
   else
-    launch<CELLS_QUADRUPOLE>(d, *job, how);
+    launch<CELLS_QUADRUPOLE, false>(d, *job, how);
+}
+
+void hard_families(struct device *d, const struct walk_job *job, int cells, int how)
+{
+  if (cells == CELLS_QUADRUPOLE)
+    launch<CELLS_QUADRUPOLE, true>(d, *job, how);
+  else
+    launch<CELLS_MONOPOLE, true>(d, *job, how);
 }

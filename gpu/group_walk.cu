@@ -10,8 +10,12 @@
 #include "lists.cuh"
 
 /* Warps on a multiprocessor: the compiler spends no more registers than they leave. The pair loop of quadrupole cells
- * wants more of them. */
+ * wants more of them; before compute capability 9.0 shared memory is smaller. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+enum { WARPS = 12, WARPS_QUADRUPOLE = 11 };
+#else
 enum { WARPS = 18, WARPS_QUADRUPOLE = 14 };
+#endif
 
 template <int CELLS, int HOW> struct room {
   uint32_t stack[STACK];             /* ranges of siblings: first child, eight times, plus number of children - 1 */
@@ -31,76 +35,19 @@ template <int CELLS, int HOW> struct room {
   __device__ int target_of(int k) const { return HOW == WALK_MOVING ? member[k] : k; }
 };
 
-/* Particles [begin, end) that are walked together, where they want a force. */
-struct run {
-  int32_t begin, end, family;
-};
-
 /* --- targets ----------------------------------------------------------------------------------------------------- */
 
-/* The number of targets among the particles of the run; which they are. */
-template <int HOW, class R> static __device__ __forceinline__ int find_targets(R &s, const struct walk_job &job, const struct run &g, int lane)
-{
-  if (HOW != WALK_MOVING) return g.end - g.begin;
-  int n = 0;
-#pragma unroll
-  for (int e = 0; e < GROUP_MOST / WARP; e++) {
-    int k = e * WARP + lane;
-    bool take = g.begin + k < g.end && wants<HOW>(job, g.begin + k);
-    unsigned takes = __ballot_sync(FULL, take);
-    if (take) s.member[n + __popc(takes & lanes_below())] = (uint8_t)k;
-    n += __popc(takes);
-  }
-  __syncwarp();
-  return n;
-}
-
-/* Targets in the group's frame, padded with copies of the last to whole warps; balls of the sub-groups; the view. */
+/* The group's targets and its view; sums begin. */
 template <int CELLS, int HOW, class R>
 static __device__ __forceinline__ void take_targets(R &s, const struct walk_job &job, const struct run &g, int n, int lane, struct view &v)
 {
-  constexpr int EACH = GROUP_MOST / WARP;
-  int32_t low[3] = {INT32_MAX, INT32_MAX, INT32_MAX}, high[3] = {0, 0, 0};
-  int4 x[EACH];
-  float a[EACH], r2 = 0, least = 3e38f;
-  v.targets = n;
 #pragma unroll
-  for (int e = 0; e < EACH; e++) {
-    int32_t i = g.begin + s.target_of(min(e * WARP + lane, n - 1));
-    x[e] = load_target(job, i);
-    a[e] = a_old_of(job, i);
-  }
-#pragma unroll
-  for (int e = 0; e < EACH; e++) {
-    low[0] = min(low[0], x[e].x), low[1] = min(low[1], x[e].y), low[2] = min(low[2], x[e].z);
-    high[0] = max(high[0], x[e].x), high[1] = max(high[1], x[e].y), high[2] = max(high[2], x[e].z);
-    least = fminf(least, a[e]);
-  }
-#pragma unroll
-  for (int c = 0; c < 3; c++) {
-    low[c] = __reduce_min_sync(FULL, low[c]);
-    high[c] = __reduce_max_sync(FULL, high[c]);
-    v.centre[c] = low[c] + (high[c] - low[c]) / 2;
-  }
-#pragma unroll
-  for (int e = 0; e < EACH; e++) {
-    float4 t = make_float4((float)(x[e].x - v.centre[0]) * job.spacing, (float)(x[e].y - v.centre[1]) * job.spacing,
-                           (float)(x[e].z - v.centre[2]) * job.spacing, a[e]);
-    r2 = fmaxf(r2, t.x * t.x + t.y * t.y + t.z * t.z);
-    s.target[e * WARP + lane] = t;
-  }
-  set_view<CELLS>(job, root(lanes_max(r2)), lanes_min(least), OF_GROUP, v);
-  __syncwarp();
-  take_balls(s, n, lane);
-#pragma unroll
-  for (int k = 0; k < 4 * EACH; k++) s.sum[k * WARP + lane] = 0;
+  for (int k = 0; k < 4 * GROUP_MOST / WARP; k++) s.sum[k * WARP + lane] = 0;
   for (int k = lane; k < TAYLOR_MOST; k += WARP) {
     s.taylor[OF_FAMILY][k] = job.family[g.family].taylor[k];
     s.taylor[OF_GROUP][k] = 0;
   }
-  __syncwarp();
-  for (int k = lane; k * SUBGROUP < n; k += WARP) s.sink[k] = sink_of<CELLS>(job, s.sink[k]);
-  __syncwarp();
+  place_targets<SUBGROUP, CELLS, HOW>(s, job, g, n, lane, v);
 }
 
 /* --- traversal --------------------------------------------------------------------------------------------------- */
@@ -127,7 +74,7 @@ static __device__ __forceinline__ void traverse(R &s, const struct walk_job &job
       verdict[i] = k[i] < 0 ? REJECT : c.far ? FAR_CELL : c.accept ? NEAR_CELL : t[i].info & NODE_LEAF ? LEAF : OPEN;
     }
 #pragma unroll
-    for (int i = SLOTS - 1; i >= 0; i--) file<CELLS>(s, t[i], k[i], verdict[i], l, staged, w);
+    for (int i = SLOTS - 1; i >= 0; i--) file<CELLS, true>(s, t[i], k[i], verdict[i], l, staged, w);
     __syncwarp();
     n = next_step(l.front, min(NEAR_MOST - l.near, LEAVES_MOST - l.leaves));
     take_nodes(s, n, l.front, lane, k);
@@ -138,26 +85,6 @@ static __device__ __forceinline__ void traverse(R &s, const struct walk_job &job
   }
   add_taylor(s, sum, lane);
   __syncwarp();
-}
-
-/* Whether the group is left to be walked in pieces: its ball reaches into regions that are much denser than its own. The
- * lists of pieces are in any order, which no force depends on. */
-template <class R>
-static __device__ __forceinline__ bool hand_on(const R &s, const struct walk_job &job, const struct run &g, int n, int near, int leaves, int lane)
-{
-  int piece = job.stage == 0 ? PIECE : 1;
-  if (job.stage == 2 || n <= piece || (near <= job.most_near && leaves <= job.most_leaves)) return false;
-  int pieces = job.stage == 0 ? (n + PIECE - 1) / PIECE : n, at = 0;
-  if (lane == 0) at = atomicAdd(&job.piece_count[job.stage], pieces);
-  at = __shfl_sync(FULL, at, 0);
-  for (int p = lane; p < pieces; p += WARP) {
-    int32_t begin = g.begin + s.target_of(p * piece), last = g.begin + s.target_of(min((p + 1) * piece, n) - 1);
-    if (job.stage == 0)
-      job.pieces[at + p] = make_int2(begin, last + 1);
-    else
-      job.singles[at + p] = begin;
-  }
-  return true;
 }
 
 /* --- sub-groups -------------------------------------------------------------------------------------------------- */
@@ -335,17 +262,6 @@ static __device__ __forceinline__ void walk_one(struct room<CELLS, HOW> &s, cons
   int far = w.far + job.family[g.family].far;
   store<HOW>(s, job, g, v, ((float)w.cell_pairs + (float)w.particle_pairs) * inverse((float)n) + (float)far, lane);
   tell(job, v, w, far, lane);
-}
-
-/* What is walked as number q of the stage. */
-static __device__ __forceinline__ struct run run_of(const struct walk_job &job, int32_t q)
-{
-  if (job.stage == 0) {
-    const int4 g = __ldg((const int4 *)&job.group[job.list ? job.list[q] : q]);
-    return {g.x, g.y, g.w};
-  }
-  int2 r = job.stage == 1 ? job.pieces[q] : make_int2(job.singles[q], job.singles[q] + 1);
-  return {r.x, r.y, job.group[job.home[r.x]].family};
 }
 
 template <int CELLS, int HOW>

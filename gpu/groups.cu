@@ -165,6 +165,7 @@ void gpu_groups(struct device *d)
   const struct kept kept = kept_groups(d);
   int32_t n = (int32_t)d->p.n, first = kept.particles;
   int best = d->config.quadrupole ? GROUP_QUADRUPOLE : GROUP_MONOPOLE, most = d->config.max_group < best ? d->config.max_group : best;
+  neighbours_forget(d);
   d->groups = d->families = 0;
   if (n == 0) return;
   if (pairwise_serves(d)) {

@@ -1,453 +1,397 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The hard walk: a warp takes a group of at most GROUP_MOST targets, tests the tree's cells with its lanes, and collects what
- * the group feels within R2 in lists in shared memory, which all targets evaluate when they are full. Lists are in the group's
- * frame: lattice coordinates are subtracted in integers, so float32 loses nothing. */
+/* The hard walk of groups: one warp each, from what the family handed down to hard forces.
+ *
+ * As the walk of all (group_walk.cu), but without far cells: nodes wholly beyond R2 of the group's ball are left out. Each
+ * sub-group prunes the near list, the candidate leaves and their particles once more, against its own ball and R2, and
+ * evaluates what is left. Lists are short, so that finding entries costs as much as evaluating them (counted in
+ * doc/gpu-hard.md). Few active targets cost less: blocks of 4, 2, 1 targets take the last of a sub-group, and a group with
+ * one sub-group evaluates its near list where it stands. */
 #include <config.h>
 #include "hard.cuh"
-#include "pairs.cuh"
-#include "timeline.h"
+#include "lists.cuh"
+#include "split.h"
 
-enum {
-  WALK_WARPS = 4,
-  LIST_MOST = 192,                    /* point masses */
-  QUAD_MOST = 96,                     /* cells with second moments */
-  HARD_PIECE = 4,                     /* hard parts of so many entries are summed in float32 */
-  BRANCH = 8,                         /* lanes for each opened cell: its children */
-  OPEN = WARP / BRANCH,               /* cells opened at once */
-  STACK = WARP * (KEY_LEVELS + 1),    /* a level leaves less than WARP cells behind */
-  COUNT_BITS = 3                      /* of a stack entry: number of children - 1; above it the first child */
+enum { HARD_SUBGROUP = BLOCK };   /* targets that share entries */
+
+/* Warps on a multiprocessor: the compiler spends no more registers than they leave. Shared memory of devices before sm_90 has
+ * room for twelve. */
+#if defined __CUDA_ARCH__ && __CUDA_ARCH__ < 900
+enum { HARD_WARPS = 12, HARD_WARPS_QUADRUPOLE = 12 };
+#else
+enum { HARD_WARPS = 18, HARD_WARPS_QUADRUPOLE = 14 };
+#endif
+
+template <int CELLS, int HOW> struct hard_room {
+  uint32_t stack[STACK];             /* ranges of siblings */
+  float4 entry[ENTRIES];             /* in the group's frame: the near list, behind it those of a sub-group */
+  float4 target[GROUP_MOST];         /* position, a_old */
+  float4 ball[GROUP_MOST / HARD_SUBGROUP];
+  float sink[GROUP_MOST / HARD_SUBGROUP];
+  double sum[3 * GROUP_MOST];
+  int32_t leaf[LEAVES_MOST];
+  int2 opened[LEAVES_MOST];          /* of a sub-group: first particle less begin; begin, counted over its leaves */
+  int32_t node[CELLS == CELLS_QUADRUPOLE ? ENTRIES : 1];   /* behind the entries */
+  uint8_t member[HOW == WALK_MOVING ? GROUP_MOST : 1];     /* targets, counted from the group's first particle */
+  __device__ int target_of(int k) const { return HOW == WALK_MOVING ? member[k] : k; }
 };
 
-struct hard_job {
-  struct tree t;           /* or several, with these roots (NULL: node 0 alone) */
-  const int32_t *root;
-  int32_t roots;
-  int first;               /* forces begin anew; else they are added to */
-  struct particles p;
-  const struct body *target;   /* where the particles of this rank are */
-  const struct group *group;
-  const int32_t *list;     /* of groups to be walked; NULL: all */
-  int32_t groups;
-  struct answers *answers;
-  struct mac mac;
-  struct split split;
-  double a_floor, gravity;
-  float spacing, eps2, near, dt_nodes, tick_length;
-  int32_t tick;
-  int active_only;         /* else all, of whom a full walk has told already */
-};
+/* --- traversal --------------------------------------------------------------------------------------------------- */
 
-struct quad_list {
-  float4 place[QUAD_MOST];
-  float q[6][QUAD_MOST];
-};
-struct no_list {
-};
-template <bool THERE> struct quads_or_none {
-  typedef struct quad_list type;
-};
-template <> struct quads_or_none<false> {
-  typedef struct no_list type;
-};
-struct point_list {
-  float4 place[LIST_MOST];
-};
-
-/* SPLIT: see pairs.cuh; QUAD: cells have second moments. */
-template <int SPLIT, bool QUAD> struct walker {
-  struct shared {
-    struct point_list near;
-    typename quads_or_none<QUAD>::type near_quad;
-    uint32_t stack[STACK];
-    int32_t member[GROUP_MOST];
-  };
-
-  const struct hard_job &job;
-  struct shared &w;
-  int lane;
-  /* the group */
-  int targets, width;            /* lanes in a row of targets; WARP / width rows share the lists */
-  int32_t centre[3];
-  float radius, sink, x[2][3];
-  double sum[2][3];
-  int near, near_quad;     /* entries in the lists */
-  long long particle_entries, cell_entries;
-  /* of all groups of this warp */
-  unsigned long long walked, groups, particle_pairs, cell_pairs, tests;
-
-  __device__ walker(const struct hard_job &j, struct shared &s)
-      : job(j), w(s), lane(lane_id()), walked(0), groups(0), particle_pairs(0), cell_pairs(0), tests(0)
-  {
-  }
-
-  /* --- targets --- */
-
-  /* The members that want a force. */
-  __device__ void find_members(const struct group &g)
-  {
-    targets = 0;
-    for (int32_t base = g.begin; base < g.end; base += WARP) {
-      int32_t i = base + lane;
-      bool wants = i < g.end && (!job.active_only || job.p.tick[i] + timeline_ticks(job.p.level[i]) == job.tick);
-      unsigned lanes = __ballot_sync(FULL, wants);
-      if (wants) w.member[targets + __popc(lanes & lanes_below())] = i;
-      targets += __popc(lanes);
-    }
-    __syncwarp();
-  }
-
-  /* The box's centre becomes the origin, the ball about it encloses the targets. Targets are where their sources are:
-   * records of active particles are at the present tick. */
-  __device__ void take_targets(void)
-  {
-    int32_t at[2][3], low[3], high[3];
-    width = WARP;
-    while (width / 2 >= targets) width /= 2;
-    for (int k = 0; k < 2; k++) {
-      int m = k == 0 ? lane % width : lane + WARP;
-      const struct body b = job.target[w.member[m < targets ? m : 0]];
-      at[k][0] = b.x, at[k][1] = b.y, at[k][2] = b.z;
-    }
-    float r2 = 0;
-    for (int c = 0; c < 3; c++) {
-      low[c] = __reduce_min_sync(FULL, min(at[0][c], at[1][c]));
-      high[c] = __reduce_max_sync(FULL, max(at[0][c], at[1][c]));
-      centre[c] = low[c] + (high[c] - low[c]) / 2;
-    }
-    for (int k = 0; k < 2; k++) {
-      for (int c = 0; c < 3; c++) x[k][c] = (float)(at[k][c] - centre[c]) * job.spacing;
-      r2 = fmaxf(r2, x[k][0] * x[k][0] + x[k][1] * x[k][1] + x[k][2] * x[k][2]);
-      for (int c = 0; c < 3; c++) sum[k][c] = 0;
-    }
-    radius = sqrtf(__uint_as_float(__reduce_max_sync(FULL, __float_as_uint(r2)))) * (1 + 1e-6f);
-  }
-
-  /* --- evaluation --- */
-
-  /* Add up and start anew. Hard parts may cancel to a hundredth of their terms on the way: they are added up more often. */
-  template <int TARGETS> __device__ void add_hard(struct force (&f)[TARGETS])
-  {
-    for (int k = 0; k < TARGETS; k++)
-      for (int c = 0; c < 3; c++) {
-        sum[k][c] += f[k].h[c];
-        f[k].h[c] = 0;
-      }
-  }
-
-  template <int TARGETS> __device__ void evaluate_points(const float4 *list, int n)
-  {
-    struct force f[TARGETS] = {};
-    int rows = WARP / width, piece = HARD_PIECE * rows;
-    for (int from = 0; from < n; from += piece) {
-      int end = min(n, from + piece);
-#pragma unroll 4
-      for (int j = from + lane / width; j < end; j += rows) {
-        const float4 e = list[j];
-#pragma unroll
-        for (int k = 0; k < TARGETS; k++) add_pair<false, false, SPLIT>(f[k], x[k], e, job.eps2, job.split);
-      }
-      add_hard(f);
-    }
-  }
-
-  template <int TARGETS> __device__ void evaluate_quads(const struct quad_list &list, int n)
-  {
-    struct force f[TARGETS] = {};
-    int rows = WARP / width, piece = HARD_PIECE * rows;
-    for (int from = 0; from < n; from += piece) {
-      int end = min(n, from + piece);
-      for (int j = from + lane / width; j < end; j += rows) {
-        const float4 e = list.place[j];
-        const float q[6] = {list.q[0][j], list.q[1][j], list.q[2][j], list.q[3][j], list.q[4][j], list.q[5][j]};
-#pragma unroll
-        for (int k = 0; k < TARGETS; k++) add_quad_pair<false, false, SPLIT>(f[k], x[k], e, q, job.eps2, job.split);
-      }
-      add_hard(f);
-    }
-  }
-
-  /* All targets take a list, which is empty then. */
-  __device__ void use(struct point_list &list, int &n)
-  {
-    __syncwarp();
-    if (targets > WARP)
-      evaluate_points<2>(list.place, n);
-    else
-      evaluate_points<1>(list.place, n);
-    n = 0;
-    __syncwarp();
-  }
-
-  __device__ void use(struct quad_list &list, int &n)
-  {
-    __syncwarp();
-    if (targets > WARP)
-      evaluate_quads<2>(list, n);
-    else
-      evaluate_quads<1>(list, n);
-    n = 0;
-    __syncwarp();
-  }
-
-  /* --- lists --- */
-
-  __device__ int append(struct point_list &list, int &n, bool mine, const float4 &e)
-  {
-    unsigned lanes = __ballot_sync(FULL, mine);
-    if (mine) list.place[n + __popc(lanes & lanes_below())] = e;
-    n += __popc(lanes);
-    if (n > LIST_MOST - WARP) use(list, n);
-    return __popc(lanes);
-  }
-
-  __device__ int append(struct quad_list &list, int &n, bool mine, const float4 &e, int32_t node)
-  {
-    unsigned lanes = __ballot_sync(FULL, mine);
-    if (mine) {
-      int at = n + __popc(lanes & lanes_below());
-      list.place[at] = e;
-      const struct quad q = load_quad(&job.t.quad[node]);
-      for (int k = 0; k < 6; k++) list.q[k][at] = q.q[k];
-    }
-    n += __popc(lanes);
-    if (n > QUAD_MOST - WARP) use(list, n);
-    return __popc(lanes);
-  }
-
-  __device__ void append_cells(bool near_one, const float4 &e, int32_t node)
-  {
-    if constexpr (QUAD)
-      cell_entries += append(w.near_quad, near_quad, near_one, e, node);
-    else
-      cell_entries += append(w.near, near, near_one, e);
-  }
-
-  /* A source in the group's frame, predicted to the present. */
-  __device__ float4 stage(int32_t j) const
-  {
-    const struct body b = job.t.body[j];
-    float4 e = {(float)(b.x - centre[0]) * job.spacing, (float)(b.y - centre[1]) * job.spacing, (float)(b.z - centre[2]) * job.spacing,
-                b.m};
-    if (job.tick == 0) return e;
-    const struct course c = job.t.course[j];
-    float dt = (float)(job.tick - c.tick) * job.tick_length, half = 0.5f * dt;
-    e.x += (c.v[0] + c.a[0] * half) * dt;
-    e.y += (c.v[1] + c.a[1] * half) * dt;
-    e.z += (c.v[2] + c.a[2] * half) * dt;
-    return e;
-  }
-
-  /* Append the particles of leaves, one leaf a lane (count 0: none). Lanes share them evenly. */
-  __device__ void append_leaves(int32_t first, int count)
-  {
-    int up_to = count;
-    for (int step = 1; step < WARP; step *= 2) {
-      int below = __shfl_up_sync(FULL, up_to, (unsigned)step);
-      if (lane >= step) up_to += below;
-    }
-    int total = __shfl_sync(FULL, up_to, WARP - 1);
-    int32_t origin = first - (up_to - count);   /* so that the particle of a place is origin + place */
-    float out = radius + job.near;
-    for (int base = 0; base < total; base += WARP) {
-      int place = base + lane, leaf = 0;
-      for (int step = WARP / 2; step > 0; step /= 2)
-        if (__shfl_sync(FULL, up_to, leaf + step - 1) <= place) leaf += step;
-      int32_t j = __shfl_sync(FULL, origin, leaf) + place;
-      float4 e = {0, 0, 0, 0};
-      if (place < total) e = stage(j);
-      particle_entries += append(w.near, near, place < total && e.x * e.x + e.y * e.y + e.z * e.z < out * out, e);
-    }
-  }
-
-  /* --- traversal --- */
-
-  /* One node a lane (-1: none): it is accepted, or a leaf whose particles are taken, or put on the stack to be opened. */
-  __device__ void test(int32_t k, int &depth)
-  {
-    bool near_one = false, opened = false;
-    int32_t first = 0;
-    int leaf_count = 0, children = 0;
-    float4 e = {0, 0, 0, 0};
-    if (k >= 0) {
-      const struct node n = load_node(&job.t.node[k]);
-      e = make_float4((float)(n.x[0] - centre[0]) * job.spacing, (float)(n.x[1] - centre[1]) * job.spacing,
-                      (float)(n.x[2] - centre[2]) * job.spacing, n.mass);
-      float b = n.b, grown = 0, dt = job.dt_nodes;
-      if (dt != 0) {
-        const struct motion m = load_motion(&job.t.motion[k]);
-        float half = 0.5f * dt * dt, growth = m.spread_v * dt + m.spread_a * half;
-        e.x += m.v[0] * dt + m.a[0] * half;
-        e.y += m.v[1] * dt + m.a[1] * half;
-        e.z += m.v[2] * dt + m.a[2] * half;
-        b += growth;
-        grown = 2 * growth;   /* a length, while the unit of the reach is the criterion's own */
-      }
-      float r2 = e.x * e.x + e.y * e.y + e.z * e.z;
-      float least = radius + fmaxf(n.reach * sink + grown, b), out = radius + job.near, away = out + b;
-      bool leaf = (n.info & NODE_LEAF) != 0, inside = r2 < out * out;
-      /* a particle alone has no extent and would be a cell at any distance; but cells move as they did when their moments
-       * were taken, and particles as they do since their last correction */
-      bool alone = dt != 0 && n.info == (NODE_LEAF | 1);
-      bool accept = (r2 > 0 && r2 >= least * least && !alone) || (n.info & NODE_TERMINAL);
-      bool keep = r2 <= away * away;
-      near_one = accept && inside;
-      first = n.first;
-      children = (int)(n.info & NODE_COUNT);
-      leaf_count = keep && !accept && leaf ? children : 0;
-      opened = keep && !accept && !leaf && children > 0;   /* of a LET's cell all children may have been left out */
-    }
-    unsigned lanes = __ballot_sync(FULL, opened);
-    if (opened) w.stack[depth + __popc(lanes & lanes_below())] = (uint32_t)first << COUNT_BITS | (uint32_t)(children - 1);
-    depth += __popc(lanes);
-    __syncwarp();
-    append_cells(near_one, e, k);
-    if (__any_sync(FULL, leaf_count > 0)) append_leaves(first, leaf_count);
-  }
-
-  /* Open what is on the stack. */
-  __device__ void descend(int depth)
-  {
-    while (depth > 0) {
-      int32_t k = -1, which = lane / BRANCH, child = lane % BRANCH;
-      if (which < depth) {
-        uint32_t entry = w.stack[depth - 1 - which];
-        if (child <= (int)(entry & (BRANCH - 1))) k = (int32_t)(entry >> COUNT_BITS) + child;
-      }
-      depth = max(depth - OPEN, 0);
-      tests += (unsigned long long)__popc(__ballot_sync(FULL, k >= 0));
-      __syncwarp();   /* entries are read before they are overwritten */
-      test(k, depth);
-    }
-  }
-
-  __device__ void traverse(void)
-  {
-    for (int base = 0; base < job.roots; base += WARP) {
-      int depth = 0;
-      int32_t k = base + lane >= job.roots ? -1 : job.root ? job.root[base + lane] : 0;
-      tests += (unsigned long long)__popc(__ballot_sync(FULL, k >= 0));
-      test(k, depth);
-      descend(depth);
-    }
-  }
-
-  /* --- results --- */
-
-  /* Rows of lanes that shared the lists add up. */
-  __device__ void join_rows(void)
-  {
-    for (int step = width; step < WARP; step *= 2)
-      for (int c = 0; c < 3; c++) sum[0][c] += __shfl_xor_sync(FULL, sum[0][c], step);
-  }
-
-  __device__ void store(void) const
-  {
-    float each = (float)(particle_entries + cell_entries);   /* the targets share the lists */
-    for (int k = 0; k < 2; k++) {
-      int m = lane + WARP * k;
-      if (m >= targets) continue;
-      int64_t i = w.member[m];
-      job.p.work[i] += each;
-      for (int c = 0; c < 3; c++) {
-        float h = (float)(job.gravity * sum[k][c]), *to = &job.p.acc_hard[3 * i + c];
-        *to = job.first ? h : *to + h;
-      }
-    }
-  }
-
-  __device__ void visit(const struct group &g)
-  {
-    find_members(g);
-    if (targets == 0) return;
-    take_targets();
-    sink = mac_sink(&job.mac, fmax((double)g.a_old, job.a_floor));
-    near = near_quad = 0;
-    particle_entries = cell_entries = 0;
-    traverse();
-    use(w.near, near);
-    if constexpr (QUAD) use(w.near_quad, near_quad);
-    join_rows();
-    store();
-    walked += (unsigned long long)targets;
-    groups++;
-    particle_pairs += (unsigned long long)(particle_entries * targets);
-    cell_pairs += (unsigned long long)(cell_entries * targets);
-    __syncwarp();
-  }
-
-  __device__ void report(void) const
-  {
-    if (lane > 0 || groups == 0) return;
-    if (job.active_only && job.first) {
-      atomicAdd(&job.answers->targets, walked);
-      atomicAdd(&job.answers->groups, groups);
-    }
-    atomicAdd(&job.answers->particle_pairs, particle_pairs);
-    atomicAdd(&job.answers->cell_pairs, cell_pairs);
-    atomicAdd(&job.answers->split_pairs, particle_pairs + cell_pairs);
-    atomicAdd(&job.answers->tests, tests);
-  }
-};
-
-/* Warps take groups from a queue until it is empty. */
-template <int SPLIT, bool QUAD>
-static __global__ void __launch_bounds__(WALK_WARPS * WARP) hard_groups(const __grid_constant__ struct hard_job job)
+/* A cell that all targets accept is hard for none of them where its centre is beyond R2: K is a function of its distance. */
+template <int CELLS, int HOW>
+static __device__ __forceinline__ int hard_verdict(const struct walk_job &job, const struct view &v, const struct tested &t)
 {
-  typedef walker<SPLIT, QUAD> walker_type;
-  extern __shared__ float4 memory[];
-  walker_type walk(job, ((typename walker_type::shared *)memory)[threadIdx.x / WARP]);
+  struct criterion c = judge<CELLS, HOW>(job, v, t);
+  if (is_empty(t) || c.d > (c.accept ? job.near : job.near + t.b)) return REJECT;
+  return c.accept ? NEAR_CELL : t.info & NODE_LEAF ? LEAF : OPEN;
+}
+
+/* Test nodes until none is left or the lists have no room. */
+template <int CELLS, int HOW, class R>
+static __device__ __forceinline__ void traverse(R &s, const struct walk_job &job, const struct view &v, int lane, struct lists &l,
+                                                struct walked &w)
+{
   for (;;) {
-    int32_t g = 0;
-    if (lane_id() == 0) g = atomicAdd(&job.answers->queue, 1);
-    g = __shfl_sync(FULL, g, 0);
-    if (g >= job.groups) break;
-    walk.visit(job.group[job.list ? job.list[g] : g]);
+    int k[SLOTS], verdict[SLOTS], staged = 0;
+    struct tested t[SLOTS];
+    struct step n = next_step(l.front, min(NEAR_MOST - l.near, LEAVES_MOST - l.leaves));
+    if (n.ranges + n.nodes == 0) return;
+    take_nodes(s, n, l.front, lane, k);
+#pragma unroll
+    for (int i = 0; i < SLOTS; i++) t[i] = node_seen<HOW>(job, v, max(k[i], 0));
+#pragma unroll
+    for (int i = 0; i < SLOTS; i++) {
+      verdict[i] = k[i] < 0 ? (int)REJECT : hard_verdict<CELLS, HOW>(job, v, t[i]);
+      w.tests += __popc(__ballot_sync(FULL, k[i] >= 0 && verdict[i] == REJECT));
+    }
+    __syncwarp();   /* ranges are read before they are overwritten */
+#pragma unroll
+    for (int i = SLOTS - 1; i >= 0; i--) file<CELLS, false>(s, t[i], k[i], verdict[i], l, staged, w);
+    __syncwarp();
   }
-  walk.report();
+}
+
+/* --- pairs ------------------------------------------------------------------------------------------------------- */
+
+/* Targets in registers, the same in all lanes, and the sums of this lane's sources. */
+template <int T> struct targets {
+  float x[T], y[T], z[T], sum[3 * T];
+};
+
+/* K for a squared distance: Y is clipped as it is made. */
+template <int SPLIT> static __device__ __forceinline__ float hard_part(const struct walk_job &job, float r2)
+{
+  float y = __saturatef(fmaf(-job.y_slope, root(r2), job.y_start));
+  return SPLIT == SPLIT_DLL ? SPLIT_K_DLL(y) : SPLIT_K_QUINTIC(y);
+}
+
+template <int SPLIT, int T>
+static __device__ __forceinline__ void hard_pairs(struct targets<T> &b, const struct walk_job &job, const float4 &s)
+{
+#pragma unroll
+  for (int k = 0; k < T; k++) {
+    float dx = s.x - b.x[k], dy = s.y - b.y[k], dz = s.z - b.z[k], r2 = fmaf(dx, dx, fmaf(dy, dy, dz * dz));
+    float i = inverse_root(r2 + job.eps2), w = s.w * i * (i * i) * hard_part<SPLIT>(job, r2);
+    b.sum[3 * k] = fmaf(w, dx, b.sum[3 * k]);
+    b.sum[3 * k + 1] = fmaf(w, dy, b.sum[3 * k + 1]);
+    b.sum[3 * k + 2] = fmaf(w, dz, b.sum[3 * k + 2]);
+  }
+}
+
+/* The same for a cell with second moments (see pairs.cuh). */
+template <int SPLIT, int T>
+static __device__ __forceinline__ void hard_quad_pairs(struct targets<T> &b, const struct walk_job &job, const float4 &s,
+                                                       const struct quad &m)
+{
+  const float *q = m.q;
+  float trace = q[0] + q[1] + q[2];
+#pragma unroll
+  for (int k = 0; k < T; k++) {
+    float x = s.x - b.x[k], y = s.y - b.y[k], z = s.z - b.z[k], r2 = fmaf(x, x, fmaf(y, y, z * z));
+    float i = inverse_root(r2 + job.eps2), i2 = i * i, hard = hard_part<SPLIT>(job, r2), i3 = i * i2 * hard, i5 = i3 * i2;
+    float sx = q[0] * x + q[3] * y + q[4] * z, sy = q[3] * x + q[1] * y + q[5] * z, sz = q[4] * x + q[5] * y + q[2] * z;
+    float w = s.w * i3 + i5 * (7.5f * (sx * x + sy * y + sz * z) * i2 - 1.5f * trace), v = -3 * i5;
+    b.sum[3 * k] += w * x + v * sx;
+    b.sum[3 * k + 1] += w * y + v * sy;
+    b.sum[3 * k + 2] += w * z + v * sz;
+  }
+}
+
+/* Second moments of the cell that is entry j. */
+template <class R> static __device__ __forceinline__ struct quad quad_of(const R &s, const struct walk_job &job, int j, float mass)
+{
+  struct quad q = {};
+  if (!(mass > 0)) return q;
+  const float2 *m = (const float2 *)&job.t.quad[s.node[j]];
+  const float2 x = __ldg(m), y = __ldg(m + 1), z = __ldg(m + 2);
+  float f = job.quad_scale;
+  q = {{f * x.x, f * x.y, f * y.x, f * y.y, f * z.x, f * z.y}};
+  return q;
+}
+
+/* Entries of a sub-group: cells [begin, cells), particles [cells, end); without second moments all are alike. */
+struct hard_entries {
+  int begin, cells;
+  struct entries at;   /* end, opened leaves */
+};
+
+/* The forces of the entries on T targets from `first` on. Hard parts cancel: lanes' sums of a dozen entries and their sum are
+ * float32, what is added up after that is not. */
+template <int CELLS, int SPLIT, int T, class R>
+static __device__ __forceinline__ void evaluate_some(R &s, const struct walk_job &job, int first, const struct hard_entries &e, int end,
+                                                     int lane)
+{
+  constexpr int UNROLL = T >= 4 ? 1 : 4 / T;
+  struct targets<T> b;
+#pragma unroll
+  for (int k = 0; k < T; k++) {
+    float4 t = s.target[first + k];
+    b.x[k] = t.x, b.y[k] = t.y, b.z[k] = t.z;
+  }
+#pragma unroll
+  for (int k = 0; k < 3 * T; k++) b.sum[k] = 0;
+  for (int j = e.begin + lane; CELLS == CELLS_QUADRUPOLE && j < e.cells; j += WARP) {
+    float4 c = s.entry[j];
+    hard_quad_pairs<SPLIT>(b, job, c, quad_of(s, job, j, c.w));
+  }
+#pragma unroll UNROLL
+  for (int j = (CELLS == CELLS_QUADRUPOLE ? e.cells : e.begin) + lane; j < end; j += WARP) hard_pairs<SPLIT>(b, job, s.entry[j]);
+  float mine = lanes_sum<3 * T>(b.sum, lane);
+  if (lane < 3 * T) s.sum[3 * first + lane] += mine;
+}
+
+/* The forces of the entries on a sub-group, added to its sums. */
+template <int CELLS, int SPLIT, class R>
+static __device__ __forceinline__ void evaluate(R &s, const struct walk_job &job, int sub, int targets, const struct hard_entries &e,
+                                                int lane)
+{
+  int end = pad(s, e.at.end, lane), last = min((sub + 1) * HARD_SUBGROUP, targets);
+  __syncwarp();
+  for (int first = sub * HARD_SUBGROUP; first < last; first += BLOCK) {
+    int left = last - first;
+    if (left > 4)
+      evaluate_some<CELLS, SPLIT, BLOCK>(s, job, first, e, end, lane);
+    else if (left > 2)
+      evaluate_some<CELLS, SPLIT, 4>(s, job, first, e, end, lane);
+    else if (left > 1)
+      evaluate_some<CELLS, SPLIT, 2>(s, job, first, e, end, lane);
+    else
+      evaluate_some<CELLS, SPLIT, 1>(s, job, first, e, end, lane);
+  }
+  __syncwarp();
+}
+
+/* --- entries of a sub-group -------------------------------------------------------------------------------------- */
+
+static __device__ __forceinline__ float square_from(const float4 &ball, const float4 &c)
+{
+  float x = c.x - ball.x, y = c.y - ball.y, z = c.z - ball.z;
+  return x * x + y * y + z * z;
+}
+
+/* Lanes that have an entry append it; returns how many they are. */
+template <int CELLS, class R> static __device__ __forceinline__ int append(R &s, struct entries &e, const float4 &c, int k, bool take)
+{
+  unsigned takes = __ballot_sync(FULL, take);
+  int at = e.end + __popc(takes & lanes_below());
+  if (take) s.entry[at] = c;
+  if (CELLS == CELLS_QUADRUPOLE && take) s.node[at] = k;
+  e.end += __popc(takes);
+  return __popc(takes);
+}
+
+/* Near cells from place `from` on whose centres are within R2 of the sub-group's ball. */
+template <int CELLS, class R>
+static __device__ __forceinline__ int keep_near(R &s, const struct walk_job &job, const struct lists &l, const float4 &ball, int from,
+                                                struct entries &e, int lane)
+{
+  float most = ball.w + job.near;
+  int count = 0;
+#pragma unroll
+  for (int i = 0; i < SLOTS; i++) {
+    int j = min(from + i * WARP + lane, l.near - 1);
+    float4 c = s.entry[j];
+    bool take = from + i * WARP + lane < l.near && square_from(ball, c) <= most * most;
+    count += append<CELLS>(s, e, c, CELLS == CELLS_QUADRUPOLE ? s.node[j] : 0, take);
+  }
+  return count;
+}
+
+/* A candidate leaf becomes an entry where the sub-group accepts it as a cell, and else is noted as opened, with its
+ * particles counted; beyond R2 it is neither. */
+template <int CELLS, int HOW, class R>
+static __device__ __forceinline__ int keep_leaf(R &s, const struct walk_job &job, const struct tested &t, int k, const float4 &ball,
+                                                float sink, struct entries &e, int lane)
+{
+  float r2 = square_from(ball, t.at), d = r2 * inverse_root(fmaxf(r2, 1e-37f)) - ball.w;
+  bool accept = d >= fmaxf(t.reach * sink + t.grown, t.b) && r2 > 0 && !alone<HOW>(job, t);
+  bool open = k >= 0 && !accept && d <= job.near + t.b;
+  unsigned opens = __ballot_sync(FULL, open);
+  int n = open ? (int)(t.info & NODE_COUNT) : 0, sum = lanes_scan(n, lane), before = e.particles + sum - n;
+  if (open) s.opened[e.opened + __popc(opens & lanes_below())] = make_int2(t.first - before, before);
+  e.opened += __popc(opens), e.particles += __shfl_sync(FULL, sum, WARP - 1);
+  return append<CELLS>(s, e, t.at, k, k >= 0 && accept && d <= job.near);
+}
+
+template <int CELLS, int HOW, class R>
+static __device__ __forceinline__ int keep_leaves(R &s, const struct walk_job &job, const struct view &v, const struct lists &l, int sub,
+                                                  int from, struct entries &e, int lane)
+{
+  float4 ball = s.ball[sub];
+  float sink = s.sink[sub];
+  int k[SLOTS], count = 0;
+  struct tested t[SLOTS];
+#pragma unroll
+  for (int i = 0; i < SLOTS; i++) {
+    int at = from + i * WARP + lane;
+    k[i] = at < l.leaves ? s.leaf[at] : -1;
+    t[i] = node_seen<HOW>(job, v, max(k[i], 0));
+  }
+#pragma unroll
+  for (int i = 0; i < SLOTS; i++)
+    if (from + i * WARP < l.leaves) count += keep_leaf<CELLS, HOW>(s, job, t[i], k[i], ball, sink, e, lane);
+  __syncwarp();
+  return count;
+}
+
+/* Particles of the opened leaves from the one numbered `from` on that are within R2 of the ball. */
+template <int HOW, class R>
+static __device__ __forceinline__ int keep_particles(R &s, const struct walk_job &job, const struct view &v, const float4 &ball, int from,
+                                                     struct entries &e, int &owner, int lane)
+{
+  float most = ball.w + job.near;
+  int i[SLOTS], count = 0;
+  int4 x[SLOTS];
+#pragma unroll
+  for (int k = 0; k < SLOTS; k++) i[k] = particle_of(s, e, from + k * WARP, owner, lane);
+#pragma unroll
+  for (int k = 0; k < SLOTS; k++) x[k] = load_body(job, max(i[k], 0));
+#pragma unroll
+  for (int k = 0; k < SLOTS; k++) {
+    float4 c = source_seen<HOW>(job, v, max(i[k], 0), x[k]);
+    count += append<CELLS_MONOPOLE>(s, e, c, 0, i[k] >= 0 && square_from(ball, c) <= most * most);
+  }
+  return count;
+}
+
+/* What a sub-group takes from the lists. One copy of the pair loops, when no more entries fit and at the end: instruction
+ * caches are small. A sub-group that is the group has nothing to prune in the near list. */
+template <int CELLS, int HOW, int SPLIT, class R>
+static __device__ __forceinline__ void use_lists(R &s, const struct walk_job &job, const struct view &v, const struct lists &l, int sub,
+                                                 int lane, struct walked &w)
+{
+  bool only = v.targets <= HARD_SUBGROUP;
+  int begin = only ? 0 : (l.near + WARP - 1) / WARP * WARP, near = only ? l.near : 0, leaf = 0, particle = 0, owner = 0;
+  int members = min(v.targets - sub * HARD_SUBGROUP, (int)HARD_SUBGROUP), cells = near, particles = 0;
+  struct hard_entries e = {begin, begin, {begin + near, 0, 0}};
+  const float4 ball = s.ball[sub];
+  for (;;) {
+    bool more_cells = near < l.near || leaf < l.leaves, more = more_cells || particle < e.at.particles;
+    if (CELLS == CELLS_QUADRUPOLE && (more_cells || particle == 0)) e.cells = e.at.end = more_cells ? e.at.end : pad(s, e.at.end, lane);
+    if (!more || e.at.end + (SLOTS + 1) * WARP > ENTRIES) {
+      evaluate<CELLS, SPLIT>(s, job, sub, v.targets, e, lane);
+      e.cells = e.at.end = e.begin;
+      if (!more) break;
+    }
+    if (near < l.near) {
+      cells += keep_near<CELLS>(s, job, l, ball, near, e.at, lane);
+      near += SLOTS * WARP;
+    } else if (more_cells) {
+      cells += keep_leaves<CELLS, HOW>(s, job, v, l, sub, leaf, e.at, lane);
+      leaf += SLOTS * WARP;
+    } else {
+      particles += keep_particles<HOW>(s, job, v, ball, particle, e.at, owner, lane);
+      particle += SLOTS * WARP;
+    }
+  }
+  w.cell_pairs += (unsigned)(cells * members), w.particle_pairs += (unsigned long long)particles * (unsigned)members;
+}
+
+/* --- results ----------------------------------------------------------------------------------------------------- */
+
+/* `each`: interactions of each target. */
+template <class R>
+static __device__ __forceinline__ void store(const R &s, const struct walk_job &job, const struct run &g, int targets, float each, int lane)
+{
+  for (int k = lane; k < targets; k += WARP) {
+    int64_t i = g.begin + s.target_of(k);
+    for (int c = 0; c < 3; c++) {
+      float h = (float)(job.per_a * s.sum[3 * k + c]), *to = &job.p.acc_hard[3 * i + c];
+      *to = job.first ? h : *to + h;
+    }
+    job.p.work[i] += each;
+  }
+}
+
+/* Each of six lanes adds one of the numbers; a walk of all, or of the first part, has told of targets and groups already. */
+static __device__ __forceinline__ void tell(const struct walk_job &job, const struct view &v, const struct walked &w, int lane)
+{
+  bool anew = job.hard_only && job.first;
+  unsigned long long mine = anew ? (unsigned)v.targets : 0;
+  if (lane == 1) mine = anew;
+  if (lane == 2) mine = w.particle_pairs;
+  if (lane == 3) mine = w.cell_pairs;
+  if (lane == 4) mine = (unsigned)w.tests;
+  if (lane == 5) mine = w.particle_pairs + w.cell_pairs;
+  if (lane < 6) atomicAdd(&(&job.count[blockIdx.x % COUNT_SLOTS].targets)[lane], mine);
+}
+
+template <int CELLS, int HOW, int SPLIT>
+static __device__ __forceinline__ void walk_one(struct hard_room<CELLS, HOW> &s, const struct walk_job &job, const struct run &g, int lane)
+{
+  int n = find_targets<HOW>(s, job, g, lane), near = 0, leaves = 0;
+  if (n == 0) return;
+  struct view v;
+  struct lists l;
+  struct walked w = {0, 0, 0, 0};
+  for (int k = lane; k < 3 * GROUP_MOST; k += WARP) s.sum[k] = 0;
+  place_targets<HARD_SUBGROUP, CELLS, HOW>(s, job, g, n, lane, v);
+  start_lists(job, g.family, l);
+  do {
+    l.near = l.leaves = 0;
+    traverse<CELLS, HOW>(s, job, v, lane, l, w);
+    near += l.near, leaves += l.leaves;
+    if (hand_on(s, job, g, n, near, leaves, lane)) return;
+    for (int sub = 0; sub * HARD_SUBGROUP < n; sub++) use_lists<CELLS, HOW, SPLIT>(s, job, v, l, sub, lane, w);
+  } while (l.front.depth > 0 || l.front.next < l.front.count);
+  store(s, job, g, n, ((float)w.cell_pairs + (float)w.particle_pairs) * inverse((float)n), lane);
+  tell(job, v, w, lane);
+}
+
+template <int CELLS, int HOW, int SPLIT>
+static __global__ void __launch_bounds__(WARP, CELLS == CELLS_QUADRUPOLE ? HARD_WARPS_QUADRUPOLE : HARD_WARPS)
+hard_kernel(const __grid_constant__ struct walk_job job)
+{
+  __shared__ struct hard_room<CELLS, HOW> s;
+  int32_t count = job.stage == 0 ? job.groups : job.piece_count[job.stage - 1];
+  for (int32_t q = (int32_t)blockIdx.x; q < count; q += (int32_t)gridDim.x) {
+    walk_one<CELLS, HOW, SPLIT>(s, job, run_of(job, q), (int)threadIdx.x);
+    __syncwarp();
+  }
 }
 
 /* --- launch ------------------------------------------------------------------------------------------------------ */
 
-template <int SPLIT, bool QUAD> static void launch(struct device *d, const struct hard_job &job)
+template <int CELLS, int SPLIT> static void launch(struct device *d, const struct walk_job &job, int how, int64_t blocks)
 {
-  size_t shared = WALK_WARPS * sizeof(typename walker<SPLIT, QUAD>::shared);
-  auto kernel = hard_groups<SPLIT, QUAD>;
-  int resident;
-  CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared));
-  CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, WALK_WARPS * WARP, shared));
-  int64_t blocks = blocks_for(job.groups, WALK_WARPS), most = (int64_t)resident * d->multiprocessors;
-  LAUNCH_SHARED(d, kernel, blocks < most ? blocks : most, WALK_WARPS * WARP, shared, job);
+  if (how == WALK_MOVING)
+    LAUNCH(d, (hard_kernel<CELLS, WALK_MOVING, SPLIT>), blocks, WARP, job);
+  else
+    LAUNCH(d, (hard_kernel<CELLS, WALK_STILL, SPLIT>), blocks, WARP, job);
 }
 
-template <bool QUAD> static void launch_one(struct device *d, const struct hard_job &job)
+template <int CELLS> static void launch_kernel(struct device *d, const struct walk_job &job, int how, int64_t blocks)
 {
-  if (job.split.kernel == SPLIT_DLL)
-    launch<SPLIT_DLL, QUAD>(d, job);
+  if (job.split_kernel == SPLIT_DLL)
+    launch<CELLS, SPLIT_DLL>(d, job, how, blocks);
   else
-    launch<SPLIT_QUINTIC, QUAD>(d, job);
+    launch<CELLS, SPLIT_QUINTIC>(d, job, how, blocks);
 }
 
-void hard_forces(struct device *d, const struct walk_request *r, const struct forest *f)
+void hard_groups(struct device *d, const struct walk_job *job, int cells, int how, int64_t blocks)
 {
-  bool total = r->kind == WALK_TOTAL;
-  struct hard_job job = {f->t, f->root, f->roots, f->first, d->p, d->tree.body, d->group.at};
-  job.list = total ? NULL : d->active_group.at;
-  job.groups = total ? d->groups : d->active_groups;
-  job.answers = d->answers;
-  job.mac = r->mac;
-  job.split = r->split;
-  job.a_floor = r->a_floor;
-  job.gravity = d->config.gravity;
-  job.spacing = (float)d->lattice.spacing;
-  job.eps2 = (float)d->config.softening * (float)d->config.softening;
-  job.near = r->split.r2;
-  job.dt_nodes = (float)((r->tick - f->motion_tick) * r->tick_length);
-  job.tick_length = (float)r->tick_length;
-  job.tick = r->tick;
-  job.active_only = !total;
-  device_zero(d, queue);
-  if (d->config.quadrupole)
-    launch_one<true>(d, job);
+  if (cells == CELLS_QUADRUPOLE)
+    launch_kernel<CELLS_QUADRUPOLE>(d, *job, how, blocks);
   else
-    launch_one<false>(d, job);
+    launch_kernel<CELLS_MONOPOLE>(d, *job, how, blocks);
 }

@@ -222,5 +222,6 @@ void gpu_correct(struct device *d, int32_t tick, double tick_length, const struc
 {
   LAUNCH(d, correct_active, blocks_for((int64_t)d->active_groups * WARP, THREADS), THREADS, d->p, d->tree, d->group.at, d->active_group.at,
          d->active_groups, tick, tick_length, *rule, shared, &d->answers->next);
+  neighbours_watch(d, tick, tick_length);
   d->next_known = tick == d->active_tick;
 }

@@ -76,7 +76,7 @@ struct arena {
 };
 
 /* The straight way that the choice of LETs allowed a particle, and how far it may leave it. */
-struct __align__(16) way {
+struct __align__(16) let_way {
   int32_t x[3];
   float limit;
   float v[3], unused;
@@ -93,7 +93,7 @@ struct watch {
   struct array<char> packed;   /* these as they are sent */
   struct array<int32_t> numbers;   /* see update.cu */
   struct pinned told, packed_told;
-  struct array<struct way> way;
+  struct array<struct let_way> way;
   struct array<float> limit;   /* of every box */
 };
 

@@ -23,17 +23,51 @@ struct walked {
   unsigned long long particle_pairs;
 };
 
+/* Particles [begin, end) that are walked together, where they want a force. */
+struct run {
+  int32_t begin, end, family;
+};
+
 /* --- targets ----------------------------------------------------------------------------------------------------- */
 
-/* Balls of the sub-groups of SUBGROUP consecutive targets, and the smallest |a_old| of each. */
-template <class R> static __device__ __forceinline__ void take_balls(R &s, int targets, int lane)
+/* What is walked as number q of the stage. */
+static __device__ __forceinline__ struct run run_of(const struct walk_job &job, int32_t q)
+{
+  if (job.stage == 0) {
+    const int4 g = __ldg((const int4 *)&job.group[job.list ? job.list[q] : q]);
+    return {g.x, g.y, g.w};
+  }
+  int2 r = job.stage == 1 ? job.pieces[q] : make_int2(job.singles[q], job.singles[q] + 1);
+  return {r.x, r.y, job.group[job.home[r.x]].family};
+}
+
+/* The number of targets among the particles of the run; which they are. */
+template <int HOW, class R>
+static __device__ __forceinline__ int find_targets(R &s, const struct walk_job &job, const struct run &g, int lane)
+{
+  if (HOW != WALK_MOVING) return g.end - g.begin;
+  int n = 0;
+#pragma unroll
+  for (int e = 0; e < GROUP_MOST / WARP; e++) {
+    int k = e * WARP + lane;
+    bool take = g.begin + k < g.end && wants<HOW>(job, g.begin + k);
+    unsigned takes = __ballot_sync(FULL, take);
+    if (take) s.member[n + __popc(takes & lanes_below())] = (uint8_t)k;
+    n += __popc(takes);
+  }
+  __syncwarp();
+  return n;
+}
+
+/* Balls of the sub-groups of SUB consecutive targets, and the smallest |a_old| of each. */
+template <int SUB, class R> static __device__ __forceinline__ void take_balls(R &s, int targets, int lane)
 {
   for (int first = 0; first < targets; first += WARP) {
     int k = first + lane;
     float4 t = s.target[k];
     float low[3] = {t.x, t.y, t.z}, high[3] = {t.x, t.y, t.z}, a = t.w;
 #pragma unroll
-    for (int step = 1; step < SUBGROUP; step *= 2) {
+    for (int step = 1; step < SUB; step *= 2) {
 #pragma unroll
       for (int c = 0; c < 3; c++) {
         low[c] = fminf(low[c], __shfl_xor_sync(FULL, low[c], step));
@@ -44,12 +78,54 @@ template <class R> static __device__ __forceinline__ void take_balls(R &s, int t
     float cx = 0.5f * (low[0] + high[0]), cy = 0.5f * (low[1] + high[1]), cz = 0.5f * (low[2] + high[2]);
     float dx = t.x - cx, dy = t.y - cy, dz = t.z - cz, r2 = dx * dx + dy * dy + dz * dz;
 #pragma unroll
-    for (int step = 1; step < SUBGROUP; step *= 2) r2 = fmaxf(r2, __shfl_xor_sync(FULL, r2, step));
-    if (k % SUBGROUP == 0 && k < targets) {
-      s.ball[k / SUBGROUP] = make_float4(cx, cy, cz, root(r2) * (1 + 1e-6f));
-      s.sink[k / SUBGROUP] = a;
+    for (int step = 1; step < SUB; step *= 2) r2 = fmaxf(r2, __shfl_xor_sync(FULL, r2, step));
+    if (k % SUB == 0 && k < targets) {
+      s.ball[k / SUB] = make_float4(cx, cy, cz, root(r2) * (1 + 1e-6f));
+      s.sink[k / SUB] = a;
     }
   }
+}
+
+/* Targets in the group's frame, padded with copies of the last to whole warps; balls of the sub-groups of SUB; the view. */
+template <int SUB, int CELLS, int HOW, class R>
+static __device__ __forceinline__ void place_targets(R &s, const struct walk_job &job, const struct run &g, int n, int lane, struct view &v)
+{
+  constexpr int EACH = GROUP_MOST / WARP;
+  int32_t low[3] = {INT32_MAX, INT32_MAX, INT32_MAX}, high[3] = {0, 0, 0};
+  int4 x[EACH];
+  float a[EACH], r2 = 0, least = 3e38f;
+  v.targets = n;
+#pragma unroll
+  for (int e = 0; e < EACH; e++) {
+    int32_t i = g.begin + s.target_of(min(e * WARP + lane, n - 1));
+    x[e] = load_target(job, i);
+    a[e] = a_old_of(job, i);
+  }
+#pragma unroll
+  for (int e = 0; e < EACH; e++) {
+    low[0] = min(low[0], x[e].x), low[1] = min(low[1], x[e].y), low[2] = min(low[2], x[e].z);
+    high[0] = max(high[0], x[e].x), high[1] = max(high[1], x[e].y), high[2] = max(high[2], x[e].z);
+    least = fminf(least, a[e]);
+  }
+#pragma unroll
+  for (int c = 0; c < 3; c++) {
+    low[c] = __reduce_min_sync(FULL, low[c]);
+    high[c] = __reduce_max_sync(FULL, high[c]);
+    v.centre[c] = low[c] + (high[c] - low[c]) / 2;
+  }
+#pragma unroll
+  for (int e = 0; e < EACH; e++) {
+    float4 t = make_float4((float)(x[e].x - v.centre[0]) * job.spacing, (float)(x[e].y - v.centre[1]) * job.spacing,
+                           (float)(x[e].z - v.centre[2]) * job.spacing, a[e]);
+    r2 = fmaxf(r2, t.x * t.x + t.y * t.y + t.z * t.z);
+    s.target[e * WARP + lane] = t;
+  }
+  set_view<CELLS>(job, root(lanes_max(r2)), lanes_min(least), OF_GROUP, v);
+  __syncwarp();
+  take_balls<SUB>(s, n, lane);
+  __syncwarp();
+  for (int k = lane; k * SUB < n; k += WARP) s.sink[k] = sink_of<CELLS>(job, s.sink[k]);
+  __syncwarp();
 }
 
 /* --- traversal --------------------------------------------------------------------------------------------------- */
@@ -67,19 +143,21 @@ static __device__ __forceinline__ void start_lists(const struct walk_job &job, i
 
 enum { REJECT, FAR_CELL, NEAR_CELL, LEAF, OPEN };
 
-/* Put a tested node where it belongs. */
-template <int CELLS, class R>
-static __device__ __forceinline__ void file(R &s, const struct tested &t, int k, int verdict, struct lists &l, int &staged, struct walked &w)
+/* Put a tested node where it belongs. `FARS`: it may be a far cell. */
+template <int CELLS, bool FARS, class R>
+static __device__ __forceinline__ void file(R &s, const struct tested &t, int k, int verdict, struct lists &l, int &staged,
+                                            struct walked &w)
 {
   unsigned mine = lanes_below();
-  unsigned fars = __ballot_sync(FULL, verdict == FAR_CELL), nears = __ballot_sync(FULL, verdict == NEAR_CELL);
+  unsigned fars = FARS ? __ballot_sync(FULL, verdict == FAR_CELL) : 0, nears = __ballot_sync(FULL, verdict == NEAR_CELL);
   unsigned leafs = __ballot_sync(FULL, verdict == LEAF), opens = __ballot_sync(FULL, verdict == OPEN);
-  if (verdict == FAR_CELL || verdict == NEAR_CELL) {
-    bool far = verdict == FAR_CELL;
+  if ((FARS && verdict == FAR_CELL) || verdict == NEAR_CELL) {
+    bool far = FARS && verdict == FAR_CELL;
     int at = far ? ENTRIES - STAGED_MOST + staged + __popc(fars & mine) : l.near + __popc(nears & mine);
     s.entry[at] = t.at;
     if (CELLS == CELLS_QUADRUPOLE && !far) s.node[at] = k;
-    if (CELLS != CELLS_MONOPOLE && far) s.staged_node[at - (ENTRIES - STAGED_MOST)] = k;
+    if constexpr (FARS && CELLS != CELLS_MONOPOLE)
+      if (far) s.staged_node[at - (ENTRIES - STAGED_MOST)] = k;
   }
   if (verdict == LEAF) s.leaf[l.leaves + __popc(leafs & mine)] = k;
   /* the deepest last, so that they are next */
@@ -87,6 +165,26 @@ static __device__ __forceinline__ void file(R &s, const struct tested &t, int k,
   int far = __popc(fars), near = __popc(nears), leaf = __popc(leafs), open = __popc(opens);
   l.near += near, l.leaves += leaf, l.front.depth += open, staged += far;
   w.far += far, w.tests += far + near + leaf + open;
+}
+
+/* Whether the group is left to be walked in pieces: its ball reaches into regions that are much denser than its own. The
+ * lists of pieces are in any order, which no force depends on. */
+template <class R>
+static __device__ __forceinline__ bool hand_on(const R &s, const struct walk_job &job, const struct run &g, int n, int near, int leaves, int lane)
+{
+  int piece = job.stage == 0 ? PIECE : 1;
+  if (job.stage == 2 || n <= piece || (near <= job.most_near && leaves <= job.most_leaves)) return false;
+  int pieces = job.stage == 0 ? (n + PIECE - 1) / PIECE : n, at = 0;
+  if (lane == 0) at = atomicAdd(&job.piece_count[job.stage], pieces);
+  at = __shfl_sync(FULL, at, 0);
+  for (int p = lane; p < pieces; p += WARP) {
+    int32_t begin = g.begin + s.target_of(p * piece), last = g.begin + s.target_of(min((p + 1) * piece, n) - 1);
+    if (job.stage == 0)
+      job.pieces[at + p] = make_int2(begin, last + 1);
+    else
+      job.singles[at + p] = begin;
+  }
+  return true;
 }
 
 /* --- entries of a sub-group -------------------------------------------------------------------------------------- */

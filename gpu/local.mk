@@ -10,11 +10,15 @@ NVCC_ALL = $(NVCC) -std=c++17 $(CUDA_GENCODE) $(DEFS) $(DEFAULT_INCLUDES) $(AM_C
 gpu_sources = %D%/backend_cuda.c %D%/blocks.cuh %D%/boxes.cu %D%/build.cu %D%/check.cu %D%/choose.cu %D%/choose.h %D%/depth_first.cu \
   %D%/depth_first.cuh %D%/device.cu %D%/device.cuh %D%/direct.cu %D%/exchange.cu %D%/family.cu %D%/forest.cu %D%/group_walk.cu \
   %D%/groups.cu %D%/hard.cu %D%/hard.cuh %D%/integrate.cu %D%/let.cuh %D%/lists.cuh %D%/memory.cu %D%/memory.cuh %D%/moments.cu \
-  %D%/order.cu %D%/pairs.cuh %D%/pairwise.cu %D%/pairwise.cuh %D%/permute.cu %D%/ranges.cu %D%/reduce.cuh %D%/sets.cu %D%/sources.cuh \
-  %D%/taylor.cuh %D%/traverse.cuh %D%/update.cu %D%/verbs.h %D%/walk.cu %D%/walk.cuh
+  %D%/neighbours.cu %D%/neighbours.cuh %D%/neighbours_make.cu %D%/order.cu %D%/pairs.cuh %D%/pairwise.cu %D%/pairwise.cuh \
+  %D%/permute.cu %D%/ranges.cu %D%/reduce.cuh %D%/sets.cu %D%/sources.cuh %D%/taylor.cuh %D%/traverse.cuh %D%/update.cu %D%/verbs.h \
+  %D%/walk.cu %D%/walk.cuh
 if HAVE_CUDA
 libespalier_a_SOURCES += $(gpu_sources)
+# measures hard forces; not part of `all`
+EXTRA_PROGRAMS = %D%/hard_bench
+gpu_hard_bench_SOURCES = %D%/hard_bench.cu
 -include $(wildcard %D%/*.d)
 endif
-EXTRA_DIST += $(gpu_sources) %D%/README.md
-CLEANFILES += %D%/*.d
+EXTRA_DIST += $(gpu_sources) %D%/hard_bench.cu %D%/README.md
+CLEANFILES += %D%/*.d %D%/hard_bench

@@ -416,6 +416,7 @@ static __global__ void take_courses(struct tree t, struct particles p)
 
 void gpu_sources(struct device *d)
 {
+  d->neighbours.unchecked = 1;   /* velocities may be others now */
   d->present_tick = -1;
   LAUNCH(d, take_courses, blocks_for(d->p.n, THREADS), THREADS, d->tree, d->p);
 }

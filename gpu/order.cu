@@ -109,6 +109,7 @@ static void divide(struct device *d, int32_t apart)
 
 int64_t gpu_order(struct device *d, const struct lattice *lattice)
 {
+  neighbours_forget(d);
   d->lattice = *lattice;
   d->next_known = 0;
   divide(d, 0);
@@ -135,6 +136,7 @@ void gpu_reorder(struct device *d, int32_t tick, double tick_length, int fast, i
   int32_t first = all ? 0 : d->part[FAST].first;
   if (d->p.n == 0 || pairwise_serves(d)) return;   /* without a tree the order may stay */
   if (d->config.method == METHOD_NEXT_MORE) fast = INT32_MAX;   /* it knows one root */
+  neighbours_forget(d);
   room_for_keys(d);
   uint64_t mask = ~(uint64_t)0 << (KEY_BITS - 3 * levels);
   LAUNCH(d, make_later_keys, blocks_for(d->p.n - first, THREADS), THREADS, d->tree, d->p.level, all ? fast : 0, first, tick,

@@ -123,6 +123,9 @@ template <int HOW> static __device__ __forceinline__ bool alone(const struct wal
   return HOW == WALK_MOVING && t.moves && t.info == (NODE_LEAF | 1);
 }
 
+/* Of a LET for hard forces all children of a cell, or all particles of a leaf, may have been left out: they are beyond R2. */
+static __device__ __forceinline__ bool is_empty(const struct tested &t) { return !(t.info & (NODE_COUNT | NODE_TERMINAL)); }
+
 /* Whether the error of the expansion keeps to its budget: d is the distance from the ball's surface. */
 static __device__ __forceinline__ bool is_far(const struct view &v, float d, float mass)
 {

@@ -55,7 +55,7 @@ static struct update_layout update_layout(int64_t nodes, int64_t entries, int qu
 struct watch_job {
   struct tree t;
   struct lattice lattice;
-  struct way *way;
+  struct let_way *way;
   const float *limit;          /* of boxes, */
   const int32_t *box_begin;    /* whose particles begin here */
   int boxes;
@@ -78,13 +78,13 @@ static __device__ int box_of(const struct watch_job &job, int32_t i)
 }
 
 /* Position and velocity now: from here the way is straight. */
-static __device__ struct way way_of(const struct watch_job &job, int32_t i, float limit)
+static __device__ struct let_way way_of(const struct watch_job &job, int32_t i, float limit)
 {
   const struct body b = job.t.body[i];
   const struct course w = job.t.course[i];
   const int32_t x[3] = {b.x, b.y, b.z};
   double dt = (job.tick - w.tick) * job.tick_length;
-  struct way way = {};
+  struct let_way way = {};
   way.limit = limit;
   for (int c = 0; c < 3; c++) {
     way.x[c] = lattice_clamp(x[c] + (w.v[c] + 0.5 * dt * w.a[c]) * dt * job.lattice.inverse);
@@ -196,7 +196,7 @@ void gpu_let_watch(struct device *d, const struct let_request *r)
 struct stray_job {
   struct tree t;
   struct particles p;
-  const struct way *way;
+  const struct let_way *way;
   const struct group *group;
   const int32_t *list;
   int32_t count, tick;
@@ -215,7 +215,7 @@ static __global__ void __launch_bounds__(THREADS) find_strays(const __grid_const
     if (job.p.tick[i] != job.tick) continue;
     const struct body b = job.t.body[i];
     const struct course w = job.t.course[i];
-    const struct way way = job.way[i];
+    const struct let_way way = job.way[i];
     const int32_t x[3] = {b.x, b.y, b.z};
     double now2 = 0, then2 = 0, most = (double)way.limit + 2 * job.spacing;   /* both ends were rounded to the lattice */
     for (int c = 0; c < 3; c++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The walk: forces of all particles at a synchronisation, or of the active ones, from the tree, or from LETs. Families of
- * groups, groups, pieces of heavy groups; hard parts are another walk (hard.cu). */
+ * groups, groups, pieces of heavy groups; hard parts are another walk of the same kind. */
 #include <config.h>
 #include <float.h>
 #include <math.h>
@@ -103,6 +103,14 @@ static struct walk_job job_of(struct device *d, const struct walk_request *r, co
   return job;
 }
 
+static void take_split(struct walk_job *job, const struct split *split, double unit)
+{
+  job->split_kernel = split->kernel;
+  job->near = (float)(split->r2 / unit);
+  job->y_slope = (float)(split->inverse * unit);
+  job->y_start = (float)((double)split->r2 * split->inverse);
+}
+
 /* --- who is walked ------------------------------------------------------------------------------------------------- */
 
 /* The families of the groups in a list, in any order. */
@@ -115,17 +123,23 @@ static __global__ void list_families(const struct group *group, const int32_t *l
   if (listed[f] != walk && atomicExch(&listed[f], walk) != walk) family[atomicAdd(count, 1)] = f;
 }
 
-/* The active groups with their families; where they are many, the sources' places at the tick. */
-static void choose_active(struct device *d, struct walk_job *job)
+/* Groups in a list, with their families. */
+static void choose_listed(struct device *d, struct walk_job *job, const int32_t *list, int32_t groups)
 {
-  job->list = d->active_group.at;
-  job->groups = d->active_groups;
-  job->families = d->active_groups < d->families ? d->active_groups : d->families;   /* at most */
+  job->list = list;
+  job->groups = groups;
+  job->families = groups < d->families ? groups : d->families;   /* at most */
   job->family_list = d->active_family.at;
   job->family_count = &d->answers->active_families;
   device_zero(d, active_families);
-  LAUNCH(d, list_families, blocks_for(job->groups, THREADS), THREADS, d->group.at, job->list, job->groups, d->family_listed.at,
-         ++d->family_walks, d->active_family.at, &d->answers->active_families);
+  LAUNCH(d, list_families, blocks_for(groups, THREADS), THREADS, d->group.at, list, groups, d->family_listed.at, ++d->family_walks,
+         d->active_family.at, &d->answers->active_families);
+}
+
+/* The active groups; where they are many, the sources' places at the tick. */
+static void choose_active(struct device *d, struct walk_job *job)
+{
+  choose_listed(d, job, d->active_group.at, d->active_groups);
   if (!job->first) return;   /* LETs are seen by few */
   if (d->present_tick != job->tick && d->active_groups <= d->groups / MANY_ACTIVE) return;
   /* a target must stand exactly where it stands as a source, or it would pull itself */
@@ -168,13 +182,15 @@ static void place_walk(struct device *d, struct walk_job *job)
 
 /* --- launch -------------------------------------------------------------------------------------------------------- */
 
+typedef void launch_groups(struct device *d, const struct walk_job *job, int cells, int how, int64_t blocks);
+
 /* Groups; pieces of the heavy ones; single targets of heavy pieces. */
-static void walk_stages(struct device *d, struct walk_job job, int cells, int how)
+static void walk_stages(struct device *d, struct walk_job job, int cells, int how, launch_groups *launch)
 {
   int64_t resident = (int64_t)PIECE_WARPS * d->multiprocessors;
   for (job.stage = 0; job.stage < 3; job.stage++) {
     int64_t most = (int64_t)job.groups * (job.stage == 1 ? GROUP_MOST / PIECE : GROUP_MOST);
-    walk_groups(d, &job, cells, how, job.stage == 0 ? job.groups : most < resident ? most : resident);
+    launch(d, &job, cells, how, job.stage == 0 ? job.groups : most < resident ? most : resident);
   }
 }
 
@@ -189,7 +205,24 @@ static void full_walk(struct device *d, const struct walk_request *r, const stru
     choose_all(d, &job);
   place_walk(d, &job);
   walk_families(d, &job, cells, how);
-  walk_stages(d, job, cells, how);
+  walk_stages(d, job, cells, how, walk_groups);
+}
+
+void hard_forces(struct device *d, const struct walk_request *r, const struct forest *f)
+{
+  int cells = d->config.quadrupole ? CELLS_QUADRUPOLE : CELLS_MONOPOLE, how = r->kind == WALK_HARD ? WALK_MOVING : WALK_STILL;
+  struct walk_job job = job_of(d, r, f, cells);
+  int32_t rest = d->groups == 0 ? 0 : f->first ? neighbours_forces(d, r) : -1;   /* lists are of the local tree */
+  if (rest == 0) return;
+  take_split(&job, &r->split, unit_of(d));
+  if (r->kind == WALK_HARD)
+    choose_active(d, &job);
+  else
+    choose_all(d, &job);
+  if (rest > 0) choose_listed(d, &job, d->neighbours.rest.at, rest);
+  place_walk(d, &job);
+  hard_families(d, &job, cells, how);
+  walk_stages(d, job, cells, how, hard_groups);
 }
 
 /* --- the verb ------------------------------------------------------------------------------------------------------ */
@@ -225,6 +258,7 @@ static void add_tally(struct tally *tally, const struct answers *told, double se
     tally->particle_pairs += (int64_t)w->particle_pairs;
     tally->cell_pairs += (int64_t)w->cell_pairs;
     tally->tests += (int64_t)w->tests;
+    tally->split_pairs += (int64_t)w->split_pairs;
     tally->groups += (int64_t)w->groups;
   }
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the kernels of the full walk read and write.
+/* What the kernels of the walks read and write.
  *
  * Lengths within a walk are in a unit near the softening, a power of two, so that high powers of distances stay within
  * float32 whatever the user's units are; conversions are exact. */
@@ -61,6 +61,10 @@ struct walk_job {
   float far_least[2];          /* and >= far_least */
   int hard_only;               /* acc_hard alone is stored */
   int split_off;               /* acc_hard is acc */
+  /* of hard forces: */
+  int split_kernel;            /* enum split_kernel */
+  float near;                  /* R2, in the unit */
+  float y_slope, y_start;      /* Y = y_start - y_slope r, clipped */
 };
 enum { OF_FAMILY, OF_GROUP };   /* which expansion */
 enum { PIECE = 16 };            /* targets of a heavy group's pieces: a sub-group */
@@ -68,4 +72,7 @@ enum { PIECE = 16 };            /* targets of a heavy group's pieces: a sub-grou
 /* family.cu, group_walk.cu: launched for job.families and job.groups of them, in this way. */
 void walk_families(struct device *d, const struct walk_job *job, int cells, int how);
 void walk_groups(struct device *d, const struct walk_job *job, int cells, int how, int64_t blocks);
+/* The same of the hard walk (family.cu, hard.cu): CELLS_MONOPOLE or CELLS_QUADRUPOLE. */
+void hard_families(struct device *d, const struct walk_job *job, int cells, int how);
+void hard_groups(struct device *d, const struct walk_job *job, int cells, int how, int64_t blocks);
 #endif

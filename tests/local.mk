@@ -30,7 +30,8 @@ unit_tests = \
   %D%/tuner \
   %D%/units \
   %D%/verbs \
-  %D%/walk
+  %D%/walk \
+  %D%/walk_active
 mpi_tests = \
   %D%/bad_input.mpi \
   %D%/comm.mpi \
@@ -109,6 +110,7 @@ clean-local:
 %C%_octree_SOURCES = %D%/octree.c %D%/chance.h %D%/rig.h %D%/sets.h %D%/tap.h
 %C%_reorder_SOURCES = %D%/reorder.c %D%/chance.h %D%/rig.h %D%/sets.h %D%/tap.h
 %C%_verbs_SOURCES = %D%/verbs.c %D%/chance.h %D%/rig.h %D%/sets.h %D%/tap.h
-%C%_walk_SOURCES = %D%/walk.c %D%/chance.h %D%/rig.h %D%/sets.h %D%/tap.h
+%C%_walk_SOURCES = %D%/walk.c %D%/chance.h %D%/rig.h %D%/sets.h %D%/tap.h %D%/walks.h
+%C%_walk_active_SOURCES = %D%/walk_active.c %D%/chance.h %D%/rig.h %D%/sets.h %D%/tap.h %D%/walks.h
 %C%_force_ranks_mpi_SOURCES = %D%/force_ranks.c %D%/chance.h %D%/sets.h %D%/tap.h
 %C%_study_mpi_SOURCES = %D%/study.c %D%/chance.h %D%/sets.h %D%/tap.h
