@@ -52,7 +52,7 @@ static struct update_layout update_layout(int64_t nodes, int64_t entries, int qu
 
 /* --- the watch --------------------------------------------------------------------------------------------------- */
 
-struct watch_job {
+struct ways_job {
   struct tree t;
   struct lattice lattice;
   struct let_way *way;
@@ -64,7 +64,7 @@ struct watch_job {
 };
 
 /* The box of a particle. */
-static __device__ int box_of(const struct watch_job &job, int32_t i)
+static __device__ int box_of(const struct ways_job &job, int32_t i)
 {
   int low = 0, high = job.boxes;
   while (high - low > 1) {
@@ -78,7 +78,7 @@ static __device__ int box_of(const struct watch_job &job, int32_t i)
 }
 
 /* Position and velocity now: from here the way is straight. */
-static __device__ struct let_way way_of(const struct watch_job &job, int32_t i, float limit)
+static __device__ struct let_way way_of(const struct ways_job &job, int32_t i, float limit)
 {
   const struct body b = job.t.body[i];
   const struct course w = job.t.course[i];
@@ -94,7 +94,7 @@ static __device__ struct let_way way_of(const struct watch_job &job, int32_t i, 
 }
 
 /* A row of lanes for each leaf. As a source a particle was allowed what its leaf was, as a target what its box was. */
-static __global__ void __launch_bounds__(THREADS) note_ways(const __grid_constant__ struct watch_job job)
+static __global__ void __launch_bounds__(THREADS) note_ways(const __grid_constant__ struct ways_job job)
 {
   int64_t k = ((int64_t)blockIdx.x * THREADS + threadIdx.x) / ROW;
   if (k >= job.t.nodes) return;
@@ -111,7 +111,7 @@ static void watch_ways(struct device *d, const struct let_request *r)
 {
   struct lets *l = d->lets;
   struct watch *w = &l->watch;
-  struct watch_job job = {d->tree, d->lattice};
+  struct ways_job job = {d->tree, d->lattice};
   float *limit = (float *)pinned_room(&l->numbers, sizeof *limit * BOX_MOST);
   for (int b = 0; b < l->boxes; b++) limit[b] = (float)essential_stray(l->box[b].a_spread, r->a_typical, r->horizon);
   job.way = array_room(&w->way, "device LETs", d->p.n);
