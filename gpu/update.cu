@@ -472,7 +472,8 @@ int64_t gpu_let_apply(struct device *d, int peer, const void *message, size_t by
   struct arena *a = &l->arena[LET_STEP];
   struct update_head head;
   if (bytes >= sizeof head) memcpy(&head, message, sizeof head);
-  if (bytes < sizeof head || head.format != UPDATE_FORMAT || (head.cells && (head.nodes != in->nodes || head.quad != in->quad)) || head.entries > in->bodies)
+  if (bytes < sizeof head || head.format != UPDATE_FORMAT || head.entries > in->bodies ||
+      (head.cells && (head.nodes != in->nodes || head.quad != in->quad)))
     fatal("an update of rank %d's LET (%zu bytes) is not of what it sent before", peer, bytes);
   struct update_layout at = update_layout(head.nodes, head.entries, head.quad);
   if (bytes != at.bytes)
