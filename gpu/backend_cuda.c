@@ -6,7 +6,8 @@
 const struct backend backend_cuda = {.name = "cuda",
                                      .tunes = 0,
                                      .methods = 1 << METHOD_GROUPS | 1 << METHOD_NEXT_MORE | 1 << METHOD_DIRECT | 1 << METHOD_AUTO,
-                                     .particle_bytes = 400,   /* measured: doc/measurements.md */
+                                     .particle_bytes = 400,   /* measured: doc/measurements.md; */
+                                     .split_bytes = 500,      /* and doc/gpu-hard.md */
                                      .rebuild_interval = 1,
                                      .probe = gpu_probe,
                                      .describe = gpu_describe,

@@ -73,7 +73,7 @@ static __device__ int32_t family_of(const int32_t *begin, int32_t families, int3
 static __global__ void fill_groups(struct group *group, const int32_t *begin, int32_t from, int32_t groups, const int32_t *family_begin,
                                    int32_t families, struct particles p, int32_t *home, float *a_old)
 {
-  int32_t g = from + (int32_t)((blockIdx.x * THREADS + threadIdx.x) / WARP);
+  int32_t g = from + (int32_t)(((int64_t)blockIdx.x * THREADS + threadIdx.x) / WARP);
   if (g >= groups) return;
   int32_t first = begin[g], end = g + 1 < groups ? begin[g + 1] : (int32_t)p.n;
   unsigned least = __float_as_uint(INFINITY);
@@ -134,17 +134,21 @@ void gpu_tune(struct device *d, enum knob knob, double value)
 }
 
 /* At most so many cells of `most` particles, cut leaves included. */
-static int64_t room_of_groups(const struct device *d, int64_t most) { return d->tree.nodes + d->p.n / most + 1; }
+/* At most so many: cells, runs of large leaves, and the first runs of the families in these. */
+static int64_t room_of_groups(const struct device *d, int64_t most) { return d->tree.nodes + d->p.n / most + d->p.n / FAMILY_MOST + 1; }
 
 /* Groups and families of the slow particles that stay, where only the fast ones are renewed. */
 struct kept {
   int32_t groups, families, particles;
 };
 
-static struct kept kept_groups(const struct device *d)
+static struct kept kept_groups(struct device *d)
 {
-  struct kept none = {0, 0, 0}, k = {d->told->fast_group, d->told->fast_family, d->part[FAST].first};
-  return d->renewing ? k : none;
+  struct kept none = {0, 0, 0};
+  if (!d->renewing) return none;
+  const struct answers *told = device_ask(d);
+  struct kept k = {told->fast_group, told->fast_family, d->part[FAST].first};
+  return k;
 }
 
 static void groups_room(struct device *d, int most)

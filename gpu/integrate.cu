@@ -201,7 +201,7 @@ int64_t gpu_select(struct device *d, int32_t tick, double tick_length, int64_t *
 static __global__ void correct_active(struct particles p, struct tree t, const struct group *group, const int32_t *list, int32_t count,
                                       int32_t tick, double tick_length, struct step_rule rule, int shared, int32_t *least)
 {
-  int32_t k = (int32_t)((blockIdx.x * THREADS + threadIdx.x) / WARP), next = TICKS;
+  int32_t k = (int32_t)(((int64_t)blockIdx.x * THREADS + threadIdx.x) / WARP), next = TICKS;
   if (k >= count) return;
   struct group g = group[list[k]];
   for (int32_t i = g.begin + lane_id(); i < g.end; i += WARP) {

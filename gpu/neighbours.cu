@@ -177,22 +177,40 @@ static int serve(struct device *d, const struct walk_request *r)
   return d->told->strays == 0 || d->motion_tick <= s->tick;
 }
 
-/* Room for so many entries, if there is. */
-static int pool_room(struct device *d, int64_t entries)
+/* Bytes that an array of n elements still asks for. */
+template <typename T> static double missing(const struct array<T> &a, int64_t n)
+{
+  return n <= a.room ? 0 : (double)sizeof(T) * (double)with_slack(n);
+}
+
+/* Room for lists of so many entries and all that belongs to them, if there is: nothing is asked for otherwise. */
+static int lists_room(struct device *d, int64_t entries)
 {
   struct neighbours *s = &d->neighbours;
-  size_t left = 0, all = 0, own = sizeof(int32_t) * (size_t)s->pool.room;
-  if (entries <= s->pool.room) return 1;
+  int64_t n = d->p.n, ways = n + d->tree.nodes;
+  size_t left = 0, all = 0;
+  double bytes = missing(s->pool, entries) + missing(s->way, ways) + missing(s->list, n) + missing(s->active, n) + missing(s->now, ways);
   CHECK(cudaMemGetInfo(&left, &all));
-  if ((double)(sizeof(int32_t) * (size_t)with_slack(entries)) > MEMORY_FRACTION * (double)(left + own)) return 0;
+  if (bytes > MEMORY_FRACTION * (double)left) return 0;
   array_room(&s->pool, "device neighbours", entries);
+  array_room(&s->way, "device neighbours", ways);
+  array_room(&s->list, "device neighbours", n);
+  array_room(&s->active, "device neighbours", n);
+  array_room(&s->now, "device neighbours", ways);
   return 1;
+}
+
+static int decline(struct neighbours *s)
+{
+  s->declined = 1;
+  s->pause = PAUSE;
+  return 0;
 }
 
 static int make(struct device *d, const struct walk_request *r)
 {
   struct neighbours *s = &d->neighbours;
-  int64_t n = d->p.n, ways = n + d->tree.nodes;
+  int64_t n = d->p.n;
   s->made = 0;
   if (s->declined) return 0;
   if (s->r2 != r->split.r2) s->pause = 0;
@@ -204,8 +222,8 @@ static int make(struct device *d, const struct walk_request *r)
   s->mac = r->mac;
   s->r2 = r->split.r2;
   if (!s->numbers) s->numbers = (struct making_numbers *)device_alloc("device neighbours", sizeof *s->numbers);
-  array_room(&s->way, "device neighbours", ways);
-  array_room(&s->list, "device neighbours", n);
+  int64_t entries = FIRST_ENTRIES * n;
+  if (!lists_room(d, entries + POOL_END)) return decline(s);
   array_room(&s->heavy, "device neighbours", d->groups);
   array_room(&s->rest, "device neighbours", d->groups);
   struct way_job job = {d->tree, s->way.at, d->lattice.inverse, s->horizon, (float)r->tick_length,
@@ -214,12 +232,8 @@ static int make(struct device *d, const struct walk_request *r)
   LAUNCH(d, node_ways, blocks_for(d->tree.nodes, THREADS), THREADS, job);
   device_zero(d, strays);
   d->told->strays = 0;
-  int64_t entries = FIRST_ENTRIES * n;
   do {
-    if (!pool_room(d, entries + POOL_END)) {
-      s->declined = 1;
-      return 0;
-    }
+    if (!lists_room(d, entries + POOL_END)) return decline(s);
     s->made = neighbours_make(d, r);
     entries = (int64_t)s->told.top;
   } while (!s->made);
@@ -244,7 +258,7 @@ static __global__ void __launch_bounds__(THREADS) list_active(struct particles p
                                                               int32_t groups, int32_t tick, int32_t *active, int32_t *count)
 {
   __shared__ int32_t begin[THREADS / WARP];
-  int32_t k = (int32_t)((blockIdx.x * THREADS + threadIdx.x) / WARP), warp = (int32_t)threadIdx.x / WARP, found = 0;
+  int32_t k = (int32_t)(((int64_t)blockIdx.x * THREADS + threadIdx.x) / WARP), warp = (int32_t)threadIdx.x / WARP, found = 0;
   struct group g = {0, 0, 0};
   if (k < groups) g = group[list[k]];
   for (int32_t base = g.begin; base < g.end; base += WARP) {
@@ -376,6 +390,7 @@ static __device__ __forceinline__ void add_source(const struct use_job &job, str
 template <int SPLIT, bool QUAD, bool NOW>
 static __device__ __forceinline__ void sum_list(const struct use_job &job, int32_t i, const int32_t *list, int rounds, double sum[3])
 {
+  if (rounds == 0) return;
   const struct body from = job.t.body[i];
   const int2 *entry = (const int2 *)list + lane_id() % ROW;
   int2 next = make_int2(0, 0);
@@ -413,7 +428,7 @@ static __global__ void __launch_bounds__(THREADS, USE_RESIDENT) use_lists(const 
       l = job.list[i];
     }
     double sum[3] = {0, 0, 0};
-    sum_list<SPLIT, QUAD, NOW>(job, i, job.pool + (int64_t)l.begin * LIST_ROUND, (l.count + LIST_ROUND - 1) / LIST_ROUND, sum);
+    sum_list<SPLIT, QUAD, NOW>(job, i, job.pool + (l.count > 0 ? (int64_t)l.begin * LIST_ROUND : 0), (l.count + LIST_ROUND - 1) / LIST_ROUND, sum);
     __syncwarp();
     for (int step = 1; step < ROW; step *= 2)
       for (int c = 0; c < 3; c++) sum[c] += __shfl_xor_sync(FULL, sum[c], step);

@@ -26,7 +26,9 @@ int backend_walks(const struct backend *be, enum walk_method method, int ranks, 
   static const char *const names[] = {"groups", "next-more", "direct", "auto"};
   int alone = method == METHOD_DIRECT || method == METHOD_NEXT_MORE;
   if (!(be->methods >> method & 1)) {
-    snprintf(why, size, "WalkMethod = %s: the backend %s does not have it; expected groups or auto, or Backend = cuda", names[method], be->name);
+    int elsewhere = ranks == 1 || (!alone && (backend_cuda.ranks_most == 0 || ranks <= backend_cuda.ranks_most));
+    snprintf(why, size, "WalkMethod = %s: the backend %s does not have it; expected groups or auto%s", names[method], be->name,
+             elsewhere ? ", or Backend = cuda" : "");
     return 0;
   }
   if (alone && ranks > 1) {

@@ -155,6 +155,7 @@ struct backend {
   int ranks_most;   /* it serves runs on at most so many ranks; 0: on any number */
   unsigned methods; /* the walk methods that it has, a bit for each */
   int particle_bytes;   /* of its own memory a particle takes, about; 0: it is the host's */
+  int split_bytes;      /* and so many more, where there is room, with the split on: lists of neighbours */
   int rebuild_interval;   /* shortest steps of a soft step after which a new tree is worth its build; 0: never */
   /* Number of devices; where it is 0, `why` says the reason. */
   int (*probe)(char *why, size_t size);

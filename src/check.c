@@ -55,7 +55,8 @@ static void report(const struct comm *c, const struct params *p, const struct in
   printf("ranks x threads     %d x %d, backend %s%s%s\n", c->size, omp_get_max_threads(), be->name, note[0] ? "; " : "", note);
   printf("memory              about %.3g MB a rank%s\n", memory / 1e6,
          c->size > 1 ? " for its particles; trees of other ranks come on top, often as much again ('espalier study let' counts them)" : "");
-  if (be->particle_bytes) printf("device memory       about %.3g MB\n", n / c->size * be->particle_bytes / 1e6);
+  if (be->particle_bytes)
+    printf("device memory       about %.3g MB\n", n / c->size * (be->particle_bytes + (p->Mode != MODE_TREE ? be->split_bytes : 0)) / 1e6);
   double room = free_bytes(p->OutputDir, where, sizeof where);
   printf("a snapshot          %.4g MB; %.4g MB are free in %s\n", snapshot / 1e6, room / 1e6, where);
   if (room < 1.1 * snapshot) printf("warning: not enough free space for one snapshot\n");
@@ -70,6 +71,7 @@ int check(const struct comm *c, const struct params *par, int overwrite)
     char why[256];
     const struct backend *be = backend_choose(par->Backend, c->size, why, sizeof why);
     if (!be) fault_set(&f, "%s", why);
+    else if (!backend_walks(be, (enum walk_method)par->WalkMethod, c->size, why, sizeof why)) fault_set(&f, "%s", why);
     if (!f.text[0] && params_check_ranks(par, c->size, &f) == 0 && initial_inspect(par->InitCondFile, par->ICFormat, &facts, &f) == 0 &&
         initial_check_units(par->InitCondFile, &facts, par, &f) == 0 &&
         outputs_open(&o, par, &f) == 0 && logs_check(par, overwrite, &f) == 0) {

@@ -79,7 +79,8 @@ const struct command command_run = {
     "  -P Section:Name=value   another value for a parameter of the file; may be repeated\n"
     "      --check             read parameters and headers, estimate memory and disk, then stop\n"
     "  -n, --steps STEPS       stop after so many soft steps\n"
-    "      --substeps STEPS    stop after the soft step in which so many block steps have been made\n"
+    "      --substeps STEPS    stop after the soft step in which so many block steps have been made; energies\n"
+    "                          are computed at every soft step then, whatever TimeBetStatistics says\n"
     "      --overwrite         replace results that are in the output folder\n",
     act_run};
 

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <omp.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "bench.h"
@@ -140,15 +141,27 @@ static struct point measure(struct sim *s, struct probes *q, double delta)
   return p;
 }
 
-static FILE *open_file(const struct force_options *o, struct fault *f)
+/* Ready to be written, but what is there stays until the start has succeeded. */
+static FILE *open_file(const struct force_options *o, const struct params *par, int *made, struct fault *f)
 {
-  if (!o->overwrite && access(o->output, F_OK) == 0) {
+  int there = access(o->output, F_OK) == 0;
+  if (!o->overwrite && there) {
     fault_set(f, "%s: is there already; give another name, or --overwrite to replace it", o->output);
     return NULL;
   }
-  FILE *file = fopen(o->output, "w");
+  if (check_output(par, o->output, f)) return NULL;
+  FILE *file = fopen(o->output, "a");
   if (!file) fault_set(f, "%s: cannot be written: %s", o->output, strerror(errno));
+  *made = file && !there;
   return file;
+}
+
+/* An empty file for the table, in place of an earlier one. Devices and pipes have no length to cut. */
+static void empty_file(FILE *file, const char *name, struct fault *f)
+{
+  struct stat st;
+  if (fstat(fileno(file), &st) == 0 && S_ISREG(st.st_mode) && ftruncate(fileno(file), 0))
+    fault_set(f, "%s: cannot be replaced: %s", name, strerror(errno));
 }
 
 static void all_points(struct sim *s, const struct force_options *o, FILE *file)
@@ -173,11 +186,15 @@ int force_curve(const struct comm *c, const struct params *par, const struct for
   struct fault fault = {""};
   struct sim s;
   FILE *file = NULL;
-  if (c->rank == 0 && options->output) file = open_file(options, &fault);
+  int made = 0, started = 0;
+  if (c->rank == 0 && options->output) file = open_file(options, par, &made, &fault);
   if (comm_verdict(c, &fault) == 0 && sim_start(&s, c, par, &fault) == 0) {
-    all_points(&s, options, file);
+    if (file) empty_file(file, options->output, &fault);
+    started = comm_verdict(c, &fault) == 0;
+    if (started) all_points(&s, options, file);
     sim_close(&s);
   }
+  if (made && !started) unlink(options->output);
   if (file) {
     int bad = ferror(file);
     if (fclose(file) || bad) fault_set(&fault, "%s: could not be written to its end: %s", options->output, strerror(errno));

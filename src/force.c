@@ -73,8 +73,12 @@ int force(const struct comm *c, const struct params *par, const struct force_opt
   struct fault fault = {""};
   struct sim s;
   struct bench_times seconds;
+  struct params own = *par;
+  own.Tuning = TUNING_FROZEN;   /* what is measured must not change between two measurements */
+  par = &own;
   if (options->delta_count > 0) return force_curve(c, par, options);
-  if (sim_start(&s, c, par, &fault)) {
+  if (c->rank == 0 && options->output) check_output(par, options->output, &fault);
+  if (comm_verdict(c, &fault) || sim_start(&s, c, par, &fault)) {
     if (c->rank == 0) fprintf(stderr, "espalier: error: %s\n", fault.text);
     return 1;
   }

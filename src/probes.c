@@ -12,14 +12,43 @@
 
 /* --- the choice -------------------------------------------------------------------------------------------------- */
 
-/* The id at a place among all ids in ascending order: ranks vote by bisection, so that no rank needs all ids. */
-static uint64_t id_at(const struct comm *c, const struct particles *p, int64_t place)
+static int ascending(const void *a, const void *b)
+{
+  uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+  return (x > y) - (x < y);
+}
+
+/* The ids of this rank in ascending order. */
+static uint64_t *sorted_ids(const struct particles *p)
+{
+  uint64_t *id = memory_alloc("force", sizeof *id * (size_t)(p->n + 1));
+  memcpy(id, p->id, sizeof *id * (size_t)p->n);
+  qsort(id, (size_t)p->n, sizeof *id, ascending);
+  return id;
+}
+
+/* How many of n sorted ids are at most `most`. */
+static int64_t count_to(const uint64_t *id, int64_t n, uint64_t most)
+{
+  int64_t low = 0, high = n;
+  while (low < high) {
+    int64_t middle = low + (high - low) / 2;
+    if (id[middle] <= most)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+/* The id at a place among all ids in ascending order: ranks vote by bisection, so that no rank needs all ids. `id`: the n
+ * of this rank, sorted. */
+static uint64_t id_at(const struct comm *c, const uint64_t *id, int64_t n, int64_t place)
 {
   uint64_t low = 0, high = UINT64_MAX;
   while (low < high) {
     uint64_t middle = low + (high - low) / 2;
-    int64_t below = 0;
-    for (int64_t i = 0; i < p->n; i++) below += p->id[i] <= middle;
+    int64_t below = count_to(id, n, middle);
     comm_sum_int64(c, &below, 1);
     if (below > place)
       high = middle;
@@ -50,10 +79,12 @@ static void choose(struct probes *q, struct sim *s, const struct particles *p, i
   q->ids = most < total ? most : total;
   q->id = memory_alloc("force", sizeof *q->id * (size_t)(q->ids + 1));
   int64_t first = counted_from(s->comm, p, total);
+  uint64_t *sorted = first >= 0 ? NULL : sorted_ids(p);
   for (int64_t k = 0; k < q->ids; k++) {
     int64_t place = (int64_t)((double)k * (double)total / (double)q->ids);
-    q->id[k] = first >= 0 ? (uint64_t)(first + place) : id_at(s->comm, p, place);
+    q->id[k] = first >= 0 ? (uint64_t)(first + place) : id_at(s->comm, sorted, p->n, place);
   }
+  memory_free(sorted);
 }
 
 /* --- the forces -------------------------------------------------------------------------------------------------- */

@@ -120,6 +120,7 @@ static int loop(struct run *r, struct fault *f)
     struct plan plan = plan_next(s->par, &s->now, s->time, target, s->split.on ? s->split.r2 : s->radius_rule, s->split.on, s->step);
     if (check_advance(s, &plan, f)) return -1;
     int last = (plan.at_target && target >= s->par->TimeMax) || s->step + 1 == r->options->steps;
+    /* which step is the last by --substeps is known only behind it, and its snapshot has potentials */
     int energy = last || r->options->substeps >= 0 || statistics_due(r, s->time, plan.at_target ? target : s->time + plan.soft_step);
     step(s, &plan, energy || plan.at_target);
     if (check_finite(r, f)) return -1;
@@ -159,7 +160,7 @@ static void sum_up(const struct run *r)
   printf("memory: at most %.4g MB a rank; bytes a particle on rank 0, each at its peak: ", memory / 1e6);
   memory_report(stdout, (double)r->sim.be->count(r->sim.dev));
   if (r->sim.time < r->sim.par->TimeMax) printf("stopped by -n or --substeps before TimeMax = %g\n", r->sim.par->TimeMax);
-  substep_log_sum_up(&r->sim.log, r->sim.now.count, stdout);
+  substep_log_sum_up(&r->sim.log, r->sim.comm->size, stdout);
   tuning_sum_up(&r->sim.tuning, stdout);
   printf("done: time %g after %lld soft steps in %s; largest |dE/E| %.3e\n", r->sim.time, r->sim.step, text, r->logs.worst);
 }

@@ -172,7 +172,7 @@ void sim_force(struct sim *s, const struct mac *mac, int potential)
   struct walk_request walk = {.kind = WALK_TOTAL, .mac = *mac, .a_floor = s->a_floor, .split = s->split, .let = LET_SOFT, .potential = potential};
   const struct tally *full = &s->counts.full, before = *full;
   let_walk(s->lets, walk, &s->counts.full, &s->counts.soft_let);
-  if (mac == &s->mac) tuning_walked(&s->tuning, 0, KIND_ALL, (double)(full->targets - before.targets), full->seconds - before.seconds);
+  if (mac == &s->mac) tuning_walked(&s->tuning, 0, KIND_ALL, (double)(full->targets - before.targets), full->seconds - before.seconds, 1);
   timer_phase(&s->timer, PHASE_other);
 }
 

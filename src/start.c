@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "fault.h"
 #include "initial.h"
@@ -36,6 +37,12 @@ static int check_range(const struct comm *c, const struct particles *p, const st
   if (par->MultipoleOrder == 2 && (pow(size, 5) > FLOAT_MOST || pow(eps, -5) * fmax(1, mass) > FLOAT_MOST * 100))
     return fault_set(f, "lengths from %g to %g are too wide a range for MultipoleOrder = 2: %s", eps, size, advice);
   return 0;
+}
+
+int check_output(const struct params *par, const char *output, struct fault *f)
+{
+  if (access(output, F_OK) || !initial_holds(par->InitCondFile, par->ICFormat, output)) return 0;
+  return fault_set(f, "%s: is the input, InitCondFile = %s; give another name", output, par->InitCondFile);
 }
 
 int check_times(const struct params *par, double begin, struct fault *f)

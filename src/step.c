@@ -31,16 +31,20 @@ static void log_synchronisation(struct sim *s, const struct timer part[2][2])
 {
   const struct tally *full = &s->counts.full;
   double seconds[PHASE_COUNT];
-  struct substep_row row = {.step = s->step, .tick = TICKS, .active = full->targets, .groups = full->groups,
+  struct substep_row row = {.step = s->step, .tick = TICKS, .local = s->be->count(s->dev), .active = full->targets, .groups = full->groups,
                             .pairs = full->particle_pairs + full->cell_pairs, .refreshed = 1, .rebuilt = REBUILT_ALL};
   for (int p = 0; p < PHASE_COUNT; p++) {
     seconds[p] = part[0][1].seconds[p] - part[0][0].seconds[p] + part[1][1].seconds[p] - part[1][0].seconds[p];
     row.all += seconds[p];
   }
+  row.refreshed += s->log.rest.refreshed;
+  s->log.rebuilds[s->log.rest.rebuilt]++;
+  row.all += s->log.rest.all;
   row.seconds[SUBSTEP_rebuild] = seconds[PHASE_domain] + seconds[PHASE_order] + seconds[PHASE_build] + seconds[PHASE_groups];
   row.seconds[SUBSTEP_moments] = seconds[PHASE_moments];
   row.seconds[SUBSTEP_walk] = full->seconds;
   row.seconds[SUBSTEP_correct] = seconds[PHASE_correct] + seconds[PHASE_diagnostics];
+  for (int k = 0; k < SUBSTEP_PARTS_COUNT; k++) row.seconds[k] += s->log.rest.seconds[k];
   substep_log_add(&s->log, &row);
 }
 

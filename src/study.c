@@ -120,7 +120,11 @@ int study_let(const struct comm *c, const struct params *par, const struct study
 {
   struct study s = {.c = c, .options = options};
   struct fault f = {""};
-  if (c->rank == 0) study_table_open(&s.table, options, par, c->size, &f);
+  struct params own = *par;
+  own.Tuning = TUNING_FROZEN;   /* counts must not depend on measured times */
+  par = &own;
+  if (c->rank == 0 && (!options->overwrite || !options->output || check_output(par, options->output, &f) == 0))
+    study_table_open(&s.table, options, par, c->size, &f);
   if (comm_verdict(c, &f) == 0) all_radii(&s, par, &f);
   if (!f.text[0] && s.disagree) fault_set(&f, "virtual and real ranks do not agree");
   if (c->rank == 0) study_table_close(&s.table, options, &f);

@@ -18,6 +18,7 @@ void substep_log_add(struct substep_log *l, const struct substep_row *row)
   l->refreshes += row->refreshed;
   l->rebuilds[row->rebuilt]++;
   l->all[kind] += row->all;
+  l->local += (double)row->local;
   l->active[kind] += (double)row->active;
   l->groups[kind] += (double)row->groups;
   for (int k = 0; k < SUBSTEP_PARTS_COUNT; k++) l->seconds[kind][k] += row->seconds[k];
@@ -63,12 +64,13 @@ static void parts(const struct substep_log *l, int first, int last, FILE *out)
   fprintf(out, ", other %.3f)\n", 1e3 * rest / steps);
 }
 
-void substep_log_sum_up(const struct substep_log *l, double particles, FILE *out)
+void substep_log_sum_up(const struct substep_log *l, int ranks, FILE *out)
 {
   if (l->steps[1] == 0) return;
   int64_t steps = l->steps[0] + l->steps[1];
-  fprintf(out, "block steps: %lld, %.2f %% of the particles active, %lld times moments anew, %lld times the tree and %lld times that of the fast; mean ", (long long)steps,
-          100 * (l->active[0] + l->active[1]) / ((double)steps * particles), (long long)l->refreshes, (long long)l->rebuilds[REBUILT_ALL], (long long)l->rebuilds[REBUILT_FAST]);
+  fprintf(out, "block steps%s: %lld, %.2f %% of %s particles active, %lld times moments anew, %lld times the tree and %lld times that of the fast; mean ",
+          ranks > 1 ? " of rank 0" : "", (long long)steps, l->local > 0 ? 100 * (l->active[0] + l->active[1]) / l->local : 0,
+          ranks > 1 ? "its" : "the", (long long)l->refreshes, (long long)l->rebuilds[REBUILT_ALL], (long long)l->rebuilds[REBUILT_FAST]);
   parts(l, 0, 1, out);
   if (l->steps[0] == 0) return;
   fprintf(out, "of these %lld in substeps, mean ", (long long)l->steps[0]);

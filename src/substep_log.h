@@ -9,7 +9,8 @@
 #define SUBSTEP_TABLE "substeps.csv"
 
 /* Parts of a block step's time. Devices queue work: what a part has queued may be waited for, and so counted, in the next
- * one; walks are timed on the device. With a table the host waits at the end of moments and rebuilds, so that these are
+ * one; times are laps of the host's clock, but for the walk at a synchronisation, whose seconds are the
+ * backend's own. With a table the host waits at the end of moments and rebuilds, so that these are
  * right, at the price of some microseconds. */
 #define SUBSTEP_PARTS(X) X(select) X(rebuild) X(moments) X(walk) X(correct)
 
@@ -26,8 +27,9 @@ struct substep_row {
   long long step;        /* soft step */
   int32_t tick;          /* TICKS: its end */
   int level;             /* of the longest steps that end here */
+  int64_t local;                   /* particles of this rank */
   int64_t active, groups, pairs;   /* targets, their interaction lists, their interactions */
-  int refreshed, rebuilt;          /* moments were taken anew; the tree was: REBUILT_ALL, REBUILT_FAST */
+  int refreshed, rebuilt;          /* how often moments were taken anew; the tree was: REBUILT_ALL, REBUILT_FAST */
   double seconds[SUBSTEP_PARTS_COUNT], all;
 };
 
@@ -36,7 +38,8 @@ struct substep_log {
   struct substep_row *row;
   int64_t rows, capacity;
   int64_t steps[2], refreshes, rebuilds[3];   /* block steps in substeps, and at synchronisations; builds by kind */
-  double seconds[2][SUBSTEP_PARTS_COUNT], all[2], active[2], groups[2];
+  double seconds[2][SUBSTEP_PARTS_COUNT], all[2], active[2], groups[2], local;
+  struct substep_row rest;   /* what was done behind the last substep of a soft step: part of its synchronisation */
 };
 
 /* Take a row. Allocates only while soft steps have ever more substeps. Local. */
@@ -44,7 +47,7 @@ void substep_log_add(struct substep_log *l, const struct substep_row *row);
 /* The line of names, and all rows since the last call; `out` NULL: they are dropped. */
 void substep_log_header(FILE *out);
 void substep_log_write(struct substep_log *l, FILE *out);
-/* A few lines about all block steps of this rank: `particles` is their number. */
-void substep_log_sum_up(const struct substep_log *l, double particles, FILE *out);
+/* A few lines about all block steps of this rank, one of so many. */
+void substep_log_sum_up(const struct substep_log *l, int ranks, FILE *out);
 void substep_log_close(struct substep_log *l);
 #endif

@@ -157,7 +157,7 @@ static void substep(struct sim *s, const struct step_rule *rule, struct ageing *
   if (refreshes || rebuilds) {
     refresh(s, rule->soft_step, tick, a->interval);
     if (watched) s->be->wait(s->dev);
-    row->refreshed = 1;
+    row->refreshed++;
     double moments = lap(clock);
     row->seconds[SUBSTEP_moments] += moments;
     if (!refreshes) spent += moments;   /* at a refresh they would have been due anyway */
@@ -178,7 +178,8 @@ static void substep(struct sim *s, const struct step_rule *rule, struct ageing *
     row->groups = hard->groups - before.groups;
     row->pairs = hard->particle_pairs + hard->cell_pairs - before.particle_pairs - before.cell_pairs;
     row->seconds[SUBSTEP_walk] = lap(clock);
-    tuning_walked(&s->tuning, (tick - a->built) * tick_length, timeline_aligned(tick, 0), (double)active, hard->seconds - before.seconds);
+    tuning_walked(&s->tuning, (tick - a->built) * tick_length, timeline_aligned(tick, 0), (double)active, hard->seconds - before.seconds,
+                  !s->split.on);
     timer_phase(&s->timer, PHASE_correct);
     s->be->correct(s->dev, tick, tick_length, rule, shared);
     s->counts.strays += s->be->strays(s->dev, &s->counts.late);
@@ -192,6 +193,7 @@ static void substep(struct sim *s, const struct step_rule *rule, struct ageing *
 static void finish_row(struct sim *s, struct substep_row *row, int32_t tick, double *began, double clock)
 {
   row->step = s->step + 1;
+  row->local = s->be->count(s->dev);
   row->tick = tick;
   row->level = timeline_aligned(tick, 0);
   row->all = clock - *began;
@@ -205,6 +207,7 @@ void substeps(struct sim *s, const struct step_rule *rule, int shared)
   struct ageing a = plan_ageing(s);
   struct substep_row row = {0};
   double began = timer_clock(), clock = began;
+  s->log.rest = row;
   if (a.interval == 0) return;
   if (!s->split.on) tuning_built(&s->tuning, s->planting, 1, first_interval(s) * (a.shortest * rule->soft_step / TICKS));
   timer_phase(&s->timer, PHASE_moments);
@@ -227,4 +230,6 @@ void substeps(struct sim *s, const struct step_rule *rule, int shared)
   }
   timer_phase(&s->timer, PHASE_hard_let);
   let_take_updates(s->lets, TICKS, &s->counts.updates);
+  row.all = timer_clock() - began;
+  s->log.rest = row;
 }

@@ -64,10 +64,10 @@ static void learn_width(struct tuning *t, int kind, double targets, double secon
   t->expected += targets * t->seconds[kind] / t->targets[kind];
 }
 
-void tuning_walked(struct tuning *t, double age, int kind, double targets, double seconds)
+void tuning_walked(struct tuning *t, double age, int kind, double targets, double seconds, int ages)
 {
   if (t->tunes_width) learn_width(t, kind, targets, seconds / growth_at(&t->rebuild.model, age));
-  if (t->tunes_rebuild && kind != KIND_ALL) rebuild_walked(&t->rebuild, age, kind, targets, seconds);
+  if (t->tunes_rebuild && ages && kind != KIND_ALL) rebuild_walked(&t->rebuild, age, kind, targets, seconds);
 }
 
 /* --- the width of groups ----------------------------------------------------------------------------------------- */

@@ -55,8 +55,8 @@ void tuning_close(struct tuning *t);
 /* Rows are of this soft step and time from now on. */
 void tuning_now(struct tuning *t, long long step, double time);
 /* A walk of a tree of some age (simulated time since the build) for so many targets took so long. `kind`: the lowest block
- * level among them, or KIND_ALL. */
-void tuning_walked(struct tuning *t, double age, int kind, double targets, double seconds);
+ * level among them, or KIND_ALL. `ages`: the tree is one that may be built anew within the soft step. */
+void tuning_walked(struct tuning *t, double age, int kind, double targets, double seconds, int ages);
 /* To be called before groups are made at a synchronisation: sets how wide they may be until the next one. (Within a soft step
  * the sets of targets are too different to compare widths.) `side`: of the root cube. */
 void tuning_groups(struct tuning *t, const struct backend *be, struct device *d, double side);

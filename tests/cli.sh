@@ -179,8 +179,19 @@ expect 0 '^| 2^-7.5 | [0-9.]*e-' force --delta 5:7,7.5 force.ini
 expect 0 '^| 0.5 | [0-9.]*e-' force --delta 0.3:0.6:0.1 -P Gravity:TypeOfOpeningCriterion=angle -o curve.csv force.ini
 RANKS=3 expect 0 '^| 2^-9 | [0-9.]*e-' force --delta 9 --direct 5 force.ini
 expect 1 'there.hdf5: is there already' force --delta 5 -o there.hdf5 force.ini
+echo precious > "$dir/table.csv"
+expect 1 'made.hdf5: is the input' force --delta 5 --overwrite -o made.hdf5 force.ini
+ln "$dir/made.hdf5" "$dir/linked.hdf5"
+expect 1 'linked.hdf5: is the input, InitCondFile = made.hdf5' force --delta 5 --overwrite -o linked.hdf5 force.ini
+expect 1 'made.hdf5: is the input' force -o made.hdf5 force.ini
+RANKS=3 expect 1 './made.hdf5: is the input' force -o ./made.hdf5 force.ini
+expect 1 'made.hdf5: is the input' study let --overwrite -o made.hdf5 force.ini
+expect 1 'DomainGrid = 2x2x2 is for 8 ranks' force --delta 5 --overwrite -o table.csv -P Domain:DomainGrid=2x2x2 force.ini
+expect 1 'DomainGrid = 2x2x2 is for 8 ranks' force --delta 5 -o never.csv -P Domain:DomainGrid=2x2x2 force.ini
 RANKS=3 expect 1 'absent/t.csv: cannot be written' force --delta 5 -o absent/t.csv force.ini
 expect 1 'WalkMethod = direct: the backend cpu does not have it' force -P Gravity:WalkMethod=direct force.ini
+expect 1 'WalkMethod = direct: the backend cpu does not have it; .*, or Backend = cuda' run --check -P Gravity:WalkMethod=direct force.ini
+RANKS=3 expect 1 'WalkMethod = direct: .*expected groups or auto$' run --check -P Gravity:WalkMethod=direct force.ini
 expect 1 'WalkMethod = next-more: the backend cpu does not have it' run -P Gravity:WalkMethod=next-more force.ini
 expect 0 'the ceiling of walks: [0-9]' info --rates
 file study.ini '[Input]' 'InitCondFile = there.hdf5'
@@ -198,4 +209,6 @@ RANKS=3 expect 1 'input.ini:2: InitCondFile' run input.ini
 RANKS=3 expect 2 'parameter file is missing' run
 RANKS=3 expect 0 '^commands:' -h
 settle
+test "$(cat "$dir/table.csv")" = precious || echo 'Bail out! a table was cut before the start had succeeded'
+test ! -e "$dir/never.csv" || echo 'Bail out! a table was left where the start failed'
 test "$(cat "$dir/there.hdf5")" = precious || echo 'Bail out! an existing file was replaced'

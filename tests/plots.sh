@@ -142,5 +142,25 @@ else
   says 'plot_study.py, which draws it, is not beside' "$dir/study.csv"
 fi
 says 'and .*hybrid is not: draw them' "$dir/study.csv" "$dir/hybrid"
+for steps in nan,inf 3 5,2 a,b; do
+  "$plot" substeps "$dir/tree" --steps $steps -o "$dir/plot.png" > "$dir/out" 2> "$dir/err"
+  [ $? = 1 ] && [ "$(wc -l < "$dir/err")" = 1 ] && grep -q '^plot_substeps.py: --steps: two numbers' "$dir/err"
+  ok $? "a sentence for --steps $steps"
+done
+
+# refuses FRAGMENT ARGUMENT...: compare-schemes, before its first run
+refuses() {
+  fragment=$1
+  shift
+  "${srcdir:-.}/tools/compare-schemes" "$@" > "$dir/out" 2> "$dir/err"
+  [ $? = 1 ] && [ ! -s "$dir/out" ] && [ "$(wc -l < "$dir/err")" = 1 ] && grep -q "^compare-schemes: .*$fragment" "$dir/err"
+  ok $? "compare-schemes: $fragment"
+}
+refuses 'absent: there is no such program' "$dir/absent" "$dir/plummer.hdf5" 0.1
+refuses 'absent: there is no such file' ./espalier "$dir/absent" 0.1
+refuses "SOFTENING: expected a number above 0, found 'nan'" ./espalier "$dir/plummer.hdf5" nan
+refuses "time: expected a number above 0, found 'x'" ./espalier "$dir/plummer.hdf5" 0.1 --time x
+refuses 'table: .*t.csv cannot be written' ./espalier "$dir/plummer.hdf5" 0.1 --table "$dir/absent/t.csv"
+refuses 'picture: .*t.png cannot be written' ./espalier "$dir/plummer.hdf5" 0.1 --picture "$dir/absent/t.png"
 echo "1..$number"
 exit $failed

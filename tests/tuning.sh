@@ -70,5 +70,15 @@ done
 go short -P Output:TunerLog=off -P Time:TimeMax=0.125 -P Device:Tuning=on
 test ! -e short/tuner.csv
 ok $? "no table that was not asked for"
+for k in 1 2; do
+  OMP_NUM_THREADS=1 "$here/espalier" force --bench -P Device:Backend=cpu -P Device:Tuning=on -P Split:Mode=hybrid run.ini > "force$k.log" 2>&1 &&
+    grep -E '^(interactions |per particle)' "force$k.log" > "force$k"
+done
+test -s force1 && cmp force1 force2
+ok $? "force tunes nothing: the same groups and lists twice"
+OMP_NUM_THREADS=1 "$here/espalier" force --bench -P Device:Backend=cpu -P Device:Tuning=frozen -P Split:Mode=hybrid run.ini 2>&1 |
+  grep -E '^(interactions |per particle)' > force3
+cmp force1 force3
+ok $? "and they are those of frozen tuning"
 echo "1..$number"
 exit $failed

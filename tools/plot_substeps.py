@@ -70,8 +70,10 @@ def main():
         try:
             limits = tuple(float(word) for word in arguments.steps.split(","))
             first, last = limits
+            if not (np.isfinite(limits).all() and first < last):
+                raise ValueError
         except ValueError:
-            fail("--steps: two numbers with a comma between them were expected")
+            fail("--steps: two numbers with a comma between them, the smaller one first, were expected")
     print_means(table, kind)
     draw(table, kind, limits, arguments.output)
 

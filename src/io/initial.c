@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "columns.h"
 #include "memory.h"
@@ -17,6 +18,27 @@ int initial_inspect(const char *path, enum ic_format format, struct initial_fact
   *facts = s.facts;
   set_close(&s);
   return 0;
+}
+
+static int same_file(const char *a, const char *b)
+{
+  struct stat one, other;
+  return stat(a, &one) == 0 && stat(b, &other) == 0 && one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+}
+
+int initial_holds(const char *path, enum ic_format format, const char *file)
+{
+  struct set s;
+  struct fault f = {""};
+  char name[SET_PATH];
+  int held = same_file(path, file);
+  if (held || set_open(&s, path, format, &f) != 0) return held;
+  for (int k = 0; k < s.files && !held; k++) {
+    set_path(&s, k, name);
+    held = same_file(name, file);
+  }
+  set_close(&s);
+  return held;
 }
 
 /* Rank 0 looks at the files; everyone gets what it found. */

@@ -21,6 +21,8 @@ struct initial_facts {
 
 /* Look at the headers only (all files of the set): what is there, and whether it is consistent. Local. 0 or -1. */
 int initial_inspect(const char *path, enum ic_format format, struct initial_facts *facts, struct fault *f);
+/* Whether `file`, by whatever name, is one of those that the initial conditions are read from. Local. */
+int initial_holds(const char *path, enum ic_format format, const char *file);
 /* Read the particles: rank r gets the r-th of nearly equal slices of the set in file order. Fills pos, vel, mass, id,
  * type; everything else is zero. `p` must be empty. All values are checked: finite, masses >= 0 with a positive sum,
  * ids unique. Faults agree on all ranks. Collective. 0 or -1. */
