@@ -393,8 +393,7 @@ static __device__ __forceinline__ void sum_list(const struct use_job &job, int32
   if (rounds == 0) return;
   const struct body from = job.t.body[i];
   const int2 *entry = (const int2 *)list + lane_id() % ROW;
-  int2 next = make_int2(0, 0);
-  if (rounds > 0) next = *entry;   /* who has no list has no place in the pool either */
+  int2 next = *entry;
   while (rounds > 0) {
     struct force f = {};
     int piece = min(rounds, (int)PIECE);
