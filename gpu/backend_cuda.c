@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The CUDA backend's table. It serves one rank: cards, boxes and LETs are not there yet. */
+/* The CUDA backend's table. */
 #include <config.h>
 #include "verbs.h"
 
 const struct backend backend_cuda = {.name = "cuda",
                                      .tunes = 0,
-                                     .ranks_most = 1,
                                      .methods = 1 << METHOD_GROUPS | 1 << METHOD_NEXT_MORE | 1 << METHOD_DIRECT | 1 << METHOD_AUTO,
                                      .particle_bytes = 400,   /* measured: doc/measurements.md; */
                                      .split_bytes = 500,      /* and doc/gpu-hard.md */
@@ -29,7 +28,17 @@ const struct backend backend_cuda = {.name = "cuda",
                                      .sources = gpu_sources,
                                      .groups = gpu_groups,
                                      .tune = gpu_tune,
+                                     .boxes = gpu_boxes,
+                                     .card = gpu_card,
+                                     .let_select = gpu_let_select,
+                                     .let_room = gpu_let_room,
+                                     .let_attach = gpu_let_attach,
+                                     .let_roots = gpu_let_roots,
                                      .let_clear = gpu_let_clear,
+                                     .let_watch = gpu_let_watch,
+                                     .let_update = gpu_let_update,
+                                     .let_update_most = gpu_let_update_most,
+                                     .let_apply = gpu_let_apply,
                                      .strays = gpu_strays,
                                      .walk = gpu_walk,
                                      .ceiling = gpu_ceiling,

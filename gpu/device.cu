@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "device.cuh"
+#include "let.cuh"
 #include "memory.h"
 
 enum { CAPABILITY_LEAST = 8 };   /* warp-wide reductions of integers */
@@ -48,13 +49,24 @@ void gpu_describe(FILE *out)
             (double)prop.totalGlobalMem / 1073741824.0, prop.major < CAPABILITY_LEAST ? " (too old)" : "");
 }
 
+/* The device for a rank of a node: those that are good for it are dealt out in turn. A process has one device. */
+static int choose_device(int node_rank)
+{
+  int count, good[64], n = 0;
+  CHECK(cudaGetDeviceCount(&count));
+  for (int k = 0; k < count && n < 64; k++)
+    if (capability(k) >= CAPABILITY_LEAST) good[n++] = k;
+  if (n == 0) fatal("no CUDA device has compute capability %d.0", CAPABILITY_LEAST);
+  CHECK(cudaSetDevice(good[node_rank % n]));
+  return good[node_rank % n];
+}
+
 struct device *gpu_open(const struct device_config *config)
 {
   struct device *d = (struct device *)memory_alloc("device", sizeof *d);
-  int device;
+  int device = choose_device(config->node_rank);
   d->config = *config;
   d->group_width = HUGE_VAL;
-  CHECK(cudaGetDevice(&device));
   CHECK(cudaDeviceGetAttribute(&d->multiprocessors, cudaDevAttrMultiProcessorCount, device));
   CHECK(cudaStreamCreateWithFlags(&d->stream, cudaStreamNonBlocking));
   CHECK(cudaEventCreate(&d->from));
@@ -63,6 +75,7 @@ struct device *gpu_open(const struct device_config *config)
   CHECK(cudaMemsetAsync(d->answers, 0, sizeof *d->answers, d->stream));
   CHECK(cudaMallocHost(&d->told, sizeof *d->told));
   CHECK(cudaMallocHost(&d->level_told, PARTS_MOST * sizeof d->part->levels.begin));
+  device_lets_open(d);
   return d;
 }
 
@@ -108,6 +121,7 @@ void device_particles_grow(struct device *d, int64_t n)
 void gpu_close(struct device *d)
 {
   gpu_wait(d);
+  device_lets_close(d);
   free_particles(&d->p);
   free_particles(&d->spare);
   particles_free(&d->mirror);
@@ -189,15 +203,6 @@ void gpu_download(struct device *d, struct particles *p)
 }
 
 int64_t gpu_count(struct device *d) { return d->p.n; }
-
-/* One rank has no LETs: there are none to forget, and nobody leaves the way that their choice allowed for. */
-void gpu_let_clear(struct device *d, enum let_kind kind) { (void)d, (void)kind; }
-
-int64_t gpu_strays(struct device *d, int64_t *late)
-{
-  (void)d, (void)late;
-  return 0;
-}
 
 void gpu_wait(struct device *d) { CHECK(cudaStreamSynchronize(d->stream)); }
 

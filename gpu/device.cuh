@@ -179,6 +179,7 @@ struct device {
   struct array<char> packed;          /* particles that leave or arrive */
   void *packed_told;                  /* where they are copied to on the host */
   size_t packed_room;
+  struct lets *lets;                  /* see let.cuh */
 };
 
 /* The parts that order, build, groups and moments are about. */

@@ -33,7 +33,7 @@ static __device__ __forceinline__ void family_view(const struct walk_job &job, c
     if (!wants<HOW>(job, i)) continue;
     mine |= 1u << k;
     targets++;
-    const int4 x = load_body(job, i);
+    const int4 x = load_target(job, i);
     low[0] = min(low[0], x.x), low[1] = min(low[1], x.y), low[2] = min(low[2], x.z);
     high[0] = max(high[0], x.x), high[1] = max(high[1], x.y), high[2] = max(high[2], x.z);
     least = fminf(least, a_old_of(job, i));
@@ -45,7 +45,7 @@ static __device__ __forceinline__ void family_view(const struct walk_job &job, c
   }
   for (int32_t i = f.begin + lane, k = 0; i < f.end; i += WARP, k++) {
     if (!(mine >> k & 1)) continue;
-    const int4 x = load_body(job, i);
+    const int4 x = load_target(job, i);
     float dx = (float)(x.x - v.centre[0]), dy = (float)(x.y - v.centre[1]), dz = (float)(x.z - v.centre[2]);
     r2 = fmaxf(r2, dx * dx + dy * dy + dz * dz);
   }
@@ -60,7 +60,7 @@ template <int CELLS, int HOW, bool HARD>
 static __device__ __forceinline__ int family_verdict(const struct walk_job &job, const struct view &v, const struct tested &t)
 {
   struct criterion c = judge<CELLS, HOW>(job, v, t);
-  if (HARD && c.d > (c.accept ? job.near : job.near + t.b)) return NONE;
+  if (HARD && (is_empty(t) || c.d > (c.accept ? job.near : job.near + t.b))) return NONE;
   if (!HARD && c.far) return FAR_CELL;
   if (t.info & (NODE_LEAF | NODE_TERMINAL)) return HAND_DOWN;
   return fmaxf(c.needed, t.b) > c.d + (HARD ? HARD_OPEN_SHARE : OPEN_SHARE) * v.radius ? OPEN : HAND_DOWN;

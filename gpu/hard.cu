@@ -42,7 +42,7 @@ template <int CELLS, int HOW>
 static __device__ __forceinline__ int hard_verdict(const struct walk_job &job, const struct view &v, const struct tested &t)
 {
   struct criterion c = judge<CELLS, HOW>(job, v, t);
-  if (c.d > (c.accept ? job.near : job.near + t.b)) return REJECT;
+  if (is_empty(t) || c.d > (c.accept ? job.near : job.near + t.b)) return REJECT;
   return c.accept ? NEAR_CELL : t.info & NODE_LEAF ? LEAF : OPEN;
 }
 
@@ -315,16 +315,20 @@ static __device__ __forceinline__ void store(const R &s, const struct walk_job &
 {
   for (int k = lane; k < targets; k += WARP) {
     int64_t i = g.begin + s.target_of(k);
-    for (int c = 0; c < 3; c++) job.p.acc_hard[3 * i + c] = (float)(job.per_a * s.sum[3 * k + c]);
+    for (int c = 0; c < 3; c++) {
+      float h = (float)(job.per_a * s.sum[3 * k + c]), *to = &job.p.acc_hard[3 * i + c];
+      *to = job.first ? h : *to + h;
+    }
     job.p.work[i] += each;
   }
 }
 
-/* Each of six lanes adds one of the numbers; a walk of all has told of targets and groups already. */
+/* Each of six lanes adds one of the numbers; a walk of all, or of the first part, has told of targets and groups already. */
 static __device__ __forceinline__ void tell(const struct walk_job &job, const struct view &v, const struct walked &w, int lane)
 {
-  unsigned long long mine = job.hard_only ? (unsigned)v.targets : 0;
-  if (lane == 1) mine = job.hard_only != 0;
+  bool anew = job.hard_only && job.first;
+  unsigned long long mine = anew ? (unsigned)v.targets : 0;
+  if (lane == 1) mine = anew;
   if (lane == 2) mine = w.particle_pairs;
   if (lane == 3) mine = w.cell_pairs;
   if (lane == 4) mine = (unsigned)w.tests;

@@ -98,7 +98,7 @@ static __device__ __forceinline__ void place_targets(R &s, const struct walk_job
 #pragma unroll
   for (int e = 0; e < EACH; e++) {
     int32_t i = g.begin + s.target_of(min(e * WARP + lane, n - 1));
-    x[e] = load_body(job, i);
+    x[e] = load_target(job, i);
     a[e] = a_old_of(job, i);
   }
 #pragma unroll

@@ -48,6 +48,7 @@ static __device__ __forceinline__ float inverse(float x)
 /* --- targets ----------------------------------------------------------------------------------------------------- */
 
 static __device__ __forceinline__ int4 load_body(const struct walk_job &job, int32_t i) { return __ldg((const int4 *)&job.t.body[i]); }
+static __device__ __forceinline__ int4 load_target(const struct walk_job &job, int32_t i) { return __ldg((const int4 *)&job.target[i]); }
 
 /* Whether a particle wants a force. */
 template <int HOW> static __device__ __forceinline__ bool wants(const struct walk_job &job, int32_t i)
@@ -121,6 +122,9 @@ template <int HOW> static __device__ __forceinline__ bool alone(const struct wal
 {
   return HOW == WALK_MOVING && t.moves && t.info == (NODE_LEAF | 1);
 }
+
+/* Of a LET for hard forces all children of a cell, or all particles of a leaf, may have been left out: they are beyond R2. */
+static __device__ __forceinline__ bool is_empty(const struct tested &t) { return !(t.info & (NODE_COUNT | NODE_TERMINAL)); }
 
 /* Whether the error of the expansion keeps to its budget: d is the distance from the ball's surface. */
 static __device__ __forceinline__ bool is_far(const struct view &v, float d, float mass)

@@ -16,8 +16,6 @@ void gpu_upload(struct device *d, struct particles *p);
 void gpu_download(struct device *d, struct particles *p);
 const struct particles *gpu_view(struct device *d);
 int64_t gpu_count(struct device *d);
-void gpu_let_clear(struct device *d, enum let_kind kind);
-int64_t gpu_strays(struct device *d, int64_t *late);
 void gpu_wait(struct device *d);
 /* ranges.cu */
 void gpu_phase(const char *name);
@@ -38,6 +36,22 @@ void gpu_moments(struct device *d, const struct mac *mac, int32_t tick, double t
 void gpu_sources(struct device *d);
 void gpu_groups(struct device *d);
 void gpu_tune(struct device *d, enum knob knob, double value);
+/* boxes.cu */
+int gpu_boxes(struct device *d, const struct let_request *request, int most, struct let_box *boxes);
+void gpu_card(struct device *d, struct let_card *card);
+/* choose.cu */
+size_t gpu_let_select(struct device *d, enum let_kind kind, int peer, const struct let_request *request, int32_t *next, void **message);
+/* forest.cu */
+void *gpu_let_room(struct device *d, enum let_kind kind, int peer, size_t bytes);
+void gpu_let_attach(struct device *d, enum let_kind kind, int peer, size_t bytes, struct let_count *count);
+void gpu_let_roots(struct device *d, enum let_kind kind, int self, int count, const struct let_card *const *cards);
+void gpu_let_clear(struct device *d, enum let_kind kind);
+/* update.cu */
+void gpu_let_watch(struct device *d, const struct let_request *request);
+size_t gpu_let_update(struct device *d, int peer, int32_t tick, int cells, int32_t *next, void **message);
+size_t gpu_let_update_most(struct device *d, int peer);
+int64_t gpu_let_apply(struct device *d, int peer, const void *message, size_t bytes);
+int64_t gpu_strays(struct device *d, int64_t *late);
 /* walk.cu */
 void gpu_walk(struct device *d, const struct walk_request *request, struct tally *tally);
 /* direct.cu */

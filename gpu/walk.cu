@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The walk: forces of all particles at a synchronisation, or of the active ones, from the tree. Families of groups, groups,
- * pieces of heavy groups; hard parts are another walk of the same kind. */
+/* The walk: forces of all particles at a synchronisation, or of the active ones, from the tree, or from LETs. Families of
+ * groups, groups, pieces of heavy groups; hard parts are another walk of the same kind. */
 #include <config.h>
 #include <float.h>
 #include <math.h>
@@ -77,9 +77,9 @@ static struct since time_since(int32_t ticks, double tick_length, double unit)
   return s;
 }
 
-static struct walk_job job_of(struct device *d, const struct walk_request *r, int cells)
+static struct walk_job job_of(struct device *d, const struct walk_request *r, const struct forest *f, int cells)
 {
-  struct walk_job job = {d->tree, d->p};
+  struct walk_job job = {f->t, f->root, f->roots, f->first, d->p, d->tree.body};
   double unit = unit_of(d);
   job.inverse_unit = (float)(1 / unit);
   job.spacing = (float)(d->lattice.spacing / unit);
@@ -92,9 +92,9 @@ static struct walk_job job_of(struct device *d, const struct walk_request *r, in
   job.by_acceleration = r->mac.kind == MAC_ACCELERATION;
   far_test(&job, &r->mac, cells, unit);
   lengths(&job, &r->mac);
-  job.since[SLOW] = time_since(r->tick - d->motion_tick, r->tick_length, unit);
+  job.since[SLOW] = time_since(r->tick - f->motion_tick, r->tick_length, unit);
   job.since[FAST] = time_since(r->tick - d->fast_tick, r->tick_length, unit);
-  job.fast_node = d->parts == 2 ? d->part[FAST].base : INT32_MAX;
+  job.fast_node = f->first && d->parts == 2 ? d->part[FAST].base : INT32_MAX;
   job.tick = r->tick;
   job.tick_length = (float)r->tick_length;
   job.hard_only = r->kind != WALK_TOTAL;
@@ -140,8 +140,10 @@ static void choose_listed(struct device *d, struct walk_job *job, const int32_t 
 static void choose_active(struct device *d, struct walk_job *job)
 {
   choose_listed(d, job, d->active_group.at, d->active_groups);
+  if (!job->first) return;   /* LETs are seen by few */
   if (d->present_tick != job->tick && d->active_groups <= d->groups / MANY_ACTIVE) return;
-  job->t.body = device_present(d, job->tick, job->tick_length);
+  /* a target must stand exactly where it stands as a source, or it would pull itself */
+  job->target = job->t.body = device_present(d, job->tick, job->tick_length);
   job->t.course = NULL;
 }
 
@@ -158,14 +160,15 @@ static __global__ void set_roots(int32_t *root, int32_t first, int32_t second)
   root[1] = second;
 }
 
-/* Room for the walk's own arrays; where it starts. A forest will have a root for each of its trees, whose nodes and bodies
- * then stand behind the local ones in the same arrays, as those of the fast particles do. */
+/* Room for the walk's own arrays. Where nothing else is said it starts at the local root, and at that of the fast particles. */
 static void place_walk(struct device *d, struct walk_job *job)
 {
-  array_room(&d->root, "device walk", PARTS_MOST);
-  LAUNCH(d, set_roots, 1, 1, d->root.at, 0, d->part[FAST].base);
-  job->root = d->root.at;
-  job->roots = d->parts;
+  if (!job->root) {
+    array_room(&d->root, "device walk", PARTS_MOST);
+    LAUNCH(d, set_roots, 1, 1, d->root.at, 0, d->part[FAST].base);
+    job->root = d->root.at;
+    job->roots = d->parts;
+  }
   job->family = d->family.at;
   job->handed = array_room(&d->handed, "device families", (int64_t)d->families * job->handed_most);
   job->group = d->group.at;
@@ -174,6 +177,7 @@ static void place_walk(struct device *d, struct walk_job *job)
   job->pieces = array_room(&d->piece, "device walk", 2 * d->p.n / (PIECE + 1) + 1);   /* groups of more than PIECE have pieces */
   job->singles = array_room(&d->single, "device walk", d->p.n);
   job->piece_count = d->answers->pieces;
+  device_zero(d, pieces);
 }
 
 /* --- launch -------------------------------------------------------------------------------------------------------- */
@@ -190,10 +194,10 @@ static void walk_stages(struct device *d, struct walk_job job, int cells, int ho
   }
 }
 
-static void full_walk(struct device *d, const struct walk_request *r)
+static void full_walk(struct device *d, const struct walk_request *r, const struct forest *f)
 {
   int cells = cells_of(d, &r->mac), how = r->kind == WALK_HARD ? WALK_MOVING : r->potential ? WALK_STILL_POTENTIAL : WALK_STILL;
-  struct walk_job job = job_of(d, r, cells);
+  struct walk_job job = job_of(d, r, f, cells);
   if (d->groups == 0) return;
   if (r->kind == WALK_HARD)
     choose_active(d, &job);
@@ -204,19 +208,17 @@ static void full_walk(struct device *d, const struct walk_request *r)
   walk_stages(d, job, cells, how, walk_groups);
 }
 
-void hard_forces(struct device *d, const struct walk_request *r)
+void hard_forces(struct device *d, const struct walk_request *r, const struct forest *f)
 {
   int cells = d->config.quadrupole ? CELLS_QUADRUPOLE : CELLS_MONOPOLE, how = r->kind == WALK_HARD ? WALK_MOVING : WALK_STILL;
-  struct walk_job job = job_of(d, r, cells);
-  int32_t rest = d->groups > 0 ? neighbours_forces(d, r) : 0;
+  struct walk_job job = job_of(d, r, f, cells);
+  int32_t rest = d->groups == 0 ? 0 : f->first ? neighbours_forces(d, r) : -1;   /* lists are of the local tree */
   if (rest == 0) return;
   take_split(&job, &r->split, unit_of(d));
-  if (r->kind == WALK_HARD) {
+  if (r->kind == WALK_HARD)
     choose_active(d, &job);
-  } else {
-    device_zero(d, pieces);   /* of the full walk */
+  else
     choose_all(d, &job);
-  }
   if (rest > 0) choose_listed(d, &job, d->neighbours.rest.at, rest);
   place_walk(d, &job);
   hard_families(d, &job, cells, how);
@@ -263,7 +265,7 @@ static void add_tally(struct tally *tally, const struct answers *told, double se
 
 void gpu_walk(struct device *d, const struct walk_request *r, struct tally *tally)
 {
-  if (!r->local || !r->last || r->peer_count > 0) fatal("a walk of LETs was asked for: the CUDA backend serves one rank only so far");
+  struct forest f;
   if (pairwise_serves(d)) {
     pairwise_walk(d, r, tally);
     return;
@@ -272,11 +274,14 @@ void gpu_walk(struct device *d, const struct walk_request *r, struct tally *tall
     depth_first_walk(d, r, tally);
     return;
   }
-  if (d->tree.nodes >= NODES_MOST) fatal("%d tree nodes on one device, at most %d: use more ranks", d->tree.nodes, NODES_MOST);
   CHECK(cudaMemsetAsync(&d->answers->targets, 0, offsetof(struct answers, histogram) - offsetof(struct answers, targets), d->stream));
   CHECK(cudaEventRecord(d->from, d->stream));
-  if (r->kind == WALK_TOTAL || !r->split.on) full_walk(d, r);
-  if (r->split.on) hard_forces(d, r);
+  for (struct parting parting = {}; forest_next(d, r, &parting, &f);) {
+    if (f.t.nodes >= NODES_MOST) fatal("%d tree nodes on one device, at most %d: use more ranks", f.t.nodes, NODES_MOST);
+    if (r->kind == WALK_TOTAL || !r->split.on) full_walk(d, r, &f);
+    if (r->split.on) hard_forces(d, r, &f);
+    forest_walked(d, &f);
+  }
   CHECK(cudaEventRecord(d->to, d->stream));
   wait_for_walk(d, r);
   const struct answers *told = device_ask(d);

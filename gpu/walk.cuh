@@ -5,7 +5,7 @@
  * float32 whatever the user's units are; conversions are exact. */
 #ifndef GPU_WALK_CUH
 #define GPU_WALK_CUH
-#include "device.cuh"
+#include "let.cuh"
 #include "mac.h"
 
 /* Cells: point masses; with second moments; with second moments in the local expansions alone. */
@@ -22,10 +22,12 @@ struct since {
 };
 
 struct walk_job {
-  struct tree t;               /* course: NULL where bodies stand at the present tick */
-  struct particles p;
+  struct tree t;               /* one or several, whose links hold in its arrays; course: NULL where bodies stand at the present tick */
   const int32_t *root;         /* where traversals start: the roots of the forest */
   int32_t roots;
+  int first;                   /* forces begin anew; else they are added to */
+  struct particles p;
+  const struct body *target;   /* where the particles of this rank are; where they are sources too, the same array */
 
   struct family *family;
   int32_t *handed;             /* handed_most nodes for each family */

@@ -187,14 +187,27 @@ int64_t comm_exscan_int64(const struct comm *c, int64_t x)
   return c->rank == 0 ? 0 : below;
 }
 
-int comm_node_size(const struct comm *c)
+static void ask_node(const struct comm *c, int *rank, int *size)
 {
   MPI_Comm node;
-  int size;
-  MPI_Comm_split_type(c->mpi, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
-  MPI_Comm_size(node, &size);
+  MPI_Comm_split_type(c->mpi, MPI_COMM_TYPE_SHARED, c->rank, MPI_INFO_NULL, &node);
+  MPI_Comm_rank(node, rank);
+  MPI_Comm_size(node, size);
   MPI_Comm_free(&node);
+}
+
+int comm_node_size(const struct comm *c)
+{
+  int rank, size;
+  ask_node(c, &rank, &size);
   return size;
+}
+
+int comm_node_rank(const struct comm *c)
+{
+  int rank, size;
+  ask_node(c, &rank, &size);
+  return rank;
 }
 
 void comm_barrier(const struct comm *c)

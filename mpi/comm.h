@@ -63,8 +63,9 @@ int64_t comm_max_int64(const struct comm *c, int64_t x);
 /* Sum over the ranks below this one (0 on rank 0). Collective. */
 int64_t comm_exscan_int64(const struct comm *c, int64_t x);
 
-/* Ranks on this rank's node. Collective. */
+/* Ranks on this rank's node; this one's number among them. Collective. */
 int comm_node_size(const struct comm *c);
+int comm_node_rank(const struct comm *c);
 void comm_barrier(const struct comm *c);
 /* `bytes` of every rank (the same number, below 2 GiB) at all + rank * bytes. Collective. */
 void comm_allgather(const struct comm *c, const void *mine, size_t bytes, void *all);

@@ -35,6 +35,7 @@ struct device_config {
   int max_leaf, max_group;
   int quadrupole;   /* cells carry second moments */
   int ranks;        /* room for the LETs of so many ranks */
+  int node_rank;    /* this rank's number on its node: it takes the device of this number, counted round */
   enum walk_method method;
 };
 
@@ -77,6 +78,9 @@ struct let_request {
   int32_t tick;                  /* now */
   double tick_length;
 };
+
+/* Messages between ranks (particles that move, LETs, updates) are a backend's own: all ranks of a run have the same backend.
+ * They are in the host's memory. */
 
 /* What every rank knows of every other (one allgather): the root of its tree, and one box around its targets. */
 struct let_card {
@@ -211,7 +215,8 @@ struct backend {
 
   /* Choose and pack the LET for one receiver. *message (owner: device, until the next selection of this kind for the
    * same peer). Needs moments at the request's tick. LET_STEP: *next becomes the tick at which the first of its entries
-   * will be corrected, TICKS where none will in this soft step; else next may be NULL. Returns the message's bytes. */
+   * will be corrected, TICKS where none will in this soft step; else next may be NULL. Returns the message's bytes. The
+   * chosen nodes stand in the message in the order of the local tree, which is breadth-first. */
   size_t (*let_select)(struct device *d, enum let_kind kind, int peer, const struct let_request *request, int32_t *next, void **message);
   /* The place where a message from a peer is to be received (owner: device), and its use as part of the forest. A message
    * of no bytes takes the peer out of the forest. `count` is added to. */
@@ -225,16 +230,16 @@ struct backend {
   /* LETs of substeps are sent once and then kept up to date. let_watch begins that for what let_select has chosen for
    * LET_STEP since let_clear, with the same request. */
   void (*let_watch)(struct device *d, const struct let_request *request);
-  /* What a peer must learn after `correct` at this tick: its entries among the particles that were corrected, and with
-   * `cells` all cells (moments were taken at this tick). *next becomes the tick at which the next of its entries will be
+  /* What a peer must learn after `correct` at this tick: its entries among the particles that were corrected at it, and with
+   * `cells` all cells (moments were taken at this tick). To be asked for every peer with a LET at every such tick. *next becomes the tick at which the next of its entries will be
    * corrected. Packs into *message (owner: device, until the next call for this peer) and returns the bytes, 0 when there
    * is nothing to tell. */
   size_t (*let_update)(struct device *d, int peer, int32_t tick, int cells, int32_t *next, void **message);
   /* Bytes of an update of a peer's LET in which all its entries were corrected, with all cells. */
   size_t (*let_update_most)(struct device *d, int peer);
-  /* Take an update of a peer's LET; returns how many particles it told of. */
+  /* Take an update of a peer's LET, whose message may go when this returns; returns how many particles it told of. */
   int64_t (*let_apply)(struct device *d, int peer, const void *message, size_t bytes);
-  /* Particles that were corrected since the last call and have left, or will leave before the end of the horizon, the
+  /* Particles that were corrected by the last `correct` and have left, or will leave before the end of the horizon, the
    * way that the choice of LETs allowed for; *late: those that have already. */
   int64_t (*strays)(struct device *d, int64_t *late);
 

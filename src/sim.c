@@ -37,6 +37,7 @@ void sim_open(struct sim *s, const struct comm *c, const struct params *par, con
                                  .max_group = par->MaxGroupSize,
                                  .quadrupole = par->MultipoleOrder == 2,
                                  .ranks = c->size,
+                                 .node_rank = comm_node_rank(c),
                                  .method = (enum walk_method)par->WalkMethod};
   s->dev = be->open(&config);
   be->upload(s->dev, p);

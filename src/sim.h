@@ -51,7 +51,7 @@ struct sim {
   struct timer timer;
 };
 
-/* A system of the particles (which become the device's). Local. */
+/* A system of the particles (which become the device's). Collective. */
 void sim_open(struct sim *s, const struct comm *c, const struct params *par, const struct backend *be, struct particles *p);
 void sim_close(struct sim *s);
 

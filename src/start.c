@@ -51,6 +51,14 @@ int check_times(const struct params *par, double begin, struct fault *f)
   return fault_set(f, "%s is at time %g, which is not before TimeMax = %g", par->InitCondFile, begin, par->TimeMax);
 }
 
+/* Messages between ranks are their backend's own. */
+static void check_alike(const struct comm *c, const struct backend *be, struct fault *f)
+{
+  int cuda = be == &backend_cuda;
+  if (comm_max_int64(c, cuda) != comm_min_int64(c, cuda))
+    fault_set(f, "some ranks have a CUDA device, others have none: set Backend = cpu, or start ranks only where there are devices");
+}
+
 int sim_start(struct sim *s, const struct comm *c, const struct params *par, struct fault *f)
 {
   char why[256];
@@ -60,6 +68,8 @@ int sim_start(struct sim *s, const struct comm *c, const struct params *par, str
   if (!be) fault_set(f, "%s", why);
   else if (!backend_walks(be, (enum walk_method)par->WalkMethod, c->size, why, sizeof why)) fault_set(f, "%s", why), why[0] = 0;
   else params_check_ranks(par, c->size, f);
+  if (comm_agree(c, f)) return -1;
+  check_alike(c, be, f);
   if (comm_agree(c, f)) return -1;
   if (why[0] && c->rank == 0) printf("%s\n", why);
   particles_init(&p);

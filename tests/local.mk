@@ -16,6 +16,7 @@ unit_tests = \
   %D%/ic \
   %D%/keys \
   %D%/lattice \
+  %D%/lets \
   %D%/mac \
   %D%/octree \
   %D%/outputs \
@@ -95,6 +96,7 @@ clean-local:
 %C%_essential_SOURCES = %D%/essential.c %D%/chance.h %D%/rig.h %D%/sets.h %D%/tap.h
 %C%_keys_SOURCES = %D%/keys.c %D%/chance.h %D%/tap.h
 %C%_lattice_SOURCES = %D%/lattice.c %D%/chance.h %D%/tap.h
+%C%_lets_SOURCES = %D%/lets.c %D%/chance.h %D%/rig.h %D%/sets.h %D%/tap.h
 %C%_mac_SOURCES = %D%/mac.c %D%/chance.h %D%/tap.h
 %C%_outputs_SOURCES = %D%/outputs.c %D%/tap.h
 %C%_depth_first_SOURCES = %D%/depth_first.c %D%/chance.h %D%/rig.h %D%/sets.h %D%/tap.h

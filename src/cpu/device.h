@@ -133,10 +133,6 @@ void cpu_let_attach(struct device *d, enum let_kind kind, int peer, size_t bytes
 void cpu_let_clear(struct device *d, enum let_kind kind);
 void cpu_let_roots(struct device *d, enum let_kind kind, int self, int count, const struct let_card *const *cards);
 void cpu_let_free(struct device *d);
-/* The boxes of a request side by side, and the largest of what they need of a node: essential_need for all at once. */
-void cpu_table(struct box_table *t, const struct let_request *r);
-enum need cpu_needs(const struct walk_isa *isa, const struct box_table *t, const struct let_request *r, const struct lattice *l,
-                    const struct node *n, const struct motion *w);
 void cpu_let_watch(struct device *d, const struct let_request *request);
 size_t cpu_let_update(struct device *d, int peer, int32_t tick, int cells, int32_t *next, void **message);
 size_t cpu_let_update_most(struct device *d, int peer);
