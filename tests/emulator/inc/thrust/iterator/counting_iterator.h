@@ -1,0 +1,4 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+#include <cuda_runtime.h>
+namespace thrust { template <class T> struct counting_iterator { T first; counting_iterator(T f) : first(f) {} T operator[](long k) const { return first + (T)k; } }; }
