@@ -7,6 +7,7 @@
 #include "device.cuh"
 #include "reduce.cuh"
 #include "sampling.h"
+#include "sums.h"
 
 static int64_t runs(const struct device *d) { return blocks_for(d->p.n, REDUCE_RUN); }
 
@@ -102,32 +103,6 @@ int64_t gpu_sample(struct device *d, uint64_t threshold, int64_t most, struct sa
 
 /* --- sums -------------------------------------------------------------------------------------------------------- */
 
-static __device__ void add_particle(struct sums *s, const struct particles &p, int64_t i)
-{
-  const double *x = &p.pos[3 * i], *v = &p.vel[3 * i];
-  const float *a = &p.acc[3 * i];
-  double m = p.mass[i], v2 = 0, a2 = 0, pot = p.pot[i];
-  int type = p.type[i];
-#pragma unroll
-  for (int c = 0; c < 3; c++) {
-    v2 += v[c] * v[c];
-    a2 += (double)a[c] * a[c];
-    s->momentum[c] += m * v[c];
-    s->com[c] += m * x[c];
-    s->angular[c] += m * (x[(c + 1) % 3] * v[(c + 2) % 3] - x[(c + 2) % 3] * v[(c + 1) % 3]);
-  }
-  s->mass += m;
-  s->count += 1;
-#pragma unroll
-  for (int t = 0; t < PARTICLE_TYPES; t++) {   /* an index known at run time would put the sums into memory */
-    s->kinetic[t] += t == type ? 0.5 * m * v2 : 0;
-    s->potential[t] += t == type ? 0.5 * m * pot : 0;
-  }
-  s->acc2 += m * a2;
-  s->acc2_count += a2;
-  s->bad += !(isfinite(v2) && isfinite(a2) && isfinite(pot) && isfinite(x[0] + x[1] + x[2]));
-}
-
 union sums_row {
   struct sums s;
   double value[SUMS];
@@ -138,7 +113,7 @@ static __global__ void __launch_bounds__(THREADS) sum_rows(struct particles p, d
   union sums_row sum;
   for (int k = 0; k < SUMS; k++) sum.value[k] = 0;
   int64_t begin = (int64_t)blockIdx.x * REDUCE_RUN, end = min(begin + REDUCE_RUN, (int64_t)p.n);
-  for (int64_t i = begin + threadIdx.x; i < end; i += THREADS) add_particle(&sum.s, p, i);
+  for (int64_t i = begin + threadIdx.x; i < end; i += THREADS) sums_add(&sum.s, &p, i);
   reduce_block<add_op>(sum.value, rows + (int64_t)blockIdx.x * SUMS);
 }
 

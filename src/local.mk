@@ -4,7 +4,7 @@ libespalier_a_SOURCES += %D%/backend.c %D%/backend.h %D%/diagnostics.c %D%/diagn
   %D%/force.c %D%/force.h %D%/hd.h %D%/keys.h %D%/lattice.h %D%/mac.h %D%/memory.c %D%/memory.h %D%/octree.c \
   %D%/octree.h %D%/params.c %D%/params.def %D%/params.h %D%/params_nearest.c %D%/params_nearest.h %D%/params_read.c \
   %D%/params_rules.c %D%/params_write.c %D%/particles.c %D%/particles.h %D%/plan.c %D%/plan.h %D%/radius.c \
-  %D%/radius.h %D%/revision.c %D%/revision.h %D%/run.c %D%/run.h %D%/sampling.h %D%/sim.c %D%/sim.h %D%/split.h %D%/start.c %D%/start.h %D%/step.c \
+  %D%/radius.h %D%/revision.c %D%/revision.h %D%/run.c %D%/run.h %D%/sampling.h %D%/sim.c %D%/sim.h %D%/split.h %D%/start.c %D%/start.h %D%/sums.h %D%/step.c \
   %D%/step.h %D%/substeps.c %D%/substeps.h %D%/timeline.c %D%/timeline.h %D%/timer.c %D%/timer.h %D%/traffic.c %D%/traffic.h %D%/units.c %D%/units.h \
   %D%/watchdog.c %D%/watchdog.h
 libespalier_a_SOURCES += %D%/study.c %D%/study.h %D%/study_table.c %D%/study_table.h %D%/virtual.c %D%/virtual.h

@@ -6,6 +6,7 @@
 
 #include "device.h"
 #include "memory.h"
+#include "sums.h"
 
 void cpu_kick_soft(struct device *d, double dt)
 {
@@ -49,28 +50,6 @@ void cpu_finish(struct device *d, double tick_length)
   }
 }
 
-static void add_particle(struct sums *s, const struct particles *p, int64_t i)
-{
-  const double *x = &p->pos[3 * i], *v = &p->vel[3 * i];
-  const float *a = &p->acc[3 * i];
-  double m = p->mass[i], v2 = 0, a2 = 0;
-  int t = p->type[i];
-  for (int c = 0; c < 3; c++) {
-    v2 += v[c] * v[c];
-    a2 += (double)a[c] * a[c];
-    s->momentum[c] += m * v[c];
-    s->com[c] += m * x[c];
-    s->angular[c] += m * (x[(c + 1) % 3] * v[(c + 2) % 3] - x[(c + 2) % 3] * v[(c + 1) % 3]);
-  }
-  s->mass += m;
-  s->count += 1;
-  s->kinetic[t] += 0.5 * m * v2;
-  s->potential[t] += 0.5 * m * p->pot[i];
-  s->acc2 += m * a2;
-  s->acc2_count += a2;
-  s->bad += !(isfinite(v2) && isfinite(a2) && isfinite(p->pot[i]) && isfinite(x[0] + x[1] + x[2]));
-}
-
 /* Fixed blocks summed in order: the result does not depend on the number of threads. */
 enum { BLOCK = 4096 };
 
@@ -81,7 +60,7 @@ void cpu_reduce(struct device *d, struct sums *sums)
   struct sums *part = memory_alloc("sums", sizeof *part * (size_t)(blocks + 1));
 #pragma omp parallel for schedule(static)
   for (int64_t b = 0; b < blocks; b++)
-    for (int64_t i = b * BLOCK; i < p->n && i < (b + 1) * BLOCK; i++) add_particle(&part[b], p, i);
+    for (int64_t i = b * BLOCK; i < p->n && i < (b + 1) * BLOCK; i++) sums_add(&part[b], p, i);
   memset(sums, 0, sizeof *sums);
   for (int64_t b = 0; b < blocks; b++)
     for (size_t k = 0; k < sizeof *sums / sizeof(double); k++) ((double *)sums)[k] += ((double *)&part[b])[k];
