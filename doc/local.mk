@@ -1,2 +1,29 @@
-dist_doc_DATA += %D%/architecture.md %D%/communication.md %D%/file-formats.md %D%/gpu-walk.md %D%/index.md %D%/measurements.md %D%/numerics.md %D%/parameters.md
-EXTRA_DIST += %D%/images/comm.png %D%/images/merger.png %D%/images/study.png %D%/images/work.png
+nobase_dist_doc_DATA += \
+  %D%/architecture.md \
+  %D%/communication.md \
+  %D%/file-formats.md \
+  %D%/gpu-hard.md \
+  %D%/gpu-lets.md \
+  %D%/gpu-substeps.md \
+  %D%/gpu-walk.md \
+  %D%/index.md \
+  %D%/job-scripts.md \
+  %D%/measurements.md \
+  %D%/numerics.md \
+  %D%/parameters.md \
+  %D%/restarting.md \
+  %D%/running.md \
+  %D%/troubleshooting.md \
+  %D%/images/comm.png \
+  %D%/images/merger.png \
+  %D%/images/study.png \
+  %D%/images/work.png
+# They lead to the folders' own pages.
+nobase_dist_doc_DATA += \
+  gpu/README.md \
+  jobscripts/README.md \
+  packaging/README.md \
+  tools/README.md
+dist_man_MANS = \
+  %D%/espalier.1 \
+  %D%/espalier-job.1

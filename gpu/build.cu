@@ -8,7 +8,8 @@
 #include <config.h>
 #include <cub/device/device_scan.cuh>
 
-#include "device.cuh"
+#include "depth_first.cuh"
+#include "pairwise.cuh"
 
 enum {
   LEVELS = KEY_LEVELS + 1,
@@ -75,7 +76,8 @@ template <typename F> static __device__ void each_level(uint16_t span, F f)
 
 /* Spans of all particles, and how many nodes of each level begin in each tile: count[level * tiles + tile]. A warp owns
  * consecutive particles of the tile. */
-static __global__ void __launch_bounds__(THREADS) mark(const uint64_t *key, int32_t n, int max_leaf, uint16_t *span, int32_t *count)
+static __global__ void __launch_bounds__(THREADS) mark(const uint64_t *key, int32_t n, int max_leaf, int deepest, uint16_t *span,
+                                                       int32_t *count)
 {
   __shared__ uint8_t most[TILE_REACH];
   __shared__ int total[LEVELS];
@@ -87,7 +89,7 @@ static __global__ void __launch_bounds__(THREADS) mark(const uint64_t *key, int3
     int32_t i = mine + k * WARP;
     uint16_t s = 0;
     if (i < n) {
-      int first = i == 0 ? 0 : shared_digits(key[i - 1], key[i]) + 1, last = min((int)most[i - base + WINDOW_MOST], (int)KEY_LEVELS);
+      int first = i == 0 ? 0 : shared_digits(key[i - 1], key[i]) + 1, last = min((int)most[i - base + WINDOW_MOST], deepest);
       s = span_pack(first, max(0, last - first + 1));
       span[i] = s;
     }
@@ -98,23 +100,28 @@ static __global__ void __launch_bounds__(THREADS) mark(const uint64_t *key, int3
   if (threadIdx.x < LEVELS) count[(int64_t)threadIdx.x * gridDim.x + blockIdx.x] = total[threadIdx.x];
 }
 
-/* Nodes get their places: range.x, level (in info for now), first child. */
-static __global__ void __launch_bounds__(THREADS) place_nodes(struct tree t, const uint16_t *span, const int32_t *place)
+/* Nodes get their places: range.x, level (in info for now), first child. `span` begins with the part's first particle. Where
+ * the nodes are too many for their arrays, nothing is done with them. */
+static __global__ void __launch_bounds__(THREADS) place_nodes(struct tree t, struct sprout part, const uint16_t *span,
+                                                              struct answers *answers)
 {
   __shared__ int before[TILE_WARPS][LEVELS];
   int warp = threadIdx.x / WARP, lane = lane_id();
   int32_t mine = (int)blockIdx.x * TILE + warp * WARP_PART + lane;
   uint16_t s[TILE_ITEMS];
   int counted = 0;
+  bool too_many = answers->unsorted || sprout_nodes(part) > part.room;
+  if (blockIdx.x + threadIdx.x == 0) answers->too_many = too_many;
+  if (too_many) return;
   for (int k = 0; k < TILE_ITEMS; k++) {
-    s[k] = mine + k * WARP < t.bodies ? span[mine + k * WARP] : 0;
+    s[k] = mine + k * WARP < part.count ? span[mine + k * WARP] : 0;
     each_level(s[k], [&](int l, bool, unsigned lanes) { counted += lane == l ? __popc(lanes) : 0; });
   }
   if (lane < LEVELS) before[warp][lane] = counted;
   __syncthreads();
   int32_t at = 0;   /* lane l: the next node of level l */
   if (lane < LEVELS) {
-    at = place[(int64_t)lane * gridDim.x + blockIdx.x];
+    at = part.base + part.place[(int64_t)lane * gridDim.x + blockIdx.x];
     for (int w = 0; w < warp; w++) at += before[w][lane];
   }
   for (int k = 0; k < TILE_ITEMS; k++) {
@@ -122,7 +129,7 @@ static __global__ void __launch_bounds__(THREADS) place_nodes(struct tree t, con
     each_level(s[k], [&](int l, bool begins, unsigned lanes) {
       int32_t node = __shfl_sync(FULL, at, l) + __popc(lanes & lanes_below());
       if (begins) {
-        t.range[node].x = mine + k * WARP;
+        t.range[node].x = part.first + mine + k * WARP;
         t.node[node].info = (uint32_t)l;
         if (above >= 0) t.node[above].first = node;
         above = node;
@@ -172,76 +179,159 @@ static __device__ bool reaches_over(const struct faces &f, const struct lattice 
 }
 
 /* Ends, leaves, numbers of children; which cubes reach over the faces. */
-static __global__ void finish_nodes(struct tree t, struct levels levels, const uint64_t *key, int max_leaf, struct lattice lattice,
-                                    struct faces faces)
+static __device__ void finish_node(const struct tree &t, const struct sprout &part, int32_t i, const uint64_t *key, int max_leaf, int deepest,
+                                   const struct lattice &lattice, const struct faces &faces)
 {
-  int32_t i = (int32_t)(blockIdx.x * THREADS + threadIdx.x);
-  if (i >= t.nodes) return;
+  int32_t all = part.first + part.count;
   struct node *n = &t.node[i];
   int level = (int)n->info;
-  int32_t begin = t.range[i].x, end = level == 0 ? t.bodies : cell_end(key, t.bodies, begin, level), count = end - begin;
+  int32_t begin = t.range[i].x, end = level == 0 ? all : cell_end(key, all, begin, level), count = end - begin;
   t.range[i].y = end;
   t.cut[i] = reaches_over(faces, lattice, t.body[begin], level);
-  if (count <= max_leaf || level == KEY_LEVELS) {
+  if (count <= max_leaf || level == deepest) {
     n->first = begin;
     n->info = NODE_LEAF | (uint32_t)count;
     return;
   }
-  int32_t first = n->first, behind = min(first + 8, levels.begin[level + 2]), child = first;
+  int32_t first = n->first, behind = min(first + 8, sprout_level(part, level + 2)), child = first;
   while (child < behind && t.range[child].x < end) child++;
   n->info = (uint32_t)(child - first);
 }
 
-/* Arrays for so many nodes and all particles. */
+static __global__ void finish_nodes(struct tree t, struct sprout part, const uint64_t *key, int max_leaf, int deepest, struct lattice lattice,
+                                    struct faces faces, const struct answers *answers)
+{
+  int32_t nodes = sprout_nodes(part);
+  if (answers->too_many) return;
+  for (int32_t i = (int32_t)(blockIdx.x * THREADS + threadIdx.x); i < nodes; i += (int32_t)(gridDim.x * THREADS))
+    finish_node(t, part, part.base + i, key, max_leaf, deepest, lattice, faces);
+}
+
+/* Arrays for so many nodes and all particles; where some nodes stay, they are kept. */
 static void place_tree(struct device *d, int32_t nodes)
 {
   struct tree *t = &d->tree;
-  int64_t n = d->p.n;
+  int64_t n = d->p.n, room = d->renewing ? 0 : nodes;
   t->nodes = nodes;
   t->bodies = (int32_t)n;
-  t->node = array_room(&d->node, "device octree", nodes);
-  t->motion = array_room(&d->motion, "device octree", nodes);
-  t->quad = array_room(&d->quad, "device octree", nodes);
-  t->range = array_room(&d->range, "device octree", nodes);
-  t->cut = array_room(&d->cut, "device octree", nodes);
+  array_room(&d->node, "device octree", room);
+  array_room(&d->motion, "device octree", room);
+  array_room(&d->quad, "device octree", room);
+  array_room(&d->range, "device octree", room);
+  array_room(&d->cut, "device octree", room);
+  t->node = array_keep(&d->node, "device octree", nodes, d->stream);
+  t->motion = array_keep(&d->motion, "device octree", nodes, d->stream);
+  t->quad = array_keep(&d->quad, "device octree", nodes, d->stream);
+  t->range = array_keep(&d->range, "device octree", nodes, d->stream);
+  t->cut = array_keep(&d->cut, "device octree", nodes, d->stream);
   array_room(&d->big, "device octree", nodes);
   t->body = d->body.at;
   t->course = array_room(&d->course, "device sources", n);
 }
 
-/* Exclusive sums of the tiles' counts, so that a level's first tile holds the level's first node; to the host as well. */
-static void scan_tiles(struct device *d, int64_t tiles)
+/* Where a part's counts stand among those of all tiles: by level and tile, and one more, which becomes the number of nodes. */
+static int64_t tiles_of(const struct part *part) { return blocks_for(part->count, TILE); }
+static int64_t place_of(const struct device *d, int part) { return part == FAST ? tiles_of(&d->part[SLOW]) * LEVELS + 1 : 0; }
+
+struct sprout device_sprout(const struct device *d, int part)
 {
+  const struct part *p = &d->part[part];
+  const struct sprout s = {p->first, p->count, p->base, (int32_t)(d->node.room - p->base), (int32_t)tiles_of(p),
+                           d->tile_place.at + place_of(d, part)};
+  return s;
+}
+
+/* Exclusive sums of the tiles' counts, so that a level's first tile holds the level's first node; to the host as well. */
+static void scan_tiles(struct device *d, int part)
+{
+  int64_t tiles = tiles_of(&d->part[part]);
+  int32_t *count = d->tile_count.at + place_of(d, part), *place = d->tile_place.at + place_of(d, part);
   size_t bytes = 0, pitch = sizeof(int32_t) * (size_t)tiles;
-  int all = (int)tiles * LEVELS + 1;   /* the one more holds the number of nodes */
-  CHECK(cub::DeviceScan::ExclusiveSum(NULL, bytes, d->tile_count.at, d->tile_place.at, all, d->stream));
+  int all = (int)tiles * LEVELS + 1;
+  CHECK(cudaMemsetAsync(count + tiles * LEVELS, 0, sizeof(int32_t), d->stream));
+  CHECK(cub::DeviceScan::ExclusiveSum(NULL, bytes, count, place, all, d->stream));
   array_room(&d->scratch, "device scratch", (int64_t)bytes);
-  CHECK(cub::DeviceScan::ExclusiveSum(d->scratch.at, bytes, d->tile_count.at, d->tile_place.at, all, d->stream));
-  CHECK(cudaMemcpy2DAsync(d->level_told, sizeof(int32_t), d->tile_place.at, pitch, sizeof(int32_t), LEVELS + 1,
+  CHECK(cub::DeviceScan::ExclusiveSum(d->scratch.at, bytes, count, place, all, d->stream));
+  CHECK(cudaMemcpy2DAsync(d->level_told + part * (LEVELS + 1), sizeof(int32_t), place, pitch, sizeof(int32_t), LEVELS + 1,
                           cudaMemcpyDeviceToHost, d->stream));
-  gpu_wait(d);
+}
+
+/* The levels' first nodes, as they were told, behind those of the part before. */
+static void take_levels(struct device *d, int part)
+{
+  const int32_t *told = d->level_told + part * (LEVELS + 1);
+  struct part *p = &d->part[part];
+  memset(&p->levels, 0, sizeof p->levels);
+  p->base = part == FAST ? d->part[SLOW].nodes : 0;
+  p->nodes = told[LEVELS];
+  for (int l = 0; l <= LEVELS; l++) p->levels.begin[l] = p->base + told[l];
+  p->levels.begin[LEVELS + 1] = p->base + p->nodes;
+  while (p->levels.begin[p->levels.count] < p->base + p->nodes) p->levels.count++;
+}
+
+/* Take the levels of the parts that were built, and room for their nodes. */
+static void take_parts(struct device *d)
+{
+  for (int k = parts_begin(d); k < d->parts; k++) take_levels(d, k);
+  if (d->key_levels == KEY_LEVELS) d->deepest = d->part[SLOW].levels.count - 1;
+  const struct part *last = &d->part[d->parts - 1];
+  place_tree(d, last->base + last->nodes);
+}
+
+/* The tree of the fast particles has about as many nodes as the last time, and the host goes on without knowing how many. */
+static int may_go_on(const struct device *d)
+{
+  return d->renewing && !d->outgrown && d->node.room > 0 && d->family.room > 0 && d->config.method != METHOD_NEXT_MORE;
+}
+
+int device_settle(struct device *d)
+{
+  if (!d->unsettled) return 1;
+  d->unsettled = 0;
+  if (!d->told->too_many) {
+    take_parts(d);
+    groups_settle(d);
+    return 1;
+  }
+  d->outgrown = 1;
+  if (d->told->unsorted) gpu_reorder(d, d->reordered.tick, d->reordered.tick_length, 0, 1);
+  gpu_build(d, d->face_low, d->face_high);
+  gpu_groups(d);
+  d->outgrown = 0;
+  return 0;
 }
 
 void gpu_build(struct device *d, const double low[3], const double high[3])
 {
   const struct faces faces = {{low[0], low[1], low[2]}, {high[0], high[1], high[2]}};
-  int64_t n = d->p.n, tiles = blocks_for(n, TILE);
+  int64_t n = d->p.n, places = (blocks_for(n, TILE) + 1) * LEVELS + PARTS_MOST;
   const uint64_t *key = d->key[d->key_now].at;
-  if (d->config.max_leaf > WINDOW_MOST) fatal("leaves of %d particles, at most %d", d->config.max_leaf, WINDOW_MOST);
-  memset(&d->levels, 0, sizeof d->levels);
-  place_tree(d, 0);
-  if (n == 0) return;
+  int begin = parts_begin(d), max_leaf = d->config.max_leaf;
+  if (max_leaf > WINDOW_MOST) fatal("leaves of %d particles, at most %d", max_leaf, WINDOW_MOST);
+  neighbours_forget(d);
+  memcpy(d->face_low, low, sizeof d->face_low);
+  memcpy(d->face_high, high, sizeof d->face_high);
+  if (!d->renewing) place_tree(d, 0);
+  if (n == 0 || pairwise_serves(d)) return;
   array_room(&d->span, "device build", n);
-  array_room(&d->tile_count, "device build", tiles * LEVELS + 1);
-  array_room(&d->tile_place, "device build", tiles * LEVELS + 1);
-  LAUNCH(d, mark, tiles, THREADS, key, (int32_t)n, d->config.max_leaf, d->span.at, d->tile_count.at);
-  CHECK(cudaMemsetAsync(d->tile_count.at + tiles * LEVELS, 0, sizeof(int32_t), d->stream));
-  scan_tiles(d, tiles);
-  int32_t nodes = d->level_told[LEVELS];
-  memcpy(d->levels.begin, d->level_told, sizeof(int32_t) * (LEVELS + 1));
-  d->levels.begin[LEVELS + 1] = nodes;
-  while (d->levels.begin[d->levels.count] < nodes) d->levels.count++;
-  place_tree(d, nodes);
-  LAUNCH(d, place_nodes, tiles, THREADS, d->tree, d->span.at, d->tile_place.at);
-  LAUNCH(d, finish_nodes, blocks_for(nodes, THREADS), THREADS, d->tree, d->levels, key, d->config.max_leaf, d->lattice, faces);
+  array_room(&d->tile_count, "device build", places);
+  array_room(&d->tile_place, "device build", places);
+  for (int k = begin; k < d->parts; k++) {
+    const struct part *p = &d->part[k];
+    LAUNCH(d, mark, tiles_of(p), THREADS, key + p->first, p->count, max_leaf, d->key_levels, d->span.at + p->first,
+           d->tile_count.at + place_of(d, k));
+    scan_tiles(d, k);
+  }
+  d->unsettled = may_go_on(d);
+  if (!d->unsettled) {
+    gpu_wait(d);
+    take_parts(d);
+  }
+  for (int k = begin; k < d->parts; k++) {
+    const struct part *p = &d->part[k];
+    const struct sprout s = device_sprout(d, k);
+    LAUNCH(d, place_nodes, tiles_of(p), THREADS, d->tree, s, d->span.at + p->first, d->answers);
+    LAUNCH(d, finish_nodes, blocks_for(p->nodes, THREADS), THREADS, d->tree, s, key, max_leaf, d->key_levels, d->lattice, faces, d->answers);
+  }
+  if (d->config.method == METHOD_NEXT_MORE) depth_first_links(d);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The double-precision direct sum, the yardstick of all forces; neighbours; the ceiling of the walk. */
+/* The double-precision direct sum, the yardstick of all forces; neighbours. */
 #include <config.h>
 #include "device.cuh"
-#include "pairs.cuh"
+#include "split.h"
 #include "reduce.cuh"
 
 /* Copy n words of points to the device, behind the first `at` words; room for all must be there. */
@@ -156,6 +156,7 @@ static __global__ void search_nearest(struct particles p, struct tree t, struct 
   __shared__ struct search searches[SEARCH_WARPS];
   struct search *s = &searches[threadIdx.x / WARP];
   int i = (int)(blockIdx.x * SEARCH_WARPS + threadIdx.x / WARP), depth = 1;
+  const struct node all = {{0, 0, 0}, 0, 0, 0, 0, NODE_LEAF | (uint32_t)p.n};   /* where there is no tree */
   if (i >= n) return;
   const double at[3] = {points[3 * i], points[3 * i + 1], points[3 * i + 2]};
   double *nearest = distance + (int64_t)i * k;
@@ -170,7 +171,7 @@ static __global__ void search_nearest(struct particles p, struct tree t, struct 
     double r = s->distance[depth], most = nearest[k - 1];
     __syncwarp();
     if (r >= most) continue;
-    const struct node one = t.node[node];
+    const struct node one = t.nodes > 0 ? t.node[node] : all;
     if (one.info & NODE_LEAF)
       search_leaf(p, one, at, skip[i], k, nearest);
     else
@@ -181,7 +182,7 @@ static __global__ void search_nearest(struct particles p, struct tree t, struct 
 void gpu_nearest(struct device *d, int64_t n, const double (*at)[3], const uint64_t *skip, int k, double *distance)
 {
   for (int64_t m = 0; m < n * k; m++) distance[m] = 1e300;
-  if (n == 0 || k == 0 || d->tree.nodes == 0) return;
+  if (n == 0 || k == 0 || d->p.n == 0) return;
   double *device = array_room(&d->points, "device points", n * (4 + k)), *result = device + 4 * n;
   put(d, 0, at, 3 * n);
   put(d, 3 * n, skip, n);
@@ -189,50 +190,4 @@ void gpu_nearest(struct device *d, int64_t n, const double (*at)[3], const uint6
          (const uint64_t *)(device + 3 * n), k, result);
   CHECK(cudaMemcpyAsync(distance, result, sizeof(double) * (size_t)(n * k), cudaMemcpyDeviceToHost, d->stream));
   gpu_wait(d);
-}
-
-/* --- ceiling ----------------------------------------------------------------------------------------------------- */
-
-enum { CEILING_LIST = 512, CEILING_TARGETS = 2, CEILING_REPEATS = 64, CEILING_BLOCKS = 32, CEILING_TRIES = 5 };
-
-/* The list stays in shared memory; targets are in a cube about as large as their distances from it, as in a walk. */
-static __global__ void __launch_bounds__(THREADS) pull(float *result)
-{
-  __shared__ float4 list[CEILING_LIST];
-  struct force f[CEILING_TARGETS] = {};
-  float x[CEILING_TARGETS][3];
-  struct split none = {0};
-  for (int j = threadIdx.x; j < CEILING_LIST; j += THREADS) list[j] = make_float4((float)(j % 8), (float)(j / 8 % 8), (float)(j / 64), 1);
-  for (int k = 0; k < CEILING_TARGETS; k++) {
-    int i = (int)threadIdx.x + k;
-    x[k][0] = (float)(i % 8), x[k][1] = (float)(i / 8 % 8), x[k][2] = (float)(i / 64);
-  }
-  __syncthreads();
-  for (int repeat = 0; repeat < CEILING_REPEATS; repeat++) {
-#pragma unroll 4
-    for (int j = 0; j < CEILING_LIST; j++) {
-      const float4 e = list[j];
-      for (int k = 0; k < CEILING_TARGETS; k++) add_pair<true, true, SPLIT_NONE>(f[k], x[k], e, 0.01f, none);
-    }
-    for (int k = 0; k < CEILING_TARGETS; k++) x[k][0] += 1e-3f;   /* the repeats must not be one */
-  }
-  float all = 0;
-  for (int k = 0; k < CEILING_TARGETS; k++) all += f[k].a[0] + f[k].a[1] + f[k].a[2] + f[k].p;
-  result[(int64_t)blockIdx.x * THREADS + threadIdx.x] = all;
-}
-
-double gpu_ceiling(struct device *d)
-{
-  int64_t blocks = (int64_t)d->multiprocessors * CEILING_BLOCKS;
-  float *result = (float *)array_room(&d->scratch, "device scratch", (int64_t)sizeof(float) * blocks * THREADS), best = 1e30f;
-  for (int attempt = 0; attempt <= CEILING_TRIES; attempt++) {
-    float milliseconds;
-    CHECK(cudaEventRecord(d->from, d->stream));
-    LAUNCH(d, pull, blocks, THREADS, result);
-    CHECK(cudaEventRecord(d->to, d->stream));
-    gpu_wait(d);
-    CHECK(cudaEventElapsedTime(&milliseconds, d->from, d->to));
-    if (attempt > 0 && milliseconds < best) best = milliseconds;   /* the first one warms up */
-  }
-  return (double)blocks * THREADS * CEILING_TARGETS * CEILING_LIST * CEILING_REPEATS / (1e-3 * best);
 }

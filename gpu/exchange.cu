@@ -100,7 +100,7 @@ int64_t gpu_pack(struct device *d, const struct domain *domain, int self, int64_
   for (int r = 0; r < ranks; r++) counts[r] = bounds[r + 2] - bounds[r + 1];
   memory_free(bounds);
   if (leaving == 0) return kept;
-  if (stride * (size_t)leaving > d->packed_room) {
+  if (!d->bypass && stride * (size_t)leaving > d->packed_room) {
     d->packed_room = stride * (size_t)with_slack(leaving);
     memory_free(d->packed_told);
     d->packed_told = memory_alloc("exchange", d->packed_room);
@@ -114,12 +114,14 @@ int64_t gpu_pack(struct device *d, const struct domain *domain, int self, int64_
            order + kept, leaving);
     at += field->bytes;
   }
-  CHECK(cudaMemcpyAsync(d->packed_told, record, stride * (size_t)leaving, cudaMemcpyDeviceToHost, d->stream));
+  if (!d->bypass) CHECK(cudaMemcpyAsync(d->packed_told, record, stride * (size_t)leaving, cudaMemcpyDeviceToHost, d->stream));
   device_permute(d, order, kept);
   gpu_wait(d);
-  *buffer = d->packed_told;
+  *buffer = d->bypass ? record : d->packed_told;
   return kept;
 }
+
+void *gpu_unpack_room(struct device *d, size_t bytes) { return array_room(&d->arriving, "device exchange", (int64_t)bytes); }
 
 void gpu_unpack(struct device *d, const void *buffer, int64_t count)
 {
@@ -128,8 +130,12 @@ void gpu_unpack(struct device *d, const void *buffer, int64_t count)
   if (count == 0) return;
   if (n + count > INT32_MAX / 2) fatal("%lld particles on one device, at most %d: use more ranks", (long long)(n + count), INT32_MAX / 2);
   device_particles_grow(d, n + count);
-  char *record = array_room(&d->packed, "device exchange", (int64_t)stride * count);
-  CHECK(cudaMemcpyAsync(record, buffer, stride * (size_t)count, cudaMemcpyHostToDevice, d->stream));
+  const char *record = (const char *)buffer;
+  if (!d->bypass) {
+    char *copy = array_room(&d->packed, "device exchange", (int64_t)stride * count);
+    CHECK(cudaMemcpyAsync(copy, buffer, stride * (size_t)count, cudaMemcpyHostToDevice, d->stream));
+    record = copy;
+  }
   for (int f = 0; f < particle_field_count; f++) {
     const struct particle_field *field = &particle_fields[f];
     char *to = *(char **)((char *)&d->p + field->offset) + field->bytes * (size_t)n;
@@ -137,6 +143,6 @@ void gpu_unpack(struct device *d, const void *buffer, int64_t count)
     at += field->bytes;
   }
   d->p.n = n + count;
-  d->next_known = 0;
+  d->next_known = d->tiles_known = 0;
   gpu_wait(d);   /* the buffer is the caller's */
 }

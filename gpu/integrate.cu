@@ -42,7 +42,7 @@ static __global__ void choose_levels(struct particles p, struct step_rule rule, 
 
 int gpu_levels(struct device *d, const struct step_rule *rule, int shared)
 {
-  d->next_known = 0;
+  d->next_known = d->tiles_known = 0;
   device_zero(d, level_most);
   LAUNCH(d, choose_levels, blocks_for(d->p.n, THREADS), THREADS, d->p, *rule, shared, &d->answers->level_most);
   return device_ask(d)->level_most;
@@ -108,7 +108,7 @@ static __global__ void close_steps(struct particles p, double tick_length)
 
 void gpu_finish(struct device *d, double tick_length)
 {
-  d->next_known = 0;
+  d->next_known = d->tiles_known = 0;
   LAUNCH(d, close_steps, blocks_for(d->p.n, THREADS), THREADS, d->p, tick_length);
 }
 
@@ -134,19 +134,64 @@ static __global__ void begin_selection(struct answers *a)
 {
   a->next = TICKS;
   a->outside = a->active = 0;
-  a->active_groups = 0;
+  a->active_groups = a->active_families = 0;
 }
+
+/* Lists of groups with active members, and of their families, each once in this `selection`. The order does not matter, since
+ * groups are independent. */
+struct listing {
+  const int32_t *home;
+  const struct group *group;
+  int32_t *listed, *list, selection;
+  int32_t *family_listed, *family_list, family_selection;   /* NULL: families are not listed */
+};
 
 enum { SELECT_ITEMS = 4, SELECT_TILE = SELECT_ITEMS * THREADS };
 
-/* Active particles go to `tick`, and their groups are listed, once in this `selection`. The list's order does not matter,
- * since groups are independent. */
-static __global__ void __launch_bounds__(THREADS) select_active(struct particles p, struct tree t, struct lattice l, int32_t tick,
-                                                                double tick_length, const int32_t *home, int32_t *listed,
-                                                                int32_t selection, int32_t *list, struct answers *answers)
+/* What a block has found: counts at one address in memory would queue up. */
+struct found {
+  int groups, families, first_group, first_family;
+  int32_t group[SELECT_TILE], family[SELECT_TILE];
+};
+
+static __device__ void find_home(struct found &s, const struct listing &to, int32_t i)
 {
+  int32_t g = to.home[i];
+  if (to.listed[g] == to.selection || atomicExch(&to.listed[g], to.selection) == to.selection) return;
+  s.group[atomicAdd(&s.groups, 1)] = g;
+  if (!to.family_list) return;
+  int32_t f = to.group[g].family;
+  if (to.family_listed[f] == to.family_selection || atomicExch(&to.family_listed[f], to.family_selection) == to.family_selection) return;
+  s.family[atomicAdd(&s.families, 1)] = f;
+}
+
+/* All threads of the block, when all have found theirs. */
+static __device__ void list_found(struct found &s, const struct listing &to, struct answers *answers)
+{
+  if (threadIdx.x == 0 && s.groups > 0) s.first_group = atomicAdd(&answers->active_groups, s.groups);
+  if (threadIdx.x == WARP && s.families > 0) s.first_family = atomicAdd(&answers->active_families, s.families);
+  __syncthreads();
+  for (int k = (int)threadIdx.x; k < s.groups; k += THREADS) to.list[s.first_group + k] = s.group[k];
+  for (int k = (int)threadIdx.x; k < s.families; k += THREADS) to.family_list[s.first_family + k] = s.family[k];
+}
+
+/* Active particles go to `tick`, and their groups are listed. A tile of particles of which nobody is active is not looked at. */
+static __global__ void __launch_bounds__(THREADS) select_active(struct particles p, struct tree t, struct lattice l, int32_t tick,
+                                                                double tick_length, const __grid_constant__ struct listing to,
+                                                                int32_t *tile_next, struct answers *answers)
+{
+  if (answers->too_many) return;   /* there are no groups yet */
+  int32_t known = tile_next[blockIdx.x];
+  if (known > tick) {
+    if (threadIdx.x == 0 && known < *(volatile int32_t *)&answers->next) atomicMin(&answers->next, known);
+    return;
+  }
   int32_t first = (int32_t)blockIdx.x * SELECT_TILE + (int32_t)threadIdx.x, next = TICKS, end[SELECT_ITEMS];
   int count = 0, out = 0;
+  __shared__ struct found found;
+  __shared__ int32_t part[3];
+  if (threadIdx.x == 0) part[0] = TICKS, part[1] = part[2] = found.groups = found.families = 0;
+  __syncthreads();
 #pragma unroll
   for (int k = 0; k < SELECT_ITEMS; k++) {
     int64_t i = (int64_t)first + k * THREADS;
@@ -159,50 +204,78 @@ static __global__ void __launch_bounds__(THREADS) select_active(struct particles
       next = min(next, end[k]);
       continue;
     }
-    int32_t g = home[i];
     count++;
     out += advance(p, t, l, i, tick, tick_length);
-    if (listed[g] != selection && atomicExch(&listed[g], selection) != selection) list[atomicAdd(&answers->active_groups, 1)] = g;
+    find_home(found, to, (int32_t)i);
   }
   next = __reduce_min_sync(FULL, next);
   count = (int)__reduce_add_sync(FULL, (unsigned)count);
   out = (int)__reduce_add_sync(FULL, (unsigned)out);
-  __shared__ int32_t part[3];
-  if (threadIdx.x == 0) part[0] = TICKS, part[1] = part[2] = 0;
-  __syncthreads();
   if (lane_id() == 0) {
     atomicMin(&part[0], next);
     if (count) atomicAdd(&part[1], count);
     if (out) atomicAdd(&part[2], out);
   }
   __syncthreads();
+  list_found(found, to, answers);
   if (threadIdx.x > 0) return;
+  tile_next[blockIdx.x] = part[0];   /* correct adds the active */
   if (part[0] < *(volatile int32_t *)&answers->next) atomicMin(&answers->next, part[0]);
   if (part[1]) atomicAdd(&answers->active, (unsigned long long)part[1]);
   if (part[2]) atomicAdd(&answers->outside, (unsigned long long)part[2]);
 }
 
+/* Tiles whose particles are others now, or have other steps, will be looked at. */
+static void know_tiles(struct device *d)
+{
+  int64_t tiles = blocks_for(d->p.n, SELECT_TILE), from = d->tiles_known / SELECT_TILE;
+  if (tiles > d->tile_next.room) from = 0;
+  array_room(&d->tile_next, "device groups", tiles);
+  if (from < tiles && d->tiles_known < d->p.n)
+    CHECK(cudaMemsetAsync(d->tile_next.at + from, 0, sizeof(int32_t) * (size_t)(tiles - from), d->stream));
+  d->tiles_known = (int32_t)d->p.n;
+}
+
+static const struct answers *select_now(struct device *d, int32_t tick, double tick_length)
+{
+  struct listing to = {d->home.at, d->group.at, d->listed.at, d->active_group.at, ++d->selections};
+  if (d->families > 0) {
+    to.family_listed = d->family_listed.at;
+    to.family_list = d->active_family.at;
+    to.family_selection = ++d->family_walks;
+  }
+  LAUNCH(d, begin_selection, 1, 1, d->answers);
+  if (d->groups > 0)
+    LAUNCH(d, select_active, blocks_for(d->p.n, SELECT_TILE), THREADS, d->p, d->tree, d->lattice, tick, tick_length, to,
+           d->tile_next.at, d->answers);
+  return device_ask(d);
+}
+
 int64_t gpu_select(struct device *d, int32_t tick, double tick_length, int64_t *outside)
 {
-  struct answers *a = d->answers;
-  LAUNCH(d, begin_selection, 1, 1, a);
-  if (d->groups > 0)
-    LAUNCH(d, select_active, blocks_for(d->p.n, SELECT_TILE), THREADS, d->p, d->tree, d->lattice, tick, tick_length, d->home.at,
-           d->listed.at, ++d->selections, d->active_group.at, a);
-  const struct answers *told = device_ask(d);
+  device_copied(d);
+  if (d->selected) d->tiles_known = 0;   /* nobody corrected the last ones */
+  know_tiles(d);
+  const struct answers *told = select_now(d, tick, tick_length);
+  if (!device_settle(d)) told = select_now(d, tick, tick_length);
   *outside += (int64_t)told->outside;
   d->active_groups = told->active_groups;
+  d->active_families = d->families > 0 ? told->active_families : -1;
+  d->actives = (int64_t)told->active;
   d->active_tick = tick;
+  d->selected = told->active > 0;
   d->next_known = told->active == 0;   /* it is that of the others; correct adds the active */
   return (int64_t)told->active;
 }
 
 static __global__ void correct_active(struct particles p, struct tree t, const struct group *group, const int32_t *list, int32_t count,
-                                      int32_t tick, double tick_length, struct step_rule rule, int shared, int32_t *least)
+                                      int32_t tick, double tick_length, struct step_rule rule, int shared, int32_t *tile_next,
+                                      int32_t *least)
 {
-  int32_t k = (int32_t)((blockIdx.x * THREADS + threadIdx.x) / WARP), next = TICKS;
+  int32_t k = (int32_t)(((int64_t)blockIdx.x * THREADS + threadIdx.x) / WARP), next[2] = {TICKS, TICKS};
   if (k >= count) return;
   struct group g = group[list[k]];
+  int32_t tile = g.begin / SELECT_TILE;   /* a group reaches into the next one at most */
   for (int32_t i = g.begin + lane_id(); i < g.end; i += WARP) {
     if (step_end(p, i) != tick) continue;
     double dt = (tick - p.tick[i]) * tick_length, *v = &p.vel[3 * (int64_t)i];
@@ -212,14 +285,19 @@ static __global__ void correct_active(struct particles p, struct tree t, const s
     t.course[i] = course;
     p.tick[i] = tick;
     p.level[i] = (uint8_t)timeline_aligned(tick, choose_level(p, i, rule, shared));
-    next = min(next, step_end(p, i));
+    int which = i / SELECT_TILE > tile;
+    next[which] = min(next[which], step_end(p, i));
   }
-  lower(least, next);
+  lower(least, min(next[0], next[1]));
+  lower(&tile_next[tile], next[0]);
+  if ((g.end - 1) / SELECT_TILE > tile) lower(&tile_next[tile + 1], next[1]);
 }
 
 void gpu_correct(struct device *d, int32_t tick, double tick_length, const struct step_rule *rule, int shared)
 {
   LAUNCH(d, correct_active, blocks_for((int64_t)d->active_groups * WARP, THREADS), THREADS, d->p, d->tree, d->group.at, d->active_group.at,
-         d->active_groups, tick, tick_length, *rule, shared, &d->answers->next);
+         d->active_groups, tick, tick_length, *rule, shared, d->tile_next.at, &d->answers->next);
+  neighbours_watch(d, tick, tick_length);
+  d->selected &= tick != d->active_tick;
   d->next_known = tick == d->active_tick;
 }

@@ -45,4 +45,18 @@ template <typename T> T *array_room(struct array<T> *a, const char *label, int64
   a->room = with_slack(n);
   return a->at;
 }
+
+/* The same, but what was in it is kept. */
+template <typename T> T *array_keep(struct array<T> *a, const char *label, int64_t n, cudaStream_t stream)
+{
+  struct array<T> old = *a;
+  if (n <= a->room) return a->at;
+  a->at = NULL;
+  a->room = 0;
+  array_room(a, label, n);
+  CHECK(cudaMemcpyAsync(a->at, old.at, sizeof(T) * (size_t)old.room, cudaMemcpyDeviceToDevice, stream));
+  CHECK(cudaStreamSynchronize(stream));
+  array_free(&old);
+  return a->at;
+}
 #endif

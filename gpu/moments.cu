@@ -2,10 +2,10 @@
 /* Upsweep: centres of mass, radii, reaches of the acceptance criterion, second moments, motions. Leaves all at once, cells
  * level by level. A node is done by a row of lanes, its sums are taken in a fixed order. */
 #include <config.h>
-#include "device.cuh"
+#include "sources.cuh"
 
 /* Radii of cells are bounds from their children, up to twice as large as they need to be, and b enters every acceptance
- * test. Cells of at most so many particles get the exact one; larger ones are always opened, so theirs does not matter. */
+ * test. Cells of at most so many particles get the exact one; most larger ones are opened in any case. */
 enum { EXACT_RADIUS_MOST = 32768 };
 
 enum {
@@ -17,18 +17,21 @@ enum {
   TOP_THREADS = 1024,
   TOP_NODES = 4 * TOP_THREADS / CELL_ROW,   /* levels of at most so many nodes are done by one block */
   SMALL_CELL = 512,              /* particles whose farthest a warp looks for; a block where there are more */
+  RADII = 8,                     /* nodes for each warp, one after another */
   BIG_CELL_BLOCKS = 8            /* blocks for these on each multiprocessor */
 };
 
-/* What moments are taken for. */
+/* What moments are taken for: a part of the tree. */
 struct moments_job {
   struct tree t;
+  int32_t begin, end;    /* nodes */
   struct levels levels;
   struct mac mac;
   double spacing, inverse;
   int32_t tick;
   float tick_length;
   int second;            /* second moments are wanted */
+  struct body *there;    /* where sources are at the tick; NULL: where they were corrected last */
 };
 
 /* --- rows of lanes ----------------------------------------------------------------------------------------------- */
@@ -157,12 +160,12 @@ static __device__ struct moved leaf_sums(const struct moments_job &job, int32_t 
 
 static __global__ void __launch_bounds__(THREADS) leaf_moments(struct moments_job job)
 {
-  int32_t i = (int32_t)(blockIdx.x * LEAVES_A_BLOCK + threadIdx.x / LEAF_ROW), first = 0;
+  int32_t i = job.begin + (int32_t)(blockIdx.x * LEAVES_A_BLOCK + threadIdx.x / LEAF_ROW), first = 0;
   int count = 0;
-  if (i < job.t.nodes) {
+  if (i < job.end) {
     const int2 link = *(const int2 *)&job.t.node[i].first;
-    first = link.x;
-    if ((uint32_t)link.y & NODE_LEAF) count = (int)((uint32_t)link.y & NODE_COUNT);
+    /* the first of a cell is a node, of which there may be more than particles */
+    if ((uint32_t)link.y & NODE_LEAF) first = link.x, count = (int)((uint32_t)link.y & NODE_COUNT);
   }
   if (!__any_sync(FULL, count > 0)) return;
   const struct body origin = job.t.body[first];
@@ -175,6 +178,11 @@ static __global__ void __launch_bounds__(THREADS) leaf_moments(struct moments_jo
   struct shape s = {};
   for (int k = lane_id() % LEAF_ROW; k < count; k += LEAF_ROW) {
     struct moved one = source_at(job, first + k, origin);
+    if (job.there) {
+      const struct body b = {lattice_clamp(origin.x + one.x[0] * job.inverse), lattice_clamp(origin.y + one.x[1] * job.inverse),
+                             lattice_clamp(origin.z + one.x[2] * job.inverse), one.m};
+      job.there[first + k] = b;
+    }
     s.b = fmaxf(s.b, distance2(one.x, mean.x));
     s.spread_v = fmaxf(s.spread_v, distance2(one.v, mean.v));
     s.spread_a = fmaxf(s.spread_a, distance2(one.a, mean.a));
@@ -295,14 +303,15 @@ static __device__ void set_radius(const struct moments_job &job, int32_t i, unsi
   n->reach = node_reach(job, i, n->mass, b, b2);
 }
 
-/* A warp takes WARP nodes: it looks through the small cells among them, and puts the others of at most EXACT_RADIUS_MOST
+/* A warp takes RADII nodes: it looks through the small cells among them, and puts the others of at most EXACT_RADIUS_MOST
  * particles on a list, in any order. */
 static __global__ void __launch_bounds__(THREADS) small_radii(struct moments_job job, int32_t *big, int32_t *count)
 {
-  int32_t i = (int32_t)(blockIdx.x * THREADS + threadIdx.x);
+  const struct body *body = job.there ? job.there : job.t.body;
+  int32_t i = job.begin + (int32_t)((blockIdx.x * THREADS + threadIdx.x) / WARP * RADII) + lane_id();
   int4 n = {0, 0, 0, 0};
   int2 r = {0, 0};
-  if (i < job.t.nodes && !(job.t.node[i].info & NODE_LEAF)) {
+  if (lane_id() < RADII && i < job.end && !(job.t.node[i].info & NODE_LEAF)) {
     n = *(const int4 *)&job.t.node[i];
     r = job.t.range[i];
   }
@@ -313,7 +322,7 @@ static __global__ void __launch_bounds__(THREADS) small_radii(struct moments_job
     int from = __ffs((int)cells) - 1;
     int32_t begin = __shfl_sync(FULL, r.x, from), end = __shfl_sync(FULL, r.y, from);
     int32_t x = __shfl_sync(FULL, n.x, from), y = __shfl_sync(FULL, n.y, from), z = __shfl_sync(FULL, n.z, from);
-    unsigned most = __reduce_max_sync(FULL, farthest(job.t.body, begin + lane_id(), end, WARP, x, y, z));
+    unsigned most = __reduce_max_sync(FULL, farthest(body, begin + lane_id(), end, WARP, x, y, z));
     if (lane_id() == from) own = most;
   }
   if (own > 0) set_radius(job, i, own);
@@ -322,10 +331,11 @@ static __global__ void __launch_bounds__(THREADS) small_radii(struct moments_job
 static __global__ void __launch_bounds__(THREADS) big_radii(struct moments_job job, const int32_t *big, const int32_t *count)
 {
   __shared__ unsigned part[THREADS / WARP];
+  const struct body *body = job.there ? job.there : job.t.body;
   for (int k = (int)blockIdx.x; k < *count; k += (int)gridDim.x) {
     const int4 n = *(const int4 *)&job.t.node[big[k]];
     const int2 r = job.t.range[big[k]];
-    unsigned most = __reduce_max_sync(FULL, farthest(job.t.body, r.x + (int32_t)threadIdx.x, r.y, THREADS, n.x, n.y, n.z));
+    unsigned most = __reduce_max_sync(FULL, farthest(body, r.x + (int32_t)threadIdx.x, r.y, THREADS, n.x, n.y, n.z));
     if (lane_id() == 0) part[threadIdx.x / WARP] = most;
     __syncthreads();
     if (threadIdx.x == 0) {
@@ -338,30 +348,66 @@ static __global__ void __launch_bounds__(THREADS) big_radii(struct moments_job j
 
 /* --- verbs ------------------------------------------------------------------------------------------------------- */
 
-void gpu_moments(struct device *d, const struct mac *mac, int32_t tick, double tick_length)
+/* Moments of one of the parts. */
+static void part_moments(struct device *d, const struct moments_job &job)
 {
-  const struct levels *levels = &d->levels;
-  struct moments_job job = {d->tree, *levels, *mac, d->lattice.spacing, d->lattice.inverse, tick, (float)tick_length,
-                            d->config.quadrupole || mac->kind == MAC_MULTIPOLE};
-  d->motion_tick = tick;
-  if (d->tree.nodes == 0) return;
-  LAUNCH(d, leaf_moments, blocks_for(d->tree.nodes, LEAVES_A_BLOCK), THREADS, job);
+  const struct levels *levels = &job.levels;
+  int32_t nodes = job.end - job.begin;
+  if (nodes == 0) return;
+  LAUNCH(d, leaf_moments, blocks_for(nodes, LEAVES_A_BLOCK), THREADS, job);
   int level = levels->count - 2;   /* the deepest level has no cells */
   int32_t wide = 0;                /* nodes of the widest level from here to the root */
   int top = -1;
   for (int l = 0; l <= level; l++) {
-    int32_t nodes = levels->begin[l + 1] - levels->begin[l];
-    wide = nodes > wide ? nodes : wide;
+    int32_t here = levels->begin[l + 1] - levels->begin[l];
+    wide = here > wide ? here : wide;
     if (wide <= TOP_NODES) top = l;
   }
   for (; level > top; level--)
     LAUNCH(d, level_moments, blocks_for(levels->begin[level + 1] - levels->begin[level], CELLS_A_BLOCK), THREADS, job, level);
   if (top >= 0) LAUNCH(d, top_moments, 1, TOP_THREADS, job, top);
-  if (tick != 0) return;   /* a refresh: particles are elsewhere than their records say */
   device_zero(d, count);
-  LAUNCH(d, small_radii, blocks_for(d->tree.nodes, THREADS), THREADS, job, d->big.at, &d->answers->count);
+  LAUNCH(d, small_radii, blocks_for(nodes, THREADS / WARP * RADII), THREADS, job, d->big.at, &d->answers->count);
   LAUNCH(d, big_radii, BIG_CELL_BLOCKS * d->multiprocessors, THREADS, job, d->big.at, &d->answers->count);
-  if (ESP_CHECKS) device_check_tree(d);
+}
+
+void gpu_moments(struct device *d, const struct mac *mac, int32_t tick, double tick_length)
+{
+  if (d->unsettled) {
+    device_ask(d);
+    device_settle(d);
+  }
+  device_copied(d);
+  int second = d->config.quadrupole || mac->kind != MAC_ANGLE;   /* the walk's expansions use them with monopole cells too */
+  struct body *there = tick == 0 || d->tree.nodes == 0 ? NULL : array_room(&d->present, "device sources", d->p.n);
+  for (int k = parts_begin(d); k < d->parts; k++) {
+    const struct part *p = &d->part[k];
+    const struct moments_job job = {d->tree, p->base, p->base + p->nodes, p->levels, *mac, d->lattice.spacing, d->lattice.inverse,
+                                    tick, (float)tick_length, second, there};
+    part_moments(d, job);
+  }
+  if (ESP_CHECKS && tick == 0) device_check_tree(d);   /* later, particles are elsewhere than their records say */
+  if (!d->renewing) d->motion_tick = tick;
+  d->fast_tick = tick;
+  d->present_tick = there && !d->renewing ? tick : -1;
+  d->renewing = 0;
+}
+
+/* Where the sources are at a tick. */
+static __global__ void predict_sources(struct tree t, struct body *present, int32_t tick, float tick_length, double inverse)
+{
+  int32_t i = (int32_t)(blockIdx.x * THREADS + threadIdx.x);
+  if (i < t.bodies) present[i] = body_at(&t.body[i], &t.course[i], tick, tick_length, inverse);
+}
+
+struct body *device_present(struct device *d, int32_t tick, double tick_length)
+{
+  array_room(&d->present, "device sources", d->tree.bodies);
+  if (tick != d->present_tick)
+    LAUNCH(d, predict_sources, blocks_for(d->tree.bodies, THREADS), THREADS, d->tree, d->present.at, tick, (float)tick_length,
+           d->lattice.inverse);
+  d->present_tick = tick;
+  return d->present.at;
 }
 
 static __global__ void take_courses(struct tree t, struct particles p)
@@ -374,4 +420,9 @@ static __global__ void take_courses(struct tree t, struct particles p)
   t.course[i] = c;
 }
 
-void gpu_sources(struct device *d) { LAUNCH(d, take_courses, blocks_for(d->p.n, THREADS), THREADS, d->tree, d->p); }
+void gpu_sources(struct device *d)
+{
+  d->neighbours.unchecked = 1;   /* velocities may be others now */
+  d->present_tick = -1;
+  LAUNCH(d, take_courses, blocks_for(d->p.n, THREADS), THREADS, d->tree, d->p);
+}

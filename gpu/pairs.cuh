@@ -28,6 +28,35 @@ template <int SPLIT> static __device__ __forceinline__ float pair_hard(const str
   return split_hard(&known, r2 * inverse_root(r2 + 1e-30f));
 }
 
+/* f = K / rho^3 of the pull f x of a unit mass at the distance r, rho^2 = r^2 + eps^2; g = f' / r, h = g' / r. The split by
+ * Y = start - slope r. */
+struct slopes {
+  float f, g, h;
+};
+
+template <int SPLIT> static __device__ __forceinline__ struct slopes hard_slopes(float r2, float eps2, float slope, float start)
+{
+  float j = inverse_root(fmaxf(r2, 1e-37f)), i = inverse_root(r2 + eps2), i2 = i * i, i3 = i * i2, y = __saturatef(fmaf(-slope, r2 * j, start));
+  float k = SPLIT == SPLIT_DLL ? SPLIT_K_DLL(y) : SPLIT_K_QUINTIC(y);
+  float first = -slope * (SPLIT == SPLIT_DLL ? SPLIT_K1_DLL(y) : SPLIT_K1_QUINTIC(y));
+  float second = slope * slope * (SPLIT == SPLIT_DLL ? SPLIT_K2_DLL(y) : SPLIT_K2_QUINTIC(y));
+  float k1 = first * j, k2 = (second - k1) * j * j, u = k * i2;   /* K' / r, (K' / r)' / r */
+  struct slopes s = {k * i3, i3 * (k1 - 3 * u), i3 * (k2 - i2 * (6 * k1 - 15 * u))};
+  return s;
+}
+
+/* f of a cell of unit mass whose second moments have the trace s: of these only their mean over directions counts, which
+ * adds s/6 (f'' + 4 f' / r) = s/6 (h r^2 + 5 g). Where K is 1 and there is no softening this is nothing. */
+template <int SPLIT> static __device__ __forceinline__ float hard_spread(float r2, float eps2, float slope, float start, float mass, float trace)
+{
+  float j = inverse_root(fmaxf(r2, 1e-37f)), i = inverse_root(r2 + eps2), i2 = i * i, y = __saturatef(fmaf(-slope, r2 * j, start));
+  float k = SPLIT == SPLIT_DLL ? SPLIT_K_DLL(y) : SPLIT_K_QUINTIC(y);
+  float first = -slope * (SPLIT == SPLIT_DLL ? SPLIT_K1_DLL(y) : SPLIT_K1_QUINTIC(y));
+  float second = slope * slope * (SPLIT == SPLIT_DLL ? SPLIT_K2_DLL(y) : SPLIT_K2_QUINTIC(y));
+  float part = r2 * i2, bend = second + (4 - 6 * part) * (first * j) - 15 * (1 - part) * (k * i2);
+  return i * i2 * (mass * k + trace * (1 / 6.0f) * bend);
+}
+
 /* Add the pull of a point mass `e` (x, y, z, m) on a target. `SPLIT`: the hard part too; `TOTAL`: the whole; `POTENTIAL`. */
 template <bool TOTAL, bool POTENTIAL, int SPLIT>
 static __device__ __forceinline__ void add_pair(struct force &f, const float x[3], const float4 &e, float eps2, const struct split &split)

@@ -1,49 +1,84 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Particles in another order. */
+/* Particles in another order, and the sources that belong to them. */
 #include <config.h>
 #include "device.cuh"
+#include "sources.cuh"
 
-/* to[i] = from[order[i]] for values of so many words. A thread moves several words, so that their loads overlap. */
-enum { GATHER_ITEMS = 4, GATHER_TILE = GATHER_ITEMS * THREADS };
-
-template <typename WORD, int WORDS>
-static __global__ void __launch_bounds__(THREADS) gather(WORD *to, const WORD *from, const int32_t *order, uint32_t n)
+/* The n particles from `first` on. A thread for each particle: all fields are asked for before any is stored, so that their
+ * loads overlap, and what sources need is at hand. */
+template <bool SOURCES>
+static __global__ void __launch_bounds__(THREADS) permute(struct particles to, struct particles from, const int32_t *order, int64_t n,
+                                                          int64_t first, struct lattice l, struct body *body, struct course *course,
+                                                          const int32_t *unsorted)
 {
-  uint32_t first = blockIdx.x * GATHER_TILE + threadIdx.x, end = n * WORDS;
-  int32_t at[GATHER_ITEMS];
-  WORD word[GATHER_ITEMS];
-#pragma unroll
-  for (int k = 0; k < GATHER_ITEMS; k++) at[k] = first + k * THREADS < end ? order[(first + k * THREADS) / WORDS] : 0;
-#pragma unroll
-  for (int k = 0; k < GATHER_ITEMS; k++) word[k] = from[(int64_t)at[k] * WORDS + (first + k * THREADS) % WORDS];
-#pragma unroll
-  for (int k = 0; k < GATHER_ITEMS; k++)
-    if (first + k * THREADS < end) to[first + k * THREADS] = word[k];
+  if (unsorted && *unsorted) return;
+  int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+  if (i >= n) return;
+  int64_t j = order ? order[i] : first + i;
+  i += first;
+#define X(member, ctype, components) \
+  ctype member[components];          \
+  _Pragma("unroll") for (int c = 0; c < (components); c++) member[c] = from.member[(components) * j + c];
+  PARTICLE_FIELDS(X)
+#undef X
+#define X(member, ctype, components) \
+  _Pragma("unroll") for (int c = 0; c < (components); c++) to.member[(components) * i + c] = member[c];
+  PARTICLE_FIELDS(X)
+#undef X
+  if (!SOURCES) return;
+  put_body(&body[i], l, pos, mass[0]);
+  put_course(&course[i], vel, acc_hard, tick[0]);
 }
 
-template <typename WORD, int WORDS> static void gather_field(struct device *d, void *to, const void *from, const int32_t *order, int64_t n)
+static struct particles change_places(struct device *d, int64_t n)
 {
-  LAUNCH(d, (gather<WORD, WORDS>), blocks_for(n * WORDS, GATHER_TILE), THREADS, (WORD *)to, (const WORD *)from, order, (uint32_t)n);
+  struct particles from = d->p;
+  device_particles_room(d, &d->spare, n);
+  d->p = d->spare;
+  d->p.n = n;
+  d->spare = from;
+  return from;
 }
 
 void device_permute(struct device *d, const int32_t *order, int64_t n)
 {
-  device_particles_room(&d->spare, n);
-  for (int f = 0; f < particle_field_count; f++) {
-    const struct particle_field *field = &particle_fields[f];
-    const void *from = *(char **)((char *)&d->p + field->offset);
-    void *to = *(char **)((char *)&d->spare + field->offset);
-    switch (field->bytes) {
-    case 1: gather_field<uint8_t, 1>(d, to, from, order, n); break;
-    case 4: gather_field<uint32_t, 1>(d, to, from, order, n); break;
-    case 8: gather_field<uint64_t, 1>(d, to, from, order, n); break;
-    case 12: gather_field<uint32_t, 3>(d, to, from, order, n); break;
-    case 24: gather_field<uint64_t, 3>(d, to, from, order, n); break;
-    default: fatal("no way to sort a field of %zu bytes", field->bytes);
-    }
-  }
-  struct particles sorted = d->spare;
-  sorted.n = n;
-  d->spare = d->p;
-  d->p = sorted;
+  struct particles from = change_places(d, n);
+  LAUNCH(d, permute<false>, blocks_for(n, THREADS), THREADS, d->p, from, order, n, 0, d->lattice, NULL, NULL, NULL);
+}
+
+void device_permute_sources(struct device *d, const int32_t *order)
+{
+  int64_t n = d->p.n;
+  struct particles from = change_places(d, n);
+  array_room(&d->body, "device sources", n);
+  array_room(&d->course, "device sources", n);
+  LAUNCH(d, permute<true>, blocks_for(n, THREADS), THREADS, d->p, from, order, n, 0, d->lattice, d->body.at, d->course.at, NULL);
+}
+
+/* Back from the spare set on a stream of its own: the tree, which comes next, is made of keys and sources alone. */
+static void copy_back(struct device *d, int64_t n, int32_t first)
+{
+  struct {
+    cudaStream_t stream;
+  } beside = {d->beside};
+  CHECK(cudaEventRecord(d->permuted, d->stream));
+  CHECK(cudaStreamWaitEvent(d->beside, d->permuted, 0));
+  LAUNCH(&beside, permute<false>, blocks_for(n, THREADS), THREADS, d->p, d->spare, NULL, n, first, d->lattice, NULL, NULL, &d->answers->unsorted);
+  CHECK(cudaEventRecord(d->copied, d->beside));
+  d->copying = 1;
+}
+
+void device_permute_last(struct device *d, const int32_t *order, int32_t first)
+{
+  int64_t n = d->p.n - first;
+  device_particles_room(d, &d->spare, d->p.n);
+  LAUNCH(d, permute<true>, blocks_for(n, THREADS), THREADS, d->spare, d->p, order, n, first, d->lattice, d->body.at, d->course.at,
+         &d->answers->unsorted);
+  copy_back(d, n, first);
+}
+
+void device_copied(struct device *d)
+{
+  if (d->copying) CHECK(cudaStreamWaitEvent(d->stream, d->copied, 0));
+  d->copying = 0;
 }

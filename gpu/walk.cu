@@ -1,481 +1,263 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The walk: a warp takes a group of at most GROUP_MOST targets, tests the tree's cells with its lanes, and collects what
- * the group feels in lists in shared memory, which all targets evaluate when they are full.
- *
- * Lists are in the group's frame: lattice coordinates are subtracted in integers, so float32 loses nothing. Entries beyond
- * R2 of the whole group are plain, the others near: they have a hard part. */
+/* The walk: forces of all particles at a synchronisation, or of the active ones, from the tree, or from LETs. Families of
+ * groups, groups, pieces of heavy groups; hard parts are another walk of the same kind. */
 #include <config.h>
+#include <float.h>
+#include <math.h>
 #include <time.h>
 
-#include "device.cuh"
-#include "pairs.cuh"
-#include "timeline.h"
+#include "depth_first.cuh"
+#include "hard.cuh"
+#include "pairwise.cuh"
+#include "sources.cuh"
+#include "walk.cuh"
 
 enum {
-  WALK_WARPS = 4,
-  LIST_MOST = 192,                    /* point masses */
-  QUAD_MOST = 96,                     /* cells with second moments */
-  HARD_PIECE = 4,                     /* hard parts of so many entries are summed in float32 */
-  BRANCH = 8,                         /* lanes for each opened cell: its children */
-  OPEN = WARP / BRANCH,               /* cells opened at once */
-  STACK = WARP * (KEY_LEVELS + 1),    /* a level leaves less than WARP cells behind */
-  COUNT_BITS = 3,                     /* of a stack entry: number of children - 1; above it the first child */
-  NODES_MOST = 1 << (31 - COUNT_BITS),
-  PROGRESS_NANOSECONDS = 50000        /* between looks at messages */
+  FAR_CELLS = 1,                 /* 0: all cells are evaluated pairwise, for comparison */
+  FEW_GROUPS = 80,               /* on a multiprocessor, which are cut into pieces */
+  PIECE_WARPS = 16,              /* warps on a multiprocessor for pieces and single targets */
+  HEAVY_NEAR = 1024, HEAVY_LEAVES = 384, HANDED = 1024, HANDED_MOST = 4096,   /* see lengths() */
+  MANY_ACTIVE = 8,               /* with more than this part of the groups active all sources are predicted first */
+  PROGRESS_NANOSECONDS = 50000   /* between looks at messages */
 };
 
-struct walk_job {
-  struct tree t;
-  struct particles p;
-  const struct group *group;
-  const int32_t *list;     /* of groups to be walked; NULL: all */
-  int32_t groups;
-  struct answers *answers;
-  struct mac mac;
-  struct split split;
-  double a_floor, gravity;
-  float spacing, eps2, near, dt_nodes, tick_length;
-  int32_t tick;
-  int active_only, hard_only, potential;
-};
+/* --- what is decided before ---------------------------------------------------------------------------------------- */
 
-struct quad_list {
-  float4 place[QUAD_MOST];
-  float q[6][QUAD_MOST];
-};
-struct no_list {
-};
-template <bool THERE, class LIST> struct either {
-  typedef LIST type;
-};
-template <class LIST> struct either<false, LIST> {
-  typedef struct no_list type;
-};
-struct point_list {
-  float4 place[LIST_MOST];
-};
-
-/* TOTAL: whole accelerations (else the hard part alone); SPLIT: see pairs.cuh; QUAD: cells have second moments. */
-template <bool TOTAL, bool POTENTIAL, int SPLIT, bool QUAD> struct walker {
-  static constexpr bool NEAR = SPLIT != SPLIT_NONE;
-
-  struct shared {
-    typename either<TOTAL, struct point_list>::type plain;
-    typename either<NEAR, struct point_list>::type near;
-    typename either<TOTAL && QUAD, struct quad_list>::type plain_quad;
-    typename either<NEAR && QUAD, struct quad_list>::type near_quad;
-    uint32_t stack[STACK];
-    int32_t member[GROUP_MOST];
-  };
-
-  const struct walk_job &job;
-  struct shared &w;
-  int lane;
-  /* the group */
-  int targets, width;            /* lanes in a row of targets; WARP / width rows share the lists */
-  int32_t centre[3];
-  float radius, sink, x[2][3];
-  double sum[2][7];
-  int plain, near, plain_quad, near_quad;   /* entries in the lists */
-  long long particle_entries, cell_entries, near_entries;
-  /* of all groups of this warp */
-  unsigned long long walked, groups, particle_pairs, cell_pairs, split_pairs, tests;
-
-  __device__ walker(const struct walk_job &j, struct shared &s)
-      : job(j), w(s), lane(lane_id()), walked(0), groups(0), particle_pairs(0), cell_pairs(0), split_pairs(0), tests(0)
-  {
-  }
-
-  /* --- targets --- */
-
-  /* The members that want a force. */
-  __device__ void find_members(const struct group &g)
-  {
-    targets = 0;
-    for (int32_t base = g.begin; base < g.end; base += WARP) {
-      int32_t i = base + lane;
-      bool wants = i < g.end && (!job.active_only || job.p.tick[i] + timeline_ticks(job.p.level[i]) == job.tick);
-      unsigned lanes = __ballot_sync(FULL, wants);
-      if (wants) w.member[targets + __popc(lanes & lanes_below())] = i;
-      targets += __popc(lanes);
-    }
-    __syncwarp();
-  }
-
-  /* The box's centre becomes the origin, the ball about it encloses the targets. Targets are where their sources are:
-   * records of active particles are at the present tick. */
-  __device__ void take_targets(void)
-  {
-    int32_t at[2][3], low[3], high[3];
-    width = WARP;
-    while (width / 2 >= targets) width /= 2;
-    for (int k = 0; k < 2; k++) {
-      int m = k == 0 ? lane % width : lane + WARP;
-      const struct body b = job.t.body[w.member[m < targets ? m : 0]];
-      at[k][0] = b.x, at[k][1] = b.y, at[k][2] = b.z;
-    }
-    float r2 = 0;
-    for (int c = 0; c < 3; c++) {
-      low[c] = __reduce_min_sync(FULL, min(at[0][c], at[1][c]));
-      high[c] = __reduce_max_sync(FULL, max(at[0][c], at[1][c]));
-      centre[c] = low[c] + (high[c] - low[c]) / 2;
-    }
-    for (int k = 0; k < 2; k++) {
-      for (int c = 0; c < 3; c++) x[k][c] = (float)(at[k][c] - centre[c]) * job.spacing;
-      r2 = fmaxf(r2, x[k][0] * x[k][0] + x[k][1] * x[k][1] + x[k][2] * x[k][2]);
-      for (int q = 0; q < 7; q++) sum[k][q] = 0;
-    }
-    radius = sqrtf(__uint_as_float(__reduce_max_sync(FULL, __float_as_uint(r2)))) * (1 + 1e-6f);
-  }
-
-  /* --- evaluation --- */
-
-  /* Add up and start anew. Hard parts may cancel to a hundredth of their terms on the way: they are added up more often. */
-  template <int TARGETS> __device__ void add_hard(struct force (&f)[TARGETS])
-  {
-    for (int k = 0; k < TARGETS; k++)
-      for (int c = 0; c < 3; c++) {
-        sum[k][3 + c] += f[k].h[c];
-        f[k].h[c] = 0;
-      }
-  }
-
-  template <int TARGETS> __device__ void add_total(const struct force (&f)[TARGETS])
-  {
-    for (int k = 0; k < TARGETS; k++) {
-      for (int c = 0; c < 3 && TOTAL; c++) sum[k][c] += f[k].a[c];
-      if (POTENTIAL) sum[k][6] += f[k].p;
-    }
-  }
-
-  template <int TARGETS, int KERNEL> __device__ void evaluate_points(const float4 *list, int n)
-  {
-    struct force f[TARGETS] = {};
-    int rows = WARP / width, piece = KERNEL == SPLIT_NONE ? n : HARD_PIECE * rows;
-    for (int from = 0; from < n; from += piece) {
-      int end = min(n, from + piece);
-#pragma unroll 4
-      for (int j = from + lane / width; j < end; j += rows) {
-        const float4 e = list[j];
-#pragma unroll
-        for (int k = 0; k < TARGETS; k++) add_pair<TOTAL, POTENTIAL, KERNEL>(f[k], x[k], e, job.eps2, job.split);
-      }
-      if (KERNEL != SPLIT_NONE) add_hard(f);
-    }
-    add_total(f);
-  }
-
-  template <int TARGETS, int KERNEL> __device__ void evaluate_quads(const struct quad_list &list, int n)
-  {
-    struct force f[TARGETS] = {};
-    int rows = WARP / width, piece = KERNEL == SPLIT_NONE ? n : HARD_PIECE * rows;
-    for (int from = 0; from < n; from += piece) {
-      int end = min(n, from + piece);
-      for (int j = from + lane / width; j < end; j += rows) {
-        const float4 e = list.place[j];
-        const float q[6] = {list.q[0][j], list.q[1][j], list.q[2][j], list.q[3][j], list.q[4][j], list.q[5][j]};
-#pragma unroll
-        for (int k = 0; k < TARGETS; k++) add_quad_pair<TOTAL, POTENTIAL, KERNEL>(f[k], x[k], e, q, job.eps2, job.split);
-      }
-      if (KERNEL != SPLIT_NONE) add_hard(f);
-    }
-    add_total(f);
-  }
-
-  /* All targets take a list, which is empty then. */
-  template <int KERNEL> __device__ void use(struct point_list &list, int &n)
-  {
-    __syncwarp();
-    if (targets > WARP)
-      evaluate_points<2, KERNEL>(list.place, n);
-    else
-      evaluate_points<1, KERNEL>(list.place, n);
-    n = 0;
-    __syncwarp();
-  }
-
-  template <int KERNEL> __device__ void use(struct quad_list &list, int &n)
-  {
-    __syncwarp();
-    if (targets > WARP)
-      evaluate_quads<2, KERNEL>(list, n);
-    else
-      evaluate_quads<1, KERNEL>(list, n);
-    n = 0;
-    __syncwarp();
-  }
-
-  /* --- lists --- */
-
-  template <int KERNEL> __device__ int append(struct point_list &list, int &n, bool mine, const float4 &e)
-  {
-    unsigned lanes = __ballot_sync(FULL, mine);
-    if (mine) list.place[n + __popc(lanes & lanes_below())] = e;
-    n += __popc(lanes);
-    if (n > LIST_MOST - WARP) use<KERNEL>(list, n);
-    return __popc(lanes);
-  }
-
-  template <int KERNEL> __device__ int append(struct quad_list &list, int &n, bool mine, const float4 &e, int32_t node)
-  {
-    unsigned lanes = __ballot_sync(FULL, mine);
-    if (mine) {
-      int at = n + __popc(lanes & lanes_below());
-      list.place[at] = e;
-      const struct quad q = load_quad(&job.t.quad[node]);
-      for (int k = 0; k < 6; k++) list.q[k][at] = q.q[k];
-    }
-    n += __popc(lanes);
-    if (n > QUAD_MOST - WARP) use<KERNEL>(list, n);
-    return __popc(lanes);
-  }
-
-  __device__ void append_cells(bool far_one, bool near_one, const float4 &e, int32_t node)
-  {
-    if constexpr (TOTAL) {
-      if constexpr (QUAD)
-        cell_entries += append<SPLIT_NONE>(w.plain_quad, plain_quad, far_one, e, node);
-      else
-        cell_entries += append<SPLIT_NONE>(w.plain, plain, far_one, e);
-    }
-    if constexpr (NEAR) {
-      int more;
-      if constexpr (QUAD)
-        more = append<SPLIT>(w.near_quad, near_quad, near_one, e, node);
-      else
-        more = append<SPLIT>(w.near, near, near_one, e);
-      cell_entries += more;
-      near_entries += more;
-    }
-  }
-
-  /* A source in the group's frame, predicted to the present. */
-  __device__ float4 stage(int32_t j) const
-  {
-    const struct body b = job.t.body[j];
-    float4 e = {(float)(b.x - centre[0]) * job.spacing, (float)(b.y - centre[1]) * job.spacing, (float)(b.z - centre[2]) * job.spacing,
-                b.m};
-    if (job.tick == 0) return e;
-    const struct course c = job.t.course[j];
-    float dt = (float)(job.tick - c.tick) * job.tick_length, half = 0.5f * dt;
-    e.x += (c.v[0] + c.a[0] * half) * dt;
-    e.y += (c.v[1] + c.a[1] * half) * dt;
-    e.z += (c.v[2] + c.a[2] * half) * dt;
-    return e;
-  }
-
-  /* Append the particles of leaves, one leaf a lane (count 0: none). Lanes share them evenly. */
-  __device__ void append_leaves(int32_t first, int count)
-  {
-    int up_to = count;
-    for (int step = 1; step < WARP; step *= 2) {
-      int below = __shfl_up_sync(FULL, up_to, (unsigned)step);
-      if (lane >= step) up_to += below;
-    }
-    int total = __shfl_sync(FULL, up_to, WARP - 1);
-    int32_t origin = first - (up_to - count);   /* so that the particle of a place is origin + place */
-    float out = radius + job.near;
-    for (int base = 0; base < total; base += WARP) {
-      int place = base + lane, leaf = 0;
-      for (int step = WARP / 2; step > 0; step /= 2)
-        if (__shfl_sync(FULL, up_to, leaf + step - 1) <= place) leaf += step;
-      int32_t j = __shfl_sync(FULL, origin, leaf) + place;
-      bool there = place < total, inside = there;
-      float4 e = {0, 0, 0, 0};
-      if (there) e = stage(j);
-      if (NEAR) inside = there && e.x * e.x + e.y * e.y + e.z * e.z < out * out;
-      if constexpr (TOTAL) particle_entries += append<SPLIT_NONE>(w.plain, plain, NEAR ? there && !inside : there, e);
-      if constexpr (NEAR) {
-        int more = append<SPLIT>(w.near, near, inside, e);
-        particle_entries += more;
-        near_entries += more;
-      }
-    }
-  }
-
-  /* --- traversal --- */
-
-  /* One node a lane (-1: none): it is accepted, or a leaf whose particles are taken, or put on the stack to be opened. */
-  __device__ void test(int32_t k, int &depth)
-  {
-    bool far_one = false, near_one = false, opened = false;
-    int32_t first = 0;
-    int leaf_count = 0, children = 0;
-    float4 e = {0, 0, 0, 0};
-    if (k >= 0) {
-      const struct node n = load_node(&job.t.node[k]);
-      e = make_float4((float)(n.x[0] - centre[0]) * job.spacing, (float)(n.x[1] - centre[1]) * job.spacing,
-                      (float)(n.x[2] - centre[2]) * job.spacing, n.mass);
-      float b = n.b, grown = 0, dt = job.dt_nodes;
-      if (dt != 0) {
-        const struct motion m = load_motion(&job.t.motion[k]);
-        float half = 0.5f * dt * dt, growth = m.spread_v * dt + m.spread_a * half;
-        e.x += m.v[0] * dt + m.a[0] * half;
-        e.y += m.v[1] * dt + m.a[1] * half;
-        e.z += m.v[2] * dt + m.a[2] * half;
-        b += growth;
-        grown = 2 * growth;   /* a length, while the unit of the reach is the criterion's own */
-      }
-      float r2 = e.x * e.x + e.y * e.y + e.z * e.z;
-      float least = radius + fmaxf(n.reach * sink + grown, b), out = radius + job.near, away = out + b;
-      bool leaf = (n.info & NODE_LEAF) != 0, inside = NEAR && r2 < out * out;
-      /* a particle alone has no extent and would be a cell at any distance; but cells move as they did when their moments
-       * were taken, and particles as they do since their last correction */
-      bool alone = dt != 0 && n.info == (NODE_LEAF | 1);
-      bool accept = (r2 > 0 && r2 >= least * least && !alone) || (n.info & NODE_TERMINAL);
-      bool keep = TOTAL || r2 <= away * away;
-      far_one = accept && !inside;
-      near_one = accept && inside;
-      first = n.first;
-      children = (int)(n.info & NODE_COUNT);
-      leaf_count = keep && !accept && leaf ? children : 0;
-      opened = keep && !accept && !leaf;
-    }
-    unsigned lanes = __ballot_sync(FULL, opened);
-    if (opened) w.stack[depth + __popc(lanes & lanes_below())] = (uint32_t)first << COUNT_BITS | (uint32_t)(children - 1);
-    depth += __popc(lanes);
-    __syncwarp();
-    append_cells(far_one, near_one, e, k);
-    if (__any_sync(FULL, leaf_count > 0)) append_leaves(first, leaf_count);
-  }
-
-  __device__ void traverse(void)
-  {
-    int depth = 0;
-    const struct node root = job.t.node[0];
-    if (root.info & (NODE_LEAF | NODE_TERMINAL)) {
-      tests++;
-      test(lane == 0 ? 0 : -1, depth);
-    } else {
-      if (lane == 0) w.stack[0] = (uint32_t)root.first << COUNT_BITS | ((root.info & NODE_COUNT) - 1);
-      depth = 1;
-      __syncwarp();
-    }
-    while (depth > 0) {
-      int32_t k = -1, which = lane / BRANCH, child = lane % BRANCH;
-      if (which < depth) {
-        uint32_t entry = w.stack[depth - 1 - which];
-        if (child <= (int)(entry & (BRANCH - 1))) k = (int32_t)(entry >> COUNT_BITS) + child;
-      }
-      depth = max(depth - OPEN, 0);
-      tests += (unsigned long long)__popc(__ballot_sync(FULL, k >= 0));
-      __syncwarp();   /* entries are read before they are overwritten */
-      test(k, depth);
-    }
-  }
-
-  /* --- results --- */
-
-  /* Rows of lanes that shared the lists add up. */
-  __device__ void join_rows(void)
-  {
-    for (int step = width; step < WARP; step *= 2)
-      for (int q = 0; q < 7; q++) sum[0][q] += __shfl_xor_sync(FULL, sum[0][q], step);
-  }
-
-  __device__ void store(void) const
-  {
-    float self = inverse_root(job.eps2), each = (float)(particle_entries + cell_entries);   /* the targets share the lists */
-    for (int k = 0; k < 2; k++) {
-      int m = lane + WARP * k;
-      if (m >= targets) continue;
-      int64_t i = w.member[m];
-      float kept = job.hard_only ? 1 : WORK_KEPT;
-      job.p.work[i] = kept * job.p.work[i] + each;
-      for (int c = 0; c < 3; c++) {
-        float a = (float)(job.gravity * sum[k][c]), h = NEAR ? (float)(job.gravity * sum[k][3 + c]) : a;
-        if (TOTAL && !job.hard_only) job.p.acc[3 * i + c] = a;
-        job.p.acc_hard[3 * i + c] = h;
-      }
-      if (POTENTIAL && job.potential) job.p.pot[i] = (float)(-job.gravity * (sum[k][6] - (double)(job.t.body[i].m * self)));
-    }
-  }
-
-  __device__ void visit(const struct group &g)
-  {
-    find_members(g);
-    if (targets == 0) return;
-    take_targets();
-    sink = mac_sink(&job.mac, fmax((double)g.a_old, job.a_floor));
-    plain = near = plain_quad = near_quad = 0;
-    particle_entries = cell_entries = near_entries = 0;
-    traverse();
-    if constexpr (TOTAL) use<SPLIT_NONE>(w.plain, plain);
-    if constexpr (NEAR) use<SPLIT>(w.near, near);
-    if constexpr (TOTAL && QUAD) use<SPLIT_NONE>(w.plain_quad, plain_quad);
-    if constexpr (NEAR && QUAD) use<SPLIT>(w.near_quad, near_quad);
-    join_rows();
-    store();
-    walked += (unsigned long long)targets;
-    groups++;
-    particle_pairs += (unsigned long long)(particle_entries * targets);
-    cell_pairs += (unsigned long long)(cell_entries * targets);
-    split_pairs += (unsigned long long)(near_entries * targets);
-    __syncwarp();
-  }
-
-  __device__ void report(void) const
-  {
-    if (lane > 0 || groups == 0) return;
-    atomicAdd(&job.answers->targets, walked);
-    atomicAdd(&job.answers->groups, groups);
-    atomicAdd(&job.answers->particle_pairs, particle_pairs);
-    atomicAdd(&job.answers->cell_pairs, cell_pairs);
-    atomicAdd(&job.answers->split_pairs, split_pairs);
-    atomicAdd(&job.answers->tests, tests);
-  }
-};
-
-/* Warps take groups from a queue until it is empty. */
-template <bool TOTAL, bool POTENTIAL, int SPLIT, bool QUAD>
-static __global__ void __launch_bounds__(WALK_WARPS * WARP) walk_groups(const __grid_constant__ struct walk_job job)
+static int cells_of(const struct device *d, const struct mac *mac)
 {
-  typedef walker<TOTAL, POTENTIAL, SPLIT, QUAD> walker_type;
-  extern __shared__ float4 memory[];
-  walker_type walk(job, ((typename walker_type::shared *)memory)[threadIdx.x / WARP]);
-  for (;;) {
-    int32_t g = 0;
-    if (lane_id() == 0) g = atomicAdd(&job.answers->queue, 1);
-    g = __shfl_sync(FULL, g, 0);
-    if (g >= job.groups) break;
-    walk.visit(job.group[job.list ? job.list[g] : g]);
-  }
-  walk.report();
+  if (d->config.quadrupole) return CELLS_QUADRUPOLE;
+  return mac->kind == MAC_ACCELERATION ? CELLS_MIXED : CELLS_MONOPOLE;
 }
 
-/* --- the verb ---------------------------------------------------------------------------------------------------- */
-
-template <bool TOTAL, bool POTENTIAL, int SPLIT, bool QUAD> static void launch(struct device *d, const struct walk_job &job)
+/* What expansions may be wrong by, as a part of what the criterion allows a cell: families' errors are the same for all
+ * their targets and so add up, and small budgets cost little there. With small Delta, which asks for small tails, or
+ * quadrupoles, whose tails are small, they are cut down. */
+static void budgets(const struct mac *mac, int cells, double budget[2])
 {
-  size_t shared = WALK_WARPS * sizeof(typename walker<TOTAL, POTENTIAL, SPLIT, QUAD>::shared);
-  auto kernel = walk_groups<TOTAL, POTENTIAL, SPLIT, QUAD>;
-  int resident;
-  CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared));
-  CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, WALK_WARPS * WARP, shared));
-  int64_t blocks = blocks_for(job.groups, WALK_WARPS), most = (int64_t)resident * d->multiprocessors;
-  LAUNCH_SHARED(d, kernel, blocks < most ? blocks : most, WALK_WARPS * WARP, shared, job);
+  int fine = cells == CELLS_QUADRUPOLE || (mac->kind == MAC_ACCELERATION && mac->delta < exp2(-9.5));
+  budget[OF_FAMILY] = fine ? 0.03 : 0.05;
+  budget[OF_GROUP] = fine ? 0.1 : 0.25;
 }
 
-template <bool QUAD> static void launch_one(struct device *d, const struct walk_job &job, const struct walk_request *r)
+/* The test of an expansion about a ball of radius b, d from its surface: its error G m b^4 / d^6 is at most the budget times
+ * Delta |a| or, with the multipole criterion, whose Delta is an error itself, Delta. The opening angle allows a cell the
+ * part theta^2 (quadrupoles: theta^3) of its force: there (b/d)^4 is at most the budget times that. */
+static void far_test(struct walk_job *job, const struct mac *mac, int cells, double unit)
 {
-  bool total = r->kind == WALK_TOTAL;
-  if (!r->split.on) {
-    if (job.potential)
-      launch<true, true, SPLIT_NONE, QUAD>(d, job);
-    else
-      launch<true, false, SPLIT_NONE, QUAD>(d, job);
-  } else if (r->split.kernel == SPLIT_DLL) {
-    if (total)
-      launch<true, true, SPLIT_DLL, QUAD>(d, job);
-    else
-      launch<false, false, SPLIT_DLL, QUAD>(d, job);
+  double budget[2];
+  budgets(mac, cells, budget);
+  for (int k = 0; k < 2; k++) {
+    int angle = mac->kind == MAC_ANGLE;
+    job->far_scale[k] = angle ? 0 : (float)fmin(fmax(mac->gravity / (budget[k] * mac->delta * unit * unit), FLT_MIN), FLT_MAX);
+    job->far_least[k] = angle ? (float)fmax(1, pow(budget[k] * pow(mac->delta, mac->order + 1), -1.5)) : 1;
+    if (!FAR_CELLS) job->far_least[k] = INFINITY;
+  }
+}
+
+/* From which lengths on lists are too long: they grow as Delta^-1/2. The other criteria know no typical length. */
+static void lengths(struct walk_job *job, const struct mac *mac)
+{
+  double longer = mac->kind == MAC_ACCELERATION ? exp2(fmax(0, (-log2(mac->delta) - 9) / 2)) : 2;
+  job->handed_most = (int32_t)fmin(HANDED * longer, HANDED_MOST);
+  job->most_near = (int32_t)fmin(HEAVY_NEAR * longer, INT32_MAX / 2);
+  job->most_leaves = (int32_t)fmin(HEAVY_LEAVES * longer, INT32_MAX / 2);
+}
+
+/* The power of two above the softening. */
+static double unit_of(const struct device *d)
+{
+  int exponent;
+  frexp(d->config.softening, &exponent);
+  return ldexp(1, exponent);
+}
+
+static struct since time_since(int32_t ticks, double tick_length, double unit)
+{
+  double dt = ticks * tick_length;
+  const struct since s = {(float)(dt / unit), (float)(0.5 * dt * dt / unit)};
+  return s;
+}
+
+static struct walk_job job_of(struct device *d, const struct walk_request *r, const struct forest *f, int cells)
+{
+  struct walk_job job = {f->t, f->root, f->roots, f->first, d->p, d->tree.body};
+  double unit = unit_of(d);
+  job.inverse_unit = (float)(1 / unit);
+  job.spacing = (float)(d->lattice.spacing / unit);
+  job.eps = (float)(d->config.softening / unit);
+  job.eps2 = job.eps * job.eps;
+  job.quad_scale = job.inverse_unit * job.inverse_unit;
+  job.per_psi = d->config.gravity / unit;
+  job.per_a = job.per_psi / unit;
+  job.a_floor = (float)r->a_floor;
+  job.by_acceleration = r->mac.kind == MAC_ACCELERATION;
+  far_test(&job, &r->mac, cells, unit);
+  lengths(&job, &r->mac);
+  job.since[SLOW] = time_since(r->tick - f->motion_tick, r->tick_length, unit);
+  job.since[FAST] = time_since(r->tick - d->fast_tick, r->tick_length, unit);
+  job.fast_node = f->first && d->parts == 2 ? d->part[FAST].base : INT32_MAX;
+  job.tick = r->tick;
+  job.tick_length = (float)r->tick_length;
+  job.hard_only = r->kind != WALK_TOTAL;
+  job.split_off = !r->split.on;
+  job.count = d->answers->walked;
+  return job;
+}
+
+static void take_split(struct walk_job *job, const struct split *split, double unit)
+{
+  job->split_kernel = split->kernel;
+  job->near = (float)(split->r2 / unit);
+  job->y_slope = (float)(split->inverse * unit);
+  job->y_start = (float)((double)split->r2 * split->inverse);
+}
+
+/* --- who is walked ------------------------------------------------------------------------------------------------- */
+
+/* The families of the groups in a list, in any order. */
+static __global__ void list_families(const struct group *group, const int32_t *list, int32_t groups, int32_t *listed, int32_t walk,
+                                     int32_t *family, int32_t *count)
+{
+  int32_t k = (int32_t)(blockIdx.x * THREADS + threadIdx.x);
+  if (k >= groups) return;
+  int32_t f = group[list[k]].family;
+  if (listed[f] != walk && atomicExch(&listed[f], walk) != walk) family[atomicAdd(count, 1)] = f;
+}
+
+static void take_list(struct device *d, struct walk_job *job, const int32_t *list, int32_t groups)
+{
+  job->list = list;
+  job->groups = groups;
+  job->family_list = d->active_family.at;
+  job->family_count = &d->answers->active_families;
+}
+
+/* Groups in a list, with their families. */
+static void choose_listed(struct device *d, struct walk_job *job, const int32_t *list, int32_t groups)
+{
+  take_list(d, job, list, groups);
+  job->families = groups < d->families ? groups : d->families;   /* at most */
+  d->active_families = -1;
+  device_zero(d, active_families);
+  LAUNCH(d, list_families, blocks_for(groups, THREADS), THREADS, d->group.at, list, groups, d->family_listed.at, ++d->family_walks,
+         d->active_family.at, &d->answers->active_families);
+}
+
+/* The active groups; where they are many, the sources' places at the tick. */
+static void choose_active(struct device *d, struct walk_job *job)
+{
+  if (d->active_families < 0) {
+    choose_listed(d, job, d->active_group.at, d->active_groups);
   } else {
-    if (total)
-      launch<true, true, SPLIT_QUINTIC, QUAD>(d, job);
-    else
-      launch<false, false, SPLIT_QUINTIC, QUAD>(d, job);
+    take_list(d, job, d->active_group.at, d->active_groups);
+    job->families = d->active_families;
+  }
+  if (!job->first) return;   /* LETs are seen by few */
+  if (d->present_tick != job->tick && d->active_groups <= d->groups / MANY_ACTIVE) return;
+  /* a target must stand exactly where it stands as a source, or it would pull itself */
+  job->target = job->t.body = device_present(d, job->tick, job->tick_length);
+  job->t.course = NULL;
+}
+
+static void choose_all(struct device *d, struct walk_job *job)
+{
+  job->groups = d->groups;
+  job->families = d->families;
+  job->t.course = NULL;
+}
+
+/* No pieces; where walks start at the local trees, their roots. */
+static __global__ void begin_walk(struct answers *a, int32_t *root, int32_t second)
+{
+  a->pieces[0] = a->pieces[1] = 0;
+  for (int c = 0; c < ITEM_CLASSES; c++) a->items[c] = 0;
+  a->handed_sum = 0;
+  if (!root) return;
+  root[0] = 0;
+  root[1] = second;
+}
+
+/* Room for the walk's own arrays. Where nothing else is said it starts at the local root, and at that of the fast particles. */
+static void place_walk(struct device *d, struct walk_job *job)
+{
+  int local = !job->root;
+  array_room(&d->root, "device walk", PARTS_MOST);
+  LAUNCH(d, begin_walk, 1, 1, d->answers, local ? d->root.at : NULL, d->part[FAST].base);
+  if (local) {
+    job->root = d->root.at;
+    job->roots = d->parts;
+  }
+  job->family = d->family.at;
+  job->handed = array_room(&d->handed, "device families", (int64_t)d->families * job->handed_most);
+  job->group = d->group.at;
+  job->home = d->home.at;
+  job->a_old = d->a_old.at;
+  job->pieces = array_room(&d->piece, "device walk", 2 * d->p.n / (PIECE + 1) + 1);   /* groups of more than PIECE have pieces */
+  job->singles = array_room(&d->single, "device walk", d->p.n);
+  job->piece_count = d->answers->pieces;
+  job->handed_sum = &d->answers->handed_sum;
+  job->items_stage = -1;
+}
+
+/* --- launch -------------------------------------------------------------------------------------------------------- */
+
+/* Groups; pieces of the heavy ones; single targets of heavy pieces. Few groups are walked in pieces at once. */
+static void walk_stages(struct device *d, struct walk_job job, int cells, int how)
+{
+  int64_t resident = (int64_t)PIECE_WARPS * d->multiprocessors;
+  int cut = job.groups <= FEW_GROUPS * d->multiprocessors;
+  walk_items(d, &job, how, cut ? CUT_ALL : CUT_NONE, PIECE);
+  for (job.stage = job.items_stage; job.stage < 3; job.stage++) {
+    int64_t most = (int64_t)job.groups * (job.stage == 1 ? GROUP_MOST / PIECE : GROUP_MOST);
+    walk_groups(d, &job, cells, how, job.stage == job.items_stage ? (cut ? most : job.groups) : most < resident ? most : resident);
   }
 }
+
+/* The groups, the heaviest of them in pieces, or all where they are few; then single targets of those that found too much. */
+static void hard_stages(struct device *d, struct walk_job job, int cells, int how)
+{
+  int few = job.groups <= FEW_GROUPS * d->multiprocessors;
+  int64_t pieces = (int64_t)job.groups * (GROUP_MOST / HARD_PIECE), some = job.groups + job.groups / 2;
+  walk_items(d, &job, how, few ? CUT_ALL : CUT_HEAVIEST, HARD_PIECE);
+  job.stage = job.items_stage;
+  hard_groups(d, &job, cells, how, few ? pieces : some);
+  job.stage = 2;
+  hard_groups(d, &job, cells, how, (int64_t)PIECE_WARPS * d->multiprocessors);
+}
+
+static void full_walk(struct device *d, const struct walk_request *r, const struct forest *f)
+{
+  int cells = cells_of(d, &r->mac), how = r->kind == WALK_HARD ? WALK_MOVING : r->potential ? WALK_STILL_POTENTIAL : WALK_STILL;
+  struct walk_job job = job_of(d, r, f, cells);
+  if (d->groups == 0) return;
+  if (r->kind == WALK_HARD)
+    choose_active(d, &job);
+  else
+    choose_all(d, &job);
+  place_walk(d, &job);
+  walk_families(d, &job, cells, how);
+  walk_stages(d, job, cells, how);
+}
+
+void hard_forces(struct device *d, const struct walk_request *r, const struct forest *f)
+{
+  int cells = cells_of(d, &r->mac), how = r->kind == WALK_HARD ? WALK_MOVING : WALK_STILL;
+  struct walk_job job = job_of(d, r, f, cells);
+  int32_t rest = d->groups == 0 ? 0 : f->first ? neighbours_forces(d, r) : -1;   /* lists are of the local tree */
+  if (rest == 0) return;
+  take_split(&job, &r->split, unit_of(d));
+  if (r->kind == WALK_HARD)
+    choose_active(d, &job);
+  else
+    choose_all(d, &job);
+  if (rest > 0) choose_listed(d, &job, d->neighbours.rest.at, rest);
+  place_walk(d, &job);
+  job.reach = cells == CELLS_MONOPOLE ? HARD_REACH : HARD_REACH_EXTENT;
+  hard_families(d, &job, cells, how);
+  hard_stages(d, job, cells, how);
+}
+
+/* --- the verb ------------------------------------------------------------------------------------------------------ */
 
 /* Wait for the walk, and let the caller look at its messages meanwhile. */
 static void wait_for_walk(struct device *d, const struct walk_request *r)
@@ -492,45 +274,61 @@ static void wait_for_walk(struct device *d, const struct walk_request *r)
   CHECK(status);
 }
 
-void gpu_walk(struct device *d, const struct walk_request *r, struct tally *tally)
+static void add_tally(struct tally *tally, const struct answers *told, double seconds)
 {
-  bool total = r->kind == WALK_TOTAL;
-  if (!r->local || !r->last || r->peer_count > 0) fatal("a walk of LETs was asked for: the CUDA backend serves one rank only so far");
-  struct walk_job job = {d->tree, d->p, d->group.at};
-  if (d->tree.nodes >= NODES_MOST) fatal("%d tree nodes on one device, at most %d: use more ranks", d->tree.nodes, NODES_MOST);
-  job.list = total ? NULL : d->active_group.at;
-  job.groups = total ? d->groups : d->active_groups;
-  job.answers = d->answers;
-  job.mac = r->mac;
-  job.split = r->split;
-  job.a_floor = r->a_floor;
-  job.gravity = d->config.gravity;
-  job.spacing = (float)d->lattice.spacing;
-  job.eps2 = (float)d->config.softening * (float)d->config.softening;
-  job.near = r->split.on ? r->split.r2 : 0;
-  job.dt_nodes = (float)((r->tick - d->motion_tick) * r->tick_length);
-  job.tick_length = (float)r->tick_length;
-  job.tick = r->tick;
-  job.active_only = job.hard_only = !total;
-  job.potential = total && r->potential;
-  CHECK(cudaMemsetAsync(&d->answers->targets, 0, offsetof(struct answers, histogram) - offsetof(struct answers, targets), d->stream));
-  device_zero(d, queue);
-  CHECK(cudaEventRecord(d->from, d->stream));
-  if (d->config.quadrupole)
-    launch_one<true>(d, job, r);
-  else
-    launch_one<false>(d, job, r);
-  CHECK(cudaEventRecord(d->to, d->stream));
-  wait_for_walk(d, r);
-  const struct answers *told = device_ask(d);
-  float milliseconds = 0;
-  CHECK(cudaEventElapsedTime(&milliseconds, d->from, d->to));
-  tally->seconds += 1e-3 * milliseconds;
-  tally->evaluating += 1e-3 * milliseconds;   /* traversal and pair loops are one kernel */
+  tally->seconds += seconds;
+  tally->evaluating += seconds;   /* traversal and pair loops are one kernel */
   tally->targets += (int64_t)told->targets;
   tally->particle_pairs += (int64_t)told->particle_pairs;
   tally->cell_pairs += (int64_t)told->cell_pairs;
   tally->split_pairs += (int64_t)told->split_pairs;
   tally->tests += (int64_t)told->tests;
   tally->groups += (int64_t)told->groups;
+  for (int k = 0; k < COUNT_SLOTS; k++) {
+    const struct walk_count *w = &told->walked[k];
+    tally->targets += (int64_t)w->targets;
+    tally->particle_pairs += (int64_t)w->particle_pairs;
+    tally->cell_pairs += (int64_t)w->cell_pairs;
+    tally->tests += (int64_t)w->tests;
+    tally->split_pairs += (int64_t)w->split_pairs;
+    tally->groups += (int64_t)w->groups;
+  }
+}
+
+void walk_told(struct device *d)
+{
+  float milliseconds = 0;
+  CHECK(cudaEventElapsedTime(&milliseconds, d->from, d->to));
+  add_tally(d->owed, d->told, 1e-3 * milliseconds);
+  d->owed = NULL;
+}
+
+int gpu_keeps_tree(struct device *d) { return d->neighbours.made || pairwise_serves(d); }
+
+void gpu_walk(struct device *d, const struct walk_request *r, struct tally *tally)
+{
+  struct forest f;
+  if (d->owed) device_ask(d);
+  if (pairwise_serves(d)) {
+    pairwise_walk(d, r, tally);
+    return;
+  }
+  if (d->config.method == METHOD_NEXT_MORE) {
+    depth_first_walk(d, r, tally);
+    return;
+  }
+  d->split_off = !r->split.on;
+  CHECK(cudaMemsetAsync(&d->answers->targets, 0, offsetof(struct answers, histogram) - offsetof(struct answers, targets), d->stream));
+  CHECK(cudaEventRecord(d->from, d->stream));
+  device_stall(d);
+  for (struct parting parting = {}; forest_next(d, r, &parting, &f);) {
+    if (f.t.nodes >= NODES_MOST) fatal("%d tree nodes on one device, at most %d: use more ranks", f.t.nodes, NODES_MOST);
+    if (r->kind == WALK_TOTAL || !r->split.on) full_walk(d, r, &f);
+    if (r->split.on) hard_forces(d, r, &f);
+    forest_walked(d, &f);
+  }
+  CHECK(cudaEventRecord(d->to, d->stream));
+  wait_for_walk(d, r);
+  d->owed = tally;
+  if (!r->later) device_ask(d);
 }

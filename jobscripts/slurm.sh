@@ -1,28 +1,36 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# A run on CPU nodes under Slurm: change the lines marked CHANGE, then: sbatch slurm.sh
+# A run on a GPU cluster with Slurm and Open MPI, for as many jobs as it takes. Change the lines marked CHANGE, then in the run's
+# folder: sbatch slurm.sh run.ini
 #
 #SBATCH --job-name=espalier
 #SBATCH --nodes=2                 # CHANGE
-#SBATCH --ntasks-per-node=4       # CHANGE: ranks of a node; one for each NUMA domain (or socket) is a good start
+#SBATCH --ntasks-per-node=4       # CHANGE: one rank for each GPU of a node
+#SBATCH --gpus-per-node=4         # CHANGE: all of them; every rank sees all and takes the one of its number on the node
 #SBATCH --cpus-per-task=16        # CHANGE: cores of a rank; tasks x cpus = the cores of a node
 #SBATCH --exclusive
 #SBATCH --mem=0                   # all memory of the nodes
-#SBATCH --time=04:00:00           # CHANGE
+#SBATCH --time=24:00:00           # CHANGE
 #SBATCH --output=%x-%j.log
+#
+# 15 minutes before the end the script gets SIGUSR1: the run writes a checkpoint and stops, and the job is queued again.
+# CHANGE: two of the longest soft steps and a checkpoint must fit in. Slurm itself queues it again when a node fails.
+#SBATCH --signal=B:USR1@900
+#SBATCH --requeue
+#SBATCH --open-mode=append
 set -eu
 
-parameters=${1:-run.ini}          # sbatch slurm.sh FILE.ini
-# module load gcc openmpi hdf5    # CHANGE: the modules that espalier was built with
+parameters=${1:?usage: sbatch slurm.sh FILE.ini}
+# module load gcc openmpi hdf5 cuda    # CHANGE: the modules that espalier was built with
 
 # One thread per core, next to each other. Slurm gives cpus-per-task in hardware threads where those are on:
 # add --hint=nomultithread above to have one thread per core there.
 export OMP_NUM_THREADS=$SLURM_CPUS_PER_TASK OMP_PLACES=cores OMP_PROC_BIND=close
 export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK
+# export OMPI_MCA_pml=ucx              # CHANGE: where Open MPI has UCX and the cluster InfiniBand
 
 espalier --version
-espalier run --check "$parameters"
 
 # PE=n binds each rank to n cores; without it Open MPI ties all threads of a rank to one core, or to one socket.
-mpirun --map-by "ppr:$SLURM_NTASKS_PER_NODE:node:PE=$SLURM_CPUS_PER_TASK" --bind-to core --report-bindings \
-  espalier run "$parameters"
+exec espalier-job --again "scontrol requeue $SLURM_JOB_ID" "$parameters" \
+  mpirun --map-by "ppr:$SLURM_NTASKS_PER_NODE:node:PE=$SLURM_CPUS_PER_TASK" --bind-to core --report-bindings

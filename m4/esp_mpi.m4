@@ -10,6 +10,7 @@ AC_CACHE_CHECK([whether $CC links MPI], [esp_cv_mpi],
 AS_IF([test "x$esp_cv_mpi" = xno], [AC_MSG_FAILURE([no MPI: set CC to an MPI compiler])])
 AC_COMPUTE_INT([esp_mpi_major], [MPI_VERSION], [#include <mpi.h>], [esp_mpi_major=0])
 AC_COMPUTE_INT([esp_mpi_minor], [MPI_SUBVERSION], [#include <mpi.h>], [esp_mpi_minor=0])
+AS_IF([test "$esp_mpi_major" -lt 3], [AC_MSG_FAILURE([MPI $esp_mpi_major.$esp_mpi_minor is too old: Espalier needs MPI 3.0])])
 esp_mpi_version="$esp_mpi_major.$esp_mpi_minor"
 AC_PATH_PROGS([MPIRUN], [mpirun mpiexec srun], [])
 : ${NP=4}

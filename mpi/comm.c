@@ -2,11 +2,14 @@
 #include <config.h>
 #include "comm.h"
 
+#include <limits.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "fault.h"
 #include "memory.h"
 #include "watchdog.h"
 
@@ -95,6 +98,13 @@ static void finish(const struct comm *c, MPI_Request *request, size_t bytes_in, 
   ledger_received(c->ledger, LEDGER_ALL, bytes_out);
 }
 
+/* Bytes of one rank in a collective that is not cut: MPI counts them in an int. */
+static int countable(size_t bytes)
+{
+  if (bytes > INT_MAX) fatal("%zu bytes of a rank in one collective are more than MPI counts", bytes);
+  return (int)bytes;
+}
+
 static void reduce(const struct comm *c, void *x, int n, MPI_Datatype type, MPI_Op op)
 {
   int bytes;
@@ -106,9 +116,12 @@ static void reduce(const struct comm *c, void *x, int n, MPI_Datatype type, MPI_
 
 static void broadcast(const struct comm *c, void *data, size_t bytes, int root)
 {
-  MPI_Request request;
-  MPI_Ibcast(data, (int)bytes, MPI_BYTE, root, c->mpi, &request);
-  finish(c, &request, c->rank == root ? bytes : 0, c->rank == root ? 0 : bytes);
+  for (size_t at = 0; at < bytes; at += c->largest_message) {
+    size_t piece = bytes - at < c->largest_message ? bytes - at : c->largest_message;
+    MPI_Request request;
+    MPI_Ibcast((char *)data + at, (int)piece, MPI_BYTE, root, c->mpi, &request);
+    finish(c, &request, c->rank == root ? piece : 0, c->rank == root ? 0 : piece);
+  }
 }
 
 void comm_broadcast(const struct comm *c, void *data, size_t bytes) { broadcast(c, data, bytes, 0); }
@@ -128,27 +141,44 @@ int comm_verdict(const struct comm *c, struct fault *f)
   return f->text[0] ? -1 : 0;
 }
 
+void comm_say(const struct comm *c, const char *kind, const struct fault *f)
+{
+  if (c->rank != 0 || !f->text[0]) return;
+  fflush(stdout);
+  fprintf(stderr, "espalier: %s: %s\n", kind, f->text);
+}
+
 void comm_allgather(const struct comm *c, const void *mine, size_t bytes, void *all)
 {
   MPI_Request request;
-  MPI_Iallgather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, c->mpi, &request);
+  int count = countable(bytes);
+  MPI_Iallgather(mine, count, MPI_BYTE, all, count, MPI_BYTE, c->mpi, &request);
   finish(c, &request, bytes, bytes * (size_t)c->size);
 }
 
 void comm_alltoall(const struct comm *c, const void *send, size_t bytes, void *recv)
 {
   MPI_Request request;
-  MPI_Ialltoall(send, (int)bytes, MPI_BYTE, recv, (int)bytes, MPI_BYTE, c->mpi, &request);
+  int count = countable(bytes);
+  MPI_Ialltoall(send, count, MPI_BYTE, recv, count, MPI_BYTE, c->mpi, &request);
   finish(c, &request, bytes * (size_t)c->size, bytes * (size_t)c->size);
 }
 
+/* Numbers of all ranks that are summed at a time: long arrays go in slices. */
+enum { SUM_SLICE = 1 << 18 };
+
 void comm_sum_double(const struct comm *c, double *x, int n)
 {
-  double *all = memory_alloc("messages", sizeof *all * (size_t)n * (size_t)c->size);
-  comm_allgather(c, x, sizeof *x * (size_t)n, all);
-  for (int i = 0; i < n; i++) {
-    x[i] = 0;
-    for (int r = 0; r < c->size; r++) x[i] += all[(size_t)r * (size_t)n + (size_t)i];
+  int slice = SUM_SLICE / c->size > 0 ? SUM_SLICE / c->size : 1;
+  if (slice > n) slice = n;
+  double *all = memory_alloc("messages", sizeof *all * (size_t)slice * (size_t)c->size);
+  for (int first = 0; first < n; first += slice) {
+    int here = n - first < slice ? n - first : slice;
+    comm_allgather(c, x + first, sizeof *x * (size_t)here, all);
+    for (int i = 0; i < here; i++) {
+      x[first + i] = 0;
+      for (int r = 0; r < c->size; r++) x[first + i] += all[(size_t)r * (size_t)here + (size_t)i];
+    }
   }
   memory_free(all);
 }
@@ -164,7 +194,6 @@ void comm_begin_sum(const struct comm *c, const int64_t *x, int64_t *sum, MPI_Re
 void comm_finish(const struct comm *c, MPI_Request *request) { wait_one(c, request, LEDGER_ALL); }
 
 void comm_max_double(const struct comm *c, double *x, int n) { reduce(c, x, n, MPI_DOUBLE, MPI_MAX); }
-void comm_min_double(const struct comm *c, double *x, int n) { reduce(c, x, n, MPI_DOUBLE, MPI_MIN); }
 
 int64_t comm_min_int64(const struct comm *c, int64_t x)
 {
@@ -187,14 +216,27 @@ int64_t comm_exscan_int64(const struct comm *c, int64_t x)
   return c->rank == 0 ? 0 : below;
 }
 
-int comm_node_size(const struct comm *c)
+static void ask_node(const struct comm *c, int *rank, int *size)
 {
   MPI_Comm node;
-  int size;
-  MPI_Comm_split_type(c->mpi, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
-  MPI_Comm_size(node, &size);
+  MPI_Comm_split_type(c->mpi, MPI_COMM_TYPE_SHARED, c->rank, MPI_INFO_NULL, &node);
+  MPI_Comm_rank(node, rank);
+  MPI_Comm_size(node, size);
   MPI_Comm_free(&node);
+}
+
+int comm_node_size(const struct comm *c)
+{
+  int rank, size;
+  ask_node(c, &rank, &size);
   return size;
+}
+
+int comm_node_rank(const struct comm *c)
+{
+  int rank, size;
+  ask_node(c, &rank, &size);
+  return rank;
 }
 
 void comm_barrier(const struct comm *c)
@@ -298,8 +340,9 @@ void comm_exchange(const struct comm *c, const void *const *send, const size_t *
 void comm_shift(const struct comm *c, const void *send, int to, void *recv, int from, size_t bytes)
 {
   MPI_Request requests[2];
-  MPI_Irecv(recv, (int)bytes, MPI_BYTE, from, TAG_SHIFT, c->mpi, &requests[0]);
-  MPI_Isend(send, (int)bytes, MPI_BYTE, to, TAG_SHIFT, c->mpi, &requests[1]);
+  int count = countable(bytes);
+  MPI_Irecv(recv, count, MPI_BYTE, from, TAG_SHIFT, c->mpi, &requests[0]);
+  MPI_Isend(send, count, MPI_BYTE, to, TAG_SHIFT, c->mpi, &requests[1]);
   ledger_received(c->ledger, from, bytes);
   ledger_sent(c->ledger, to, bytes);
   comm_wait_peers(c, 2, requests, (const int[]){from, to});

@@ -44,6 +44,8 @@ double comm_rested(struct patience *p);
 int comm_agree(const struct comm *c, struct fault *f);
 /* Rank 0's verdict for everyone (rank 0's `f` is broadcast): 0 or -1. Collective. */
 int comm_verdict(const struct comm *c, struct fault *f);
+/* "espalier: KIND: SENTENCE" on rank 0's stderr, behind what it has printed; nothing where there is no fault. Local. */
+void comm_say(const struct comm *c, const char *kind, const struct fault *f);
 
 /* `bytes` bytes (below 2 GiB) of rank 0's `data` for everyone. Collective. */
 void comm_broadcast(const struct comm *c, void *data, size_t bytes);
@@ -57,14 +59,14 @@ void comm_sum_int64(const struct comm *c, int64_t *x, int n);
 void comm_begin_sum(const struct comm *c, const int64_t *x, int64_t *sum, MPI_Request *request);
 void comm_finish(const struct comm *c, MPI_Request *request);
 void comm_max_double(const struct comm *c, double *x, int n);
-void comm_min_double(const struct comm *c, double *x, int n);
 int64_t comm_min_int64(const struct comm *c, int64_t x);
 int64_t comm_max_int64(const struct comm *c, int64_t x);
 /* Sum over the ranks below this one (0 on rank 0). Collective. */
 int64_t comm_exscan_int64(const struct comm *c, int64_t x);
 
-/* Ranks on this rank's node. Collective. */
+/* Ranks on this rank's node; this one's number among them. Collective. */
 int comm_node_size(const struct comm *c);
+int comm_node_rank(const struct comm *c);
 void comm_barrier(const struct comm *c);
 /* `bytes` of every rank (the same number, below 2 GiB) at all + rank * bytes. Collective. */
 void comm_allgather(const struct comm *c, const void *mine, size_t bytes, void *all);

@@ -6,6 +6,7 @@
 #include "backend.h"
 #include "comm.h"
 #include "cuboids.h"
+#include "transport.h"
 
 /* Near-cubic numbers of domains for so many ranks; no cuts yet. */
 void domain_open(struct domain *d, int ranks);
@@ -18,13 +19,15 @@ void domain_cuboid(const struct domain *d, int rank, double low[3], double high[
 
 /* A sampled particle and the work that it stands for. */
 struct weighted {
-  double pos[3], weight;
-  uint64_t id;
+  double pos[3], weight;   /* finite; the weight not negative */
 };
 
-/* Cut so that the domains share the weight of the samples evenly; `samples` is reordered. Pure: the result depends on
- * the set of samples alone, as long as no two have the same id. */
-void domain_cut(struct domain *d, struct weighted *samples, int64_t count);
+/* Cut so that the domains share the weight of all ranks' samples evenly; `c` NULL: of these alone. Pure: the result depends on
+ * the set of samples alone, not on their order, nor on who has them. A cut is the middle between the two neighbouring
+ * coordinates that share the weight best; samples with the same coordinate stay together. Samples of no weight matter where
+ * there are no others: then by their number. Weights below 2^-60 n of the largest are none, with n samples in all; a rank has
+ * fewer than 2^31. Collective. */
+void domain_cut(struct domain *d, const struct comm *c, const struct weighted *samples, int64_t count);
 
 /* The load of a rank, which its samples share out between them. */
 struct domain_load {
@@ -34,13 +37,12 @@ struct domain_load {
 };
 
 /* Sample the particles of all ranks (a fraction `rate`, at least enough for sensible cuts), weigh the samples so that those
- * of a rank sum to its load, cut on rank 0 and broadcast. The paper takes from rank i a number of samples in proportion to
+ * of a rank sum to its load, and cut. The paper takes from rank i a number of samples in proportion to
  * f_samp,i = (N_local,i + N_hard,i) / N (eqs 12-13); the same samples with weights in that proportion have the same sums,
- * and a rank with a small load is sampled as finely. There may be more or fewer domains
- * than ranks. Collective. */
+ * and a rank with a small load is sampled as finely. There may be more or fewer domains than ranks. Collective. */
 void domain_decompose(struct domain *d, const struct comm *c, const struct backend *be, struct device *device, double rate,
                       const struct domain_load *load);
 
-/* Send every particle to its home. Returns how many this rank sent. Collective. */
-int64_t domain_exchange(const struct domain *d, const struct comm *c, const struct backend *be, struct device *device);
+/* Send every particle to its home, by a transport (NULL: staged). Returns how many this rank sent. Collective. */
+int64_t domain_exchange(const struct domain *d, const struct comm *c, const struct backend *be, struct device *device, struct transport *t);
 #endif

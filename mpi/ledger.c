@@ -14,6 +14,10 @@ struct ledger {
   enum phase now;
   struct ledger_entry *phase[PHASE_COUNT];   /* [NOT_RANKS + ranks], or NULL: nothing was ever entered */
   double hidden[PHASE_COUNT];
+  struct direct {
+    int64_t bytes, messages;
+    double seconds;
+  } direct[PHASE_COUNT];                     /* from device to device */
 };
 
 /* Not labelled memory: a ledger lives as long as its communicator, beyond the tests for blocks left over. */
@@ -43,6 +47,7 @@ void ledger_reset(struct ledger *l)
   for (int p = 0; p < PHASE_COUNT; p++)
     if (l->phase[p]) memset(l->phase[p], 0, sizeof *l->phase[p] * (size_t)(NOT_RANKS + l->ranks));
   memset(l->hidden, 0, sizeof l->hidden);
+  memset(l->direct, 0, sizeof l->direct);
 }
 
 void ledger_phase(struct ledger *l, enum phase phase) { l->now = phase; }
@@ -70,6 +75,14 @@ void ledger_received(struct ledger *l, int peer, size_t bytes)
 void ledger_waited(struct ledger *l, int peer, double seconds) { entry(l, peer)->waited += seconds; }
 void ledger_hidden(struct ledger *l, double seconds) { l->hidden[l->now] += seconds; }
 
+void ledger_direct(struct ledger *l, size_t bytes, double seconds)
+{
+  struct direct *d = &l->direct[l->now];
+  d->bytes += (int64_t)bytes;
+  d->messages += bytes > 0;
+  d->seconds += seconds;
+}
+
 struct ledger_entry ledger_entry(const struct ledger *l, enum phase phase, int peer)
 {
   return l->phase[phase] ? l->phase[phase][NOT_RANKS + peer] : (struct ledger_entry){0};
@@ -78,6 +91,8 @@ struct ledger_entry ledger_entry(const struct ledger *l, enum phase phase, int p
 struct ledger_sum ledger_sum(const struct ledger *l, enum phase phase)
 {
   struct ledger_sum sum = {.hidden = l->hidden[phase], .collectives = ledger_entry(l, phase, LEDGER_ALL)};
+  const struct direct *d = &l->direct[phase];
+  sum.direct_bytes = d->bytes, sum.direct_messages = d->messages, sum.direct_seconds = d->seconds;
   if (!l->phase[phase]) return sum;
   sum.peers.waited = ledger_entry(l, phase, LEDGER_SEVERAL).waited;
   for (int r = 0; r < l->ranks; r++) {

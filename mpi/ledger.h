@@ -21,6 +21,8 @@ struct ledger_entry {
 struct ledger_sum {
   struct ledger_entry peers, collectives;   /* messages between two ranks; collectives */
   int peers_sent;                           /* ranks to which something was sent */
+  int64_t direct_bytes, direct_messages;    /* of those that were sent to ranks: from device to device; */
+  double direct_seconds;                    /* how long these were on their way */
   double hidden;                            /* seconds */
 };
 
@@ -36,6 +38,8 @@ void ledger_phase(struct ledger *l, enum phase phase);
 /* One message. `peer` is a rank or LEDGER_ALL. */
 void ledger_sent(struct ledger *l, int peer, size_t bytes);
 void ledger_received(struct ledger *l, int peer, size_t bytes);
+/* A message of so many bytes (0: none) that ledger_sent was told of went from device to device; such messages took so long. */
+void ledger_direct(struct ledger *l, size_t bytes, double seconds);
 /* Seconds without other work. `peer` may also be LEDGER_SEVERAL. */
 void ledger_waited(struct ledger *l, int peer, double seconds);
 /* Seconds in which messages travelled while this rank did other work. */

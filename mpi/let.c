@@ -8,12 +8,24 @@
 #include "memory.h"
 #include "parcel.h"
 
+/* What travels in a parcel where the LET itself goes from device to device. */
+struct announcement {
+  uint64_t bytes;   /* of the LET, its head included */
+  char head[LET_HEAD];
+};
+
 /* What this rank and another have to do with each other. */
 struct peer {
   struct inbox boxes, let[LET_KINDS], update;
   int asks;                 /* it needs a LET, and its boxes have not been answered yet */
   int wanted[LET_KINDS];    /* its LET is part of the forest */
-  int there[LET_KINDS];     /* and has come */
+  int told[LET_KINDS];      /* it was announced: so many bytes, */
+  size_t bytes[LET_KINDS];
+  int there[LET_KINDS];     /* and it has come */
+  int updating;             /* an update is part of the round: */
+  struct announcement update_told;
+  int32_t update_note;      /* what `next` will be then */
+  void *update_sent, *update_whole;   /* where there is no device memory: what is sent, what arrives */
   int32_t next;             /* of LET_STEP: what has come is true up to this tick, when the next update is due */
 };
 
@@ -21,6 +33,10 @@ struct lets {
   const struct comm *c;
   const struct backend *be;
   struct device *d;
+  struct transport *t;
+  struct link_message *round;   /* [2 ranks]: what goes from device to device in the next round, so many */
+  int round_count;
+  int round_open;               /* updates are sent by a round that is not posted yet: some have not been announced */
   struct outbox out;
   struct peer *peer;        /* [ranks] */
   struct let_card *card;    /* [ranks] */
@@ -42,11 +58,12 @@ struct lets {
   double arrived;           /* clock when the last message came that was taken */
 };
 
-struct lets *lets_open(const struct comm *c, const struct backend *be, struct device *d)
+struct lets *lets_open(const struct comm *c, const struct backend *be, struct device *d, struct transport *t)
 {
   size_t ranks = (size_t)c->size;
   struct lets *l = memory_alloc("let", sizeof *l);
-  *l = (struct lets){.c = c, .be = be, .d = d, .asked = MPI_REQUEST_NULL};
+  *l = (struct lets){.c = c, .be = be, .d = d, .t = t, .asked = MPI_REQUEST_NULL};
+  l->round = memory_alloc("let", sizeof *l->round * 2 * ranks);
   l->peer = memory_alloc("let", sizeof *l->peer * ranks);
   l->card = memory_alloc("let", sizeof *l->card * ranks);
   l->root = memory_alloc("let", sizeof *l->root * ranks);
@@ -63,9 +80,12 @@ struct lets *lets_open(const struct comm *c, const struct backend *be, struct de
   return l;
 }
 
+static void end_round(struct lets *l);
+
 void lets_close(struct lets *l)
 {
   comm_finish(l->c, &l->asked);
+  end_round(l);
   outbox_close(&l->out);
   for (int r = 0; r < l->c->size; r++) {
     inbox_close(&l->peer[r].boxes);
@@ -76,6 +96,7 @@ void lets_close(struct lets *l)
     memory_free(l->forest[k]);
     memory_free(l->asked_by[k]);
   }
+  memory_free(l->round);
   memory_free(l->root);
   memory_free(l->card);
   memory_free(l->peer);
@@ -135,22 +156,193 @@ static void *own_room(void *of, int peer, size_t bytes)
   return memory_alloc("messages", bytes);
 }
 
+/* --- LETs from device to device ---------------------------------------------------------------------------------- */
+
+/* A message's bytes behind the head, for the next round. A backend without device memory of its own has them behind the head. */
+static void add_body(struct lets *l, int r, int arrives, void *body, size_t bytes)
+{
+  if (bytes > LET_HEAD) l->round[l->round_count++] = (struct link_message){r, arrives, body, bytes - LET_HEAD};
+}
+
+/* The LET is announced now, and sent with the round. */
+static void announce(struct lets *l, int r, int32_t next, void *message, size_t bytes)
+{
+  struct announcement a = {.bytes = bytes};
+  memcpy(a.head, message, bytes < LET_HEAD ? bytes : LET_HEAD);
+  outbox_send(&l->out, r, PARCEL_LET + (int)l->kind, next, &a, sizeof a, 0);
+  add_body(l, r, 0, l->be->let_body ? l->be->let_body(l->d, l->kind, r) : (char *)message + LET_HEAD, bytes);
+  let_account(l->exchanged[l->kind], l->c, sizeof a);
+  if (bytes <= LET_HEAD) return;
+  l->exchanged[l->kind]->messages += transport_messages(l->t, bytes - LET_HEAD);
+  l->exchanged[l->kind]->bytes += (int64_t)(bytes - LET_HEAD);
+}
+
+/* Whether a peer's LET has been announced; then there is a place for it. */
+static int hear(struct lets *l, int r)
+{
+  struct peer *p = &l->peer[r];
+  struct inbox *box = &p->let[l->kind];
+  struct announcement a;
+  if (p->told[l->kind]) return 1;
+  if (!inbox_poll(box, l->c, own_room, l)) return 0;
+  memcpy(&a, box->data, sizeof a);
+  char *room = l->be->let_room(l->d, l->kind, r, l->be->let_body_room || a.bytes < LET_HEAD ? LET_HEAD : a.bytes);
+  memcpy(room, a.head, LET_HEAD);
+  add_body(l, r, 1, l->be->let_body_room ? l->be->let_body_room(l->d, l->kind, r, a.bytes) : room + LET_HEAD, a.bytes);
+  p->bytes[l->kind] = a.bytes;
+  p->told[l->kind] = 1;
+  if (l->kind == LET_STEP) p->next = box->note;
+  memory_free(box->data);
+  inbox_done(box);
+  return 1;
+}
+
+/* Whether a peer's LET has come, in its place, of *bytes. */
+static int has_come(struct lets *l, int r, size_t *bytes)
+{
+  struct peer *p = &l->peer[r];
+  struct inbox *box = &p->let[l->kind];
+  if (transport_direct(l->t)) {
+    *bytes = p->bytes[l->kind];
+    return transport_done(l->t);
+  }
+  if (!inbox_poll(box, l->c, let_room_of, l)) return 0;
+  *bytes = box->bytes;
+  if (l->kind == LET_STEP) p->next = box->note;
+  inbox_done(box);
+  return 1;
+}
+
+/* Whether a peer's LET is part of the forest now. */
+static int attach(struct lets *l, int r)
+{
+  struct peer *p = &l->peer[r];
+  size_t bytes;
+  if (p->there[l->kind]) return 1;
+  if (!has_come(l, r, &bytes)) return 0;
+  l->be->let_attach(l->d, l->kind, r, bytes, &l->exchanged[l->kind]->received);
+  p->there[l->kind] = 1;
+  l->arrived = timer_clock();
+  return 1;
+}
+
+/* --- updates from device to device -------------------------------------------------------------------------------- */
+
+/* At refreshes cells go along, and everyone has something to tell to all who have LETs of its. So these updates make a round, like LETs. */
+enum { BY_ROUND = INT32_MIN };   /* in the note of a parcel: it announces an update */
+
+static void take_short(struct lets *l, int r)
+{
+  struct peer *p = &l->peer[r];
+  l->traffic->received.particles += l->be->let_apply(l->d, r, p->update.data, p->update.bytes);
+  memory_free(p->update.data);
+  p->next = p->update.note;
+  inbox_done(&p->update);
+  l->arrived = timer_clock();
+}
+
+/* An update was announced: a place for it in the round. */
+static void take_announcement(struct lets *l, int r)
+{
+  struct peer *p = &l->peer[r];
+  memcpy(&p->update_told, p->update.data, sizeof p->update_told);
+  memory_free(p->update.data);
+  p->update_note = p->update.note & INT32_MAX;
+  p->updating = 1;
+  inbox_done(&p->update);
+  if (!l->be->update_room) {
+    p->update_whole = memory_alloc("messages", p->update_told.bytes);
+    memcpy(p->update_whole, p->update_told.head, LET_HEAD);
+  }
+  add_body(l, r, 1, p->update_whole ? (char *)p->update_whole + LET_HEAD : l->be->update_room(l->d, r, p->update_told.bytes), p->update_told.bytes);
+}
+
+/* Whether a peer's part of the open round has been announced. What it told before is of ticks before the round's, and taken. */
+static int hear_update(struct lets *l, int r)
+{
+  struct peer *p = &l->peer[r];
+  if (!attach(l, r)) return 0;
+  while (!p->updating) {
+    inbox_expect(&p->update, l->c);
+    if (!inbox_poll(&p->update, l->c, own_room, l)) return 0;
+    if (p->update.note < 0)
+      take_announcement(l, r);
+    else
+      take_short(l, r);
+  }
+  return 1;
+}
+
+/* Post the open round as soon as all of it has been announced; returns 0 when that is done, else 1 + a rank that is missing. */
+static int try_round(struct lets *l)
+{
+  int left = 0;
+  for (int k = 0; k < l->trees[LET_STEP] && l->round_open; k++) {
+    int r = l->forest[LET_STEP][k];
+    if (r != l->c->rank && !hear_update(l, r)) left = r + 1;
+  }
+  if (left || !l->round_open) return left;
+  transport_post(l->t, l->round_count, l->round);
+  l->round_open = 0;
+  return 0;
+}
+
+/* Take a peer's update that came with the round, if it has. */
+static int take_update(struct lets *l, int r)
+{
+  struct peer *p = &l->peer[r];
+  if (try_round(l) || !transport_done(l->t)) return 0;
+  l->traffic->received.particles += l->be->let_apply(l->d, r, p->update_whole ? p->update_whole : p->update_told.head, p->update_told.bytes);
+  memory_free(p->update_whole);
+  p->update_whole = NULL;
+  p->next = p->update_note;
+  p->updating = 0;
+  l->arrived = timer_clock();
+  return 1;
+}
+
+/* Post the open round, when all ranks that send to this one have announced what: behind this, they do not wait for this rank any more,
+ * whatever it does next. */
+static void post_round(struct lets *l)
+{
+  struct patience patience = {0};
+  for (int left; (left = try_round(l));) comm_rest(l->c, &patience, left - 1);
+  comm_rested(&patience);
+}
+
+/* Wait until the round is complete, and take what it brought: what it sends is about to be replaced. */
+static void end_round(struct lets *l)
+{
+  if (!transport_direct(l->t)) return;
+  post_round(l);
+  transport_wait(l->t);
+  for (int r = 0; r < l->c->size && !l->be->update_body; r++) {
+    memory_free(l->peer[r].update_sent);
+    l->peer[r].update_sent = NULL;
+  }
+  for (int k = 0; k < l->trees[LET_STEP]; k++)
+    if (l->peer[l->forest[LET_STEP][k]].updating) take_update(l, l->forest[LET_STEP][k]);
+}
+
 /* Take the updates of a peer that the tick asks for, as far as they have come. */
 static void poll_updates(struct lets *l, int r)
 {
   struct peer *p = &l->peer[r];
   while (p->next < l->tick) {
+    if (l->round_open) try_round(l);
+    if (p->updating) {
+      if (!take_update(l, r)) return;
+      continue;
+    }
     inbox_expect(&p->update, l->c);
-    if (!inbox_poll(&p->update, l->c, own_room, l)) return;
-    l->traffic->received.particles += l->be->let_apply(l->d, r, p->update.data, p->update.bytes);
-    memory_free(p->update.data);
-    p->next = p->update.note;
-    inbox_done(&p->update);
-    l->arrived = timer_clock();
+    if (!inbox_poll(&p->update, l->c, own_room, l) || p->update.note < 0) return;
+    take_short(l, r);
   }
 }
 
-/* A peer's boxes are here: choose its LET, and send it. */
+/* --- the choice, and what comes of it ---------------------------------------------------------------------------- */
+
+/* A peer's boxes are here: choose its LET, and send or announce it. */
 static void answer(struct lets *l, int r)
 {
   struct peer *p = &l->peer[r];
@@ -161,8 +353,12 @@ static void answer(struct lets *l, int r)
   request.box_count = (int)(p->boxes.bytes / sizeof(struct let_box));
   size_t bytes = l->be->let_select(l->d, l->kind, r, &request, &next, &message);
   if (l->next_cells < next) next = l->next_cells;
-  outbox_send(&l->out, r, PARCEL_LET + (int)l->kind, next, message, bytes, 1);
-  let_account(l->exchanged[l->kind], l->c, bytes);
+  if (transport_direct(l->t)) {
+    announce(l, r, next, message, bytes);
+  } else {
+    outbox_send(&l->out, r, PARCEL_LET + (int)l->kind, next, message, bytes, 1);
+    let_account(l->exchanged[l->kind], l->c, bytes);
+  }
   memory_free(p->boxes.data);
   inbox_done(&p->boxes);
   p->asks = 0;
@@ -173,15 +369,7 @@ static int poll_let(struct lets *l, int r)
 {
   struct peer *p = &l->peer[r];
   if (r == l->c->rank || !p->wanted[l->kind]) return 1;
-  if (!p->there[l->kind]) {
-    struct inbox *box = &p->let[l->kind];
-    if (!inbox_poll(box, l->c, let_room_of, l)) return 0;
-    l->be->let_attach(l->d, l->kind, r, box->bytes, &l->exchanged[l->kind]->received);
-    p->there[l->kind] = 1;
-    p->next = l->kind == LET_STEP ? box->note : p->next;
-    inbox_done(box);
-    l->arrived = timer_clock();
-  }
+  if (!attach(l, r)) return 0;
   if (l->kind == LET_STEP) poll_updates(l, r);
   return l->kind != LET_STEP || p->next >= l->tick;
 }
@@ -210,7 +398,7 @@ static void meet(struct lets *l, const struct lattice *lattice)
     enum need mine = let_contact(lattice, &l->card[r], &l->card[self], &l->request);
     p->asks = let_contact(lattice, &l->card[self], &l->card[r], &l->request) == NEED_OPEN;
     p->wanted[l->kind] = mine == NEED_OPEN;
-    p->there[l->kind] = 0;
+    p->told[l->kind] = p->there[l->kind] = 0;
     if (mine == NEED_CELL) l->root[count++] = &l->card[r];
     if (p->asks) {
       asked_by[asked++] = r;
@@ -233,9 +421,39 @@ static void meet(struct lets *l, const struct lattice *lattice)
   memory_free(boxes);
 }
 
+/* Answer those whose boxes have come. Returns 0 when there is nobody left, else 1 + a rank that is waited for. */
+static int answer_some(struct lets *l, int *answered)
+{
+  int left = 0;
+  for (int k = 0; k < l->asked_by_count[l->kind]; k++) {
+    int r = l->asked_by[l->kind][k];
+    if (!l->peer[r].asks) continue;
+    if (inbox_poll(&l->peer[r].boxes, l->c, own_room, l)) {
+      answer(l, r);
+      *answered = 1;
+    } else {
+      left = r + 1;
+    }
+  }
+  return left;
+}
+
+/* The same with announcements. */
+static int hear_some(struct lets *l)
+{
+  int left = 0;
+  for (int k = 0; k < l->trees[l->kind] && transport_direct(l->t); k++) {
+    int r = l->forest[l->kind][k];
+    if (r != l->c->rank && !hear(l, r)) left = r + 1;
+  }
+  return left;
+}
+
 void let_exchange(struct lets *l, enum let_kind kind, const struct lattice *lattice, struct let_request request, int32_t next_cells,
                   struct let_traffic *traffic)
 {
+  end_round(l);
+  if (kind == LET_STEP) traffic->received = (struct let_count){0};   /* these take the place of those that came before */
   l->be->let_clear(l->d, kind);
   if (l->c->size == 1) return;
   outbox_flush(&l->out);   /* the device's messages are about to be replaced */
@@ -244,22 +462,17 @@ void let_exchange(struct lets *l, enum let_kind kind, const struct lattice *latt
   l->next_cells = next_cells;
   l->exchanged[kind] = traffic;
   l->tick = 0;
+  l->round_count = 0;
   meet(l, lattice);
   struct patience patience = {0};
   for (int left = 1; left;) {
-    left = 0;
-    for (int k = 0; k < l->asked_by_count[kind]; k++) {
-      int r = l->asked_by[kind][k];
-      if (!l->peer[r].asks) continue;
-      if (inbox_poll(&l->peer[r].boxes, l->c, own_room, l)) {
-        answer(l, r);
-        comm_rested(&patience);
-      } else {
-        left = r + 1;
-      }
-    }
+    int answered = 0, boxes = answer_some(l, &answered), announcements = hear_some(l);
+    left = boxes ? boxes : announcements;
+    if (answered) comm_rested(&patience);
     if (left) comm_rest(l->c, &patience, left - 1);
   }
+  comm_rested(&patience);
+  if (transport_direct(l->t)) transport_post(l->t, l->round_count, l->round);
   if (kind == LET_STEP) l->be->let_watch(l->d, &request);
 }
 
@@ -278,7 +491,9 @@ void let_walk(struct lets *l, struct walk_request request, struct tally *tally, 
   request.progress_of = l;
   request.local = 1;
   request.last = count == 0;
+  double before = tally->seconds;
   l->be->walk(l->d, &request, tally);
+  tally->local_seconds += tally->seconds - before;
   request.local = 0;
   while (done < count) {
     int ready = 0;
@@ -299,9 +514,32 @@ void let_walk(struct lets *l, struct walk_request request, struct tally *tally, 
 
 /* --- updates ----------------------------------------------------------------------------------------------------- */
 
+/* An update with cells is announced, and goes with the round. */
+static void announce_update(struct lets *l, int r, int32_t next, void *message, size_t bytes, struct let_traffic *traffic)
+{
+  struct announcement a = {.bytes = bytes};
+  memcpy(a.head, message, LET_HEAD);
+  outbox_send(&l->out, r, PARCEL_UPDATE, next | BY_ROUND, &a, sizeof a, 0);
+  if (!l->be->update_body) {   /* the next update may come before the round is complete */
+    l->peer[r].update_sent = memory_alloc("messages", bytes);
+    memcpy(l->peer[r].update_sent, message, bytes);
+  }
+  add_body(l, r, 0, l->be->update_body ? l->be->update_body(l->d, r) : (char *)l->peer[r].update_sent + LET_HEAD, bytes);
+  let_account(traffic, l->c, sizeof a);
+  traffic->messages += transport_messages(l->t, bytes - LET_HEAD);
+  traffic->bytes += (int64_t)(bytes - LET_HEAD);
+}
+
 void let_send_updates(struct lets *l, int32_t tick, int cells, int32_t next_cells, struct let_traffic *traffic)
 {
+  int by_round = cells && transport_direct(l->t);
+  l->traffic = traffic;
+  l->kind = LET_STEP;
   outbox_tidy(&l->out);
+  if (by_round) {
+    end_round(l);
+    l->round_count = 0;
+  }
   for (int k = 0; k < l->asked_by_count[LET_STEP]; k++) {
     int r = l->asked_by[LET_STEP][k];
     int32_t next;
@@ -309,9 +547,16 @@ void let_send_updates(struct lets *l, int32_t tick, int cells, int32_t next_cell
     size_t bytes = l->be->let_update(l->d, r, tick, cells, &next, &message);
     if (bytes == 0) continue;
     if (next_cells < next) next = next_cells;
+    if (by_round) {
+      announce_update(l, r, next, message, bytes, traffic);
+      continue;
+    }
     outbox_send(&l->out, r, PARCEL_UPDATE, next, message, bytes, 0);
     let_account(traffic, l->c, bytes);
   }
+  if (!by_round) return;
+  l->round_open = 1;
+  post_round(l);
 }
 
 void let_take_updates(struct lets *l, int32_t tick, struct let_traffic *traffic)

@@ -1,7 +1,13 @@
-nobase_dist_pkgdata_DATA += %D%/default.ini %D%/galaxies.ini %D%/merger.ini %D%/watanabe.ini
+nobase_dist_pkgdata_DATA += \
+  %D%/andromeda.ini \
+  %D%/default.ini \
+  %D%/galaxies.ini \
+  %D%/merger.ini \
+  %D%/watanabe.ini
 
 # What the table of parameters says in files that are kept; a test compares.
 .PHONY: parameter-pages
 parameter-pages: espalier$(EXEEXT)
 	./espalier params --ini > $(srcdir)/params/default.ini
 	./espalier params --markdown > $(srcdir)/doc/parameters.md
+	./espalier info --manual > $(srcdir)/doc/espalier.1

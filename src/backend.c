@@ -21,19 +21,32 @@ int backend_list(const struct backend *const **list)
   return sizeof all / sizeof *all;
 }
 
-const struct backend *backend_choose(int choice, int ranks, char *why, size_t size)
+int backend_walks(const struct backend *be, enum walk_method method, int ranks, char *why, size_t size)
+{
+  int alone = method == METHOD_DIRECT || method == METHOD_NEXT_MORE;
+  if (!(be->methods >> method & 1)) {
+    const char *elsewhere = ranks == 1 || !alone ? ", or Backend = cuda" : "";
+    snprintf(why, size, "WalkMethod = %s: the backend %s does not have it; expected groups or auto%s", params_choice("WalkMethod", method),
+             be->name, elsewhere);
+    return 0;
+  }
+  if (alone && ranks > 1) {
+    snprintf(why, size, "WalkMethod = %s is for one rank, and this run has %d", params_choice("WalkMethod", method), ranks);
+    return 0;
+  }
+  return 1;
+}
+
+const struct backend *backend_choose(int choice, char *why, size_t size)
 {
   char reason[256] = "";
   const struct backend *be = &backend_cuda;
   why[0] = 0;
   if (choice == BACKEND_CPU) return &backend_cpu;
-  int there = be->probe(reason, sizeof reason) > 0, serves = be->ranks_most == 0 || ranks <= be->ranks_most;
-  if (there && serves) return be;
-  if (there) snprintf(reason, sizeof reason, "it runs on %d rank only so far, not on %d", be->ranks_most, ranks);
+  if (be->probe(reason, sizeof reason) > 0) return be;
   if (choice == BACKEND_CUDA) {
     snprintf(why, size, "Backend = cuda was asked for, but %s", reason);
     return NULL;
   }
-  if (there) snprintf(why, size, "the backend %s is left out: %s", be->name, reason);
   return &backend_cpu;
 }

@@ -20,13 +20,31 @@ extern "C" {
 
 #define TICKS 1073741824   /* 2^30 ticks in a soft step */
 
+enum { STAMPS = 8 };       /* of a backend, to time what it does */
+
 struct device;   /* a backend's own state */
+
+/* How walks find what particles feel. */
+enum walk_method {
+  METHOD_GROUPS,      /* lists of groups */
+  METHOD_NEXT_MORE,   /* every particle goes depth-first through the tree by itself */
+  METHOD_DIRECT,      /* all pairs, no tree */
+  METHOD_AUTO         /* the faster of METHOD_GROUPS and METHOD_DIRECT for so many particles */
+};
 
 struct device_config {
   double gravity, softening;
   int max_leaf, max_group;
   int quadrupole;   /* cells carry second moments */
   int ranks;        /* room for the LETs of so many ranks */
+  int rank;         /* of the run, for messages */
+  int node_rank;    /* this rank's number on its node: it takes the device of this number, counted round */
+  enum walk_method method;
+};
+
+/* Numbers that trade one kind of work for another. Forces by different values differ within the criterion's error. */
+enum knob {
+  KNOB_GROUP_WIDTH,   /* groups lie in cells no wider than this, or in a leaf (HUGE_VAL, as after open: no limit) */
 };
 
 /* What a verb did; the single stream that feeds timers, cost model, log. */
@@ -39,13 +57,14 @@ struct tally {
   int64_t tests;            /* acceptance tests */
   int64_t groups;           /* interaction lists */
   double evaluating;        /* seconds spent in pair loops, mean over the threads */
+  double local_seconds;     /* of `seconds`, those of the local tree */
 };
 
 /* A cuboid of a rank's groups, for the choice of LETs. It moves with the mean velocity of its particles, and holds all of
  * them from now to the end of the horizon on their straight ways. */
 struct let_box {
   double low[3], high[3];  /* now, in the frame that moves */
-  double a_old;            /* smallest |a_old| within (floored, see walk_request) */
+  double a_old;            /* smallest |a_old| within; who chooses by it raises it to the request's a_floor */
   double v[3];             /* mean velocity */
   double a_spread;         /* largest hard acceleration within */
 };
@@ -62,6 +81,41 @@ struct let_request {
   double horizon;                /* for so long a time from now (0: now) */
   int32_t tick;                  /* now */
   double tick_length;
+};
+
+/* Messages between ranks (particles that move, LETs, updates) are a backend's own: all ranks of a run have the same backend.
+ * They are in the host's memory, but for what `bypass` puts into the device's. */
+enum { LET_HEAD = 64 };   /* so many bytes of a LET always stand on the host */
+
+/* Which device it is: where `id` is the same, it is the same device. */
+struct device_identity {
+  unsigned char id[16];
+  char name[64], place[32];   /* for people; where it sits in its host */
+};
+
+/* A message between this rank's device and another's. */
+struct link_message {
+  int peer, arrives;
+  void *at;       /* device memory */
+  size_t bytes;
+};
+
+enum { LINK_KEY = 128 };
+
+/* A way of its own that a backend has from device to device, for messages whose lengths both sides know. */
+struct link {
+  const char *name;
+  /* Whether this process has it: which one, or why not. */
+  int (*probe)(char *about, size_t size);
+  /* Rank 0 makes a key, with which then all ranks open the way, each with a device of its own. 0, or -1 with the reason. Collective. */
+  int (*key)(char key[LINK_KEY], char *why, size_t size);
+  int (*open)(struct device *d, const char key[LINK_KEY], int rank, int ranks, char *why, size_t size);
+  void (*close)(struct device *d);
+  /* Send and receive these, behind all that was queued on the device; who waits for whom does not matter, as long as every message is
+   * posted by both sides in their next rounds. */
+  void (*post)(struct device *d, int count, const struct link_message *m);
+  /* Whether the last round is complete; then *seconds is how long the device took for it, waiting for others included. */
+  int (*done)(struct device *d, double *seconds);
 };
 
 /* What every rank knows of every other (one allgather): the root of its tree, and one box around its targets. */
@@ -100,6 +154,7 @@ struct walk_request {
   const int *peers;      /* the LETs of these, in this order */
   int peer_count;
   int last;              /* forces are stored */
+  int later;         /* the tally may be added to as late as by next_tick */
   void (*progress)(void *);   /* called now and then by the calling thread while the walk goes on; may be NULL */
   void *progress_of;
 };
@@ -117,6 +172,7 @@ struct sums {
   double momentum[3], angular[3], com[3];   /* com: sum of m x */
   double acc2;                              /* sum of m a^2 */
   double acc2_count;                        /* sum of a^2 */
+  double vel_count[3], vel2_count;          /* sums of v and v^2 */
   double bad;                               /* particles with a value that is not finite */
 };
 
@@ -128,18 +184,34 @@ struct step_rule {
   double soft_step;
 };
 
+enum { REMEMBERED = 8 };   /* numbers of a device that a checkpoint keeps */
+
 /* Cuts of space into px * py * pz cuboids: x[0..px], y of every column, z of every pillar (see cuboids.h). */
 struct domain;
 
 struct backend {
   const char *name;
-  int ranks_most;   /* it serves runs on at most so many ranks; 0: on any number */
+  int tunes;        /* whether Tuning = auto is on */
+  unsigned methods; /* the walk methods that it has, a bit for each */
+  int particle_bytes;   /* of its own memory a particle takes, about; 0: it is the host's */
+  int split_bytes;      /* and so many more, where there is room, with the split on: lists of neighbours */
+  int rebuild_interval;   /* shortest steps of a soft step after which a new tree is worth its build; 0: never */
   /* Number of devices; where it is 0, `why` says the reason. */
   int (*probe)(char *why, size_t size);
   /* A line about each device, for people. */
   void (*describe)(FILE *out);
+  /* Bytes of memory of the device that the rank of this number on its node gets: all, and free now. 0, or -1 where that cannot be
+   * learnt. NULL: it is the host's. */
+  int (*room)(int node_rank, double *all, double *left);
   struct device *(*open)(const struct device_config *config);
   void (*close)(struct device *d);
+  /* The device that the rank of this number on the node gets. NULL: there are no devices but the host. */
+  void (*identify)(int node_rank, struct device_identity *id);
+  /* NULL: there is none. */
+  const struct link *link;
+  /* From now on (`on`) messages that may be long stand in the device's memory: those of `pack`, `unpack` and `unpack_room`, and of
+   * LETs what is behind the first LET_HEAD bytes (let_body, let_body_room). NULL: they are where the host is anyway. */
+  void (*bypass)(struct device *d, int on);
 
   /* The device's particles become these; the host's set may not be used until download (which brings all fields back,
    * in the device's order). */
@@ -159,20 +231,34 @@ struct backend {
   /* Take the particles whose home is another rank out of the set, packed by destination: *buffer (owner: device, until
    * the next call) with counts[rank] particles for each rank, in rank order. Returns how many stayed. */
   int64_t (*pack)(struct device *d, const struct domain *domain, int self, int64_t *counts, void **buffer);
+  /* With `bypass`: room for what arrives, until the next call. NULL like bypass. */
+  void *(*unpack_room)(struct device *d, size_t bytes);
   /* Append so many packed particles. */
   void (*unpack)(struct device *d, const void *buffer, int64_t count);
 
   /* Lattice coordinates, keys, sort into Peano-Hilbert order. Returns how many lay outside the lattice. */
   int64_t (*order)(struct device *d, const struct lattice *lattice);
+  /* The same on the lattice that there is, by the places that the particles have at `tick`: within a soft step, while nobody is
+   * between select and correct. Everyone stays where and when it is; the next tick and the levels stay known. Needs sources.
+   * Then build and groups are due (sources keep their courses), and moments at this tick: nodes enclose their particles at that
+   * time. LETs chosen before it cannot be told of corrections any more: a run on several ranks chooses them anew.
+   * Particles of block level `fast` and deeper may get a tree of their own (a level that nobody has: one tree of all). With
+   * `renew`, and the same `fast` as before in this soft step, it is enough to renew the tree of those that were that fast the
+   * last time, and all that is due then is about that tree alone. A backend may always do all. */
+  void (*reorder)(struct device *d, int32_t tick, double tick_length, int fast, int renew);
   /* The octree of the sorted particles (links only). Cells that reach over the faces of this rank's cuboid (MAC_CUT) are
    * marked; infinite faces (1e300) cut nothing. */
   void (*build)(struct device *d, const double low[3], const double high[3]);
-  /* Moments and motions of all nodes from the particles as they are at `tick`; also a refresh between builds. */
+  /* Moments and motions of all nodes from the particles as they are at `tick`; also a refresh between builds. Radii of cells
+   * of many particles may be bounds by their children's, up to twice as large; right after a build those of at most 32768
+   * particles are exact. */
   void (*moments)(struct device *d, const struct mac *mac, int32_t tick, double tick_length);
   /* Sources take velocity, hard acceleration and time from the particles (after kicks). */
   void (*sources)(struct device *d);
-  /* Groups of targets with enclosing balls and smallest |a_old|; needs build. */
+  /* Groups of targets, with the smallest |a_old| of each (the balls around them are made here or in each walk); needs build. */
   void (*groups)(struct device *d);
+  /* Set a knob, at any time; it is looked at by the next `groups`. */
+  void (*tune)(struct device *d, enum knob knob, double value);
   /* At most `most` boxes around this rank's groups, of positions predicted to the request's tick, for its horizon; returns
    * how many. */
   int (*boxes)(struct device *d, const struct let_request *request, int most, struct let_box *boxes);
@@ -181,12 +267,18 @@ struct backend {
 
   /* Choose and pack the LET for one receiver. *message (owner: device, until the next selection of this kind for the
    * same peer). Needs moments at the request's tick. LET_STEP: *next becomes the tick at which the first of its entries
-   * will be corrected, TICKS where none will in this soft step; else next may be NULL. Returns the message's bytes. */
+   * will be corrected, TICKS where none will in this soft step; else next may be NULL. Returns the message's bytes. The
+   * chosen nodes stand in the message in the order of the local tree, which is breadth-first. */
   size_t (*let_select)(struct device *d, enum let_kind kind, int peer, const struct let_request *request, int32_t *next, void **message);
   /* The place where a message from a peer is to be received (owner: device), and its use as part of the forest. A message
    * of no bytes takes the peer out of the forest. `count` is added to. */
   void *(*let_room)(struct device *d, enum let_kind kind, int peer, size_t bytes);
   void (*let_attach)(struct device *d, enum let_kind kind, int peer, size_t bytes, struct let_count *count);
+  /* With `bypass`, when let_select and let_room have given the places of the heads on the host: what of the chosen message is behind its
+   * head, maybe not packed yet but by work that is queued; and the place for the same part of a message of `bytes` in all that is to be
+   * received. NULL like bypass: it stands behind the head. */
+  void *(*let_body)(struct device *d, enum let_kind kind, int peer);
+  void *(*let_body_room)(struct device *d, enum let_kind kind, int peer, size_t bytes);
   /* The roots of so many ranks, each accepted as one cell by all targets here, become the LET of peer `self`. */
   void (*let_roots)(struct device *d, enum let_kind kind, int self, int count, const struct let_card *const *cards);
   /* Forget all LETs of a kind. */
@@ -195,27 +287,38 @@ struct backend {
   /* LETs of substeps are sent once and then kept up to date. let_watch begins that for what let_select has chosen for
    * LET_STEP since let_clear, with the same request. */
   void (*let_watch)(struct device *d, const struct let_request *request);
-  /* What a peer must learn after `correct` at this tick: its entries among the particles that were corrected, and with
-   * `cells` all cells (moments were taken at this tick). *next becomes the tick at which the next of its entries will be
+  /* What a peer must learn after `correct` at this tick: its entries among the particles that were corrected at it, and with
+   * `cells` all cells (moments were taken at this tick). To be asked for every peer with a LET at every such tick. *next becomes the tick at which the next of its entries will be
    * corrected. Packs into *message (owner: device, until the next call for this peer) and returns the bytes, 0 when there
    * is nothing to tell. */
   size_t (*let_update)(struct device *d, int peer, int32_t tick, int cells, int32_t *next, void **message);
+  /* With `bypass`, when let_update has given the head of an update with cells on the host: what of it is behind LET_HEAD bytes (other
+   * updates are short, and on the host as a whole); and room for the same of one that arrives, which the next let_apply for the peer
+   * takes, then given the head alone. NULL: updates are always on the host. */
+  void *(*update_body)(struct device *d, int peer);
+  void *(*update_room)(struct device *d, int peer, size_t bytes);
   /* Bytes of an update of a peer's LET in which all its entries were corrected, with all cells. */
   size_t (*let_update_most)(struct device *d, int peer);
-  /* Take an update of a peer's LET; returns how many particles it told of. */
+  /* Take an update of a peer's LET, whose message may go when this returns; returns how many particles it told of. */
   int64_t (*let_apply)(struct device *d, int peer, const void *message, size_t bytes);
-  /* Particles that were corrected since the last call and have left, or will leave before the end of the horizon, the
+  /* Particles that were corrected by the last `correct` and have left, or will leave before the end of the horizon, the
    * way that the choice of LETs allowed for; *late: those that have already. */
   int64_t (*strays)(struct device *d, int64_t *late);
 
   /* Forces from the local tree and then from each attached LET in the order of the request. Each target's interactions
    * (its group's mean) are added to `work`, of which WALK_TOTAL first leaves WORK_KEPT. */
   void (*walk)(struct device *d, const struct walk_request *request, struct tally *tally);
+  /* Whether hard walks would gain nothing from a new tree: they are from lists of neighbours, which it would end, or direct
+   * sums. May be NULL: they always gain. */
+  int (*keeps_tree)(struct device *d);
   /* Interactions per second of a plain direct-sum loop over point masses (acceleration and potential) in the pair
    * arithmetic of `walk`, all threads: the ceiling of the walk. */
   double (*ceiling)(struct device *d);
-  /* Double-precision direct sum of this rank's particles at given points: acc[n][3], pot[n] (added to); sources at no
-   * distance whose id is skip[i] are left out. hard: with the split's K, or NULL. */
+  /* The same of direct sums over n particles, each of whose pulls `share` threads (1, 2, 4, ... 32) sum up; with share 0 as
+   * many as METHOD_DIRECT takes. *share becomes the number taken. NULL where there is no METHOD_DIRECT. */
+  double (*pair_rate)(struct device *d, int64_t n, int *share);
+  /* Double-precision direct sum of this rank's particles at given points: acc[n][3], pot[n] (added to); the source
+   * whose id is skip[i] is left out, wherever it is. hard: with the split's K, or NULL. */
   void (*direct)(struct device *d, int64_t n, const double (*at)[3], const uint64_t *skip, const struct split *split,
                  double (*acc)[3], double (*hard)[3], double *pot);
   /* Distances from given points to the k nearest local particles (excluding the id in skip), ascending; missing: 1e300. */
@@ -244,7 +347,16 @@ struct backend {
   void (*reduce)(struct device *d, struct sums *sums);
   /* Number of particles at each level, 32 entries. */
   void (*histogram)(struct device *d, int64_t *count);
+  /* What the device's choices depend on beside the particles, from one synchronisation to the next (all zero at first): asked
+   * for, or told (`set`) to a new device that goes on from a checkpoint. May be NULL: nothing. */
+  void (*remember)(struct device *d, double numbers[REMEMBERED], int set);
   void (*wait)(struct device *d);
+  /* Note when the device's queue comes to this point, as one of so many stamps; the seconds from one to another. The queue must
+   * have been waited for since (by a verb that returns numbers). */
+  void (*stamp)(struct device *d, int stamp);
+  double (*between)(struct device *d, int from, int to);
+  /* The host goes on to this phase (NULL: to none), for profilers. May be NULL. */
+  void (*phase)(const char *name);
 };
 
 extern const struct backend backend_cpu, backend_cuda;
@@ -252,9 +364,10 @@ extern const struct backend backend_cpu, backend_cuda;
 /* All backends that this program knows, also those that were not compiled: these have a name and a probe that says why
  * not. Returns their number. */
 int backend_list(const struct backend *const **list);
-/* The backend for `choice` (enum backend_choice) and a run on so many ranks, or NULL with the reason. Where a device is there
- * that `auto` does not take, `why` says why; else it is empty. */
-const struct backend *backend_choose(int choice, int ranks, char *why, size_t size);
+/* The backend for `choice` (enum backend_choice), or NULL with the reason. */
+const struct backend *backend_choose(int choice, char *why, size_t size);
+/* Whether it has a walk method, on so many ranks; else `why` says which has. */
+int backend_walks(const struct backend *be, enum walk_method method, int ranks, char *why, size_t size);
 
 #ifdef __cplusplus
 }

@@ -2,81 +2,276 @@
 #include <config.h>
 #include "check.h"
 
+#include <math.h>
 #include <omp.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "backend.h"
+#include "folders.h"
+#include "going_on.h"
 #include "initial.h"
 #include "logs.h"
+#include "manifest.h"
+#include "memory.h"
 #include "outputs.h"
+#include "params_changed.h"
 #include "particles.h"
+#include "placement.h"
 #include "snapshot.h"
 #include "start.h"
+#include "state.h"
+#include "transport.h"
+#include "units.h"
 
-/* Bytes per particle beside the fields: key, permutation, sources, nodes (about one for five particles), levels, scratch. */
-enum { WORK_BYTES = 330 };
+/* On a host: bytes per particle beside the fields (sorting 55, nodes 80, groups, lists and files 25, measured; the rest for
+ * luck), and the buffer through which files are written. */
+enum { WORK_BYTES = 180, FILE_BUFFER = 17 << 20 };
+/* Of a checkpoint, beside the particles: what a rank has of its own. */
+enum { CHECKPOINT_OWN = 8192 };
 
 /* Free bytes where `path` is or would be made. */
 static double free_bytes(const char *path, char *where, size_t size)
 {
-  struct statvfs v;
-  snprintf(where, size, "%s", path);
-  while (statvfs(where, &v)) {
-    if (strcmp(where, ".") == 0 || strcmp(where, "/") == 0) return 0;
-    char *slash = strrchr(where, '/');
-    if (slash && slash != where)
-      *slash = 0;
-    else
-      snprintf(where, size, "%s", slash ? "/" : ".");
-  }
-  return (double)v.f_bavail * (double)v.f_frsize;
+  double room = folder_nearest(path, where, size) ? -1 : folder_room(where);
+  return room > 0 ? room : 0;   /* where it is not known, too */
 }
 
-static void report(const struct comm *c, const struct params *p, const struct initial_facts *facts, const struct backend *be,
-                   const char *note)
+/* A number of bytes for people. */
+static const char *size(double bytes, char text[16])
 {
-  double n = 0;
-  char where[PARAM_TEXT];
-  for (int t = 0; t < PARTICLE_TYPES; t++) n += (double)facts->count[t];
-  double memory = n / c->size * (double)(2 * particle_bytes() + WORK_BYTES), snapshot = snapshot_bytes(n, SNAPSHOT_POTENTIAL);
-  printf("initial conditions  %s (%s), %.0f particles", p->InitCondFile, facts->format, n);
+  static const char *const names[] = {"B", "kB", "MB", "GB", "TB", "PB"};
+  int k = 0;
+  for (; k < 5 && bytes >= 1000; k++) bytes /= 1000;
+  snprintf(text, 16, "%.3g %s", bytes, names[k]);
+  return text;
+}
+
+/* What the run will take, of what there is. */
+struct estimate {
+  double particles, begin;
+  double host, device;             /* bytes a rank; those of its device */
+  double snapshot, snapshots;      /* bytes of one; how many */
+  double checkpoint, checkpoints;  /* the same; one more than are kept, while it is written, */
+  double added;                    /* and how many come on top of those that are there */
+  char where[PARAM_TEXT];          /* the nearest folder of OutputDir that is there, */
+  double room;                     /* and the free bytes of its disk */
+};
+
+/* What the run begins with, or goes on with. */
+struct beginning {
+  double particles, time;
+  const struct initial_facts *facts;     /* of initial conditions; else */
+  const struct checkpoint *from;
+  const struct state_facts *state;
+  const struct run_options *options;
+};
+
+/* Snapshots at the times after `t`, the last among them. */
+static double count_outputs(const struct outputs *o, double t)
+{
+  enum { MOST = 1000000 };
+  double count = 0;
+  for (; t < o->end && count < MOST; count++) t = outputs_next(o, t);
+  return count;
+}
+
+/* Planned snapshots: behind a start the first too; behind a restart those that are still to come. */
+static double count_snapshots(const struct outputs *o, const struct beginning *b)
+{
+  if (!b->from) return 1 + count_outputs(o, b->time);
+  const struct plan *plan = &b->state->run.plan;
+  double t = plan->at_target ? plan->target : b->time + plan->soft_step;   /* the soft step under way ends there */
+  return (plan->at_target || t >= o->end || b->state->run.pending) + count_outputs(o, t);
+}
+
+static struct estimate estimate(const struct comm *c, const struct params *p, const struct beginning *b, const struct backend *be,
+                                const struct outputs *o)
+{
+  struct estimate e = {.particles = b->particles, .begin = b->time};
+  double mine = e.particles / c->size, bytes = (double)particle_bytes();
+  /* its particles, those that it sorts, those that go into a checkpoint */
+  e.host = mine * (3 * bytes + (be->particle_bytes ? 0 : WORK_BYTES)) + FILE_BUFFER;
+  e.device = mine * (be->particle_bytes + (p->Mode != MODE_TREE ? be->split_bytes : 0));
+  e.snapshot = snapshot_bytes(e.particles, SNAPSHOT_POTENTIAL);
+  e.snapshots = count_snapshots(o, b);
+  e.checkpoint = e.particles * bytes + CHECKPOINT_OWN * c->size;
+  e.checkpoints = p->CheckpointsKept + 1;
+  e.added = fmax(1, e.checkpoints - (b->from && b->from->own_folder ? checkpoint_count(p) : 0));
+  e.room = free_bytes(p->OutputDir, e.where, sizeof e.where);
+  return e;
+}
+
+/* What the numbers of the input are taken for. */
+static void report_units(const struct params *p)
+{
+  struct units u = units_of(p);
+  if (units_physical(p))
+    printf("units               length %.4g kpc, mass %.3g solar masses, velocity %.4g km/s, time %.4g Gyr\n", u.length_cm / KPC_CM,
+           u.mass_g / SOLAR_MASS_G, u.velocity_cm_s / 1e5, units_time_s(&u) / GYR_S);
+  else
+    printf("units               a model's own: GravityConstantInternal does not fit those of length, mass and velocity\n");
+}
+
+static void report_initial(const struct params *p, const struct initial_facts *facts, const struct estimate *e)
+{
+  printf("initial conditions  %s (%s), %.0f particle%s", p->InitCondFile, facts->format, e->particles, plural(e->particles));
   for (int t = 0; t < PARTICLE_TYPES; t++)
     if (facts->count[t]) printf(", type %d: %lld", t, (long long)facts->count[t]);
-  printf("\nunits               %s\n", facts->has_units ? "stated by the file, as in the parameters"
+  putchar('\n');
+  report_units(p);
+  printf("                    %s\n", facts->has_units ? "stated by the file, as in the parameters"
                                                     : "not stated by the file; those of the parameters are used");
-  printf("gravity             G = %.9g%s\n", units_gravity(p), p->GravityConstantInternal > 0 ? "" : " (from the units)");
-  printf("force               softening %g, %s criterion, %s cells\n", p->Softening,
-         p->TypeOfOpeningCriterion == OPENING_ANGLE ? "angle" : p->TypeOfOpeningCriterion == OPENING_MULTIPOLE ? "multipole" : "acceleration",
-         p->MultipoleOrder == 2 ? "quadrupole" : "monopole");
-  printf("begins at           %g, ends at %g\n", facts->own ? facts->time : p->TimeBegin, p->TimeMax);
-  printf("ranks x threads     %d x %d, backend %s%s%s\n", c->size, omp_get_max_threads(), be->name, note[0] ? "; " : "", note);
-  printf("memory              about %.3g MB a rank%s\n", memory / 1e6,
-         c->size > 1 ? " for its particles; trees of other ranks come on top, often as much again ('espalier study let' counts them)" : "");
-  double room = free_bytes(p->OutputDir, where, sizeof where);
-  printf("a snapshot          %.4g MB; %.4g MB are free in %s\n", snapshot / 1e6, room / 1e6, where);
-  if (room < 1.1 * snapshot) printf("warning: not enough free space for one snapshot\n");
+  if (!facts->own && facts->has_time) printf("time in the file    %g, which is not used: TimeBegin counts\n", facts->time);
 }
 
-int check(const struct comm *c, const struct params *par, int overwrite)
+static void report_checkpoint(const struct comm *c, const struct params *p, const struct beginning *b)
 {
-  struct fault f = {""};
-  if (c->rank == 0) {
-    struct initial_facts facts;
-    struct outputs o = {0};
-    char why[256];
-    const struct backend *be = backend_choose(par->Backend, c->size, why, sizeof why);
-    if (!be) fault_set(&f, "%s", why);
-    if (!f.text[0] && params_check_ranks(par, c->size, &f) == 0 && initial_inspect(par->InitCondFile, par->ICFormat, &facts, &f) == 0 &&
-        initial_check_units(par->InitCondFile, &facts, par, &f) == 0 &&
-        outputs_open(&o, par, &f) == 0 && logs_check(par, overwrite, &f) == 0) {
-      report(c, par, &facts, be, why);
-      check_times(par, facts.own ? facts.time : par->TimeBegin, &f);
-    }
-    outputs_close(&o);
-    if (f.text[0]) fprintf(stderr, "espalier: error: %s\n", f.text);
+  const struct checkpoint *k = b->from;
+  size_t length = 0;
+  const char *backend = manifest_value(k->text, NULL, "backend", &length);
+  printf("checkpoint          %s, whole: of %.0f particle%s on %lld rank%s, backend %.*s\n", k->path, b->particles, plural(b->particles), k->ranks,
+         plural((double)k->ranks), (int)length, backend ? backend : "");
+  printf("goes on             in the midst of soft step %lld, which began at time %g\n", b->state->step + 1, b->time);
+  if (k->ranks != c->size)
+    printf("                    on %lld rank%s to the last bit; on %d as exact, but not the same bits\n", k->ranks, plural((double)k->ranks), c->size);
+  if (k->own_folder && k->own_output) going_on_tell(p, "                    ", b->state->step + 1, b->time);
+  else
+    printf("                    the tables begin anew: the checkpoint is another %s\n", k->own_folder ? "run's" : "folder's");
+}
+
+/* Of the snapshots that are there, which a restart would move away. */
+static void report_discards(const struct params *p, const struct beginning *b, const struct outputs *o)
+{
+  if (!b->from->own_folder || !b->from->own_output || b->options->no_output) return;
+  const struct going_on g = {p, b->options, o, b->from, &b->state->run, b->state->step, b->time};
+  int count = going_on_discard(&g, 1);
+  if (count)
+    printf("discards            %d snapshot%s from behind the checkpoint, which will not come again: %s would be moved to %s/discarded\n", count,
+           plural(count), count == 1 ? "it" : "they", p->OutputDir);
+  else
+    printf("discards            no snapshot\n");
+}
+
+/* "0.5 (0.489 Gyr)" */
+static const char *physical_time(const struct params *p, double time, char text[64])
+{
+  struct units u = units_of(p);
+  int at = snprintf(text, 64, "%g", time);
+  if (units_physical(p)) snprintf(text + at, (size_t)(64 - at), " (%.3g Gyr)", time * units_time_s(&u) / GYR_S);
+  return text;
+}
+
+static const char *marked(const struct run_options *o, const char *name) { return param_is_default(o->origin, name) ? " (default)" : ""; }
+
+static void report_input(const struct comm *c, const struct params *p, const struct run_options *o, const struct beginning *b,
+                         const struct estimate *e)
+{
+  char end[64];
+  if (b->from) report_checkpoint(c, p, b), report_units(p);
+  else report_initial(p, b->facts, e);
+  printf("gravity             G = %.9g%s\n", units_gravity(p), p->GravityConstantInternal > 0 ? "" : " (from the units)");
+  printf("force               softening %g%s, %s criterion, %s cells\n", p->Softening, marked(o, "Softening"),
+         params_choice("TypeOfOpeningCriterion", p->TypeOfOpeningCriterion),
+         p->MultipoleOrder == 2 ? "quadrupole" : "monopole");
+  physical_time(p, p->TimeMax, end);
+  if (b->from) printf("ends at             %s%s\n", end, marked(o, "TimeMax"));
+  else printf("begins at           %g, ends at %s%s\n", e->begin, end, marked(o, "TimeMax"));
+}
+
+static void report_room(const struct comm *c, const struct estimate *e, int resumes)
+{
+  char one[16], all[16];
+  printf("memory              about %s a rank%s\n", size(e->host, one),
+         c->size > 1 ? " for its particles; trees of other ranks come on top, often as much again ('espalier study let' counts them)" : "");
+  if (e->device > 0) printf("device memory       about %s a rank\n", size(e->device, one));
+  printf("a snapshot          %s; %.0f %s: %s\n", size(e->snapshot, one), e->snapshots,
+         resumes ? "still to come, the last among them" : "are planned, the first and the last among them", size(e->snapshot * e->snapshots, all));
+  printf("a checkpoint        %s; %.0f %s kept, and one more while it is written: %s\n", size(e->checkpoint, one), e->checkpoints - 1,
+         e->checkpoints > 2 ? "are" : "is", size(e->checkpoint * e->checkpoints, all));
+  printf("disk                %s are free in %s\n", size(e->room, one), e->where);
+}
+
+/* All that is known is printed; what cannot work is a fault, what may not is a warning. */
+static void report(const struct comm *c, const struct params *p, const struct run_options *options, const struct beginning *b,
+                   const struct backend *be, const struct place *places, const struct outputs *o, struct fault *f)
+{
+  struct estimate e = estimate(c, p, b, be, o);
+  char one[16], room[16];
+  report_input(c, p, options, b, &e);
+  if (b->from) report_discards(p, b, o);
+  printf("ranks x threads     %d x %d, backend %s\n", c->size, omp_get_max_threads(), be->name);
+  placement_print(places, c->size, stdout);
+  report_room(c, &e, b->from != NULL);
+  placement_warn(places, c->size, stdout);
+  if (b->facts) initial_warn(p->InitCondFile, b->facts, stdout, "warning: ");
+  outputs_warn(o, b->from ? -INFINITY : b->time, stdout, "warning: ");
+  if (e.room < 1.1 * (e.snapshot * e.snapshots + e.checkpoint * e.added))
+    printf("warning: the disk has too little room for all snapshots that are %s, and for checkpoints\n", b->from ? "still to come" : "planned");
+  if (e.room < 1.1 * (e.snapshot + e.checkpoint))
+    fault_set(f, "OutputDir = %s: %s are free in %s, too little for one snapshot and one checkpoint: %s", p->OutputDir, size(e.room, room), e.where,
+              size(e.snapshot + e.checkpoint, one));
+  if (!f->text[0]) placement_check(places, c->size, e.host, e.device, f);
+}
+
+/* Rank 0. The initial conditions and the folder; 0 or -1. */
+static int inspect_start(const struct params *par, const struct run_options *o, struct initial_facts *facts, struct beginning *b, struct fault *f)
+{
+  if (initial_inspect(par->InitCondFile, par->ICFormat, facts, f) || initial_check_units(par->InitCondFile, facts, par, f) ||
+      logs_check(par, o->overwrite, f))
+    return -1;
+  b->facts = facts;
+  b->time = facts->own ? facts->time : par->TimeBegin;
+  for (int t = 0; t < PARTICLE_TYPES; t++) b->particles += (double)facts->count[t];
+  return check_times(par, b->time, f);
+}
+
+/* The checkpoint is verified; what else a restart would look at. Collective. 0, -1, or 1 where nothing is left to do. */
+static int inspect_restart(const struct comm *c, const struct params *par, const struct run_options *o, struct checkpoint *k,
+                           struct state_facts *state, struct beginning *b, struct fault *f)
+{
+  if (going_on_has_finished(c, par, o)) return 1;
+  if (checkpoint_find(c, par, o->from, k, f)) return -1;
+  if (params_changed(k->text, par, c->rank == 0, f) == 0) state_inspect(k, state, f);
+  if (comm_agree(c, f) || checkpoint_check(c, k, f)) return -1;
+  b->from = k;
+  b->options = o;
+  b->state = state;
+  b->time = state->time;
+  b->particles = (double)k->particles;
+  if (!(state->time < par->TimeMax)) {
+    if (c->rank == 0) say_nothing_left(k->path, state->time, par);
+    return 1;
   }
+  check_steps(o->steps, state->step + 1, k->path, f);
+  int others = k->own_folder && !k->own_output;   /* the tables begin anew, beside another run's checkpoints */
+  if (c->rank == 0 && !f->text[0] && others) logs_check_results(par, o->overwrite, f);
+  if (c->rank == 0 && !f->text[0]) k->own_folder ? logs_check_resume(par, f) : logs_check(par, o->overwrite, f);
+  return comm_verdict(c, f);
+}
+
+int check(const struct comm *c, const struct params *par, const struct run_options *o)
+{
+  struct fault f = {""}, device = {""};
+  struct initial_facts facts;
+  struct checkpoint from = {.text = NULL};
+  struct state_facts state;
+  struct outputs outputs = {0};
+  struct beginning b = {0};
+  int done = o->restart ? inspect_restart(c, par, o, &from, &state, &b, &f) : 0;
+  const struct backend *be;
+  if (sim_choose_backend(c, par, &be, &device) == 0) transport_check(be, c->size, par->Transport, &device);
+  struct place *places = placement_gather(c, be ? be : &backend_cpu);
+  if (c->rank == 0 && !done) {
+    /* files first, then what this machine and this number of ranks allow */
+    if ((o->restart || inspect_start(par, o, &facts, &b, &f) == 0) && outputs_open(&outputs, par, &f) == 0 &&
+        !(device.text[0] && fault_set(&f, "%s", device.text)))
+      report(c, par, o, &b, be, places, &outputs, &f);
+    outputs_close(&outputs);
+  }
+  comm_say(c, "error", &f);
+  memory_free(places);
+  checkpoint_close(&from);
   return comm_verdict(c, &f) ? 1 : 0;
 }

@@ -15,9 +15,31 @@
 static const struct command *const commands[] = {&command_run, &command_force, &command_study, &command_ic, &command_params, &command_info};
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 
+int commands_list(const struct command *const **list)
+{
+  *list = commands;
+  return COMMAND_COUNT;
+}
+
+/* The length of the next word of a usage; what stands in brackets is one. */
+static int usage_word(const char *at)
+{
+  int length = 0, depth = 0;
+  for (; at[length] && (at[length] != ' ' || depth > 0); length++) depth += (at[length] == '[') - (at[length] == ']');
+  return length;
+}
+
 static void print_usage(FILE *out, const struct command *self)
 {
-  fprintf(out, "usage: %s %s\n", PACKAGE_NAME, self ? self->usage : "[-h] [-V] COMMAND [ARGUMENT]...");
+  enum { COLUMNS = 100 };
+  int begin = fprintf(out, "usage: %s", PACKAGE_NAME), at = begin;
+  for (const char *word = self ? self->usage : "[-h] [-V] COMMAND [ARGUMENT]..."; *word;) {
+    int length = usage_word(word);
+    if (at + 1 + length > COLUMNS) at = fprintf(out, "\n%*s", begin, "") - 1;
+    at += fprintf(out, " %.*s", length, word);
+    word += length + strspn(word + length, " ");
+  }
+  fputc('\n', out);
 }
 
 static void print_help(const struct command *self)
@@ -44,6 +66,8 @@ int command_misused(const struct command *self, const struct comm *c, const char
   fputc('\n', stderr);
   va_end(args);
   print_usage(stderr, self);
+  if (self) fprintf(stderr, "'%s %s --help' explains it.\n", PACKAGE_NAME, self->name);
+  else fprintf(stderr, "'%s --help' lists the commands.\n", PACKAGE_NAME);
   return STATUS_USAGE;
 }
 
@@ -53,14 +77,35 @@ int command_failed(const struct comm *c, const struct fault *f)
   return STATUS_ERROR;
 }
 
-static int bad_option(const struct command *self, const struct comm *c, char **argv, int option)
+/* Why a long option is none: "; did you mean --check?", or those that it may stand for. */
+static void option_hint(const char *word, const struct option *longs, char *hint, size_t size)
+{
+  enum { MOST = 64 };
+  const char *names[MOST], *near;
+  char name[64];
+  int count = 0, begun = 0;
+  size_t length = strcspn(word + 2, "="), at = 0;
+  snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name - 1), word + 2);
+  hint[0] = 0;
+  for (; longs[count].name && count < MOST; count++) {
+    names[count] = longs[count].name;
+    if (strncmp(names[count], name, length) == 0 && at < size) at += (size_t)snprintf(hint + at, size - at, "%s --%s", begun++ ? "," : ": it may be", names[count]);
+  }
+  if (begun) return;
+  near = nearest_name(name, names, count);
+  if (near) snprintf(hint, size, "; did you mean --%s?", near);
+}
+
+static int bad_option(const struct command *self, const struct comm *c, char **argv, const struct option *longs, int option)
 {
   /* of a short option getopt gives the letter, of a long one only the word before optind tells */
   const char letter[3] = {'-', (char)optopt, 0}, *word = argv[optind - 1];
+  char hint[300] = "";
   int is_long = strncmp(word, "--", 2) == 0;
   if (option == ':') return command_misused(self, c, "option %s needs a value", is_long ? word : letter);
   if (is_long && optopt) return command_misused(self, c, "option %s: expected no value", word);
-  return command_misused(self, c, "unknown or ambiguous option %s", is_long ? word : letter);
+  if (is_long) option_hint(word, longs, hint, sizeof hint);
+  return command_misused(self, c, "%s option %s%s", hint[0] == ':' ? "ambiguous" : "unknown", is_long ? word : letter, hint);
 }
 
 int command_option(const struct command *self, const struct comm *c, int argc, char **argv, const char *options,
@@ -71,7 +116,7 @@ int command_option(const struct command *self, const struct comm *c, int argc, c
   if (option == 'h' && c->rank == 0) print_help(self);
   if (option == 'V' && c->rank == 0) info_version(stdout);
   if (option == 'h' || option == 'V') *status = STATUS_OK;
-  if (option == '?' || option == ':') *status = bad_option(self, c, argv, option);
+  if (option == '?' || option == ':') *status = bad_option(self, c, argv, longs, option);
   return option == 'h' || option == 'V' || option == '?' || option == ':' ? COMMAND_DONE : option;
 }
 
@@ -112,17 +157,31 @@ static const struct command *find_command(const char *name, const char **near)
   return NULL;
 }
 
+static int unknown_command(const struct comm *c, const char *name, const char *near)
+{
+  return command_misused(NULL, c, "unknown command '%s'%s%s%s", name, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+}
+
+/* "help" and "help COMMAND", as people try it: --help. */
+static int help(const struct comm *c, int argc, char **argv)
+{
+  const char *near = NULL;
+  const struct command *about = argc > 1 ? find_command(argv[1], &near) : NULL;
+  if (argc > 1 && !about) return unknown_command(c, argv[1], near);
+  if (c->rank == 0) print_help(about);
+  return STATUS_OK;
+}
+
 static int dispatch(const struct comm *c, int argc, char **argv)
 {
   static const struct option longs[] = {COMMAND_LONG};
   int status = STATUS_OK, option = command_option(NULL, c, argc, argv, "+" COMMAND_SHORT, longs, &status);
   if (option == COMMAND_DONE) return status;
   if (optind == argc) return command_misused(NULL, c, "a command is missing");
+  if (strcmp(argv[optind], "help") == 0) return help(c, argc - optind, argv + optind);
   const char *near = NULL;
   const struct command *command = find_command(argv[optind], &near);
-  if (!command)
-    return command_misused(NULL, c, "unknown command '%s'%s%s%s", argv[optind], near ? "; did you mean '" : "", near ? near : "",
-                           near ? "'?" : "");
+  if (!command) return unknown_command(c, argv[optind], near);
   argc -= optind;
   argv += optind;
   optind = 0;   /* getopt starts anew */

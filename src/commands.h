@@ -16,6 +16,9 @@ struct command {
 };
 extern const struct command command_run, command_force, command_study, command_ic, command_params, command_info;
 
+/* All of them, in the order of --help. Returns their number. */
+int commands_list(const struct command *const **list);
+
 /* getopt's next option for a command, all ranks alike: '-h' and '-V' are answered and bad options named here. Returns the
  * option, -1 after the last one, or COMMAND_DONE with *status set. `options` and `longs` are getopt_long's; every list has
  * -h, --help, -V and --version added by COMMAND_SHORT and COMMAND_LONG. */

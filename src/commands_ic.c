@@ -74,7 +74,7 @@ static int check_request(const struct command *self, const struct comm *c, const
 }
 
 /* Will there be a place for the file? Asked before the work, by rank 0. */
-static int check_output(const struct request *q, struct fault *f)
+static int check_writable(const struct request *q, struct fault *f)
 {
   struct stat st;
   char folder[1024];
@@ -93,7 +93,7 @@ static int check_output(const struct request *q, struct fault *f)
 
 static int make_file(const struct comm *c, const struct request *q, struct fault *f)
 {
-  if (c->rank == 0) check_output(q, f);
+  if (c->rank == 0) check_writable(q, f);
   if (comm_verdict(c, f)) return -1;
   struct particles p;
   particles_init(&p);
@@ -128,8 +128,8 @@ static int act(const struct command *self, const struct comm *c, int argc, char 
   struct fault f = {""};
   if (make_file(c, &q, &f)) return command_failed(c, &f);
   if (c->rank == 0)
-    printf("%s: %lld particles of model %s, seed %llu; a parameter file for it needs [Units] GravityConstantInternal = 1\n", q.output,
-           (long long)q.model.n, name, (unsigned long long)q.model.seed);
+    printf("%s: %lld particle%s of model %s, seed %llu; a parameter file for it needs [Units] GravityConstantInternal = 1\n", q.output,
+           (long long)q.model.n, plural((double)q.model.n), name, (unsigned long long)q.model.seed);
   return STATUS_OK;
 }
 

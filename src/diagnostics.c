@@ -19,15 +19,17 @@ void diagnostics_measure(struct diagnostics *d, const struct comm *c, const stru
     d->potential += d->potential_type[t] = s.potential[t];
   }
   d->total = d->kinetic + d->potential;
-  double v2 = 2 * d->kinetic / s.mass;
+  double v2 = 2 * d->kinetic / s.mass, plain = s.vel2_count / s.count;
   for (int k = 0; k < 3; k++) {
     d->momentum[k] = s.momentum[k];
     d->angular[k] = s.angular[k];
     d->com[k] = s.com[k] / s.mass;
     d->v_com[k] = s.momentum[k] / s.mass;
     v2 -= d->v_com[k] * d->v_com[k];
+    plain += d->v_com[k] * (d->v_com[k] - 2 * s.vel_count[k] / s.count);
   }
   d->v_rms = sqrt(fmax(v2, 0));
+  d->v_rms_plain = sqrt(fmax(plain, 0));
   d->a_rms = sqrt(s.acc2 / s.mass);
   d->a_rms_plain = sqrt(s.acc2_count / s.count);
 }

@@ -13,7 +13,7 @@ struct diagnostics {
   double kinetic_type[PARTICLE_TYPES], potential_type[PARTICLE_TYPES];
   double momentum[3], angular[3], com[3];   /* com: position */
   double v_com[3], v_rms, a_rms;            /* mass-weighted; v_rms about v_com */
-  double a_rms_plain;                       /* every particle counts alike */
+  double v_rms_plain, a_rms_plain;          /* every particle counts alike; v_rms_plain about v_com too */
   double bad;                               /* particles with values that are not finite */
 };
 

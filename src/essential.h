@@ -62,4 +62,129 @@ HD enum need essential_need(const struct lattice *l, const struct node *n, const
   double sink = mac_sink(r->mac, fmax(b->a_old, r->a_floor));
   return distance > n->b && distance >= n->reach * sink ? NEED_CELL : NEED_OPEN;
 }
+
+/* --- all boxes of a receiver at once ------------------------------------------------------------------------------ */
+
+/* Boxes side by side; floats about an origin among them, with a margin for their rounding. Padded with copies of the last. */
+enum { TABLE_MOST = 256, TABLE_PAD = 16 };
+
+struct box_table {
+  int n;
+  double origin[3];
+  float low[3][TABLE_MOST + TABLE_PAD], high[3][TABLE_MOST + TABLE_PAD];
+  float way[3][TABLE_MOST + TABLE_PAD];                          /* within the horizon */
+  float stray[TABLE_MOST + TABLE_PAD], sink[TABLE_MOST + TABLE_PAD];
+  float cutoff;                                                  /* far away where there is none */
+};
+
+/* A node, or a particle (all but x, way and grow 0), about a table's origin. */
+struct asked {
+  float x[3], way[3];
+  float b, reach;
+  float grow;      /* how much nearer its particles may come than on straight ways with its velocity */
+  int opened;      /* it is not accepted as a cell */
+};
+
+/* Positions are floats about the middle of the boxes: so small a part of the extent is what they may be wrong by. */
+#define TABLE_ROUNDING 3e-7
+
+/* The request's boxes, of which there is at least one. */
+HD void essential_table(struct box_table *t, const struct let_request *r)
+{
+  double low[3] = {1e300, 1e300, 1e300}, high[3] = {-1e300, -1e300, -1e300}, extent = 0;
+  for (int k = 0; k < r->box_count; k++)
+    for (int c = 0; c < 3; c++) low[c] = fmin(low[c], r->boxes[k].low[c]), high[c] = fmax(high[c], r->boxes[k].high[c]);
+  for (int c = 0; c < 3; c++) {
+    t->origin[c] = 0.5 * (low[c] + high[c]);
+    extent = fmax(extent, high[c] - low[c]);
+  }
+  double margin = TABLE_ROUNDING * (extent + fmax(r->cutoff, 0.0));
+  t->n = r->box_count;
+  t->cutoff = r->cutoff >= 0 ? (float)r->cutoff : MAC_FAR;
+  for (int k = 0; k < t->n + TABLE_PAD; k++) {
+    const struct let_box *b = &r->boxes[k < t->n ? k : t->n - 1];
+    for (int c = 0; c < 3; c++) {
+      t->low[c][k] = (float)(b->low[c] - t->origin[c] - margin);
+      t->high[c][k] = (float)(b->high[c] - t->origin[c] + margin);
+      t->way[c][k] = (float)(b->v[c] * r->horizon);
+    }
+    t->stray[k] = (float)essential_stray(b->a_spread, r->a_typical, r->horizon);
+    t->sink[k] = mac_sink(r->mac, fmax(b->a_old, r->a_floor));
+  }
+}
+
+/* What boxes are asked for: their numbers, without the boxes themselves. */
+struct asking {
+  struct lattice lattice;
+  double origin[3];              /* the table's */
+  double a_typical, cutoff, horizon, tick_length;
+  int32_t tick;
+};
+
+HD struct asking essential_asking(const struct lattice *l, const struct box_table *t, const struct let_request *r)
+{
+  struct asking g;
+  g.lattice = *l;
+  for (int c = 0; c < 3; c++) g.origin[c] = t->origin[c];
+  g.a_typical = r->a_typical;
+  g.cutoff = r->cutoff;
+  g.horizon = r->horizon;
+  g.tick_length = r->tick_length;
+  g.tick = r->tick;
+  return g;
+}
+
+/* A node is asked for. */
+HD struct asked essential_node(const struct asking *g, const struct node *n, const struct motion *w)
+{
+  struct asked a;
+  a.b = n->b;
+  a.reach = n->reach;
+  a.grow = 0;
+  a.opened = 0;
+  for (int c = 0; c < 3; c++) {
+    a.x[c] = (float)(lattice_position(&g->lattice, c, n->x[c]) - g->origin[c]);
+    a.way[c] = (float)(w->v[c] * g->horizon);
+  }
+  if (g->horizon > 0) {
+    a.grow = (float)(w->spread_v * g->horizon + essential_stray(essential_pull(w), g->a_typical, g->horizon));
+    a.opened = n->info == (NODE_LEAF | 1);
+  }
+  return a;
+}
+
+/* A particle of a leaf that feels at most `pull`: its place at its own tick, its velocity and acceleration. */
+HD struct asked essential_particle(const struct asking *g, const int32_t x[3], const float v[3], const float acc[3], int32_t tick,
+                                   double pull)
+{
+  struct asked a;
+  double dt = (g->tick - tick) * g->tick_length;
+  a.b = a.reach = 0;
+  a.grow = (float)essential_stray(pull, g->a_typical, g->horizon);
+  a.opened = 0;
+  for (int c = 0; c < 3; c++) {
+    a.x[c] = (float)(lattice_position(&g->lattice, c, x[c]) + (v[c] + 0.5 * dt * acc[c]) * dt - g->origin[c]);
+    a.way[c] = (float)((v[c] + dt * acc[c]) * g->horizon);
+  }
+  return a;
+}
+
+/* The largest of what the boxes need: essential_need for one box after the other, with floats. */
+HD enum need essential_needs(const struct box_table *t, const struct asked *a)
+{
+  enum need need = NEED_NOTHING;
+  for (int k = 0; k < t->n; k++) {
+    float r2 = 0;
+    for (int c = 0; c < 3; c++) {
+      float x = a->x[c], there = x + (a->way[c] - t->way[c][k]);
+      float out = fmaxf(fmaxf(t->low[c][k] - fmaxf(x, there), fminf(x, there) - t->high[c][k]), 0.0f);
+      r2 += out * out;
+    }
+    float d = sqrtf(r2) - (a->grow + t->stray[k]);
+    if (!(d - a->b <= t->cutoff)) continue;
+    if (a->opened || !(d > a->b && d >= a->reach * t->sink[k])) return NEED_OPEN;
+    need = NEED_CELL;
+  }
+  return need;
+}
 #endif

@@ -4,11 +4,13 @@
 
 #include <ctype.h>
 #include <mpi.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static struct {
   atomic_int rank;
@@ -70,9 +72,27 @@ void fatal_context(int rank, long long step)
 void fatal_phase(const char *phase) { context.phase = phase; }
 struct fatal_place fatal_place(void) { return (struct fatal_place){context.rank, context.step, context.phase}; }
 
+static void (*_Atomic listener)(const char *reason);
+
+void fatal_listener(void (*hear)(const char *reason)) { atomic_store(&listener, hear); }
+
+enum { HEARING_SECONDS = 10 };
+
+void fatal_tell(const char *reason, int last)
+{
+  void (*hear)(const char *) = atomic_load(&listener);
+  if (!hear) return;
+  if (last) {
+    signal(SIGALRM, SIG_DFL);
+    alarm(HEARING_SECONDS);
+  }
+  hear(reason);
+  if (last) alarm(0);
+}
+
 void fatal_at(const char *file, int line, const char *format, ...)
 {
-  char text[2048];
+  char text[2048], reason[2200];
   va_list args;
   va_start(args, format);
   vsnprintf(text, sizeof text, format, args);
@@ -80,6 +100,8 @@ void fatal_at(const char *file, int line, const char *format, ...)
   struct fatal_place at = fatal_place();
   fprintf(stderr, "espalier: fatal: rank %d, step %lld, phase %s (%s:%d): %s\n", at.rank, at.step, at.phase, file, line, text);
   fflush(stderr);
+  snprintf(reason, sizeof reason, "rank %d, step %lld, phase %s: %s", at.rank, at.step, at.phase, text);
+  fatal_tell(reason, 1);
   int running = 0, ended = 0;
   MPI_Initialized(&running);
   MPI_Finalized(&ended);

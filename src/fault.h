@@ -13,6 +13,9 @@ struct fault {
   char text[1024];   /* empty: no fault */
 };
 
+/* For sentences: what is put behind a noun of which there are so many. */
+static inline const char *plural(double count) { return count == 1 ? "" : "s"; }
+
 /* Set the fault's sentence, unless one is there already (the first cause is kept). Returns -1, so that
  * `return fault_set(...)` reads well. */
 int fault_set(struct fault *f, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -31,6 +34,11 @@ struct fatal_place {
   const char *phase;
 };
 struct fatal_place fatal_place(void);
+
+/* Who hears why this process ends, before it does; NULL: nobody. Called from any thread at any moment. */
+void fatal_listener(void (*hear)(const char *reason));
+/* Let him hear it. `last`: the process ends in any case, also where he does not come back (a file system that hangs). */
+void fatal_tell(const char *reason, int last);
 
 /* Print rank, step, phase, file and line and the message on stderr and abort every rank (MPI_Abort when MPI runs). */
 void fatal_at(const char *file, int line, const char *format, ...) __attribute__((noreturn, format(printf, 3, 4)));

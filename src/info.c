@@ -50,6 +50,38 @@ static void print_backends(FILE *out)
   fputc('\n', out);
 }
 
+/* Pairs per second for N = 2^10 ... 2^18 and every number of threads to a target. */
+static void print_pair_rates(FILE *out, const struct backend *be, struct device *d)
+{
+  enum { LEAST = 10, MOST = 18, SHARE_MOST = 32 };
+  fprintf(out, "\n| N | S = 1 | 2 | 4 | 8 | 16 | 32 | chosen | its S |\n|---|---|---|---|---|---|---|---|---|\n");
+  for (int k = LEAST; k <= MOST; k++) {
+    fprintf(out, "| 2^%d |", k);
+    for (int share = 1; share <= SHARE_MOST; share *= 2) fprintf(out, " %.2e |", be->pair_rate(d, (int64_t)1 << k, &share));
+    int chosen = 0;
+    double rate = be->pair_rate(d, (int64_t)1 << k, &chosen);
+    fprintf(out, " %.3e | %d |\n", rate, chosen);
+  }
+}
+
+void info_rates(FILE *out)
+{
+  const struct backend *const *list;
+  int count = backend_list(&list);
+  struct device_config config = {.gravity = 1, .softening = 1, .max_leaf = 16, .max_group = 64, .ranks = 1};
+  for (int k = 0; k < count; k++) {
+    char why[256] = "";
+    if (list[k]->probe(why, sizeof why) == 0) continue;
+    struct particles p;
+    particles_init(&p);
+    struct device *d = list[k]->open(&config);
+    fprintf(out, "\n%s: direct sums, accelerations and potentials, pairs/s\n", list[k]->name);
+    fprintf(out, "the ceiling of walks: %.3e\n", list[k]->ceiling(d));
+    if (list[k]->pair_rate) print_pair_rates(out, list[k], d);
+    list[k]->close(d);
+  }
+}
+
 void info_version(FILE *out)
 {
   char library[MPI_MAX_LIBRARY_VERSION_STRING];

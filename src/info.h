@@ -5,6 +5,8 @@
 
 /* Backends and devices of this machine, or why they are not there. Local. */
 void info_print(FILE *out);
+/* How many pairs per second the devices evaluate in direct sums: a few seconds. */
+void info_rates(FILE *out);
 /* Version, revision and how this program was built. Local. */
 void info_version(FILE *out);
 #endif

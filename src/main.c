@@ -27,6 +27,8 @@ int main(int argc, char **argv)
   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &threads);   /* OpenMP inside, messages from the first thread alone */
   comm_open(&c, MPI_COMM_WORLD);
   fatal_context(c.rank, -1);
+  if (threads < MPI_THREAD_FUNNELED)
+    fatal("this MPI library supports no program with threads (it grants less than MPI_THREAD_FUNNELED): use one that was built with threads");
   share_threads(&c);
   int status = commands_run(&c, argc, argv);
   if (ESP_CHECKS && memory_current()) fatal("%zu bytes of labelled memory were not given back", memory_current());

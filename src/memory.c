@@ -9,6 +9,7 @@
 #include "fault.h"
 
 enum { ALIGNMENT = 64, MOST_LABELS = 64 };
+#define SHARE_SHOWN 0.005   /* of the peak: smaller labels are not reported */
 
 struct label {
   const char *name;
@@ -84,8 +85,18 @@ void memory_note(const char *name, size_t plus, size_t minus) { account(label_fi
 size_t memory_current(void) { return total_current; }
 size_t memory_peak(void) { return total_peak; }
 
-void memory_report(FILE *out)
+void memory_report(FILE *out, double particles, const char *indent, int columns)
 {
-  for (int i = 0; i < label_count; i++)
-    fprintf(out, "  %-20s peak %10.3f MB\n", labels[i].name, labels[i].peak / 1e6);
+  int at = fprintf(out, "%s", indent), first = 1;
+  for (int i = 0; i < label_count; i++) {
+    const struct label *l = &labels[i];
+    char text[128];
+    if (l->peak < SHARE_SHOWN * total_peak || particles <= 0) continue;
+    int length = snprintf(text, sizeof text, "%s %.1f", l->name, l->peak / particles);
+    if (!first && at + length + 3 > columns) at = fprintf(out, ",\n%s", indent) - 2;   /* with room for ", " and a comma behind it */
+    else if (!first) at += fprintf(out, ", ");
+    at += fprintf(out, "%s", text);
+    first = 0;
+  }
+  fputc('\n', out);
 }

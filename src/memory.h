@@ -20,8 +20,8 @@ void memory_note(const char *label, size_t plus, size_t minus);
 /* Bytes now and at the peak, all labels together. */
 size_t memory_current(void);
 size_t memory_peak(void);
-/* Peak by label, one line each, for the log. */
-void memory_report(FILE *out);
+/* The larger labels' peaks, in bytes for each of so many particles: lines that begin with `indent` and have at most so many columns. */
+void memory_report(FILE *out, double particles, const char *indent, int columns);
 #ifdef __cplusplus
 }
 #endif

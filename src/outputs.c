@@ -78,3 +78,18 @@ double outputs_next(const struct outputs *o, double now)
     if (o->time[i] > now && o->time[i] < o->end) return o->time[i];
   return o->end;
 }
+
+void outputs_warn(const struct outputs *o, double begin, FILE *out, const char *before)
+{
+  long long count = 0;
+  double first = 0;
+  for (int64_t i = 0; o->time && i < o->count; i++) {
+    if (o->time[i] >= begin && o->time[i] <= o->end) continue;
+    if (count++ == 0) first = o->time[i];
+  }
+  if (count == 0) return;
+  fprintf(out, "%s%lld of %lld output time%s in OutputListFilename never come%s, the first of them %g: the run ", before, count, (long long)o->count,
+          plural((double)o->count), count == 1 ? "s" : "", first);
+  if (isfinite(begin)) fprintf(out, "goes from time %g to %g\n", begin, o->end);
+  else fprintf(out, "ends at time %g\n", o->end);
+}

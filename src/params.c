@@ -39,6 +39,18 @@ int param_find(const char *section, const char *name)
   return -1;
 }
 
+int param_is_default(const struct param_origin *origin, const char *name)
+{
+  return origin && origin->line[param_find(NULL, name)] == ORIGIN_DEFAULT;
+}
+
+const char *params_choice(const char *name, int value)
+{
+  int k = param_find(NULL, name);
+  if (k < 0 || param_table[k].kind != KIND_CHOICE) fatal("%s is no parameter with choices", name);
+  return param_table[k].choices[value];
+}
+
 static void *place_of(const struct params *p, const struct param_entry *e) { return (char *)(uintptr_t)p + e->offset; }
 
 static void join_choices(const struct param_entry *e, char *text, size_t size)

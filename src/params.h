@@ -12,13 +12,17 @@ enum { PARAM_TEXT = 512 };   /* longest string value, with its end */
 /* Choices; the order is that of the names in params.def. */
 enum ic_format { FORMAT_AUTO, FORMAT_GADGET1, FORMAT_GADGET2, FORMAT_HDF5, FORMAT_TIPSY, FORMAT_ASCII };
 enum opening { OPENING_ACCELERATION, OPENING_MULTIPOLE, OPENING_ANGLE };
+/* WalkMethod: enum walk_method of backend.h */
 enum split_mode { MODE_HYBRID, MODE_TREE, MODE_AUTO };
 enum split_kernel { KERNEL_QUINTIC, KERNEL_DLL };
 enum step_scheme { SCHEME_BLOCK, SCHEME_SHARED };
 enum step_criterion { CRITERION_MIN_AV, CRITERION_A };
 enum balance { BALANCE_COUNT, BALANCE_HARD, BALANCE_WORK, BALANCE_TIME };
 enum comm_log { COMM_LOG_OFF, COMM_LOG_PHASES, COMM_LOG_PEERS };
+enum substep_log_choice { SUBSTEP_LOG_OFF, SUBSTEP_LOG_ON };
+enum tuning_choice { TUNING_AUTO, TUNING_ON, TUNING_FROZEN };
 enum backend_choice { BACKEND_AUTO, BACKEND_CPU, BACKEND_CUDA };
+enum transport_choice { TRANSPORT_AUTO, TRANSPORT_STAGED, TRANSPORT_CUDA_MPI, TRANSPORT_NCCL };
 
 /* A member of struct params is named exactly like the parameter (SnapshotFileBase, ErrTolForceAcc, xs, ...): double for
  * reals, int for whole numbers and choices, char[PARAM_TEXT] for strings. */
@@ -49,14 +53,18 @@ extern const struct param_entry param_table[];
 extern const int param_count;
 
 /* Where each value came from, for messages: a line of the parameter file, or one of these. */
-enum { PARAM_LIMIT = 64, ORIGIN_DEFAULT = 0, ORIGIN_OPTION = -1 };
+enum { PARAM_LIMIT = 96, ORIGIN_DEFAULT = 0, ORIGIN_OPTION = -1 };
 struct param_origin {
   const char *file;       /* NULL: no file */
   int line[PARAM_LIMIT];  /* by index in param_table */
 };
 
+/* Whether nobody gave a value to this parameter; where the origin is not known (NULL) somebody did. */
+int param_is_default(const struct param_origin *origin, const char *name);
 /* The entry's index in param_table, or -1; `section` NULL: in any section. */
 int param_find(const char *section, const char *name);
+/* The name of a choice's value as it stands in a file: params_choice("WalkMethod", METHOD_DIRECT) is "direct". */
+const char *params_choice(const char *name, int value);
 /* All defaults. */
 void params_defaults(struct params *p);
 /* Set one value from its text. The fault says what was expected ("expected a number above 0 (length), found 'x'"), not
@@ -75,9 +83,9 @@ int params_check_rules(const struct params *p, const struct param_origin *origin
 int params_grid(const char *text, int grid[3]);
 /* Whether DomainGrid is for so many ranks. Local. 0 or -1. */
 int params_check_ranks(const struct params *p, int ranks, struct fault *f);
-/* What a run needs beyond that: InitCondFile is given, and it and OutputListFilename are there (what they hold is for
- * their readers to judge). Local. 0 or -1. */
-int params_check_files(const struct params *p, const struct param_origin *origin, struct fault *f);
+/* What a run needs beyond that: InitCondFile is given, and it (with `input`) and OutputListFilename are there (what they hold is
+ * for their readers to judge). Local. 0 or -1. */
+int params_check_files(const struct params *p, const struct param_origin *origin, int input, struct fault *f);
 /* The value as it would stand in a file; reading it back gives the same value, bit by bit. */
 void params_format(const struct params *p, const struct param_entry *e, char *text, size_t size);
 /* The values allowed, for people: "above 0", "from 0 to 1", "a, b or c"; strings: empty. */

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "params.h"
 
@@ -69,7 +70,16 @@ void param_hint(const char *section, const char *name, char *hint, size_t size)
     list_all("there are", names, list_names(here ? section : NULL, 0, names), hint, size);
 }
 
-void file_hint(const char *path, char *hint, size_t size)
+/* The same file by whatever name; `b` may be NULL. */
+static int same_file(const char *folder, const char *name, const char *b)
+{
+  char path[2048];
+  struct stat one, other;
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  return b && stat(path, &one) == 0 && stat(b, &other) == 0 && one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+}
+
+void file_hint(const char *path, const char *but, char *hint, size_t size)
 {
   const char *slash = strrchr(path, '/');
   char folder[1024];
@@ -80,8 +90,11 @@ void file_hint(const char *path, char *hint, size_t size)
   const char **names = malloc(sizeof *names * FILES_LOOKED_AT);
   int count = 0;
   for (struct dirent *d; names && count < FILES_LOOKED_AT && (d = readdir(dir));)
-    if (d->d_name[0] != '.' && (names[count] = strdup(d->d_name))) count++;
-  const char *near = names ? nearest_name(slash ? slash + 1 : path, names, count) : NULL;
+    if (d->d_name[0] != '.' && !same_file(folder, d->d_name, but) && (names[count] = strdup(d->d_name))) count++;
+  const char *word = slash ? slash + 1 : path, *near = NULL;
+  for (int i = 0; i < count && !near; i++)   /* the ending was left out */
+    if (strncmp(names[i], word, strlen(word)) == 0 && names[i][strlen(word)] == '.') near = names[i];
+  if (!near && names) near = nearest_name(word, names, count);
   if (near) snprintf(hint, size, "; did you mean '%s%s'?", slash ? folder : "", near);
   for (int i = 0; i < count; i++) free((char *)(uintptr_t)names[i]);
   free(names);

@@ -9,6 +9,6 @@ int section_known(const char *name);
 void section_hint(const char *name, char *hint, size_t size);
 /* "; did you mean 'Softening'?", "; it belongs in [Gravity]" or the section's parameters. */
 void param_hint(const char *section, const char *name, char *hint, size_t size);
-/* "; did you mean 'run.ini'?" from the files beside it, or nothing. */
-void file_hint(const char *path, char *hint, size_t size);
+/* "; did you mean 'run.ini'?" from the files beside it, without the file `but` (may be NULL), or nothing. */
+void file_hint(const char *path, const char *but, char *hint, size_t size);
 #endif

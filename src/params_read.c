@@ -138,7 +138,7 @@ static FILE *open_file(const char *name, struct fault *f)
     fault_set(f, "%s: expected a parameter file, found a folder", name);
   else if (!(file = fopen(name, "r"))) {
     int error = errno;
-    file_hint(name, hint, sizeof hint);
+    file_hint(name, NULL, hint, sizeof hint);
     fault_set(f, "%s: expected a parameter file: %s%s", name, strerror(error), hint);
   }
   return file;

@@ -12,11 +12,12 @@
 
 #include "params.h"
 #include "params_nearest.h"
+#include "timeline.h"
 
 enum { RANKS_MOST = 1000000 };   /* along an axis: more is a mistake */
 
-/* "SoftStep = 0.5 (line 12)". */
-static const char *cite(const struct params *p, const struct param_origin *origin, const char *name, char *text, size_t size)
+/* "SoftStep = 0.5 (line 12)"; without the line where it is `known`: said already. */
+static const char *cite(const struct params *p, const struct param_origin *origin, const char *name, int known, char *text, size_t size)
 {
   int i = param_find(NULL, name), line = origin ? origin->line[i] : ORIGIN_DEFAULT;
   char value[PARAM_TEXT];
@@ -27,7 +28,7 @@ static const char *cite(const struct params *p, const struct param_origin *origi
     snprintf(text + at, size - at, " (-P)");
   else if (line == ORIGIN_DEFAULT)
     snprintf(text + at, size - at, " (default)");
-  else
+  else if (line != known)
     snprintf(text + at, size - at, " (line %d)", line);
   return text;
 }
@@ -38,7 +39,7 @@ struct rules {
   struct fault *f;
 };
 
-/* The fault: "FILE:LINE: Name = value (line) and Other = value (line): what was expected". `other` may be NULL. */
+/* The fault: "FILE:LINE: Name = value and Other = value (line): what was expected". `other` may be NULL. */
 static int broken(const struct rules *r, const char *name, const char *other, const char *expected)
 {
   char a[250], b[250], where[600] = "";
@@ -47,19 +48,45 @@ static int broken(const struct rules *r, const char *name, const char *other, co
     snprintf(where, sizeof where, "%.500s:%d: ", r->origin->file, line);
   else if (r->origin && r->origin->file)
     snprintf(where, sizeof where, "%.500s: ", r->origin->file);
-  cite(r->p, r->origin, name, a, sizeof a);
-  if (other) cite(r->p, r->origin, other, b, sizeof b);
+  cite(r->p, r->origin, name, line, a, sizeof a);
+  if (other) cite(r->p, r->origin, other, 0, b, sizeof b);
   return fault_set(r->f, "%s%s%s%s: %s", where, a, other ? " and " : "", other ? b : "", expected);
 }
 
-/* Is `step` = `base` times 1, 2, 4, ...? Decimal numbers in a file are not exact. */
+#define POWERS "1, 2, 4, ... 2^24"
+_Static_assert(LEVEL_MOST == 24, "POWERS says how far levels go");
+
+/* Is `step` = `base` times 1, 2, 4, ... 2^LEVEL_MOST? Decimal numbers in a file are not exact. */
 static int is_power_multiple(double step, double base)
 {
   double power = log2(step / base);
-  return power > -0.5 && fabs(step / base / exp2(round(power)) - 1) < 1e-9;
+  return power > -0.5 && power < LEVEL_MOST + 0.5 && fabs(step / base / exp2(round(power)) - 1) < 1e-9;
 }
 
-static int check_output(const struct rules *r)
+/* Signs that a shell would have replaced: a leading '~', quotes around the whole, $NAME, ${NAME}, $(COMMAND). */
+static int for_a_shell(const char *path)
+{
+  size_t n = strlen(path);
+  if (n == 0) return 0;
+  if (path[0] == '~' || strchr("'\"", path[0]) || strchr("'\"", path[n - 1])) return 1;
+  for (const char *at = strchr(path, '$'); at; at = strchr(at + 1, '$'))
+    if (isalpha((unsigned char)at[1]) || (at[1] && strchr("_{(", at[1]))) return 1;
+  return 0;
+}
+
+static int check_paths(const struct rules *r)
+{
+  const struct {
+    const char *name, *path;
+  } list[] = {{"InitCondFile", r->p->InitCondFile}, {"OutputListFilename", r->p->OutputListFilename}, {"OutputDir", r->p->OutputDir},
+              {"CheckpointDir", r->p->CheckpointDir}};
+  for (size_t i = 0; i < sizeof list / sizeof *list; i++)
+    if (for_a_shell(list[i].path))
+      return broken(r, list[i].name, NULL, "expected a path as it is: a shell's signs (~, quotes, $) mean nothing in a parameter file");
+  return 0;
+}
+
+static int check_outputs(const struct rules *r)
 {
   const struct params *p = r->p;
   if (!(p->TimeMax > p->TimeBegin)) return broken(r, "TimeMax", "TimeBegin", "expected TimeMax above TimeBegin");
@@ -88,12 +115,12 @@ static int check_fixed_step(const struct rules *r)
   if (!(p->FixedStep > 0)) return 0;
   if (p->Scheme == SCHEME_BLOCK) return broken(r, "FixedStep", "Scheme", "expected Scheme = shared where FixedStep is given");
   if (p->Mode != MODE_TREE && !(p->SoftStep > 0))
-    return broken(r, "FixedStep", "SoftStep", "expected SoftStep too: FixedStep times a power of two (1, 2, 4, ...)");
+    return broken(r, "FixedStep", "SoftStep", "expected SoftStep too: FixedStep times a power of two (" POWERS ")");
   if (p->SoftStep > 0 && !is_power_multiple(p->SoftStep, p->FixedStep))
-    return broken(r, "FixedStep", "SoftStep", "expected SoftStep to be FixedStep times a power of two (1, 2, 4, ...)");
-  if (p->Mode == MODE_TREE && p->MaxSizeTimestep > 0 && !is_power_multiple(p->MaxSizeTimestep, p->FixedStep))
+    return broken(r, "FixedStep", "SoftStep", "expected SoftStep to be FixedStep times a power of two (" POWERS ")");
+  if (p->Mode != MODE_HYBRID && p->MaxSizeTimestep > 0 && !is_power_multiple(p->MaxSizeTimestep, p->FixedStep))
     return broken(r, "FixedStep", "MaxSizeTimestep",
-                  "expected MaxSizeTimestep, in tree mode the soft step, to be FixedStep times a power of two (1, 2, 4, ...)");
+                  "expected MaxSizeTimestep, without the split the soft step, to be FixedStep times a power of two (" POWERS ")");
   return 0;
 }
 
@@ -125,14 +152,14 @@ int params_check_ranks(const struct params *p, int ranks, struct fault *f)
   params_grid(p->DomainGrid, grid);
   double product = (double)grid[0] * grid[1] * grid[2];
   if (product == 0 || product == ranks) return 0;
-  return fault_set(f, "DomainGrid = %.100s is for %.15g ranks, and this run has %d: give numbers whose product is %d, or auto", p->DomainGrid, product,
-                   ranks, ranks);
+  return fault_set(f, "DomainGrid = %.100s is for %.15g rank%s, and this run has %d: give numbers whose product is %d, or auto", p->DomainGrid, product,
+                   product > 1 ? "s" : "", ranks, ranks);
 }
 
 int params_check_rules(const struct params *p, const struct param_origin *origin, struct fault *f)
 {
   struct rules r = {p, origin, f};
-  return check_output(&r) || check_split(&r) || check_fixed_step(&r) || check_domain(&r) ? -1 : 0;
+  return check_paths(&r) || check_outputs(&r) || check_split(&r) || check_fixed_step(&r) || check_domain(&r) ? -1 : 0;
 }
 
 /* A set of several files is named without its endings. */
@@ -155,15 +182,15 @@ static int check_file(const struct rules *r, const char *name, const char *path)
   if (is_there(path)) return 0;
   if (stat(path, &st) == 0) return broken(r, name, NULL, "expected a file, found a folder");
   int error = errno;
-  file_hint(path, hint, sizeof hint);
+  file_hint(path, r->origin ? r->origin->file : NULL, hint, sizeof hint);
   snprintf(expected, sizeof expected, "%s%s", strerror(error), hint);
   return broken(r, name, NULL, expected);
 }
 
-int params_check_files(const struct params *p, const struct param_origin *origin, struct fault *f)
+int params_check_files(const struct params *p, const struct param_origin *origin, int input, struct fault *f)
 {
   struct rules r = {p, origin, f};
-  if (!p->InitCondFile[0]) return broken(&r, "InitCondFile", NULL, "expected a file with initial conditions");
-  if (check_file(&r, "InitCondFile", p->InitCondFile)) return -1;
+  if (input && !p->InitCondFile[0]) return broken(&r, "InitCondFile", NULL, "expected a file with initial conditions");
+  if (input && check_file(&r, "InitCondFile", p->InitCondFile)) return -1;
   return p->OutputListFilename[0] ? check_file(&r, "OutputListFilename", p->OutputListFilename) : 0;
 }

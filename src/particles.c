@@ -14,12 +14,6 @@ const struct particle_field particle_fields[] = {
 };
 const int particle_field_count = sizeof particle_fields / sizeof *particle_fields;
 
-/* The array of a field, as bytes. */
-static char **array_of(const struct particles *p, const struct particle_field *f)
-{
-  return (char **)((char *)(uintptr_t)p + f->offset);
-}
-
 size_t particle_bytes(void)
 {
   size_t sum = 0;
@@ -32,7 +26,7 @@ void particles_init(struct particles *p) { memset(p, 0, sizeof *p); }
 void particles_reserve(struct particles *p, int64_t capacity)
 {
   for (int f = 0; f < particle_field_count; f++) {
-    char **array = array_of(p, &particle_fields[f]);
+    char **array = particles_array(p, &particle_fields[f]);
     *array = memory_resize("particles", *array, particle_fields[f].bytes * (size_t)capacity);
   }
   p->capacity = capacity;
@@ -41,7 +35,7 @@ void particles_reserve(struct particles *p, int64_t capacity)
 
 void particles_free(struct particles *p)
 {
-  for (int f = 0; f < particle_field_count; f++) memory_free(*array_of(p, &particle_fields[f]));
+  for (int f = 0; f < particle_field_count; f++) memory_free(*particles_array(p, &particle_fields[f]));
   particles_init(p);
 }
 
@@ -49,7 +43,7 @@ void particles_copy(struct particles *dst, int64_t to, const struct particles *s
 {
   for (int f = 0; f < particle_field_count; f++) {
     size_t b = particle_fields[f].bytes;
-    memcpy(*array_of(dst, &particle_fields[f]) + b * (size_t)to, *array_of(src, &particle_fields[f]) + b * (size_t)from, b);
+    memcpy(*particles_array(dst, &particle_fields[f]) + b * (size_t)to, *particles_array(src, &particle_fields[f]) + b * (size_t)from, b);
   }
 }
 
@@ -66,8 +60,8 @@ void particles_permute(struct particles *p, const int64_t *order, struct particl
   }
   for (int f = 0; f < particle_field_count; f++) {
     size_t bytes = particle_fields[f].bytes;
-    const char *from = *array_of(p, &particle_fields[f]);
-    char *to = *array_of(spare, &particle_fields[f]);
+    const char *from = *particles_array(p, &particle_fields[f]);
+    char *to = *particles_array(spare, &particle_fields[f]);
     switch (bytes) {   /* constant sizes let the compiler copy with moves */
     case 1: GATHER(uint8_t, 1); break;
     case 4: GATHER(float, 1); break;
@@ -88,7 +82,7 @@ void particles_pack(const struct particles *p, int64_t i, void *buffer)
   char *to = buffer;
   for (int f = 0; f < particle_field_count; f++) {
     size_t b = particle_fields[f].bytes;
-    memcpy(to, *array_of(p, &particle_fields[f]) + b * (size_t)i, b);
+    memcpy(to, *particles_array(p, &particle_fields[f]) + b * (size_t)i, b);
     to += b;
   }
 }
@@ -98,7 +92,7 @@ void particles_unpack(struct particles *p, int64_t i, const void *buffer)
   const char *from = buffer;
   for (int f = 0; f < particle_field_count; f++) {
     size_t b = particle_fields[f].bytes;
-    memcpy(*array_of(p, &particle_fields[f]) + b * (size_t)i, from, b);
+    memcpy(*particles_array(p, &particle_fields[f]) + b * (size_t)i, from, b);
     from += b;
   }
 }

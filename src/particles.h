@@ -53,6 +53,11 @@ struct particle_field {
 };
 extern const struct particle_field particle_fields[];
 extern const int particle_field_count;
+/* The place of a field's array, as bytes. */
+static inline char **particles_array(const struct particles *p, const struct particle_field *f)
+{
+  return (char **)((char *)(uintptr_t)p + f->offset);
+}
 /* Bytes of one particle, all fields together. */
 size_t particle_bytes(void);
 

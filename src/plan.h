@@ -16,6 +16,9 @@ struct plan {
 
 enum { RADIUS_INTERVAL = 8 };   /* soft steps between measurements of the rule's radius */
 
+/* The adaptive soft step for the split's radius `r2`, before any limit: the change of the soft force over it stays small (xs R2 / v_rms
+ * and its counterpart for accelerations, which holds in a cold collapse). */
+double plan_adaptive(const struct params *p, const struct diagnostics *now, double r2);
 /* `now` are the sums at time `time`; `r2` the radius that the soft step is chosen by; `hybrid` whether the split is on. */
 struct plan plan_next(const struct params *p, const struct diagnostics *now, double time, double target, double r2, int hybrid,
                       long long step);

@@ -37,6 +37,19 @@ static double merged(const struct comm *c, const double *all, int64_t samples, i
   return count == 0 ? 0 : scratch[count < NEIGHBOURS ? count - 1 : NEIGHBOURS - 1];
 }
 
+/* The quantile over samples; `all` are the distances from every rank. */
+static double quantile_of(const struct comm *c, const double *all, int64_t n, double quantile)
+{
+  double *scratch = memory_alloc("radius", sizeof *scratch * NEIGHBOURS * (size_t)c->size);
+  double *result = memory_alloc("radius", sizeof *result * (size_t)(n + 1));
+  for (int64_t i = 0; i < n; i++) result[i] = merged(c, all, n, i, scratch);
+  gsl_sort(result, 1, (size_t)n);
+  double radius = n == 0 ? 0 : gsl_stats_quantile_from_sorted_data(result, 1, (size_t)n, quantile);
+  memory_free(result);
+  memory_free(scratch);
+  return radius;
+}
+
 double radius_by_rule(const struct comm *c, const struct backend *be, struct device *d, double quantile)
 {
   struct sample *s;
@@ -45,19 +58,15 @@ double radius_by_rule(const struct comm *c, const struct backend *be, struct dev
   double(*at)[3] = memory_alloc("radius", sizeof *at * (size_t)(n + 1));
   uint64_t *id = memory_alloc("radius", sizeof *id * (size_t)(n + 1));
   double *mine = memory_alloc("radius", sizeof *mine * values), *all;
-  double *scratch = memory_alloc("radius", sizeof *scratch * NEIGHBOURS * (size_t)c->size);
-  double *result = memory_alloc("radius", sizeof *result * (size_t)(n + 1));
   for (int64_t i = 0; i < n; i++) {
     memcpy(at[i], s[i].pos, sizeof at[i]);
     id[i] = s[i].id;
   }
   be->nearest(d, n, (const double(*)[3])at, id, NEIGHBOURS, mine);
-  all = comm_gather(c, mine, sizeof *mine * values, &values);
-  for (int64_t i = 0; i < n; i++) result[i] = merged(c, all, n, i, scratch);
-  gsl_sort(result, 1, (size_t)n);
-  double radius = n == 0 ? 0 : gsl_stats_quantile_from_sorted_data(result, 1, (size_t)n, quantile);
-  memory_free(result);
-  memory_free(scratch);
+  /* of many ranks that is a lot for each to hold and to sort */
+  all = comm_gather_root(c, mine, sizeof *mine * values, &values);
+  double radius = c->rank == 0 ? quantile_of(c, all, n, quantile) : 0;
+  comm_broadcast(c, &radius, sizeof radius);
   memory_free(all);
   memory_free(mine);
   memory_free(id);

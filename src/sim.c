@@ -12,6 +12,10 @@
 
 /* Margin of the lattice about the particles and their way in the next soft step, as a fraction of the extent. */
 #define LATTICE_MARGIN 0.05
+/* The way ahead may widen the lattice to this spacing, as a part of the softening, or to twice the extent of the particles: a soft
+ * step of many orbits, whose ballistic ways lead far beyond them, would take the digits of all forces. Who gets farther than
+ * that is clamped and counted. */
+#define WAY_SPACING (1.0 / 8192)
 /* |a_old| is raised to this fraction of the rms: particles at rest at a centre would open every cell. */
 #define A_FLOOR 1e-5
 /* The rule's radius is taken anew when it has changed by so much. */
@@ -23,7 +27,7 @@ static struct mac criterion(const struct params *p, int kind, double gravity)
   return (struct mac){kind, p->MultipoleOrder, gravity, delta};
 }
 
-void sim_open(struct sim *s, const struct comm *c, const struct params *par, const struct backend *be, struct particles *p)
+int sim_open(struct sim *s, const struct comm *c, const struct params *par, const struct backend *be, struct particles *p, struct fault *f)
 {
   memset(s, 0, sizeof *s);
   s->comm = c;
@@ -36,35 +40,73 @@ void sim_open(struct sim *s, const struct comm *c, const struct params *par, con
                                  .max_leaf = par->MaxLeafSize,
                                  .max_group = par->MaxGroupSize,
                                  .quadrupole = par->MultipoleOrder == 2,
-                                 .ranks = c->size};
+                                 .ranks = c->size,
+                                 .rank = c->rank,
+                                 .node_rank = comm_node_rank(c),
+                                 .method = (enum walk_method)par->WalkMethod};
   s->dev = be->open(&config);
   be->upload(s->dev, p);
-  s->lets = lets_open(c, be, s->dev);
+  int failed = transport_open(&s->transport, c, be, s->dev, (enum transport_choice)par->Transport, f);
+  s->lets = lets_open(c, be, s->dev, &s->transport);
   s->timer.ledger = c->ledger;
+  s->timer.follow = be->phase;
   int grid[3];
   params_grid(par->DomainGrid, grid);
   domain_open_grid(&s->domain, c->size, grid);
   timer_reset(&s->timer);
+  s->log.table = par->SubstepLog && c->rank == 0;
+  tuning_open(&s->tuning, par, be->tunes, c->size, c->rank);
+  return failed;
 }
 
 void sim_close(struct sim *s)
 {
   struct particles p;
   lets_close(s->lets);
+  transport_close(&s->transport);
   s->be->download(s->dev, &p);
   particles_free(&p);
+  if (s->be->phase) s->be->phase(NULL);
   s->be->close(s->dev);
   domain_close(&s->domain);
+  substep_log_close(&s->log);
+  tuning_close(&s->tuning);
 }
 
-/* The box of all particles and of what they may reach within `horizon`: low, then high. Collective. */
-static void global_bounds(struct sim *s, double horizon, double box[6])
+/* The box of all particles and of what they may reach within `horizon`: low, then high. Returns its longest side. Collective. */
+static double reach(struct sim *s, double horizon, double box[6])
 {
+  double side = 0;
   s->be->bounds(s->dev, horizon, box, box + 3);
   for (int c = 0; c < 3; c++) box[c] = -box[c];
   timer_phase(&s->timer, PHASE_wait);
   comm_max_double(s->comm, box, 6);
-  for (int c = 0; c < 3; c++) box[c] = -box[c];
+  for (int c = 0; c < 3; c++) {
+    box[c] = -box[c];
+    side = fmax(side, box[c + 3] - box[c]);
+  }
+  return side;
+}
+
+/* The box that the lattice is to hold. Collective. */
+static void global_bounds(struct sim *s, double horizon, double box[6])
+{
+  double here[6], most = WAY_SPACING * s->par->Softening * LATTICE_SIDE, side = reach(s, horizon, box);
+  if (side <= most) return;
+  double extent = reach(s, 0, here), way = 0.5 * (fmax(most, 2 * extent) - extent);
+  for (int c = 0; c < 3; c++) {
+    box[c] = fmax(box[c], here[c] - way);
+    box[c + 3] = fmin(box[c + 3], here[c + 3] + way);
+  }
+}
+
+/* The tree of the sorted particles. */
+static void build(struct sim *s)
+{
+  double low[3], high[3];
+  timer_phase(&s->timer, PHASE_build);
+  domain_cuboid(&s->domain, s->comm->rank, low, high);
+  s->be->build(s->dev, low, high);
 }
 
 /* The lattice, and the tree on it. Collective. */
@@ -72,13 +114,20 @@ static void plant(struct sim *s, double horizon)
 {
   double box[6];
   global_bounds(s, horizon, box);
+  double began = timer_clock();
   s->lattice = lattice_cover(box, box + 3, LATTICE_MARGIN, 16 * s->par->Softening);
   timer_phase(&s->timer, PHASE_order);
   s->counts.outside += s->be->order(s->dev, &s->lattice);
-  timer_phase(&s->timer, PHASE_build);
-  double low[3], high[3];
-  domain_cuboid(&s->domain, s->comm->rank, low, high);
-  s->be->build(s->dev, low, high);
+  build(s);
+  s->planting = timer_clock() - began;
+}
+
+/* Groups, from now on as wide as they should be. */
+static void make_groups(struct sim *s)
+{
+  timer_phase(&s->timer, PHASE_groups);
+  tuning_groups(&s->tuning, s->be, s->dev, s->lattice.spacing * LATTICE_SIDE);
+  s->be->groups(s->dev);
 }
 
 /* This rank's seconds per interaction; the mean of the others' where it has not computed yet. Collective. */
@@ -110,7 +159,7 @@ void sim_arrange(struct sim *s, int decompose)
       struct domain_load mine = load(s);
       domain_decompose(&s->domain, s->comm, s->be, s->dev, s->par->SamplingRate, &mine);
     }
-    s->counts.migrated += domain_exchange(&s->domain, s->comm, s->be, s->dev);
+    s->counts.migrated += domain_exchange(&s->domain, s->comm, s->be, s->dev, &s->transport);
   }
   plant(s, s->soft_step);
 }
@@ -127,18 +176,28 @@ void sim_make_room(struct sim *s, double horizon)
   s->be->groups(s->dev);
 }
 
+void sim_rebuild(struct sim *s, int32_t tick, double tick_length, int fast, int renew)
+{
+  timer_phase(&s->timer, PHASE_order);
+  s->be->reorder(s->dev, tick, tick_length, fast, renew);
+  build(s);
+  s->be->groups(s->dev);
+}
+
 void sim_force(struct sim *s, const struct mac *mac, int potential)
 {
   timer_phase(&s->timer, PHASE_moments);
   s->be->sources(s->dev);
   s->be->moments(s->dev, mac, 0, 0);
-  s->be->groups(s->dev);
+  make_groups(s);
   timer_phase(&s->timer, PHASE_let_select);
   struct let_request request = {.mac = mac, .a_floor = s->a_floor, .cutoff = -1};
   let_exchange(s->lets, LET_SOFT, &s->lattice, request, TICKS, &s->counts.soft_let);
   timer_phase(&s->timer, PHASE_walk);
   struct walk_request walk = {.kind = WALK_TOTAL, .mac = *mac, .a_floor = s->a_floor, .split = s->split, .let = LET_SOFT, .potential = potential};
+  const struct tally *full = &s->counts.full, before = *full;
   let_walk(s->lets, walk, &s->counts.full, &s->counts.soft_let);
+  if (mac == &s->mac) tuning_walked(&s->tuning, 0, KIND_ALL, (double)(full->targets - before.targets), full->seconds - before.seconds, 1);
   timer_phase(&s->timer, PHASE_other);
 }
 

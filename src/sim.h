@@ -8,7 +8,10 @@
 #include "domain.h"
 #include "let.h"
 #include "params.h"
+#include "substep_log.h"
 #include "timer.h"
+#include "transport.h"
+#include "tuning.h"
 
 /* Counts of one soft step; of this rank until they are added up. */
 struct step_counts {
@@ -27,6 +30,7 @@ struct sim {
   const struct params *par;
   const struct backend *be;
   struct device *dev;
+  struct transport transport;
   struct lets *lets;
   struct domain domain;
   struct lattice lattice;
@@ -43,11 +47,20 @@ struct sim {
   double per_work;           /* computing seconds per interaction of this rank, smoothed over soft steps; 0: not yet */
   struct diagnostics now;    /* at the last synchronisation */
   struct step_counts counts;
+  struct substep_log log;    /* of all block steps so far */
+  struct tuning tuning;
+  int wish;                  /* before a soft step what this rank wishes of it, after step_open the largest wish of all ranks (control.h) */
+  struct {                   /* a soft step between its two parts, for its clocks */
+    double computed;         /* seconds computed before it */
+    struct timer part[2][2]; /* seconds by phase at the beginning and the end of what it takes before and after its substeps */
+  } half;
+  double planting;           /* seconds of the last order and build at a synchronisation */
   struct timer timer;
 };
 
-/* A system of the particles (which become the device's). Local. */
-void sim_open(struct sim *s, const struct comm *c, const struct params *par, const struct backend *be, struct particles *p);
+/* A system of the particles (which become the device's). -1 where the transport that was asked for does not work, with the fault
+ * set: the system is there all the same, to be closed. Collective. */
+int sim_open(struct sim *s, const struct comm *c, const struct params *par, const struct backend *be, struct particles *p, struct fault *f);
 void sim_close(struct sim *s);
 
 /* Give every particle to its rank, then order, build, moments, groups. With `decompose` 0 the cuts stay. Collective. */
@@ -55,6 +68,9 @@ void sim_arrange(struct sim *s, int decompose);
 /* The lattice is made to hold the particles for a soft step of this length: where it does not yet, particles are ordered
  * and the tree is built anew. Needs forces. Collective. */
 void sim_make_room(struct sim *s, double horizon);
+/* The tree anew within a soft step, of the particles as they are at `tick`, all but its moments; nobody may be active. `fast` and
+ * `renew` as the verb reorder takes them. On one rank only: LETs would have to be chosen anew. */
+void sim_rebuild(struct sim *s, int32_t tick, double tick_length, int fast, int renew);
 /* The forces of all particles at a synchronisation, by the criterion `mac`; the system must be arranged. Collective. */
 void sim_force(struct sim *s, const struct mac *mac, int potential);
 /* The forces of a system that has none yet: by opening angle, then once more by the criterion. Measures R where the rule

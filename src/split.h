@@ -21,6 +21,12 @@ struct split {
 #define SPLIT_K_QUINTIC(y) ((y) * (y) * (y) * (10.0f + (y) * (6.0f * (y) - 15.0f)))
 #define SPLIT_K_DLL(y) ((y) * (y) * (y) * (y) * (y) * (y) * (10.0f + (y) * (y) * (6.0f * (y) * (y) - 15.0f)))
 
+/* Its first and second derivatives with respect to Y. */
+#define SPLIT_K1_QUINTIC(y) (30.0f * ((y) * (1 - (y))) * ((y) * (1 - (y))))
+#define SPLIT_K2_QUINTIC(y) (60.0f * (y) * (1 - (y)) * (1 - 2 * (y)))
+#define SPLIT_K1_DLL(y) (60.0f * (y) * ((y) * (y) * (1 - (y) * (y))) * ((y) * (y) * (1 - (y) * (y))))
+#define SPLIT_K2_DLL(y) (60.0f * (y) * (y) * (y) * (y) * (1 - (y) * (y)) * (5 - 9 * (y) * (y)))
+
 HD struct split split_make(int kernel, double r1, double r2)
 {
   struct split s = {1, kernel, (float)r1, (float)r2, (float)(1 / (r2 - r1))};

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "fault.h"
 #include "initial.h"
@@ -38,31 +39,71 @@ static int check_range(const struct comm *c, const struct particles *p, const st
   return 0;
 }
 
+int check_result(const struct params *par, const char *output, int overwrite, struct fault *f)
+{
+  if (access(output, F_OK)) return 0;
+  if (!overwrite) return fault_set(f, "%s: is there already; give another name, or --overwrite to replace it", output);
+  if (!initial_holds(par->InitCondFile, par->ICFormat, output)) return 0;
+  return fault_set(f, "%s: is the input, InitCondFile = %s; give another name", output, par->InitCondFile);
+}
+
 int check_times(const struct params *par, double begin, struct fault *f)
 {
   if (begin < par->TimeMax) return 0;
   return fault_set(f, "%s is at time %g, which is not before TimeMax = %g", par->InitCondFile, begin, par->TimeMax);
 }
 
-int sim_start(struct sim *s, const struct comm *c, const struct params *par, struct fault *f)
+void say_nothing_left(const char *path, double time, const struct params *par)
+{
+  printf("%s is at time %g, which is not before TimeMax = %g: there is nothing left to do\n", path, time, par->TimeMax);
+}
+
+int check_steps(long long most, long long step, const char *path, struct fault *f)
+{
+  if (most < 0 || most >= step) return 0;
+  return fault_set(f, "-n %lld: the checkpoint %s is in soft step %lld, and -n counts from the beginning of the simulation; give %lld or more, "
+                   "or an earlier checkpoint", most, path, step, step);
+}
+
+/* Messages between ranks are their backend's own. */
+static void check_alike(const struct comm *c, const struct backend *be, struct fault *f)
+{
+  int cuda = be == &backend_cuda;
+  if (comm_max_int64(c, cuda) != comm_min_int64(c, cuda))
+    fault_set(f, "some ranks have a CUDA device, others have none: set Backend = cpu, or start ranks only where there are devices");
+}
+
+int sim_choose_backend(const struct comm *c, const struct params *par, const struct backend **be, struct fault *f)
 {
   char why[256];
-  struct particles p;
-  struct initial_facts facts;
-  const struct backend *be = backend_choose(par->Backend, c->size, why, sizeof why);
-  if (!be) fault_set(f, "%s", why);
+  *be = backend_choose(par->Backend, why, sizeof why);
+  if (!*be) fault_set(f, "%s", why);
+  else if (!backend_walks(*be, (enum walk_method)par->WalkMethod, c->size, why, sizeof why)) fault_set(f, "%s", why);
   else params_check_ranks(par, c->size, f);
   if (comm_agree(c, f)) return -1;
-  if (why[0] && c->rank == 0) printf("%s\n", why);
+  check_alike(c, *be, f);
+  return comm_agree(c, f);
+}
+
+int sim_start(struct sim *s, const struct comm *c, const struct params *par, struct fault *f)
+{
+  struct particles p;
+  struct initial_facts facts;
+  const struct backend *be;
+  if (sim_choose_backend(c, par, &be, f)) return -1;
   particles_init(&p);
   if (initial_read(c, par->InitCondFile, par->ICFormat, &p, &facts, f)) return -1;
+  if (c->rank == 0) initial_warn(par->InitCondFile, &facts, stderr, "espalier: warning: ");
   initial_check_units(par->InitCondFile, &facts, par, f);
   check_range(c, &p, par, f);
   if (comm_agree(c, f)) {
     particles_free(&p);
     return -1;
   }
-  sim_open(s, c, par, be, &p);
+  if (sim_open(s, c, par, be, &p, f)) {
+    sim_close(s);
+    return -1;
+  }
   s->time = facts.own ? facts.time : par->TimeBegin;
   return 0;
 }

@@ -10,19 +10,43 @@
 /* A measured speed counts for so much beside those of earlier steps: clocks are noisy. */
 #define SPEED_WEIGHT 0.3
 
-/* The particles choose their block levels. */
+/* The particles choose their block levels. All ranks learn of what any of them wishes. */
 static void choose_levels(struct sim *s, const struct plan *plan, const struct step_rule *rule, int *shared)
 {
   *shared = plan->shared_level;
-  int64_t most = s->be->levels(s->dev, rule, *shared);
+  double most[2] = {s->be->levels(s->dev, rule, *shared), s->wish};
   timer_phase(&s->timer, PHASE_wait);
-  most = comm_max_int64(s->comm, most);
+  comm_max_double(s->comm, most, 2);
   timer_phase(&s->timer, PHASE_correct);
   if (plan->shared && *shared < 0) {
-    *shared = (int)most;
+    *shared = (int)most[0];
     s->be->levels(s->dev, rule, *shared);
   }
-  s->counts.level_most = (int)most;
+  s->counts.level_most = (int)most[0];
+  s->wish = (int)most[1];
+}
+
+/* The synchronisation as a block step: what the soft step takes outside of its substeps. */
+static void log_synchronisation(struct sim *s)
+{
+  const struct timer(*part)[2] = (const struct timer(*)[2])s->half.part;
+  const struct tally *full = &s->counts.full;
+  double seconds[PHASE_COUNT];
+  struct substep_row row = {.step = s->step, .tick = TICKS, .local = s->be->count(s->dev), .active = full->targets, .groups = full->groups,
+                            .pairs = full->particle_pairs + full->cell_pairs, .refreshed = 1, .rebuilt = REBUILT_ALL};
+  for (int p = 0; p < PHASE_COUNT; p++) {
+    seconds[p] = part[0][1].seconds[p] - part[0][0].seconds[p] + part[1][1].seconds[p] - part[1][0].seconds[p];
+    row.all += seconds[p];
+  }
+  row.refreshed += s->log.rest.refreshed;
+  s->log.rebuilds[s->log.rest.rebuilt]++;
+  row.all += s->log.rest.all;
+  row.seconds[SUBSTEP_rebuild] = seconds[PHASE_domain] + seconds[PHASE_order] + seconds[PHASE_build] + seconds[PHASE_groups];
+  row.seconds[SUBSTEP_moments] = seconds[PHASE_moments];
+  row.seconds[SUBSTEP_walk] = full->seconds;
+  row.seconds[SUBSTEP_correct] = seconds[PHASE_correct] + seconds[PHASE_diagnostics];
+  for (int k = 0; k < SUBSTEP_PARTS_COUNT; k++) row.seconds[k] += s->log.rest.seconds[k];
+  substep_log_add(&s->log, &row);
 }
 
 /* What this step cost this rank, for the next domains. */
@@ -36,23 +60,34 @@ static void measure_work(struct sim *s, double seconds)
   s->per_work = s->per_work > 0 ? s->per_work + SPEED_WEIGHT * (now - s->per_work) : now;
 }
 
-void step(struct sim *s, const struct plan *plan, int potential)
+void step_open(struct sim *s, const struct plan *plan)
 {
-  double dt = plan->soft_step, computed = timer_computing(&s->timer);
+  struct timer(*part)[2] = s->half.part;
+  double dt = plan->soft_step;
   int shared;
   struct step_rule rule = {
       .eta = s->par->Eta, .softening = s->par->Softening, .use_velocity = s->par->Criterion == CRITERION_MIN_AV, .soft_step = dt};
   memcpy(rule.v_com, s->now.v_com, sizeof rule.v_com);
   memset(&s->counts, 0, sizeof s->counts);
+  s->half.computed = timer_computing(&s->timer);
   timer_phase(&s->timer, PHASE_correct);
+  part[0][0] = s->timer;
 
   s->be->kick_soft(s->dev, 0.5 * dt);
   choose_levels(s, plan, &rule, &shared);
   sim_make_room(s, dt);
   timer_phase(&s->timer, PHASE_correct);
+  part[0][1] = s->timer;
   substeps(s, &rule, shared);
   timer_phase(&s->timer, PHASE_correct);
+  part[1][0] = s->timer;
+}
+
+void step_close(struct sim *s, const struct plan *plan, int potential)
+{
+  double dt = plan->soft_step;
   s->be->drift_to_end(s->dev, dt / TICKS);
+  tuning_now(&s->tuning, s->step + 1, plan->at_target ? plan->target : s->time + dt);
 
   sim_arrange(s, 1);
   sim_force(s, &s->mac, potential);
@@ -63,11 +98,14 @@ void step(struct sim *s, const struct plan *plan, int potential)
   s->be->kick_soft(s->dev, 0.5 * dt);
   s->time = plan->at_target ? plan->target : s->time + dt;
   s->step++;
-  measure_work(s, timer_computing(&s->timer) - computed);
+  measure_work(s, timer_computing(&s->timer) - s->half.computed);
   sim_measure(s);
+  s->half.part[1][1] = s->timer;
+  log_synchronisation(s);
 
   if (plan->measure_radius && sim_radius(s, 0)) {
-    sim_force(s, &s->mac, potential);   /* the same forces, split anew */
+    sim_force(s, &s->mac, potential);   /* split anew, and with a_old of now the same within the criterion's error only: */
     s->be->split_soft(s->dev);
+    sim_measure(s);                     /* energies are those of the forces and potentials that there are */
   }
 }

@@ -2,10 +2,8 @@
 #include <config.h>
 #include "study.h"
 
-#include <errno.h>
 #include <math.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "memory.h"
 #include "plan.h"
@@ -76,7 +74,7 @@ static int prepare(struct study *s, const struct params *par, struct crowd *w, s
   /* as long as soft steps are where no output time shortens them */
   struct plan plan = plan_next(par, &sim.now, 0, NO_OUTPUT, r2, sim.split.on, 0);
   double r0 = radius_by_rule(s->c, sim.be, sim.dev, par->RQuantile) / 4;
-  if (sim.now.bad > 0) fault_set(f, "%.0f particles have forces that are not finite", sim.now.bad);
+  if (sim.now.bad > 0) fault_set(f, "%.0f particle%s forces that are not finite", sim.now.bad, sim.now.bad == 1 ? " has" : "s have");
   int failed = comm_agree(s->c, f);
   if (!failed) crowd_gather(w, &sim, plan.soft_step);
   w->par = par;
@@ -94,6 +92,11 @@ static int one_radius(struct study *s, const struct params *par, int first, stru
   struct crowd w;
   struct study_facts facts;
   if (prepare(s, par, &w, &facts, f)) return -1;
+  if (s->c->rank == 0 && first) study_table_start(&s->table, par, s->c->size, f);
+  if (comm_verdict(s->c, f)) {
+    crowd_free(&w);
+    return -1;
+  }
   if (s->c->rank == 0) study_table_begin(&s->table, &facts, s->c->size);
   for (int k = 0; k < s->options->rank_count; k++) count(s, &w, &facts, k, first ? VIRTUAL_ALL : 1 << LET_STEP);
   crowd_free(&w);
@@ -120,15 +123,15 @@ int study_let(const struct comm *c, const struct params *par, const struct study
 {
   struct study s = {.c = c, .options = options};
   struct fault f = {""};
-  if (c->rank == 0) study_table_open(&s.table, options, par, c->size, &f);
+  struct params own = *par;
+  own.Tuning = TUNING_FROZEN;   /* counts must not depend on measured times */
+  par = &own;
+  if (c->rank == 0) study_table_open(&s.table, options, par, &f);
   if (comm_verdict(c, &f) == 0) all_radii(&s, par, &f);
   if (!f.text[0] && s.disagree) fault_set(&f, "virtual and real ranks do not agree");
-  if (c->rank == 0) study_table_close(&s.table, options, &f);
+  if (c->rank == 0) study_table_close(&s.table, &f);
   comm_verdict(c, &f);
   for (int k = 0; k < STUDY_MOST; k++) memory_free(s.rows[k]);
-  if (c->rank == 0 && f.text[0]) {
-    fflush(stdout);
-    fprintf(stderr, "espalier: error: %s\n", f.text);
-  }
+  comm_say(c, "error", &f);
   return f.text[0] != 0;
 }

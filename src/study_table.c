@@ -2,10 +2,8 @@
 #include <config.h>
 #include "study_table.h"
 
-#include <errno.h>
 #include <math.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "revision.h"
 #include "units.h"
@@ -127,16 +125,17 @@ static double with_local(const struct summary *s)
   X(update_bytes, q->updates, "bytes sent in a substep in which all entries were corrected, cells too")
 
 #define MEANING(name, value, meaning) \
-  if (*(meaning)) fprintf(t->file, "# %s: %s\n", #name, meaning);
-#define NAME(name, value, meaning) fprintf(t->file, "%s%s", comma, #name), comma = ",";
-#define VALUE(name, value, meaning) fprintf(t->file, "%s%.15g", comma, (double)(value)), comma = ",";
+  if (*(meaning)) fprintf(t->out.file, "# %s: %s\n", #name, meaning);
+#define NAME(name, value, meaning) fprintf(t->out.file, "%s%s", comma, #name), comma = ",";
+#define VALUE(name, value, meaning) fprintf(t->out.file, "%s%.15g", comma, (double)(value)), comma = ",";
 
 static void headers(const struct study_table *t, const struct params *par, int processes)
 {
   struct units u = units_of(par);
   const char *comma = "";
-  fprintf(t->file, "# espalier %s (%s), study let %s on %d processes\n", PACKAGE_VERSION, revision, par->InitCondFile, processes);
-  fprintf(t->file, "# UnitLength_in_cm = %g, UnitMass_in_g = %g, UnitVelocity_in_cm_per_s = %g, GravityConstantInternal = %.9g\n", u.length_cm,
+  fprintf(t->out.file, "# espalier %s (%s), study let %s on %d process%s\n", PACKAGE_VERSION, revision, par->InitCondFile, processes,
+          processes > 1 ? "es" : "");
+  fprintf(t->out.file, "# UnitLength_in_cm = %g, UnitMass_in_g = %g, UnitVelocity_in_cm_per_s = %g, GravityConstantInternal = %.9g\n", u.length_cm,
           u.mass_g, u.velocity_cm_s, units_gravity(par));
   STATE_COLUMNS(MEANING)
   if (t->domains) {
@@ -148,8 +147,8 @@ static void headers(const struct study_table *t, const struct params *par, int p
     STATE_COLUMNS(NAME)
     RANK_COLUMNS(NAME)
   }
-  fputc('\n', t->file);
-  fflush(t->file);
+  fputc('\n', t->out.file);
+  fflush(t->out.file);
 }
 
 static void file_row(const struct study_table *t, const struct study_facts *f, int ranks, const struct summary *sum, double seconds)
@@ -158,7 +157,7 @@ static void file_row(const struct study_table *t, const struct study_facts *f, i
   struct summary s = *sum;
   STATE_COLUMNS(VALUE)
   RANK_COLUMNS(VALUE)
-  fputc('\n', t->file);
+  fputc('\n', t->out.file);
 }
 
 static void domain_row(const struct study_table *t, const struct study_facts *f, int ranks, int r, const struct virtual_rank *q)
@@ -166,28 +165,23 @@ static void domain_row(const struct study_table *t, const struct study_facts *f,
   const char *comma = "";
   STATE_COLUMNS(VALUE)
   DOMAIN_COLUMNS(VALUE)
-  fputc('\n', t->file);
+  fputc('\n', t->out.file);
 }
 
-int study_table_open(struct study_table *t, const struct study_options *o, const struct params *par, int processes, struct fault *f)
+int study_table_open(struct study_table *t, const struct study_options *o, const struct params *par, struct fault *f)
 {
   t->domains = o->domains;
-  if (!o->output) return 0;
-  if (!o->overwrite && access(o->output, F_OK) == 0)
-    return fault_set(f, "%s: is there already; give another name, or --overwrite to replace it", o->output);
-  t->file = fopen(o->output, "w");
-  if (!t->file) return fault_set(f, "%s: cannot be written: %s", o->output, strerror(errno));
-  headers(t, par, processes);
+  return result_open(&t->out, o->output, o->overwrite, par, f);
+}
+
+int study_table_start(struct study_table *t, const struct params *par, int processes, struct fault *f)
+{
+  if (result_begin(&t->out, f)) return -1;
+  if (t->out.file) headers(t, par, processes);
   return 0;
 }
 
-void study_table_close(struct study_table *t, const struct study_options *o, struct fault *f)
-{
-  if (!t->file) return;
-  int bad = ferror(t->file);
-  if (fclose(t->file) || bad) fault_set(f, "%s: could not be written to its end: %s", o->output, strerror(errno));
-  t->file = NULL;
-}
+void study_table_close(struct study_table *t, struct fault *f) { result_close(&t->out, f); }
 
 /* --- the terminal ------------------------------------------------------------------------------------------------ */
 
@@ -221,12 +215,12 @@ void study_table_row(const struct study_table *t, const struct study_facts *f, i
          s.let[LET_STEP].contacts.mean, s.let[LET_STEP].messages.mean, s.let[LET_STEP].bytes.mean / 1e6, s.updates.mean / 1e6,
          ratio(hard_over_soft(&s), text[0]), ratio(with_local(&s), text[1]), seconds);
   fflush(stdout);
-  if (!t->file) return;
+  if (!t->out.file) return;
   if (t->domains)
     for (int r = 0; r < ranks; r++) domain_row(t, f, ranks, r, &rows[r]);
   else
     file_row(t, f, ranks, &s, seconds);
-  fflush(t->file);
+  fflush(t->out.file);
 }
 
 void study_table_compared(const struct study_table *t, int ranks, const char *difference)

@@ -17,6 +17,7 @@ HD void sums_add(struct sums *s, const struct particles *p, int64_t i)
     v2 += v[c] * v[c];
     a2 += (double)a[c] * a[c];
     s->momentum[c] += m * v[c];
+    s->vel_count[c] += v[c];
     s->com[c] += m * x[c];
     s->angular[c] += m * (x[(c + 1) % 3] * v[(c + 2) % 3] - x[(c + 2) % 3] * v[(c + 1) % 3]);
   }
@@ -28,6 +29,7 @@ HD void sums_add(struct sums *s, const struct particles *p, int64_t i)
   }
   s->acc2 += m * a2;
   s->acc2_count += a2;
+  s->vel2_count += v2;
   s->bad += !(isfinite(v2) && isfinite(a2) && isfinite(pot) && isfinite(x[0] + x[1] + x[2]));
 }
 #endif

@@ -53,7 +53,8 @@ HD int32_t timeline_after(int32_t tick, int level)
 }
 
 /* The soft step from `now`: at most `wanted`, and such that a whole number of equal steps reaches `target` exactly.
- * Steps that would be shorter than 1e-10 of the distance are one. Returns the length; *last is set when this step ends at the target. */
+ * A step may be longer than wanted by a part of 1e-10, so that rounding does not make one more. Returns the length; *last is
+ * set when this step ends at the target. */
 double timeline_step(double now, double target, double wanted, int *last);
 
 /* The next of the multiples of `interval` after `begin` that lies behind `now` (with the tolerance of rounding), at most

@@ -52,6 +52,7 @@ void timer_reset(struct timer *t)
 
 void timer_phase(struct timer *t, enum phase next)
 {
+  if (t->settle) t->settle(t->settle_of);
   double now = phase_clock();
   t->seconds[t->now] += now - t->since;
   t->since = now;
@@ -59,11 +60,12 @@ void timer_phase(struct timer *t, enum phase next)
   fatal_phase(phase_names[next]);
   watchdog_progress();
   if (t->ledger) ledger_phase(t->ledger, next);
+  if (t->follow) t->follow(phase_names[next]);
 }
 
 double timer_computing(const struct timer *t)
 {
-  static const enum phase computing[] = {PHASE_order, PHASE_build, PHASE_moments, PHASE_walk, PHASE_hard_walk, PHASE_correct};
+  static const enum phase computing[] = {PHASE_order, PHASE_build, PHASE_moments, PHASE_groups, PHASE_walk, PHASE_hard_walk, PHASE_correct};
   double sum = 0;
   for (size_t k = 0; k < sizeof computing / sizeof *computing; k++) {
     sum += t->seconds[computing[k]];

@@ -4,7 +4,7 @@
 #define TIMER_H
 
 #define PHASES(X) \
-  X(domain) X(order) X(build) X(moments) X(let_select) X(walk) X(hard_let) X(hard_walk) X(correct) X(wait) X(diagnostics) X(output) X(other)
+  X(domain) X(order) X(build) X(moments) X(groups) X(let_select) X(walk) X(hard_let) X(hard_walk) X(correct) X(wait) X(diagnostics) X(output) X(other)
 
 enum phase {
 #define X(name) PHASE_##name,
@@ -21,6 +21,9 @@ struct timer {
   enum phase now;
   double since;
   struct ledger *ledger;   /* follows the phases; may be NULL */
+  void (*settle)(void *);  /* called before a phase ends, so that work which it queued is its own; NULL: it goes to whoever waits */
+  void *settle_of;
+  void (*follow)(const char *name);   /* the same, by name */
 };
 
 double timer_clock(void);

@@ -11,6 +11,8 @@ struct row {
   int64_t messages, bytes, collectives, collective_bytes;   /* sums over ranks */
   double waited, hidden, collective_waited;                 /* sums over ranks */
   double bytes_most, peers_most, waited_most;               /* the largest of a rank */
+  int64_t direct_messages, direct_bytes;                    /* of these, from device to device; sums over ranks */
+  double direct_seconds;
 };
 
 /* What a rank sent to another in a phase, and how long it waited for it. */
@@ -23,7 +25,7 @@ struct pair {
 void traffic_header(FILE *out)
 {
   fprintf(out, "step,time,phase,messages,bytes,bytes_largest_rank,peers_largest_rank,wait_mean,wait_max,hidden_mean,"
-               "collectives,collective_bytes,collective_wait_mean,rank,peer\n");
+               "collectives,collective_bytes,collective_wait_mean,rank,peer,device_messages,device_bytes,device_mean\n");
 }
 
 static void add_entry(struct ledger_entry *to, const struct ledger_entry *e)
@@ -38,7 +40,7 @@ static void add_entry(struct ledger_entry *to, const struct ledger_entry *e)
 /* All phases of all ranks, on every rank. */
 static void collect(const struct comm *c, const struct ledger_sum *mine, struct row *row)
 {
-  enum { SUMS = 7, MOST = 3 };
+  enum { SUMS = 10, MOST = 3 };
   int64_t sums[PHASE_COUNT][SUMS];   /* seconds as nanoseconds: sums of doubles would gather all ranks' numbers */
   double most[PHASE_COUNT][MOST];
   for (int p = 0; p < PHASE_COUNT; p++) {
@@ -46,6 +48,7 @@ static void collect(const struct comm *c, const struct ledger_sum *mine, struct 
     sums[p][0] = m->peers.messages_sent, sums[p][1] = m->peers.bytes_sent;
     sums[p][2] = m->collectives.messages_sent, sums[p][3] = m->collectives.bytes_sent;
     sums[p][4] = llround(1e9 * m->peers.waited), sums[p][5] = llround(1e9 * m->hidden), sums[p][6] = llround(1e9 * m->collectives.waited);
+    sums[p][7] = m->direct_messages, sums[p][8] = m->direct_bytes, sums[p][9] = llround(1e9 * m->direct_seconds);
     most[p][0] = (double)m->peers.bytes_sent, most[p][1] = m->peers_sent, most[p][2] = m->peers.waited;
   }
   comm_sum_int64(c, sums[0], SUMS * PHASE_COUNT);
@@ -60,7 +63,10 @@ static void collect(const struct comm *c, const struct ledger_sum *mine, struct 
                           .collective_waited = 1e-9 * (double)sums[p][6],
                           .bytes_most = most[p][0],
                           .peers_most = most[p][1],
-                          .waited_most = most[p][2]};
+                          .waited_most = most[p][2],
+                          .direct_messages = sums[p][7],
+                          .direct_bytes = sums[p][8],
+                          .direct_seconds = 1e-9 * (double)sums[p][9]};
 }
 
 /* This rank's pairs; owner: caller. */
@@ -87,9 +93,10 @@ static void write_rows(FILE *out, const struct row *row, int ranks, long long st
   for (int p = 0; p < PHASE_COUNT; p++) {
     const struct row *w = &row[p];
     if (w->messages == 0 && w->collectives == 0 && w->waited == 0 && w->hidden == 0) continue;
-    fprintf(out, "%lld,%.15g,%s,%lld,%lld,%.0f,%.0f,%.6f,%.6f,%.6f,%lld,%lld,%.6f,-1,-1\n", step, time, phase_names[p], (long long)w->messages,
+    fprintf(out, "%lld,%.15g,%s,%lld,%lld,%.0f,%.0f,%.6f,%.6f,%.6f,%lld,%lld,%.6f,-1,-1,%lld,%lld,%.6f\n", step, time, phase_names[p], (long long)w->messages,
             (long long)w->bytes, w->bytes_most, w->peers_most, w->waited / ranks, w->waited_most, w->hidden / ranks,
-            (long long)w->collectives, (long long)w->collective_bytes, w->collective_waited / ranks);
+            (long long)w->collectives, (long long)w->collective_bytes, w->collective_waited / ranks, (long long)w->direct_messages,
+            (long long)w->direct_bytes, w->direct_seconds / ranks);
   }
 }
 
@@ -97,7 +104,7 @@ static void write_pairs(FILE *out, const struct pair *pair, size_t count, long l
 {
   for (size_t i = 0; i < count; i++) {
     const struct pair *w = &pair[i];
-    fprintf(out, "%lld,%.15g,%s,%lld,%lld,%lld,%d,%.6f,%.6f,0,0,0,0,%d,%d\n", step, time, phase_names[w->phase], (long long)w->messages,
+    fprintf(out, "%lld,%.15g,%s,%lld,%lld,%lld,%d,%.6f,%.6f,0,0,0,0,%d,%d,0,0,0\n", step, time, phase_names[w->phase], (long long)w->messages,
             (long long)w->bytes, (long long)w->bytes, w->messages > 0, w->waited, w->waited, w->rank, w->peer);
   }
 }
@@ -113,6 +120,8 @@ void traffic_step(struct traffic *t, const struct comm *c, long long step, doubl
     add_entry(&t->sum.peers, &mine[p].peers);
     add_entry(&t->sum.collectives, &mine[p].collectives);
     t->sum.hidden += mine[p].hidden;
+    t->sum.direct_bytes += mine[p].direct_bytes;
+    t->sum.direct_seconds += mine[p].direct_seconds;
   }
   if (t->pairs) pair = own_pairs(c, &count);
   ledger_reset(c->ledger);   /* what follows belongs to the next step */
@@ -131,13 +140,14 @@ void traffic_step(struct traffic *t, const struct comm *c, long long step, doubl
 void traffic_sum_up(const struct traffic *t, const struct comm *c)
 {
   if (c->size == 1) return;
-  int64_t sums[] = {t->sum.peers.bytes_sent, t->sum.peers.messages_sent, t->sum.collectives.bytes_sent};
-  double seconds[] = {t->sum.peers.waited, t->sum.collectives.waited, t->sum.hidden};
-  comm_sum_int64(c, sums, 3);
-  comm_sum_double(c, seconds, 3);
+  int64_t sums[] = {t->sum.peers.bytes_sent, t->sum.peers.messages_sent, t->sum.collectives.bytes_sent, t->sum.direct_bytes};
+  double seconds[] = {t->sum.peers.waited, t->sum.collectives.waited, t->sum.hidden, t->sum.direct_seconds};
+  comm_sum_int64(c, sums, 4);
+  comm_sum_double(c, seconds, 4);
   if (c->rank != 0) return;
   double way = seconds[0] + seconds[2];
-  printf("messages: %.4g MB in %lld between ranks, %.4g MB through collectives; a rank waited %.3g s for messages and %.3g s in collectives; "
-         "%.0f %% of the time that messages travelled was hidden behind work\n", (double)sums[0] / 1e6, (long long)sums[1], (double)sums[2] / 1e6,
+  printf("messages: %.4g MB in %lld between ranks, %.4g MB through collectives;\n  a rank waited %.3g s for messages and %.3g s in collectives;\n"
+         "  %.0f %% of the time that messages travelled was hidden behind work\n", (double)sums[0] / 1e6, (long long)sums[1], (double)sums[2] / 1e6,
          seconds[0] / c->size, seconds[1] / c->size, way > 0 ? 100 * seconds[2] / way : 0);
+  if (sums[3] > 0) printf("  of these %.4g MB went from device to device, in %.3g s of a rank\n", (double)sums[3] / 1e6, seconds[3] / c->size);
 }

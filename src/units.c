@@ -2,6 +2,8 @@
 #include <config.h>
 #include "units.h"
 
+#include <math.h>
+
 struct units units_of(const struct params *p)
 {
   return (struct units){
@@ -11,12 +13,19 @@ struct units units_of(const struct params *p)
   };
 }
 
-double units_gravity(const struct params *p)
+/* Of the units. */
+static double gravity_of(const struct params *p)
 {
-  if (p->GravityConstantInternal > 0) return p->GravityConstantInternal;
   struct units u = units_of(p);
   /* Divided in this order nothing overflows for any units of astronomy. */
   return GRAVITY_CGS * (u.mass_g / u.length_cm) / u.velocity_cm_s / u.velocity_cm_s;
+}
+
+double units_gravity(const struct params *p) { return p->GravityConstantInternal > 0 ? p->GravityConstantInternal : gravity_of(p); }
+
+int units_physical(const struct params *p)
+{
+  return !(p->GravityConstantInternal > 0) || fabs(p->GravityConstantInternal / gravity_of(p) - 1) < 0.01;
 }
 
 double units_time_s(const struct units *u) { return u->length_cm / u->velocity_cm_s; }

@@ -9,10 +9,15 @@ struct units {
 
 /* CODATA 2018, cgs: cm^3 g^-1 s^-2. */
 #define GRAVITY_CGS 6.67430e-8
+#define KPC_CM 3.0856776e21
+#define SOLAR_MASS_G 1.98841e33
+#define GYR_S 3.15576e16   /* of Julian years */
 
 struct units units_of(const struct params *p);
 /* The gravitational constant in internal units: GravityConstantInternal, or from the units where that is 0. */
 double units_gravity(const struct params *p);
+/* Whether the units are physical ones: GravityConstantInternal is 0 or fits them. Else they are a model's own. */
+int units_physical(const struct params *p);
 /* Unit of time in seconds. */
 double units_time_s(const struct units *u);
 #endif

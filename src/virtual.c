@@ -355,7 +355,7 @@ static void settle(const struct comm *c, struct crowd *w, struct device *d)
   particles_reserve(&p, end - begin + 1);
   for (int64_t i = begin; i < end; i++) particles_copy(&p, p.n++, &w->all, i);
   be->upload(d, &p);
-  domain_exchange(&domain, c, be, d);
+  domain_exchange(&domain, c, be, d, NULL);
   sort_by_id(d);
   grow(w, d, &domain, c->rank);
   domain_close(&domain);
@@ -395,7 +395,7 @@ static void exchange(const struct comm *c, struct crowd *w, enum let_kind kind, 
   struct device *d = open_device(w, c->size);
   settle(c, w, d);
   row->local = be->count(d);
-  struct lets *lets = lets_open(c, be, d);
+  struct lets *lets = lets_open(c, be, d, NULL);
   if (kind == LET_SOFT)
     exchange_soft(w, lets, row);
   else

@@ -19,6 +19,7 @@
 /* Looks per limit, and the longest time between two, in seconds. */
 enum { LOOKS = 16 };
 #define INTERVAL_MOST 10.0
+#define STANDS_SECONDS 0.4   /* mpirun leaves one or two between SIGTERM and SIGKILL */
 enum { TERMINATED = 't', END = 'e' };   /* what wakes the thread */
 enum { SPEAKERS = 2 };                  /* ranks that tell of SIGTERM: one of them is still there */
 
@@ -46,26 +47,42 @@ static const char *whom(char *text, size_t size)
   return text;
 }
 
-static void say(const struct fatal_place *at, const char *what)
+enum { LINE = 300 };
+
+/* "rank 1, step 7, phase walk: WHAT (waiting for rank 0)". */
+static void describe(const struct fatal_place *at, const char *what, char line[LINE])
 {
-  char line[300], text[64];
-  int n = snprintf(line, sizeof line, "espalier: fatal: rank %d, step %lld, phase %s: %s (%s)\n", at->rank, at->step, at->phase, what,
-                   whom(text, sizeof text));
-  while (write(STDERR_FILENO, line, (size_t)n) < 0 && errno == EINTR) continue;
+  char text[64];
+  snprintf(line, LINE, "rank %d, step %lld, phase %s: %s (%s)", at->rank, at->step, at->phase, what, whom(text, sizeof text));
+}
+
+static void say(const char *kind, const char *line)
+{
+  char all[LINE + 64];
+  int n = snprintf(all, sizeof all, "espalier: %s%s\n", kind, line);
+  while (write(STDERR_FILENO, all, (size_t)n) < 0 && errno == EINTR) continue;
 }
 
 /* MPI_Abort is not for this thread (MPI_THREAD_FUNNELED), and exit would run what the first thread is in the midst of. */
 static void bite(const struct fatal_place *at, double seconds)
 {
-  char what[64];
+  char what[64], line[LINE];
   snprintf(what, sizeof what, "no progress for %.3g minutes", seconds / 60);
-  say(at, what);
+  describe(at, what, line);
+  say("fatal: ", line);
+  fatal_tell(line, 1);
   _exit(1);
 }
 
+static int others_listen(void) { return dog.before.sa_handler != SIG_DFL && dog.before.sa_handler != SIG_IGN; }
+
+/* Who else has asked for the signal decides what comes of it. */
 static void terminate(const struct fatal_place *at)
 {
-  if (at->rank < SPEAKERS) say(at, "ended by SIGTERM");
+  char line[LINE];
+  describe(at, others_listen() ? "SIGTERM" : "ended by SIGTERM", line);
+  if (at->rank < SPEAKERS) say(others_listen() ? "" : "fatal: ", line);
+  if (others_listen()) return;
   signal(SIGTERM, SIG_DFL);
   kill(getpid(), SIGTERM);
 }
@@ -75,19 +92,34 @@ static int patient(const struct fatal_place *at)
   return strcmp(at->phase, "start") == 0 || strcmp(at->phase, phase_names[PHASE_output]) == 0;
 }
 
+/* A run that stands still after SIGTERM will not stop in order before it is killed: another rank is gone, most often, which is why
+ * the launcher ends this one. Should it go on after all it tells so itself. */
+static void stands_still(const struct fatal_place *at)
+{
+  char line[LINE];
+  describe(at, "SIGTERM, and no progress since", line);
+  if (at->rank < SPEAKERS) fatal_tell(line, 0);
+}
+
 static void *watch(void *unused)
 {
-  double interval = fmin(dog.limit / LOOKS, INTERVAL_MOST), idle = 0, before = timer_clock();
-  unsigned long seen = atomic_load(&progress);
+  double interval = fmin(dog.limit / LOOKS, INTERVAL_MOST), idle = 0, before = timer_clock(), told = HUGE_VAL;
+  unsigned long seen = atomic_load(&progress), then = seen;
   for (;;) {
     struct pollfd wake = {.fd = dog.wake[0], .events = POLLIN};
     char why = 0;
-    int woken = poll(&wake, 1, (int)ceil(1e3 * interval)) > 0 && read(dog.wake[0], &why, 1) == 1;
+    double wait = told < HUGE_VAL ? fmin(interval, STANDS_SECONDS / 4) : interval;
+    int woken = poll(&wake, 1, (int)ceil(1e3 * wait)) > 0 && read(dog.wake[0], &why, 1) == 1;
     struct fatal_place at = fatal_place();
     if (woken && why == END) return unused;
     if (woken) terminate(&at);
     unsigned long now = atomic_load(&progress);
     double clock = timer_clock(), passed = clock - before;
+    if (woken) told = clock, then = now;
+    if (clock - told > STANDS_SECONDS) {
+      if (now == then) stands_still(&at);
+      told = HUGE_VAL;
+    }
     idle = now != seen ? 0 : idle + fmin(passed, 2 * interval);   /* if more has passed, the process did not run */
     seen = now;
     before = clock;
@@ -104,8 +136,8 @@ static void wake(char why)
 
 static void on_signal(int number)
 {
-  (void)number;
   wake(TERMINATED);
+  if (others_listen()) dog.before.sa_handler(number);
 }
 
 void watchdog_start(double minutes)
@@ -120,7 +152,8 @@ void watchdog_start(double minutes)
   int error = pthread_create(&dog.thread, NULL, watch, NULL);
   pthread_sigmask(SIG_SETMASK, &mask, NULL);
   if (error) fatal("the watchdog's thread cannot be started: %s (WatchdogMinutes = 0 does without)", strerror(error));
-  sigaction(SIGTERM, &action, &dog.before);
+  sigaction(SIGTERM, NULL, &dog.before);   /* known before it may be needed */
+  sigaction(SIGTERM, &action, NULL);
   dog.on = 1;
 }
 

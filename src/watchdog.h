@@ -2,9 +2,10 @@
 /* The watchdog: a job in which a rank stalls ends, and says where, instead of holding its nodes until the queue's limit.
  *
  * A thread that sleeps most of the time looks whether this rank has made progress: begun a phase, or seen a message that
- * it waited for. When it has not for too long, it names rank, step, phase and whom the rank waits for on stderr and ends
- * the process with status 1, upon which the launcher ends the others. Where the launcher ends the job because a rank has
- * died (SIGTERM), the first two ranks say where they are. One watchdog a process. */
+ * it waited for. When it has not for too long, it names rank, step, phase and whom the rank waits for on stderr and to
+ * fatal_listener, and ends the process with status 1, upon which the launcher ends the others. On SIGTERM, by which launchers end jobs (because a rank
+ * has died, or the time is over), the first two ranks say where they are; a handler that was there before is called too, and
+ * decides what comes of it; where then nothing goes on, fatal_listener hears it. One watchdog a process. */
 #ifndef WATCHDOG_H
 #define WATCHDOG_H
 

@@ -49,6 +49,7 @@ settle() {
 expect 0 '^commands:' --help
 expect 0 '^usage: espalier run' run -h
 expect 0 '^usage: espalier force' force --help
+expect 2 'option --substeps: expected a number of block steps' run --substeps 0 absent.ini
 expect 0 'mass-ratio' ic --help
 expect 0 '^usage: espalier study let' study --help
 expect 0 'N_soft counts the roots' study let -h
@@ -62,19 +63,43 @@ expect 0 '^HDF5  *1\.' -V
 expect 0 '^Softening = ' params
 expect 0 '^| Softening |' params --markdown
 expect 0 '^  cpu ' info
+expect 0 '^.TH ESPALIER 1' info --manual
+# a machine without a driver, if the build asks for one
+if test ! -e /proc/driver/nvidia/version && test ! -e /dev/dxg && "$here/espalier" info | grep -q '^  cuda .*driver'; then
+  expect 0 '^  cuda .*there is no NVIDIA driver' info
+fi
 
 expect 2 'a command is missing'
 expect 2 "unknown command 'rum'; did you mean 'run'" rum
-expect 2 'unknown or ambiguous option --chekc' run --chekc x.ini
-expect 2 'unknown or ambiguous option -q' -q
+expect 2 "^'espalier --help' lists the commands"
+expect 2 "^'espalier run --help' explains it" run
+expect 0 '^commands:' help
+expect 0 '^usage: espalier ic' help ic
+expect 2 "unknown command 'rum'; did you mean 'run'" help rum
+expect 2 'unknown option --chekc; did you mean --check?' run --chekc x.ini
+expect 2 'ambiguous option --o: it may be --overwrite, --output' force --o x.ini
+expect 2 'unknown option -z' -z
+expect 2 "option -r: expected last, the number of a checkpoint, or its folder, found 'nowhere'" run -r nowhere x.ini
+for which in '' last 3; do expect 2 'options -r and --overwrite: a run goes on with its results, or replaces them' run -r $which --overwrite x.ini; done
+expect 2 'options -r and --overwrite' run --check --overwrite --restart=last x.ini
 expect 2 'option --check=1: expected no value' run --check=1 x.ini
 expect 2 'option -n needs a value' run -n
 expect 2 "option -n: expected a number of steps, found '-1'" run -n -1 x.ini
 expect 2 'parameter file is missing' run
 expect 2 "found 'b.ini' too" force a.ini b.ini
-expect 2 'expected Section:Name=value' run -P Softening=1 x.ini
-expect 2 "option --direct: expected a number of particles, found '1e3'" force --direct 1e3 x.ini
+expect 2 "found 'Softening=1'; did you mean -P Gravity:Softening=1?" run -P Softening=1 x.ini
+expect 2 "did you mean -P Output:OutputDir=a:b?" force -P OutputDir=a:b x.ini
+expect 2 "expected Section:Name=value .*, found 'Sftening=1'" run -P Sftening=1 x.ini
+expect 2 "option --direct: expected a number of particles, at most 10000000, found '1e3'" force --direct 1e3 x.ini
+expect 2 "option --delta: expected at most 128 numbers .*found '9:5'" force --delta 9:5 x.ini
+expect 2 "option --delta: .*found '5:9:0'" force --delta 5:9:0 x.ini
+expect 2 "option --delta: .*found '5,,9'" force --delta 5,,9 x.ini
+expect 2 "option --delta: .*found '0:1000'" force --delta 0:1000 x.ini
+expect 2 "option --delta: .*found '2^9:2^x'" force --delta 2^9:2^x x.ini
 expect 2 "unexpected 'x'" params x
+expect 2 "option --get: unknown parameter 'Sofening'; did you mean 'Softening'" params --get Sofening x.ini
+expect 2 'parameter file is missing' params --get Softening
+expect 2 'option -P: belongs to --get' params -P Gravity:Softening=1
 expect 2 "a study is missing: 'let' is one" study
 expect 2 "unknown study 'lett'; did you mean 'let'" study lett x.ini
 expect 2 "a study is missing: 'let' is one" study --ranks 2 let x.ini
@@ -151,22 +176,75 @@ expect 1 'block.ini:2: FixedStep.*and Scheme' run block.ini
 expect 1 'fixed.ini:2: FixedStep.*and SoftStep.*power of two' run fixed.ini
 expect 1 'base.ini:2: SnapshotFileBase' run base.ini
 expect 1 'DomainGrid = 2x2x2 is for 8 ranks, and this run has 1: give numbers whose product is 1, or auto' run grid.ini
-expect 1 'DomainGrid = 2x2x2 is for 8 ranks' run --check grid.ini
+expect 1 'DomainGrid = 2x2x2 is for 8 ranks' run --check -P Input:InitCondFile=made.hdf5 -P Units:GravityConstantInternal=1 grid.ini
+expect 1 'error: there.hdf5: ' run --check grid.ini
+expect 1 'error: there.hdf5: ' run --check -P Gravity:WalkMethod=next-more -P Device:Backend=cpu grid.ini
 expect 1 'DomainGrid = 2x2x2 is for 8 ranks' force grid.ini
 RANKS=3 expect 1 'DomainGrid = 1x1x4 is for 4 ranks, and this run has 3' run -P Domain:DomainGrid=1x1x4 grid.ini
-RANKS=3 expect 1 'DomainGrid = 2x2x2 is for 8 ranks, and this run has 3' run --check grid.ini
-expect 1 'nogrid.ini:2: DomainGrid = 2x2 (line 2): expected auto, or three whole numbers as in 4x2x2' run nogrid.ini
+RANKS=3 expect 1 'DomainGrid = 2x2x2 is for 8 ranks, and this run has 3' run --check -P Input:InitCondFile=made.hdf5 -P Units:GravityConstantInternal=1 grid.ini
+RANKS=3 expect 1 'DomainGrid = 1x1x1 is for 1 rank, and this run has 3' run -P Domain:DomainGrid=1x1x1 grid.ini
+expect 1 'nogrid.ini:2: DomainGrid = 2x2: expected auto, or three whole numbers as in 4x2x2' run nogrid.ini
 expect 1 'expected auto, or three whole numbers' run -P Domain:DomainGrid=0x1x1 noinput.ini
 expect 1 'expected auto, or three whole numbers' run -P Domain:DomainGrid=1x1x1x1 noinput.ini
 expect 1 'expected auto, or three whole numbers' run -P Domain:DomainGrid=-1x1x-1 noinput.ini
 expect 1 'expected auto, or three whole numbers' run -P Domain:DomainGrid=99999999999999999999x1x1 noinput.ini
 expect 1 'noinput.ini: InitCondFile' run noinput.ini
 expect 1 "input.ini:2: InitCondFile.*No such file.*did you mean 'there.hdf5'" run input.ini
+file home.ini '[Output]' 'OutputDir = ~/foo'
+file quoted.ini '[Checkpoints]' 'CheckpointDir = "qq"'
+file signs.ini '[Input]' 'InitCondFile = $HOME/foo.hdf5'
+signs="a shell's signs (~, quotes, .) mean nothing in a parameter file"
+expect 1 "home.ini:2: OutputDir = ~/foo: expected a path as it is: $signs" run home.ini
+expect 1 "quoted.ini:2: CheckpointDir = \"qq\": expected .* $signs" run quoted.ini
+expect 1 "signs.ini:2: InitCondFile = .HOME/foo.hdf5: expected .* $signs" run signs.ini
+expect 1 "OutputDir = 'a' (-P): expected .* $signs" run -P "Output:OutputDir='a'" noinput.ini
+expect 1 "OutputDir = b/.{c} (-P): expected .* $signs" run -P 'Output:OutputDir=b/${c}' noinput.ini
+expect 0 '^it.s/a~b.$' params --get OutputDir -P "Output:OutputDir=it's/a~b\$" noinput.ini
+file solitary_model.ini '[Input]' 'InitCondFile = solitary_model.hdf5'
+expect 1 'solitary_model.ini:2: InitCondFile = solitary_model.hdf5: No such file or directory$' run solitary_model.ini
 expect 1 'list.ini:4: OutputListFilename.*No such file' run list.ini
 expect 1 'empty.ini: expected parameters, found none' run empty.ini
 expect 1 'binary.ini:1: byte 0x.*not a text file' run binary.ini
+expect 1 "error: key: .*did you mean 'key.ini'" run key
 expect 1 'emty.ini: .*No such file or directory.*empty.ini' run emty.ini
 expect 1 'folder: expected a parameter file, found a folder' run folder
+file force.ini '[Input]' 'InitCondFile = made.hdf5' '[Units]' 'GravityConstantInternal = 1' '[Device]' 'Backend = cpu'
+expect 2 'option --delta: expected powers from 0 to 60' force --delta 61 force.ini
+expect 2 'option --delta: numbers are powers, .*, and 0.001 stands for Delta = 0.9993; for Delta = 0.001 give 9.966' force --delta 0.001 force.ini
+expect 2 'option --delta: expected powers from 0 to 60 .*, found -9' force --delta -9 force.ini
+expect 2 "option --delta: expected at most 128 numbers .*found '2^-9:2^-5'" force --delta 2^-9:2^-5 force.ini
+expect 0 '^| 2^-9 | [0-9.]*e-' force --delta 2^-9 force.ini
+expect 0 '^| 2^-7 | [0-9.]*e-' force --delta 2^-5:2^-7:0.5,9 force.ini
+expect 0 '^| 0.5 | [0-9.]*e-' force --delta 2^-1 -P Gravity:TypeOfOpeningCriterion=angle force.ini
+expect 2 'option --delta: expected angles' force --delta 1.5 -P Gravity:TypeOfOpeningCriterion=angle force.ini
+expect 0 '^| 2^-7.5 | [0-9.]*e-' force --delta 5:7,7.5 force.ini
+expect 0 '^| 0.5 | [0-9.]*e-' force --delta 0.3:0.6:0.1 -P Gravity:TypeOfOpeningCriterion=angle -o curve.csv force.ini
+RANKS=3 expect 0 '^| 2^-9 | [0-9.]*e-' force --delta 9 --direct 5 force.ini
+expect 1 'there.hdf5: is there already' force --delta 5 -o there.hdf5 force.ini
+echo precious > "$dir/table.csv"
+echo precious > "$dir/rows.csv"
+expect 1 'made.hdf5: is the input' force --delta 5 --overwrite -o made.hdf5 force.ini
+ln "$dir/made.hdf5" "$dir/linked.hdf5"
+expect 1 'linked.hdf5: is the input, InitCondFile = made.hdf5' force --delta 5 --overwrite -o linked.hdf5 force.ini
+expect 1 'made.hdf5: is the input' force --overwrite -o made.hdf5 force.ini
+RANKS=3 expect 1 './made.hdf5: is the input' force --overwrite -o ./made.hdf5 force.ini
+RANKS=3 expect 1 'there.hdf5: is there already; give another name, or --overwrite' force -o there.hdf5 force.ini
+echo old > "$dir/forces.hdf5"
+expect 0 '^particles  *10' force --overwrite -o forces.hdf5 force.ini
+expect 1 'made.hdf5: is the input' study let --overwrite -o made.hdf5 force.ini
+expect 1 'WalkMethod = direct' study let --ranks 2 --overwrite -o rows.csv -P Gravity:WalkMethod=direct force.ini
+expect 1 'WalkMethod = direct' study let --ranks 2 -o never.csv -P Gravity:WalkMethod=direct force.ini
+expect 0 '^note: RebuildInterval = 8 does nothing while the split is on' run -n 1 -P Gravity:RebuildInterval=8 -P Output:OutputDir=o1 force.ini
+RANKS=3 expect 0 '^note: RebuildInterval = 8 does nothing on several ranks' run -n 1 -P Gravity:RebuildInterval=8 -P Split:Mode=tree -P Output:OutputDir=o2 force.ini
+expect 0 '^10 particles on 1 rank x ' run -n 1 -P Output:OutputDir=o3 force.ini
+expect 1 'DomainGrid = 2x2x2 is for 8 ranks' force --delta 5 --overwrite -o table.csv -P Domain:DomainGrid=2x2x2 force.ini
+expect 1 'DomainGrid = 2x2x2 is for 8 ranks' force --delta 5 -o never.csv -P Domain:DomainGrid=2x2x2 force.ini
+RANKS=3 expect 1 'absent/t.csv: cannot be written' force --delta 5 -o absent/t.csv force.ini
+expect 1 'WalkMethod = direct: the backend cpu does not have it' force -P Gravity:WalkMethod=direct force.ini
+expect 1 'WalkMethod = direct: the backend cpu does not have it; .*, or Backend = cuda' run --check -P Gravity:WalkMethod=direct force.ini
+RANKS=3 expect 1 'WalkMethod = direct: .*expected groups or auto$' run --check -P Gravity:WalkMethod=direct force.ini
+expect 1 'WalkMethod = next-more: the backend cpu does not have it' run -P Gravity:WalkMethod=next-more force.ini
+expect 0 'the ceiling of walks: [0-9]' info --rates
 file study.ini '[Input]' 'InitCondFile = there.hdf5'
 expect 1 'key.ini:2: unknown parameter' study let key.ini
 expect 1 'there.hdf5: is there already' study let -o there.hdf5 study.ini
@@ -174,6 +252,10 @@ expect 1 'absent/t.csv: cannot be written: No such file' study let -o absent/t.c
 expect 1 'folder: cannot be written: Is a directory' study let --overwrite -o folder study.ini
 RANKS=3 expect 1 'absent/t.csv: cannot be written' study let -o absent/t.csv study.ini
 RANKS=3 expect 2 "option --ranks: .*found 'x'" study let --ranks x study.ini
+file values.ini '[Output]' 'OutputDir : run#3 ;4' '[Gravity]' 'Softening = 0.25'
+expect 0 '^run#3$' params --get OutputDir values.ini
+expect 0 '^0.5$' params --get OutputDir -P Gravity:Softening=0.5 --get Softening values.ini
+RANKS=3 expect 1 'key.ini:2: unknown parameter' params --get OutputDir key.ini
 expect 1 "P Gravity:Softning=1: .*did you mean 'Softening'" run -P Gravity:Softning=1 noinput.ini
 expect 1 'TimeMax = -1 (-P) and TimeBegin = 0 (default)' force -P Time:TimeMax=-1 noinput.ini
 RANKS=3 expect 1 'key.ini:2: unknown parameter' run key.ini
@@ -182,4 +264,7 @@ RANKS=3 expect 1 'input.ini:2: InitCondFile' run input.ini
 RANKS=3 expect 2 'parameter file is missing' run
 RANKS=3 expect 0 '^commands:' -h
 settle
+test "$(cat "$dir/table.csv" "$dir/rows.csv")" = "precious
+precious" || echo 'Bail out! a table was cut before the start had succeeded'
+test ! -e "$dir/never.csv" || echo 'Bail out! a table was left where the start failed'
 test "$(cat "$dir/there.hdf5")" = precious || echo 'Bail out! an existing file was replaced'

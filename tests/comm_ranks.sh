@@ -64,7 +64,7 @@ check '{ key = $(at["step"]) " " $(at["phase"]) }
       if (m[k] + 0 != messages[k] || b[k] + 0 != bytes[k] || x != most[k] || d > 2e-5 || d < -2e-5) { print "#", k, m[k], messages[k], b[k], bytes[k], x, most[k], d; bad = 1 } }
     exit bad || n < 24 }' "$comm"
 ok $? "the pairs of ranks add up to the phases"
-check '{ if (NF != 15 || $(at["rank"]) >= 3 || $(at["rank"]) == $(at["peer"]) && $(at["rank"]) != -1) bad = 1 } END { exit bad || NR < 20 }' "$comm"
+check '{ if (NF != 18 || $(at["rank"]) >= 3 || $(at["rank"]) == $(at["peer"]) && $(at["rank"]) != -1) bad = 1 } END { exit bad || NR < 20 }' "$comm"
 ok $? "rows are complete"
 
 run 3 && check '$(at["rank"]) != -1 { bad = 1 } { n++ } END { exit bad || n < 20 }' "$comm"

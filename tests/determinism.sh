@@ -6,11 +6,7 @@ trap 'rm -rf "$dir"' EXIT
 here=$(pwd)
 . "${srcdir:-.}/tests/tap.sh"
 
-python=
-for p in "$PYTHON" python3 /usr/bin/python3; do
-  test -n "$p" && "$p" -c 'import h5py, numpy' 2> /dev/null && { python=$p; break; }
-done
-if [ -z "$python" ]; then
+if ! with_python "h5py, numpy"; then
   echo "1..0 # SKIP no python3 with h5py and numpy"
   exit 0
 fi
@@ -24,6 +20,8 @@ GravityConstantInternal = 1
 TimeMax = 0.125
 [Gravity]
 Softening = 0.0139
+[Device]
+Tuning = frozen
 [Split]
 Mode = hybrid
 SoftStep = 0.03125
@@ -94,6 +92,10 @@ pair threads 1 2 "one rank of two threads, twice"
 go one 1 1
 "$python" same.py one.hdf5 threadsa.hdf5
 ok $? "one thread or two: the same snapshot, bit by bit"
+go new 1 1 -P Device:Backend=cpu -P Output:SubstepLog=on
+awk -F, '$1 == "step" { for (k = 1; k <= NF; k++) at[$k] = k; next } !/^#/ && $at["level"] > 0 { if ($at["refreshed"] > 0) r++; if ($at["rebuilt"] == 1) b++ }
+  END { exit !(r > 0 && b == r) }' new/substeps.csv
+ok $? "with the split on, one rank: a new tree at every refresh within a soft step"
 go three 3 1
 go four 4 1
 pair hard 3 1 "three ranks, balanced by what hard forces need, twice" -P Domain:Balance=hard

@@ -3,30 +3,10 @@
 #include <config.h>
 #include "domain.h"
 
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-
-#include "chance.h"
-#include "memory.h"
+#include "cuts.h"
 #include "tap.h"
 
 enum { SAMPLES = 12000, RANKS_MOST = 64 };
-
-enum shape { BALL, CUSP, PLANE, LINE, POINT, TWO_POINTS };
-
-static void fill(struct weighted *w, int64_t n, enum shape shape, struct random *r)
-{
-  for (int64_t i = 0; i < n; i++) {
-    double length = shape == BALL ? cbrt(random_unit(r)) : random_log(r, 1e-8, 1);
-    random_direction(r, length, w[i].pos);
-    if (shape == PLANE) w[i].pos[1] = 0.25;
-    if (shape == LINE) w[i].pos[0] = w[i].pos[2] = -3;
-    if (shape >= POINT) w[i].pos[0] = w[i].pos[1] = w[i].pos[2] = shape == TWO_POINTS ? (double)(i % 2) : 0.1;
-    w[i].weight = random_between(r, 0.2, 5);
-    w[i].id = (uint64_t)(n - i);
-  }
-}
 
 /* The cuts that limit each home, with infinite outer faces: a position is at home in exactly one box, domain_home's. */
 static int one_home(const struct domain *d, const double pos[3])
@@ -47,18 +27,20 @@ static int one_home(const struct domain *d, const double pos[3])
 static void check(enum shape shape, int64_t n, int ranks, double tolerance, const char *what)
 {
   struct random r = {5 + (uint64_t)ranks};
-  struct domain d, again;
+  struct domain d, again, plain;
   double share[RANKS_MOST] = {0}, sum = 0, worst = 0;
   int homes = 1;
   struct weighted *w = memory_alloc("test", sizeof *w * (size_t)(n + 1)), *other = memory_alloc("test", sizeof *w * (size_t)(n + 1));
-  fill(w, n, shape, &r);
+  fill(w, n, shape, ANY, &r);
   for (int64_t i = 0; i < n; i++) other[i] = w[n - 1 - i];
   domain_open(&d, ranks);
   domain_open(&again, ranks);
   int whole = d.px * d.py * d.pz == ranks;
-  domain_cut(&d, w, n);
-  domain_cut(&again, other, n);
-  int pure = memcmp(d.x, again.x, sizeof(double) * (size_t)(ranks - 1)) == 0;
+  domain_open(&plain, ranks);
+  domain_cut(&d, NULL, w, n);
+  domain_cut(&again, NULL, other, n);
+  plain_cut(&plain, other, n);
+  int pure = same_cuts(&d, &again), as_plain = same_cuts(&d, &plain);
   for (int64_t i = 0; i < n; i++) {
     int home = domain_home(&d, w[i].pos);
     homes &= home >= 0 && home < ranks && one_home(&d, w[i].pos);
@@ -76,12 +58,17 @@ static void check(enum shape shape, int64_t n, int ranks, double tolerance, cons
   tap_ok(whole && homes, line);
   snprintf(line, sizeof line, "%s, %lld samples, %d ranks: the cuts depend on the set alone", what, (long long)n, ranks);
   tap_ok(pure, line);
+  if (shape <= CUSP) {
+    snprintf(line, sizeof line, "%s, %lld samples, %d ranks: the plain way's cuts, bit by bit", what, (long long)n, ranks);
+    tap_ok(as_plain, line);
+  }
   if (tolerance > 0) {
     snprintf(line, sizeof line, "%s, %lld samples, %d ranks: the work is shared evenly (worst by %.3f)", what, (long long)n, ranks, worst);
     tap_ok(worst <= tolerance, line);
   }
   domain_close(&d);
   domain_close(&again);
+  domain_close(&plain);
   memory_free(other);
   memory_free(w);
 }
@@ -132,19 +119,19 @@ static void check_planes(void)
   struct weighted w[300];
   struct domain d;
   int empty = 0, one_sided = 1, home[2] = {0, 0};
-  for (int i = 0; i < 300; i++) w[i] = (struct weighted){{i < 100 ? -0.0 : 1, i, 0}, 1, (uint64_t)i};
+  for (int i = 0; i < 300; i++) w[i] = (struct weighted){{i < 100 ? -0.0 : 1, i, 0}, 1};
   for (int i = 0; i < 100; i += 2) w[i].pos[0] = 0.0;   /* the same plane */
   domain_open_grid(&d, 2, (const int[3]){2, 1, 1});
-  domain_cut(&d, w, 300);
+  domain_cut(&d, NULL, w, 300);
   tap_ok(d.x[0] > 0 && d.x[0] <= 1, "planes of particles are cut between");
   for (int i = 0; i < 300; i++) w[i].pos[0] = 1, w[i].weight = 0;
-  domain_cut(&d, w, 300);
+  domain_cut(&d, NULL, w, 300);
   for (int i = 0; i < 300; i++) home[domain_home(&d, w[i].pos)]++;
   one_sided = (home[0] == 0) != (home[1] == 0);
   domain_close(&d);
   tap_ok(one_sided, "one plane goes to one side");
   domain_open_grid(&d, 2, (const int[3]){1, 2, 1});
-  domain_cut(&d, w, 300);
+  domain_cut(&d, NULL, w, 300);
   home[0] = home[1] = 0;
   for (int i = 0; i < 300; i++) home[domain_home(&d, w[i].pos)]++;
   tap_ok(home[0] == 150 && home[1] == 150, "samples without weight are shared by number");
@@ -152,33 +139,44 @@ static void check_planes(void)
   /* the columns beside a plane have no particles, and no part of its samples */
   domain_open(&d, 8);
   int share[8] = {0};
-  domain_cut(&d, w, 300);
+  domain_cut(&d, NULL, w, 300);
   for (int i = 0; i < 300; i++) share[domain_home(&d, w[i].pos)]++;
   for (int k = 0; k < 8; k++) empty += share[k] == 0;
   tap_ok(empty == 6, "a plane's line is shared by the two domains that can share it");
   domain_close(&d);
 }
 
-static double passed(const struct timespec t[2])
+/* The largest share of many others like the samples over the mean, in domains that were cut by the samples. */
+static double most_over_mean(const struct domain *d, struct random *r)
 {
-  return (double)(t[1].tv_sec - t[0].tv_sec) + 1e-9 * (double)(t[1].tv_nsec - t[0].tv_nsec);
+  enum { OTHERS = 1 << 20 };
+  int ranks = d->px * d->py * d->pz;
+  double *share = memory_alloc("test", sizeof *share * (size_t)ranks), most = 0;
+  struct weighted *w = memory_alloc("test", sizeof *w * OTHERS);
+  fill(w, OTHERS, CUSP, SAME, r);
+  for (int64_t i = 0; i < OTHERS; i++) share[domain_home(d, w[i].pos)]++;
+  for (int k = 0; k < ranks; k++) most = fmax(most, share[k]);
+  memory_free(w);
+  memory_free(share);
+  return most * ranks / OTHERS;
 }
 
-/* Seconds of a cut for many ranks (for measurements, not a test). */
-static void time_cut(int ranks, int64_t n)
+/* How long a cut for many ranks takes, and how well it balances (for measurements, not a test). */
+static void measure(int ranks, int64_t n)
 {
+  enum { SETS = 8 };
+  double ms = 0, balance = 0;
   struct random r = {3};
   struct domain d;
-  struct timespec t[2], used[2];
   struct weighted *w = memory_alloc("test", sizeof *w * (size_t)n);
-  fill(w, n, CUSP, &r);
   domain_open(&d, ranks);
-  clock_gettime(CLOCK_MONOTONIC, &t[0]);
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used[0]);
-  domain_cut(&d, w, n);
-  clock_gettime(CLOCK_MONOTONIC, &t[1]);
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used[1]);
-  printf("%lld samples, %d x %d x %d domains: %.3f s, %.3f s of the processor\n", (long long)n, d.px, d.py, d.pz, passed(t), passed(used));
+  for (int k = 0; k < SETS; k++) {
+    fill(w, n, CUSP, SAME, &r);
+    double taken = time_cut(&d, NULL, w, n);
+    ms = k ? fmin(ms, taken) : taken;
+    balance += most_over_mean(&d, &r) / SETS;
+  }
+  printf("%lld samples, %d x %d x %d domains: %.3f ms, most over mean %.4f\n", (long long)n, d.px, d.py, d.pz, ms, balance);
   domain_close(&d);
   memory_free(w);
 }
@@ -187,7 +185,7 @@ int main(int argc, char **argv)
 {
   MPI_Init(&argc, &argv);
   if (argc == 3) {   /* RANKS SAMPLES */
-    time_cut(atoi(argv[1]), atoll(argv[2]));
+    measure(atoi(argv[1]), atoll(argv[2]));
     MPI_Finalize();
     return 0;
   }

@@ -8,8 +8,12 @@
 
 #include "chance.h"
 #include "domain.h"
+#include "everywhere.h"
 #include "memory.h"
+#include "params.h"
 #include "tap.h"
+
+static const struct backend *tested;
 
 enum { PARTICLES = 40000 };
 enum start { ON_ONE, DEALT, SLABS };
@@ -81,44 +85,41 @@ static void try(const struct comm *c, const struct trial *t, double *cuts)
   int home = 1;
   fill(c, t, &p);
   int64_t before = digest(c, &p), total;
-  struct device *dev = backend_cpu.open(&config);
-  backend_cpu.upload(dev, &p);
+  struct device *dev = tested->open(&config);
+  tested->upload(dev, &p);
   domain_open(&d, c->size);
-  domain_decompose(&d, c, &backend_cpu, dev, 1.0 / 256, &t->load);
+  domain_decompose(&d, c, tested, dev, 1.0 / 256, &t->load);
   memcpy(cuts, d.x, sizeof *cuts * (size_t)(c->size - 1));
-  double worst = imbalance(c, &d, backend_cpu.view(dev), &t->load);
-  domain_exchange(&d, c, &backend_cpu, dev);
-  const struct particles *now = backend_cpu.view(dev);
+  double worst = imbalance(c, &d, tested->view(dev), &t->load);
+  domain_exchange(&d, c, tested, dev, NULL);
+  const struct particles *now = tested->view(dev);
   for (int64_t i = 0; i < now->n; i++) home &= domain_home(&d, &now->pos[3 * i]) == c->rank;
   home = (int)comm_min_int64(c, home);
   total = now->n;
   comm_sum_int64(c, &total, 1);
   int kept = digest(c, now) == before && total == t->n;
-  backend_cpu.download(dev, &p);
+  tested->download(dev, &p);
   particles_free(&p);
-  backend_cpu.close(dev);
+  tested->close(dev);
   domain_close(&d);
   if (c->rank) return;
   char line[200];
-  snprintf(line, sizeof line, "%d ranks, %s: everyone comes home, nobody is lost", c->size, t->name);
+  snprintf(line, sizeof line, "%s, %d ranks, %s: everyone comes home, nobody is lost", tested->name, c->size, t->name);
   tap_ok(home && kept, line);
   if (t->tolerance <= 0) return;
-  snprintf(line, sizeof line, "%d ranks, %s: the load is shared evenly (most over mean %.3f)", c->size, t->name, worst);
+  snprintf(line, sizeof line, "%s, %d ranks, %s: the load is shared evenly (most over mean %.3f)", tested->name, c->size, t->name, worst);
   tap_ok(worst < 1 + t->tolerance, line);
 }
 
-int main(int argc, char **argv)
+static void check_all(const struct comm *c)
 {
-  struct comm world;
-  MPI_Init(&argc, &argv);
-  comm_open(&world, MPI_COMM_WORLD);
   /* 1024 samples a rank: five times their noise of 1/32; with weights from 1 to 100 more */
-  double even = 0.16, uneven = 0.4, uneasy = 1 + world.rank;
+  double even = 0.16, uneven = 0.4, uneasy = 1 + c->rank;
   const struct trial trials[] = {
       {"by number, dealt", PARTICLES, DEALT, 0, NULL, {0}, even},
       {"by number, all on one at first", PARTICLES, ON_ONE, 0, NULL, {0}, even},
       {"by number, in slabs", PARTICLES, SLABS, 0, NULL, {0}, even},
-      {"more is received by higher ranks", PARTICLES, SLABS, 0, NULL, {.extra = 3000.0 * world.rank}, uneven},
+      {"more is received by higher ranks", PARTICLES, SLABS, 0, NULL, {.extra = 3000.0 * c->rank}, uneven},
       {"by work", PARTICLES, DEALT, 0, steep, {1, 1, 0}, uneven},
       {"by work, in slabs", PARTICLES, SLABS, 0, steep, {1, 1, 0}, uneven},
       {"by work, the middle costs nothing", PARTICLES, SLABS, 0, lopsided, {1, 1, 0}, uneven},
@@ -131,17 +132,30 @@ int main(int argc, char **argv)
       {"no particles", 0, DEALT, 0, NULL, {0}, 0},
   };
   double *cuts[3];
-  for (int k = 0; k < 3; k++) cuts[k] = memory_alloc("test", sizeof **cuts * (size_t)world.size);
-  for (size_t k = 3; k < sizeof trials / sizeof *trials; k++) try(&world, &trials[k], cuts[0]);
-  for (int k = 0; k < 3; k++) try(&world, &trials[k], cuts[k]);
+  for (int k = 0; k < 3; k++) cuts[k] = memory_alloc("test", sizeof **cuts * (size_t)c->size);
+  for (size_t k = 3; k < sizeof trials / sizeof *trials; k++) try(c, &trials[k], cuts[0]);
+  for (int k = 0; k < 3; k++) try(c, &trials[k], cuts[k]);
   double worst = 0;
   for (int k = 1; k < 3; k++)
-    for (int i = 0; i < world.size - 1; i++) worst = fmax(worst, fabs(cuts[k][i] - cuts[0][i]));
-  if (world.rank == 0) tap_ok(worst < 0.1, "the cuts hardly depend on who held the particles");
-  try(&world, &trials[4], cuts[0]);
-  try(&world, &trials[4], cuts[1]);
-  if (world.rank == 0) tap_ok(memcmp(cuts[0], cuts[1], sizeof **cuts * (size_t)(world.size - 1)) == 0, "the same particles twice: the same cuts, bit by bit");
+    for (int i = 0; i < c->size - 1; i++) worst = fmax(worst, fabs(cuts[k][i] - cuts[0][i]));
+  if (c->rank == 0) tap_ok(worst < 0.1, "the cuts hardly depend on who held the particles");
+  try(c, &trials[4], cuts[0]);
+  try(c, &trials[4], cuts[1]);
+  if (c->rank == 0) tap_ok(memcmp(cuts[0], cuts[1], sizeof **cuts * (size_t)(c->size - 1)) == 0, "the same particles twice: the same cuts, bit by bit");
   for (int k = 0; k < 3; k++) memory_free(cuts[k]);
+}
+
+int main(int argc, char **argv)
+{
+  struct comm world;
+  MPI_Init(&argc, &argv);
+  comm_open(&world, MPI_COMM_WORLD);
+  const int choices[] = {BACKEND_CPU, BACKEND_CUDA};
+  for (int k = 0; k < 2; k++) {
+    if (argc > 2 && strcmp(argv[2], k == 0 ? "cpu" : "cuda") != 0) continue;
+    tested = backend_everywhere(&world, choices[k]);
+    if (tested) check_all(&world);
+  }
   int64_t left = comm_max_int64(&world, (int64_t)memory_current());
   if (world.rank == 0) tap_ok(left == 0, "all memory is given back");
   int failed = world.rank == 0 ? tap_end() : 0;

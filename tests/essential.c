@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "chance.h"
+#include "choose.h"
 #include "device.h"
 #include "let.h"
 #include "rig.h"
@@ -50,12 +51,14 @@ static void check_table(const struct walk_isa *isa, double cutoff, double horizo
   struct box_table t;
   int less = 0, more = 0, seen[3] = {0};
   for (int b = 0; b < BOXES; b++) box[b] = random_box(&r);
-  cpu_table(&t, &q);
+  essential_table(&t, &q);
+  struct asking asking = essential_asking(&l, &t, &q);
   for (int k = 0; k < NODES; k++) {
     struct node n = {.first = 0};
     struct motion w;
     random_node(&r, &mac, &n, &w);
-    enum need one = NEED_NOTHING, all = cpu_needs(isa, &t, &q, &l, &n, &w);
+    struct asked a = essential_node(&asking, &n, &w);
+    enum need one = NEED_NOTHING, all = isa ? (enum need)isa->needs(&t, &a) : essential_needs(&t, &a);
     for (int b = 0; b < BOXES; b++) {
       enum need need = essential_need(&l, &n, &w, &box[b], &q);
       one = need > one ? need : one;
@@ -66,7 +69,7 @@ static void check_table(const struct walk_isa *isa, double cutoff, double horizo
   }
   char what[160];
   snprintf(what, sizeof what, "%s, cutoff %g, horizon %g: as asked of one box after the other (%d less, %d more of %d; nothing %d, cell %d, open %d)",
-           isa->name, cutoff, horizon, less, more, NODES, seen[0], seen[1], seen[2]);
+           isa ? isa->name : "the scalar loop", cutoff, horizon, less, more, NODES, seen[0], seen[1], seen[2]);
   tap_ok(less == 0 && more < NODES / 1000 && seen[NEED_OPEN] > 100 && seen[NEED_CELL] > 100 && (cutoff < 0 || seen[NEED_NOTHING] > 100), what);
 }
 
@@ -225,17 +228,84 @@ static void check_updates(void)
   rig_close(&g);
 }
 
+/* The choice as devices make it, level by level with sums over marks: nodes and particles stand where the host's choice, node
+ * after node in the message, puts them. */
+static void check_choice(enum let_kind kind, double cutoff, double low, const char *name)
+{
+  struct rig g;
+  double soft_step = 0.05, tick_length = soft_step / TICKS;
+  begin_step(&g, &sets[1], 1, soft_step);
+  struct device *d = g.dev;
+  const struct octree *t = &d->tree;
+  struct let_box box[2] = {{{low, -1, -1}, {low + 0.3, 1, 1}, 1, {0}, 1}, {{low, 0, 0}, {low + 1, 1, 0.5}, 0.3, {0.1, 0, -0.2}, 0.1}};
+  struct mac mac = rig_mac(&g, MAC_ACCELERATION, 1.0 / 64);
+  struct let_request q = {.boxes = box, .box_count = 2, .mac = &mac, .a_typical = 1, .cutoff = cutoff, .tick_length = tick_length,
+                          .horizon = kind == LET_STEP ? soft_step : 0};
+  struct box_table table;
+  void *message;
+  int32_t next;
+  g.be->let_select(d, kind, 0, &q, &next, &message);
+  const struct let *l = &d->let[kind][0];
+  essential_table(&table, &q);
+  struct asking asking = essential_asking(&d->lattice, &table, &q);
+  uint8_t *mark = memory_alloc("test", (size_t)t->nodes), *keep = memory_alloc("test", (size_t)t->source.n);
+  uint64_t *place = memory_alloc("test", sizeof *place * (size_t)(t->nodes + 1)), sum = 0;
+  for (int32_t i = 0; i < t->nodes; i++) {   /* parents stand before their children */
+    const struct node *n = &t->node[i];
+    struct asked a = essential_node(&asking, n, &t->motion[i]);
+    if (i == 0) mark[0] = choose_mark((enum need)d->isa->needs(&table, &a), 1);
+    int bodies = 0;
+    for (int32_t k = n->first; mark[i] == MARK_OPEN && k < n->first + (int32_t)(n->info & NODE_COUNT); k++) {
+      if (n->info & NODE_LEAF) {
+        const struct sources *s = &t->source;
+        const int32_t x[3] = {s->x[k], s->y[k], s->z[k]};
+        const float v[3] = {s->vx[k], s->vy[k], s->vz[k]}, acc[3] = {s->ax[k], s->ay[k], s->az[k]};
+        struct asked p = essential_particle(&asking, x, v, acc, s->tick[k], essential_pull(&t->motion[i]));
+        bodies += keep[k] = cutoff < 0 || d->isa->needs(&table, &p) != NEED_NOTHING;
+      } else {
+        struct asked c = essential_node(&asking, &t->node[k], &t->motion[k]);
+        mark[k] = choose_mark((enum need)d->isa->needs(&table, &c), 0);
+      }
+    }
+    place[i] = sum;
+    sum += choose_share(mark[i], bodies);
+  }
+  place[t->nodes] = sum;
+  int bad = place_node(sum) != l->sent.nodes || place_body(sum) != l->sent.source.n, kinds[4] = {0};
+  for (int32_t i = 0; i < t->nodes && !bad; i++) {
+    kinds[mark[i]]++;
+    if (mark[i] == MARK_NONE) continue;
+    int32_t at = place_node(place[i]), body = place_body(place[i]);
+    struct node n = choose_record(&t->node[i], i, mark[i], place);
+    bad += l->node_from[at] != i || n.first != l->sent.node[at].first || n.info != l->sent.node[at].info;
+    for (int32_t k = t->node[i].first; mark[i] == MARK_OPEN && t->node[i].info & NODE_LEAF && k < t->node[i].first + (int32_t)(t->node[i].info & NODE_COUNT); k++)
+      if (keep[k]) bad += l->source_from[body++] != k;
+  }
+  char what[160];
+  snprintf(what, sizeof what, "a choice by levels is that of the host, %s (%d cells, %d opened, %d particles; %d wrong)", name, kinds[MARK_CELL],
+           kinds[MARK_OPEN], place_body(sum), bad);
+  tap_ok(bad == 0, what);
+  memory_free(place);
+  memory_free(keep);
+  memory_free(mark);
+  rig_close(&g);
+}
+
 int main(void)
 {
-  const struct walk_isa *isa = walk_isa_choose();
-  for (int k = 0; k < 2; k++, isa = &walk_isa_generic) {
-    check_table(isa, -1, 0);
-    check_table(isa, 0.3, 0.1);
-    check_table(isa, -1, 0.1);
+  const struct walk_isa *isas[] = {walk_isa_choose(), &walk_isa_generic, NULL};
+  for (int k = 0; k < 3; k++) {
+    check_table(isas[k], -1, 0);
+    check_table(isas[k], 0.3, 0.1);
+    check_table(isas[k], -1, 0.1);
   }
   check_ways();
   check_union();
   check_boxes();
   check_updates();
+  check_choice(LET_SOFT, -1, 0.2, "all");
+  check_choice(LET_STEP, 0.1, 0.2, "within the cutoff");
+  check_choice(LET_STEP, 0.1, 40, "where nothing is near");
+  check_choice(LET_STEP, -1, 0.2, "all, on their ways");
   return tap_end();
 }

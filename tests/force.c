@@ -17,18 +17,6 @@ static void report(int good, const char *set, const char *what, struct errors e)
 
 static int within(struct errors e, double median, double most99) { return e.finite && e.median <= median && e.most99 <= most99; }
 
-static struct errors potential_errors(const struct particles *p, const struct direct *d)
-{
-  double *e = memory_alloc("errors", sizeof *e * (size_t)p->n);
-  for (int64_t i = 0; i < p->n; i++) {
-    double reference = d->pot[p->id[i] - 1];
-    e[i] = fabs(p->pot[i] - reference) / (reference != 0 ? fabs(reference) : 1);
-  }
-  struct errors r = errors_of(e, p->n);
-  memory_free(e);
-  return r;
-}
-
 static int split_adds_up(const struct particles *p)
 {
   int good = 1;
@@ -179,6 +167,28 @@ static void check_guard(const struct backend *be, const struct set *s, int order
   rig_close(&g);
 }
 
+/* So many leaves within the reach of groups in the thin region that these are walked in pieces, or one by one. */
+static void check_heavy(const struct backend *be, const struct set *s)
+{
+  struct particles p;
+  struct rig g;
+  struct split none = {0};
+  const struct direct *d = sum_of(s, SPLIT_QUINTIC);
+  set_make(s, 0, &p);
+  rig_open(&g, be, s, &p, 1, 1, 128);
+  g.split = none;
+  rig_first_force(&g, 1.0 / 512);
+  struct mac mac = rig_mac(&g, MAC_ACCELERATION, 1.0 / 512);
+  memset(&g.tally, 0, sizeof g.tally);
+  const struct particles *v = rig_force(&g, &mac);
+  printf("# %s, leaf 1: %.1f targets a list\n", s->name, (double)g.tally.targets / (double)g.tally.groups);
+  struct errors e = errors_between(v, v->acc, NULL, (const double(*)[3])d->acc, d->scale);
+  report(within(e, 5e-3, 1.7e-2) && g.tally.targets == s->n, s->name, "many leaves for a group", e);
+  e = potential_errors(v, d);
+  report(within(e, 2e-3, 8e-3), s->name, "many leaves for a group, potential", e);
+  rig_close(&g);
+}
+
 /* With the split off the hard part is the whole. */
 static void check_without_split(const struct backend *be)
 {
@@ -204,6 +214,8 @@ static void check_backend(const struct backend *be)
   check_guard(be, &sets[0], 1);
   check_guard(be, &sets[1], 2);
   check_guard(be, &sets[8], 1);
+  check_heavy(be, &sets[8]);
+  check_heavy(be, &sets[1]);
   check_without_split(be);
 }
 

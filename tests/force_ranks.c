@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Forces on several ranks against the direct sum: at the start, and at the ticks of substeps. With the argument "short"
- * only some sets, for many numbers of ranks. */
+ * only some sets, for many numbers of ranks; then the name of a backend for it alone. */
 #include <config.h>
 #include <mpi.h>
 
+#include "everywhere.h"
 #include "plan.h"
 #include "sets.h"
 #include "sim.h"
 #include "step.h"
 #include "tap.h"
 #include "timeline.h"
+
+static const struct backend *tested;
+static enum transport_choice usual = TRANSPORT_AUTO, asked = TRANSPORT_AUTO, taken;
 
 enum { SUBSTEPS = 12, REFRESH = TICKS / 8 };
 #define SPEED 0.7   /* about that of a system in balance */
@@ -233,6 +237,7 @@ static struct params params_of(const struct set *set, double delta)
   params_defaults(&par);
   par.GravityConstantInternal = set->gravity;
   par.Softening = set->softening;
+  par.Transport = asked;
   par.R1 = set->r1;
   par.R2 = set->r2;
   par.ErrTolForceAcc = delta;
@@ -248,12 +253,13 @@ static struct result one_case(const struct comm *c, const struct set *set, int64
   struct params par = params_of(set, delta);
   struct particles mine;
   struct sim s;
-  char why[256];
   par.MultipoleOrder = order;
   par.Kernel = order == 2 ? KERNEL_DLL : KERNEL_QUINTIC;
   share(c, set, n, SPEED, on_one, &mine);
   uint64_t digest = global_digest(c, &mine);
-  sim_open(&s, c, &par, backend_choose(BACKEND_AUTO, c->size, why, sizeof why), &mine);
+  struct fault f = {""};
+  sim_open(&s, c, &par, tested, &mine, &f);
+  taken = s.transport.kind;
   sim_first_force(&s);
   const struct particles *p = s.be->view(s.dev);
   r.kept = global_digest(c, p) == digest && s.now.count == (double)n;
@@ -275,7 +281,7 @@ static void say(const struct comm *c, int good, const char *set, const char *wha
 {
   char line[300], numbers[80] = "";
   if (e) snprintf(numbers, sizeof numbers, " (median %.1e, 99 %% %.1e)", e->median, e->most99);
-  snprintf(line, sizeof line, "%d ranks, %s: %s%s", c->size, set, what, numbers);
+  snprintf(line, sizeof line, "%s, %d ranks, %s: %s%s", tested->name, c->size, set, what, numbers);
   if (c->rank == 0) tap_ok(good, line);
 }
 
@@ -320,22 +326,48 @@ static void long_step(const struct comm *c, const struct set *set, int64_t n, do
 {
   struct params par = params_of(set, 1e-9);
   struct sim s;
-  char why[256];
   share(c, set, n, speed, 0, mine);
   for (int64_t i = 0; speed > SPEED && i < mine->n; i++) {   /* two halves run into each other: no spread hides their ways */
     for (int k = 0; k < 3; k++) mine->vel[3 * i + k] = 0;
     mine->vel[3 * i] = (float)(mine->pos[3 * i] < 0 ? speed : -speed) * (float)sqrt(set->gravity);
   }
-  sim_open(&s, c, &par, backend_choose(BACKEND_CPU, c->size, why, sizeof why), mine);
+  struct fault f = {""};
+  sim_open(&s, c, &par, tested, mine, &f);
   sim_first_force(&s);
   par.SoftStep = times * plan_next(&par, &s.now, 0, par.TimeMax, s.split.r2, 1, 1).soft_step;
   struct plan plan = plan_next(&par, &s.now, 0, par.TimeMax, s.split.r2, 1, 1);
-  step(&s, &plan, 0);
+  step_open(&s, &plan);
+  step_close(&s, &plan, 0);
   *counts = s.counts;
   *kick = s.now.a_rms_plain * plan.soft_step;
   particles_init(mine);
   particles_reserve(mine, s.be->view(s.dev)->n);
   for (int64_t i = 0; i < s.be->view(s.dev)->n; i++) particles_copy(mine, mine->n++, s.be->view(s.dev), i);
+  sim_close(&s);
+}
+
+/* The rule's radius changes at the end of a soft step, and forces are found anew: the sums are of these. */
+static void check_new_radius(const struct comm *c, const struct set *set, int64_t n)
+{
+  struct params par = params_of(set, 1e-3);
+  struct particles mine;
+  struct sim s;
+  struct fault f = {""};
+  struct diagnostics again;
+  share(c, set, n, SPEED, 0, &mine);
+  par.R1 = par.R2 = 0;
+  par.SoftStep = 0;
+  sim_open(&s, c, &par, tested, &mine, &f);
+  sim_first_force(&s);
+  struct plan plan = plan_next(&par, &s.now, 0, par.TimeMax, s.split.r2, 1, RADIUS_INTERVAL);
+  float r2 = s.split.r2;
+  s.radius_rule *= 2;
+  s.split = split_make(par.Kernel, r2, 2 * r2);
+  step_open(&s, &plan);
+  step_close(&s, &plan, 1);
+  diagnostics_measure(&again, c, tested, s.dev);
+  say(c, plan.measure_radius && s.split.r2 < 1.5F * r2 && memcmp(&again, &s.now, sizeof again) == 0, set->name,
+      "a new radius at the end of a step: energies are of the forces that there are", NULL);
   sim_close(&s);
 }
 
@@ -377,25 +409,69 @@ static void check_step(const struct comm *c, const struct set *s, int64_t n, dou
   else
     good &= speeds < 5e-4;
   say(c, good, s->name, what, &e);
+  int once = counts.step_let.received.particles <= n - counts.local;
+  say(c, (int)comm_min_int64(c, once), s->name, "no particle counts as received twice, where LETs are chosen anew", NULL);
   memory_free(at);
   particles_free(&mine);
   particles_free(&all);
   comm_close(&alone);
 }
 
-/* Messages cut into small pieces, and the same case twice: the same bits on every rank. */
+static uint64_t bits_by(const struct comm *c, enum transport_choice transport, const struct set *s, int64_t n)
+{
+  asked = transport;
+  uint64_t bits = one_case(c, s, n, 1, 0, 1.0 / 512).bits;
+  asked = usual;
+  return bits;
+}
+
+static int alike(const struct comm *c, uint64_t a, uint64_t b) { return (int)comm_min_int64(c, a == b); }
+
+/* Messages cut into small pieces, the same case twice, and messages that do not go through the host: the same bits on every rank.
+ * Where that is the device's memory anyway, MPI takes it. */
 static void check_bits(const struct comm *c, const struct set *s, int64_t n)
 {
   struct comm small;
+  char what[100];
   setenv("ESPALIER_LARGEST_MESSAGE", "1000", 1);
   comm_open(&small, c->mpi);
   unsetenv("ESPALIER_LARGEST_MESSAGE");
-  struct result a = one_case(c, s, n, 1, 0, 1.0 / 512), b = one_case(c, s, n, 1, 0, 1.0 / 512),
-                cut = one_case(&small, s, n, 1, 0, 1.0 / 512);
-  int same = (int)comm_min_int64(c, a.bits == b.bits), equal = (int)comm_min_int64(c, a.bits == cut.bits);
-  say(c, same, s->name, "the same case twice gives the same bits", NULL);
-  say(c, equal && small.largest_message == 1000, s->name, "messages cut to 1000 bytes give the same bits", NULL);
+  int believe = !tested->identify && !getenv("ESPALIER_CUDA_MPI");
+  if (believe) setenv("ESPALIER_CUDA_MPI", "1", 1);
+  enum transport_choice direct = tested->identify ? TRANSPORT_AUTO : TRANSPORT_CUDA_MPI;
+  uint64_t a = bits_by(c, TRANSPORT_STAGED, s, n), b = bits_by(c, TRANSPORT_STAGED, s, n), cut = bits_by(&small, TRANSPORT_STAGED, s, n);
+  uint64_t other = bits_by(c, direct, s, n), other_cut = bits_by(&small, direct, s, n);
+  if (believe) unsetenv("ESPALIER_CUDA_MPI");
+  say(c, alike(c, a, b), s->name, "the same case twice gives the same bits", NULL);
+  say(c, alike(c, a, cut) && small.largest_message == 1000, s->name, "messages cut to 1000 bytes give the same bits", NULL);
+  snprintf(what, sizeof what, "transport %d gives the same bits as through the host, cut too", (int)taken);
+  say(c, alike(c, a, other) && alike(c, a, other_cut) && (tested->identify || c->size == 1 || taken == direct), s->name, what, NULL);
   comm_close(&small);
+}
+
+static void check_all(const struct comm *c, int brief)
+{
+  for (int k = 0; k < SETS; k++) {
+    int64_t n = sets[k].n > 1500 ? brief ? 800 : 1500 : sets[k].n;
+    if (brief && n > 3 && sets[k].place != place_plummer && sets[k].place != place_contrast && sets[k].place != place_coincident) continue;
+    check(c, &sets[k], n, 1, k % 2);
+  }
+  check(c, &sets[0], 800, 1, 1);
+  check(c, &sets[1], 800, 2, 0);
+  check_fine(c, &sets[0], 800, 1);
+  check_fine(c, &sets[1], 800, 2);
+  check_fine(c, &sets[2], 800, 1);
+  check_fine(c, &sets[8], 800, 1);
+  check_bits(c, &sets[0], 800);
+  check_new_radius(c, &sets[0], 800);
+  for (int k = 0; k < SETS; k++)
+    if (sets[k].place == place_coincident) check_step(c, &sets[k], 800, 1, SPEED, 1);
+  /* particles cross several R2, of spheres that few of all come near */
+  for (int k = 0; k < 2; k++) {
+    struct set few = sets[k];
+    few.r1 = 0.03, few.r2 = 0.06;
+    check_step(c, &few, 800, 30, 30 * SPEED, 0);
+  }
 }
 
 int main(int argc, char **argv)
@@ -404,25 +480,14 @@ int main(int argc, char **argv)
   MPI_Init(&argc, &argv);
   comm_open(&world, MPI_COMM_WORLD);
   int brief = argc > 1 && strcmp(argv[1], "short") == 0;
-  for (int k = 0; k < SETS; k++) {
-    int64_t n = sets[k].n > 1500 ? brief ? 800 : 1500 : sets[k].n;
-    if (brief && n > 3 && sets[k].place != place_plummer && sets[k].place != place_contrast && sets[k].place != place_coincident) continue;
-    check(&world, &sets[k], n, 1, k % 2);
-  }
-  check(&world, &sets[0], 800, 1, 1);
-  check(&world, &sets[1], 800, 2, 0);
-  check_fine(&world, &sets[0], 800, 1);
-  check_fine(&world, &sets[1], 800, 2);
-  check_fine(&world, &sets[2], 800, 1);
-  check_fine(&world, &sets[8], 800, 1);
-  check_bits(&world, &sets[0], 800);
-  for (int k = 0; k < SETS; k++)
-    if (sets[k].place == place_coincident) check_step(&world, &sets[k], 800, 1, SPEED, 1);
-  /* particles cross several R2, of spheres that few of all come near */
+  const int choices[] = {BACKEND_CPU, BACKEND_CUDA};
   for (int k = 0; k < 2; k++) {
-    struct set few = sets[k];
-    few.r1 = 0.03, few.r2 = 0.06;
-    check_step(&world, &few, 800, 30, 30 * SPEED, 0);
+    if (argc > 2 && strcmp(argv[2], k == 0 ? "cpu" : "cuda") != 0) continue;
+    tested = backend_everywhere(&world, choices[k]);
+    if (!tested) continue;
+    /* messages that bypass the host everywhere, where the host's memory is all there is */
+    usual = asked = getenv("ESPALIER_CUDA_MPI") && !tested->identify ? TRANSPORT_CUDA_MPI : TRANSPORT_AUTO;
+    check_all(&world, brief);
   }
   int64_t left = comm_max_int64(&world, (int64_t)memory_current());
   if (world.rank == 0) tap_ok(left == 0, "all memory is given back");

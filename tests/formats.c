@@ -235,6 +235,73 @@ static void hdf_split(void)
   particles_free(&p);
 }
 
+/* The lines of initial_warn hold these words, one a line, in this order; no more lines. */
+static void warns(const char *path, const char *words, const char *what)
+{
+  struct initial_facts facts;
+  struct fault f = {""};
+  char line[512], found[512] = "";
+  static const char *const all[] = {"BoxSize = 50", "Redshift = 63", "comoving: ", "HubbleParam = 0.7", "gas particle"};
+  static const char names[] = "BZChg";
+  MPI_Barrier(c.mpi);
+  FILE *said = tmpfile();
+  int ok = initial_inspect(path, FORMAT_AUTO, &facts, &f) == 0;
+  if (ok) initial_warn(path, &facts, said, "warning: ");
+  rewind(said);
+  for (size_t n = 0; fgets(line, sizeof line, said) && n < 9; n++) {
+    char one[2] = "?";
+    for (int k = 0; k < 5; k++)
+      if (strncmp(line, "warning: ", 9) == 0 && strstr(line, path) && strstr(line, all[k])) one[0] = names[k];
+    strcat(found, one);
+  }
+  fclose(said);
+  if (!ok || strcmp(found, words)) printf("# expected '%s', found '%s' %s\n", words, found, f.text);
+  all_ok(&c, ok && strcmp(found, words) == 0, what);
+}
+
+static void warns_gadget(int format, int wide, struct gadget like, const char *words, const char *what)
+{
+  char path[512];
+  struct bytes b = {.big = format == 2};
+  struct gadget g = gadget_of(format, wide, 4, 4, table);
+  g.redshift = like.redshift, g.box = like.box, g.hubble = like.hubble;
+  name_in(path, "physics");
+  gadget_build(&b, &g);
+  MPI_Barrier(c.mpi);
+  if (c.rank == 0) save(&b, path);
+  drop(&b);
+  warns(path, words, what);
+}
+
+static void warns_hdf(struct hdf h, int gas, const char *words, const char *what)
+{
+  char path[512];
+  struct gadget like = h.g;
+  h.g = gadget_of(1, 0, 4, 4, table);
+  h.g.redshift = like.redshift, h.g.box = like.box, h.g.hubble = like.hubble;
+  h.count_type = H5T_STD_U32LE;
+  if (!gas) h.g.count[1] += h.g.count[0], h.g.total[1] += h.g.total[0], h.g.count[0] = h.g.total[0] = 0;
+  name_in(path, "physics.hdf5");
+  MPI_Barrier(c.mpi);
+  if (c.rank == 0) hdf_save(&h, path);
+  warns(path, words, what);
+}
+
+/* What others' files ask for and is not done. */
+static void physics(void)
+{
+  struct gadget cosmological = {.redshift = 63, .box = 50, .hubble = 0.7}, plain = {.hubble = 1};
+  warns_gadget(1, 0, cosmological, "BZhg", "GADGET 1: box, redshift, h and gas meet warnings");
+  warns_gadget(2, 0, cosmological, "BZhg", "GADGET 2: the same");
+  warns_gadget(1, 1, cosmological, "BZg", "GADGET 1, wide header: the same without h");
+  warns_gadget(1, 0, plain, "g", "GADGET 1: gas alone, h = 1");
+  warns_hdf((struct hdf){.g = cosmological}, 1, "BZhg", "HDF5: all of them");
+  warns_hdf((struct hdf){.g = cosmological, .swift = 1, .vacuum = 1}, 0, "Zh", "SWIFT: no gas, the box is not periodic");
+  warns_hdf((struct hdf){.g = {.box = 50}, .swift = 1, .comoving = 1}, 0, "BC", "SWIFT at redshift 0: a box, and comoving");
+  warns_hdf((struct hdf){.g = plain, .comoving = 1}, 0, "C", "HDF5 at redshift 0: ComovingIntegrationOn");
+  warns_hdf((struct hdf){.g = plain}, 0, "", "HDF5: nothing to warn about");
+}
+
 int main(int argc, char **argv)
 {
   MPI_Init(&argc, &argv);
@@ -247,6 +314,7 @@ int main(int argc, char **argv)
   hdf_all();
   hdf_units();
   hdf_split();
+  physics();
   folder_remove(&c, folder);
   all_ok(&c, memory_current() == 0, "all memory is given back");
   all_ok(&c, handles_left() == 0, "all handles of HDF5 are given back");

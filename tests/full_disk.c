@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Snapshots on a small file system: full_disk FOLDER, which holds about 2 MB. Started by full_disk.sh. */
+/* Snapshots and checkpoints on a small file system: full_disk FOLDER, which holds about 2 MB. Started by full_disk.sh. */
 #include <config.h>
 #include <fcntl.h>
 #include <mpi.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
+#include "checkpoint.h"
 #include "files.h"
 #include "io/snapshot.h"
 #include "io/snapshot_parts.h"
@@ -74,6 +75,27 @@ static void keeps_older(void)
   particles_free(&p);
 }
 
+/* Groups of ranks ask for the room of their own files; here the disk has some, but not enough for all. */
+static void keeps_older_files(void)
+{
+  struct particles p;
+  struct fault f = {""}, g = {""};
+  struct snapshot_facts several = facts;
+  char inside[600];
+  several.files = 2;
+  particles_make(&p, &c, 2000, 3);
+  int ok = snapshot_write(&c, path, &p, &several, &f) == 0;
+  snprintf(inside, sizeof inside, "%.*s/snapdir_000", (int)(strrchr(path, '/') - path), path);
+  int files = folder_files(inside);
+  fill(100000);
+  ok = snapshot_write(&c, path, &p, &several, &g) == -1 && ok && folder_files(inside) == files && access(path, F_OK) == 0;
+  report(ok, &g, "with the disk full an older snapshot in several files is kept");
+  clear();
+  folder_remove(&c, inside);
+  MPI_Barrier(c.mpi);
+  particles_free(&p);
+}
+
 /* The steps of snapshot_write without its question for free space. */
 static void layout_on_full(void)
 {
@@ -83,7 +105,7 @@ static void layout_on_full(void)
   particles_make(&p, &c, FEW, 3);
   layout_open(&l, &c, &p, 7);
   fill(0);
-  if (c.rank == 0) snapshot_create(path, &l, &facts, &f);
+  if (c.rank == 0) snapshot_create(path, &l, &facts, NULL, &f);
   report(comm_verdict(&c, &f) == -1, &f, "laying out the file on a full disk fails, and the program goes on");
   layout_close(&l);
   particles_free(&p);
@@ -97,7 +119,7 @@ static void rows_on_full(long leave, const char *what)
   struct layout l;
   particles_make(&p, &c, FEW, 3);
   layout_open(&l, &c, &p, 7);
-  if (c.rank == 0) snapshot_create(path, &l, &facts, &f);
+  if (c.rank == 0) snapshot_create(path, &l, &facts, NULL, &f);
   int ok = comm_verdict(&c, &f) == 0;
   fill(leave);
   snapshot_rows(&c, path, &l, &p, &f);
@@ -116,7 +138,7 @@ static void lost_values(void)
   struct layout l;
   particles_make(&p, &c, FEW, 3);
   layout_open(&l, &c, &p, 7);
-  if (c.rank == 0) snapshot_create(path, &l, &facts, &f);
+  if (c.rank == 0) snapshot_create(path, &l, &facts, NULL, &f);
   int ok = comm_verdict(&c, &f) == 0;
   snapshot_rows(&c, path, &l, &p, &f);
   ok &= comm_agree(&c, &f) == 0;
@@ -135,6 +157,48 @@ static void lost_values(void)
   clear();
 }
 
+/* The part of a rank of a checkpoint. */
+static void sections_on_full(void)
+{
+  struct particles p;
+  struct fault f = {""};
+  uint64_t sum;
+  particles_make(&p, &c, FEW, 3);
+  const struct section all[] = {{"pos", p.pos, 24 * (uint64_t)p.n}, {"vel", p.vel, 24 * (uint64_t)p.n}, {"filler", path, sizeof path}};
+  fill(100000);
+  char part[600];
+  snprintf(part, sizeof part, "%s.part%d", path, c.rank);
+  sections_write(part, all, 3, &sum, &f);
+  int ok = comm_agree(&c, &f) == -1;
+  unlink(part);
+  report(ok && strstr(f.text, "No space left"), &f, "a part of a checkpoint on a disk that fills up is a fault");
+  particles_free(&p);
+  clear();
+}
+
+/* As a whole. */
+static void checkpoint_on_full(void)
+{
+  struct particles p;
+  struct fault f = {""};
+  struct item none = {"nothing", ITEM_WHOLE, 0, NULL};
+  struct checkpoint_content content = {1, "cpu", &none, 1, NULL, 0};
+  struct checkpoint k;
+  particles_make(&p, &c, 4000, 3);
+  int ok = checkpoint_write(&c, &par, &content, &p, &f) == 0;
+  fill(100000);
+  content.number = 2;
+  ok &= checkpoint_write(&c, &par, &content, &p, &f) == -1 && strstr(f.text, "free");
+  report(ok, &f, "a checkpoint on a full disk is a fault");
+  f.text[0] = 0;
+  ok = checkpoint_find(&c, &par, NULL, &k, &f) == 0 && k.number == 1;
+  report(ok, &f, "... and the one before is good");
+  checkpoint_close(&k);
+  particles_free(&p);
+  clear();
+  if (c.rank == 0) checkpoint_remove_all(&par);
+}
+
 int main(int argc, char **argv)
 {
   MPI_Init(&argc, &argv);
@@ -143,12 +207,16 @@ int main(int argc, char **argv)
   snprintf(path, sizeof path, "%s/full_000.hdf5", argv[1]);
   snprintf(filler, sizeof filler, "%s/filler", argv[1]);
   params_defaults(&par);
+  snprintf(par.OutputDir, sizeof par.OutputDir, "%s", argv[1]);
   too_large();
   keeps_older();
+  keeps_older_files();
   layout_on_full();
   rows_on_full(0, "writing rows on a full disk is a fault on all ranks");
   rows_on_full(200000, "writing rows on a disk that fills up is a fault on all ranks");
   lost_values();
+  sections_on_full();
+  checkpoint_on_full();
   int failed = c.rank == 0 ? tap_end() : 0;
   comm_close(&c);
   MPI_Finalize();

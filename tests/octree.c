@@ -148,6 +148,48 @@ static int groups_cover(const struct device *d)
   return at == d->p.n;
 }
 
+static int32_t node_with(const struct device *d, int32_t begin, int32_t end)
+{
+  int32_t i = 0;
+  while (!(d->tree.node[i].info & NODE_LEAF)) {
+    int32_t k = d->tree.node[i].first, last = k + (int32_t)(d->tree.node[i].info & NODE_COUNT);
+    while (k < last && !(d->range[k].begin <= begin && d->range[k].end >= end)) k++;
+    if (k == last) break;
+    i = k;
+  }
+  return i;
+}
+
+/* A limit to the width of groups: each lies in a cell that is no wider, or in a leaf, and none is divided without need. */
+static void check_widths(struct device *d, const struct backend *be, const char *set)
+{
+  double side = d->lattice.spacing * LATTICE_SIDE;
+  int narrow = 1, whole = 1, cover = 1;
+  int32_t unlimited = d->groups;
+  for (int level = 0; level < KEY_LEVELS; level++) {
+    double width = side * exp2(-level) * (level % 2 ? 1 : 1.9);   /* cells of this level are no wider, those above are */
+    be->tune(d, KNOB_GROUP_WIDTH, width);
+    be->groups(d);
+    cover &= groups_cover(d);
+    for (int32_t g = 0; g < d->groups; g++) {
+      int32_t i = node_with(d, d->group[g].begin, d->group[g].end);
+      narrow &= d->range[i].level >= level || (d->tree.node[i].info & NODE_LEAF);
+    }
+    /* two neighbours that are one node, no wider, would have been one group */
+    for (int32_t g = 0; g + 1 < d->groups; g++) {
+      int32_t i = node_with(d, d->group[g].begin, d->group[g + 1].end);
+      int both = d->range[i].begin == d->group[g].begin && d->range[i].end == d->group[g + 1].end;
+      whole &= !(both && d->range[i].level >= level && d->range[i].end - d->range[i].begin <= d->config.max_group);
+    }
+  }
+  be->tune(d, KNOB_GROUP_WIDTH, HUGE_VAL);
+  be->groups(d);
+  say(cover, set, "groups of limited width hold everyone once", "");
+  say(narrow, set, "and lie in cells that are no wider, or in leaves", "");
+  say(whole, set, "cells that need no division are whole", "");
+  say(d->groups == unlimited, set, "without a limit they are what they were", "");
+}
+
 static void check_set(const struct set *s, int max_leaf)
 {
   struct particles p;
@@ -166,6 +208,7 @@ static void check_set(const struct set *s, int max_leaf)
   say(octree_valid(&d->tree, d->lattice.spacing, why, sizeof why), s->name, "the tree is valid", why);
   say(cells_are_cubes(d, why, sizeof why), s->name, "nodes are the cells of an octree, leaves as large as they may be", why);
   say(groups_cover(d), s->name, "groups hold everyone once and know their smallest |a|", "");
+  check_widths(d, g.be, s->name);
   check_moments(d, s->name, "built", 0, 1.0001);
   /* a refresh in the midst of a soft step: a third of the particles have been corrected at a later tick */
   double tick_length = 0.1 * s->softening / TICKS;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <config.h>
+#include "backend.h"
 #include "params.h"
 
 #include <stdint.h>
@@ -69,15 +70,15 @@ static const struct bad_file {
     {"", "", {"expected parameters, found none"}},
     {"# nothing\n; here\n[Time]\n", "", {"expected parameters, found none"}},
     {"[Time]\nTimeMax = \x01\n", ":2: ", {"byte 0x01", "not a text file"}},
-    {"[Time]\nTimeMax = 0\n", ":2: ", {"TimeMax = 0 (line 2)", "TimeBegin = 0 (default)", "expected TimeMax above TimeBegin"}},
+    {"[Time]\nTimeMax = 0\n", ":2: ", {"TimeMax = 0 and TimeBegin = 0 (default)", "expected TimeMax above TimeBegin"}},
     {"[Output]\nOutputDir =\n", ":2: ", {"OutputDir = ''", "expected a folder"}},
     {"[Output]\nSnapshotFileBase =\n", ":2: ", {"SnapshotFileBase = ''"}},
     {"[Output]\nSnapshotFileBase = a.b\n", ":2: ", {"expected a name without '.'"}},
     {"[Output]\nSnapshotFileBase = a/b\n", ":2: ", {"'/'"}},
     {"[Output]\nTimeBetSnapshot = 1\nOutputListFilename = x\n", ":2: ",
-     {"TimeBetSnapshot = 1 (line 2)", "OutputListFilename = x (line 3)", "not both"}},
-    {"[Split]\nR1 = 2\nR2 = 2\n", ":3: ", {"R2 = 2 (line 3) and R1 = 2 (line 2)", "expected R2 above R1"}},
-    {"[Split]\nR2 = 2\n", ":2: ", {"R2 = 2 (line 2) and R1 = 0 (default)", "expected R1 above 0"}},
+     {"TimeBetSnapshot = 1 and OutputListFilename", "OutputListFilename = x (line 3)", "not both"}},
+    {"[Split]\nR1 = 2\nR2 = 2\n", ":3: ", {": R2 = 2 and R1 = 2 (line 2)", "expected R2 above R1"}},
+    {"[Split]\nR2 = 2\n", ":2: ", {": R2 = 2 and R1 = 0 (default)", "expected R1 above 0"}},
     {"[Split]\nSoftStep = 0.2\n[Time]\nMaxSizeTimestep = 0.1\n", ":2: ", {"SoftStep = 0.2", "MaxSizeTimestep = 0.1", "caps"}},
     {"[Steps]\nFixedStep = 0.1\n", ":2: ", {"FixedStep = 0.1", "Scheme = block (default)", "expected Scheme = shared"}},
     {"[Steps]\nFixedStep = 0.1\nScheme = shared\n", ":2: ", {"SoftStep = 0 (default)", "power of two"}},
@@ -86,6 +87,9 @@ static const struct bad_file {
     {"[Steps]\nFixedStep = 0.1\nScheme = shared\n[Split]\nSoftStep = 0.3\nMode = tree\n", ":2: ", {"SoftStep = 0.3", "power of two"}},
     {"[Steps]\nFixedStep = 0.1\nScheme = shared\n[Split]\nMode = tree\n[Time]\nMaxSizeTimestep = 0.5\n", ":2: ",
      {"MaxSizeTimestep = 0.5", "power of two"}},
+    {"[Steps]\nFixedStep = 0.05\nScheme = shared\n[Split]\nMode = auto\nSoftStep = 0.2\n[Time]\nMaxSizeTimestep = 0.3\n", ":2: ",
+     {"MaxSizeTimestep = 0.3", "power of two"}},
+    {"[Steps]\nFixedStep = 1e-8\nScheme = shared\n[Split]\nSoftStep = 0.33554432\n", ":2: ", {"SoftStep = 0.33554432", "2^24"}},
 };
 
 static int has_parts(const char *text, const char *where, const char *const parts[3])
@@ -195,18 +199,18 @@ static void check_files(void)
   tap_ok(params_read(&p, ".", NULL, 0, &f) == -1 && strstr(f.text, "found a folder"), "a folder in place of the file");
   f.text[0] = 0;
   params_defaults(&p);
-  tap_ok(params_check_files(&p, NULL, &f) == -1 && strstr(f.text, "InitCondFile = ''"), "a run needs InitCondFile");
+  tap_ok(params_check_files(&p, NULL, 1, &f) == -1 && strstr(f.text, "InitCondFile = ''"), "a run needs InitCondFile");
   f.text[0] = 0;
   write_bytes("params-test.ic.0", "x", 1);
   snprintf(p.InitCondFile, sizeof p.InitCondFile, "params-test.ic");
-  tap_ok(params_check_files(&p, NULL, &f) == 0, "... which may be the first of several files");
+  tap_ok(params_check_files(&p, NULL, 1, &f) == 0, "... which may be the first of several files");
   unlink("params-test.ic.0");
-  tap_ok(params_check_files(&p, NULL, &f) == -1 && strstr(f.text, "InitCondFile = params-test.ic") && strstr(f.text, "No such file"),
+  tap_ok(params_check_files(&p, NULL, 1, &f) == -1 && strstr(f.text, "InitCondFile = params-test.ic") && strstr(f.text, "No such file"),
          "... and must be there");
   f.text[0] = 0;
   snprintf(p.InitCondFile, sizeof p.InitCondFile, "%s", file);
   snprintf(p.OutputListFilename, sizeof p.OutputListFilename, ".");
-  tap_ok(params_check_files(&p, NULL, &f) == -1 && strstr(f.text, "OutputListFilename = .") && strstr(f.text, "found a folder"),
+  tap_ok(params_check_files(&p, NULL, 1, &f) == -1 && strstr(f.text, "OutputListFilename = .") && strstr(f.text, "found a folder"),
          "the output list is a file");
 }
 
@@ -244,8 +248,13 @@ static void check_choices(void)
       {"Input", "ICFormat", "gadget2", FORMAT_GADGET2}, {"Input", "ICFormat", "hdf5", FORMAT_HDF5},
       {"Input", "ICFormat", "tipsy", FORMAT_TIPSY}, {"Input", "ICFormat", "ascii", FORMAT_ASCII},
       {"Output", "CommLog", "off", COMM_LOG_OFF}, {"Output", "CommLog", "phases", COMM_LOG_PHASES}, {"Output", "CommLog", "peers", COMM_LOG_PEERS},
+      {"Output", "SubstepLog", "off", 0}, {"Output", "SubstepLog", "on", 1}, {"Output", "TunerLog", "off", 0}, {"Output", "TunerLog", "on", 1},
+      {"Output", "Xdmf", "off", 0}, {"Output", "Xdmf", "on", 1},
+      {"Checkpoints", "CheckpointAtEnd", "off", 0}, {"Checkpoints", "CheckpointAtEnd", "on", 1},
       {"Gravity", "TypeOfOpeningCriterion", "acceleration", OPENING_ACCELERATION},
       {"Gravity", "TypeOfOpeningCriterion", "multipole", OPENING_MULTIPOLE}, {"Gravity", "TypeOfOpeningCriterion", "angle", OPENING_ANGLE},
+      {"Gravity", "WalkMethod", "groups", METHOD_GROUPS}, {"Gravity", "WalkMethod", "next-more", METHOD_NEXT_MORE},
+      {"Gravity", "WalkMethod", "direct", METHOD_DIRECT}, {"Gravity", "WalkMethod", "auto", METHOD_AUTO},
       {"Split", "Mode", "hybrid", MODE_HYBRID}, {"Split", "Mode", "tree", MODE_TREE}, {"Split", "Mode", "auto", MODE_AUTO},
       {"Split", "Kernel", "quintic", KERNEL_QUINTIC}, {"Split", "Kernel", "dll", KERNEL_DLL},
       {"Steps", "Scheme", "block", SCHEME_BLOCK}, {"Steps", "Scheme", "shared", SCHEME_SHARED},
@@ -253,6 +262,9 @@ static void check_choices(void)
       {"Domain", "Balance", "count", BALANCE_COUNT}, {"Domain", "Balance", "hard", BALANCE_HARD},
       {"Domain", "Balance", "work", BALANCE_WORK}, {"Domain", "Balance", "time", BALANCE_TIME},
       {"Device", "Backend", "auto", BACKEND_AUTO}, {"Device", "Backend", "cpu", BACKEND_CPU}, {"Device", "Backend", "cuda", BACKEND_CUDA},
+      {"Device", "Transport", "auto", TRANSPORT_AUTO}, {"Device", "Transport", "staged", TRANSPORT_STAGED},
+      {"Device", "Transport", "cuda-mpi", TRANSPORT_CUDA_MPI}, {"Device", "Transport", "nccl", TRANSPORT_NCCL},
+      {"Device", "Tuning", "auto", TUNING_AUTO}, {"Device", "Tuning", "on", TUNING_ON}, {"Device", "Tuning", "frozen", TUNING_FROZEN},
   };
   int checked = 0, named = 0, good = 1;
   for (size_t i = 0; i < sizeof choices / sizeof *choices; i++, checked++) {

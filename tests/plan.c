@@ -39,10 +39,18 @@ static void check_hybrid(void)
   tap_ok(plan.at_target && plan.target == 1000 && fabs(plan.soft_step - 0.1) < 1e-9, "the last step ends at the target");
   plan = plan_next(&p, &now, 999.8, 1000, 0.25, 1, 1);
   tap_ok(!plan.at_target && fabs(plan.soft_step - 0.1) < 1e-9, "the two before it are equal");
-  struct diagnostics still = {0};
+  struct diagnostics still = {0}, ring = {.v_rms = 1e-9, .v_rms_plain = 4, .a_rms = 1e-9, .a_rms_plain = 1e-9};
+  struct diagnostics alike = {.v_rms = 2, .v_rms_plain = 2.0000001, .a_rms = 1e-9, .a_rms_plain = 1e-9};
   p.SoftStep = 0;
   plan = plan_next(&p, &still, 0, 3, 0.25, 1, 1);
   tap_ok(plan.soft_step == 3 && plan.at_target, "nothing moves and nothing pulls: one step");
+  plan = plan_next(&p, &ring, 0, 1000, 0.5, 1, 1);
+  tap_ok(near(plan.soft_step, 0.2 * 0.5 / 4), "light particles that move about a heavy one at rest: their speed");
+  ring.v_rms_plain = 1e-9, ring.a_rms_plain = 100;
+  plan = plan_next(&p, &ring, 0, 1000, 0.25, 1, 1);
+  tap_ok(fabs(plan.soft_step - 0.1 * sqrt(0.25 / 100)) < 1e-6, "and their acceleration");
+  plan = plan_next(&p, &alike, 0, 1000, 0.5, 1, 1);
+  tap_ok(near(plan.soft_step, 0.2 * 0.5 / 2), "masses alike: what differs by rounding changes nothing");
 }
 
 static void check_tree(void)

@@ -1,14 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The plots of real runs on three ranks and one: pictures, the numbers of the comparison, and a sentence for bad input.
+# The plots of real runs on three ranks and one: pictures in which nothing lies over anything else, the numbers of the comparison,
+# and a sentence for bad input.
 dir=$(mktemp -d) || exit 99
 trap 'rm -rf "$dir"' EXIT
-plot=${srcdir:-.}/tools/espalier-plot
-if ! "$plot" --find > /dev/null 2>&1; then
+src=${srcdir:-.}
+plot=$src/tools/espalier-plot
+if ! python=$("$plot" --find 2> /dev/null); then
   echo "1..0 # SKIP no python3 with h5py, numpy and matplotlib"
   exit 0
 fi
-export OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=1 MPLCONFIGDIR="$dir"
+# no display is needed, whatever the environment says
+export OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=1 MPLCONFIGDIR="$dir" MPLBACKEND=TkAgg DISPLAY=:99
 . "${srcdir:-.}/tests/tap.sh"
 told="$dir/out $dir/err"
 
@@ -33,15 +36,32 @@ run() {
     > "$dir/out" 2> "$dir/err" < /dev/null
 }
 ./espalier ic plummer -n 600 -o "$dir/plummer.hdf5" > "$dir/out" 2> "$dir/err" &&
-  run 3 hybrid -P Output:CommLog=peers && run 3 tree -P Split:Mode=tree && run 3 off -P Output:CommLog=off && run 1 one
+  run 3 hybrid -P Output:CommLog=peers && run 3 tree -P Split:Mode=tree -P Output:SubstepLog=on && run 3 off -P Output:CommLog=off && run 1 one
 ok $? "runs on three ranks and one"
 
-# draws TITLE KIND ARGUMENT...: a picture
+# through links, as after an installation
+mkdir "$dir/links"
+ln -s "$(cd "${srcdir:-.}" && pwd)/tools/espalier-plot" "$dir/links/first" && ln -s first "$dir/links/second"
+"$dir/links/second" energy --help > "$dir/out" 2> "$dir/err"
+ok $? "espalier-plot called through links"
+if [ -r Makefile ]; then
+  "${MAKE:-make}" -s DESTDIR="$dir/root" prefix=/usr bindir=/usr/bin datarootdir=/usr/share install-exec-local install-nobase_dist_pkgdataSCRIPTS install-nobase_dist_pkgdataDATA > "$dir/out" 2> "$dir/err" &&
+    mv "$dir/root" "$dir/moved" && "$dir/moved/usr/bin/espalier-plot" energy --help > "$dir/out" 2> "$dir/err"
+  ok $? "an installation has it in PATH, wherever it is moved to"
+  "$dir/moved/usr/bin/compare-schemes" > "$dir/out" 2> "$dir/err"
+  [ $? = 1 ] && grep -q 'compare-schemes ESPALIER FILE.hdf5 SOFTENING' "$dir/err"
+  ok $? "compare-schemes too"
+  "${MAKE:-make}" -s DESTDIR="$dir/apart" prefix=/usr bindir=/opt/bin datarootdir=/usr/share install-exec-local > "$dir/out" 2> "$dir/err" &&
+    [ "$(readlink "$dir/apart/opt/bin/espalier-plot")" = /usr/share/espalier/tools/espalier-plot ]
+  ok $? "with nothing in common the link names the whole path"
+fi
+
+# draws TITLE KIND ARGUMENT...: a picture, and what is drawn where (plots_layout.py)
 draws() {
   title=$1
   shift
   rm -f "$dir/plot.png"
-  "$plot" "$@" -o "$dir/plot.png" > "$dir/out" 2> "$dir/err"
+  "$python" "$src/tests/plots_layout.py" "$src/tools" "$@" -o "$dir/plot.png" > "$dir/out" 2> "$dir/err"
   status=$?
   [ $status = 0 ] && [ ! -s "$dir/err" ] && head -c 4 "$dir/plot.png" | grep -q PNG && [ "$(wc -c < "$dir/plot.png")" -gt 10000 ]
   ok $? "$title: status $status"
@@ -68,9 +88,69 @@ awk '
   END { exit bad || n != 5 }' "$dir/tree/steps.csv" "$dir/tree/comm.csv" "$dir/hybrid/steps.csv" "$dir/hybrid/comm.csv" "$dir/out"
 ok $? "the comparison's numbers are those of the tables"
 draws "steps" steps "$dir/hybrid"
+# names that matplotlib would take for a formula, or leave out
+ln -s hybrid "$dir/a\$_\$b" && ln -s one "$dir/_one"
+draws "energies of runs with unusual names" energy "$dir/a\$_\$b" "$dir/_one"
+grep -q -F 'text  _one: largest' "$dir/out" && grep -q -F 'text a\$_\$b: largest' "$dir/out"
+ok $? "the names of both"
 draws "energy" energy "$dir/hybrid" "$dir/one"
+./espalier force --delta 5:9:2 --direct 100 -o "$dir/curve.csv" "$dir/run.ini" > "$dir/out" 2> "$dir/err"
+draws "curves of error against time" force "$dir/curve.csv" "$dir/curve.csv" --targets 1e-3,5e-3
+# a row for every substep of rank 0, which may have fewer than the rank with most, and one for the synchronisation
+draws "block steps" substeps "$dir/tree" &&
+  awk '
+  function column(name,  i) { for (i = 1; i <= NF; i++) if ($i == name) return i }
+  BEGIN { FS = "," }
+  /^#/ { next }
+  $1 == "step" { split("", at); for (i = 1; i <= NF; i++) at[$i] = i; next }
+  FILENAME ~ /substeps/ { rows[$1]++; ends[$1] += $at["tick"] == 2 ^ 30; sum = 0
+    for (part = at["select"]; part <= at["correct"]; part++) { sum += $part; bad = bad || $part < -0.01 }
+    bad = bad || sum > $at["all"] + 0.01 || $at["active"] < 1 || $at["active"] > 600; next }
+  { bad = bad || rows[$1] < 2 || rows[$1] > $at["substeps"] + 1 || ends[$1] != 1; steps++ }
+  END { exit bad || steps < 1 }' "$dir/tree/substeps.csv" "$dir/tree/steps.csv"
+ok $? "rows of block steps: as many as there are, parts within the whole"
+[ ! -e "$dir/hybrid/substeps.csv" ]
+ok $? "no rows where they are not asked for"
 draws "density" density "$dir"/hybrid/snapshot_000.hdf5
-draws "profile" profile "$dir"/hybrid/snapshot_000.hdf5
+draws "profile" profile "$dir"/hybrid/snapshot_000.hdf5 --model plummer
+draws "energies of one run, on a logarithmic scale" energy "$dir/hybrid" --log
+draws "steps without a split" steps "$dir/tree"
+draws "profiles of a run" profile "$dir/hybrid"
+draws "profiles by type" profile "$dir/hybrid" --by-type
+# seven snapshots in a row, nine in two rows, and twenty-one of forty in three
+mkdir "$dir/rows"
+copies() { while [ "$copied" -lt "$1" ]; do ln -s ../hybrid/snapshot_000.hdf5 "$dir/rows/$(printf 's_%03d.hdf5' "$copied")"; copied=$((copied + 1)); done; }
+copied=0
+copies 7
+draws "density in a row" density "$dir/rows" --pixels 64
+grep -q '^axes 15$' "$dir/out"
+ok $? "seven from above, seven from the side, and a scale"
+copies 9
+draws "density in rows" density "$dir/rows" --pixels 64
+grep -q '^axes 19$' "$dir/out"
+ok $? "nine of each"
+copies 40
+draws "density of many" density "$dir/rows" --pixels 64
+grep -q '^axes 43$' "$dir/out" && grep -q '^drawn: 21 of 40 snapshots' "$dir/out"
+ok $? "twenty-one of each, and it is said"
+draws "profiles of many" profile "$dir/rows"
+# spheres that swell and shrink, so that their radii pass everywhere
+mkdir "$dir/swing" && "$python" - "$dir/hybrid/snapshot_000.hdf5" "$dir/swing" << 'END'
+import shutil, sys, h5py
+for k in range(9):
+    path = f"{sys.argv[2]}/s_{k:03}.hdf5"
+    shutil.copy(sys.argv[1], path)
+    with h5py.File(path, "a") as file:
+        file["Header"].attrs["Time"] = float(k)
+        file["PartType1/Coordinates"][...] *= 4.0 if k % 2 else 1.0
+END
+draws "radii everywhere" profile "$dir/swing"
+# a scaling study on up to 4096 ranks
+awk 'BEGIN { print "study,ranks,particles,seconds,bytes_per_rank,messages_per_rank,wait,hidden,imbalance,imbalance_seconds,t_domain,t_order,t_build,t_moments,t_let_select,t_walk,t_hard_let,t_hard_walk,t_correct,t_wait,t_other,backend"
+  for (k = 0; k < 2; k++) for (p = 1; p <= 4096; p *= 2) { n = k ? 1000 : 1000000 / p; lost = 0.02 * log(p)
+    print (k ? "weak," : "strong,") p "," n * p "," n / 1000 + lost "," (p > 1) * n * 100 "," (p > 1) * 3 * log(p) ",0,0," 1 + lost "," 1 + 2 * lost \
+      "," lost / 9 "," n / 5e4 "," n / 2e4 "," n / 2e4 "," lost / 3 "," n / 2e3 "," lost / 3 "," n / 4e3 "," n / 5e4 "," lost / 5 "," n / 1e5 ",cpu" } }' > "$dir/scaling.csv"
+draws "a scaling study" scaling "$dir"
 
 "$plot" comm "$dir/hybrid" "$dir/one" -o "$dir/plot.png" > "$dir/out" 2> "$dir/err" && grep -q 'different numbers of ranks: 3, 1' "$dir/err"
 ok $? "three ranks and one can be compared, and it is said"
@@ -82,7 +162,7 @@ says() {
   rm -f "$dir/plot.png"
   "$plot" comm -o "$dir/plot.png" "$@" > "$dir/out" 2> "$dir/err"
   status=$?
-  [ $status = 1 ] && [ "$(wc -l < "$dir/err")" = 1 ] && grep -q "^plot_comm.py: .*$fragment" "$dir/err" && [ ! -e "$dir/plot.png" ]
+  [ $status = 1 ] && [ "$(wc -l < "$dir/err")" = 1 ] && grep -q "^espalier-plot comm: .*$fragment" "$dir/err" && [ ! -e "$dir/plot.png" ]
   ok $? "status $status: $fragment"
 }
 mkdir "$dir/empty" "$dir/names" "$dir/begun" "$dir/columns" "$dir/words" "$dir/bare"
@@ -112,6 +192,18 @@ says 'run with CommLog = peers' "$dir/tree" --phase all
 says 'phase is for the plot of one run' "$dir/tree" "$dir/hybrid" --phase all
 says 'cannot be written' "$dir/hybrid" -o "$dir/absent/plot.png"
 
+# Names and kinds of pictures; what calls the script; a disk that is full.
+ln -s "$(cd "$src" && pwd)/tools/espalier-plot" "$dir/plots" && "$dir/plots" energy "$dir/one" -o "$dir/two.png" -o "$dir/two.pdf" > "$dir/out" 2> "$dir/err" &&
+  head -c 4 "$dir/two.png" | grep -q PNG && head -c 5 "$dir/two.pdf" | grep -q '%PDF-' && [ "$(wc -l < "$dir/out")" = 2 ]
+ok $? "PNG and PDF of one call, by a link"
+ln -s /dev/full "$dir/full.png"
+"$plot" comm "$dir/hybrid" -o "$dir/full.png" > "$dir/out" 2> "$dir/err"
+[ $? = 1 ] && [ "$(wc -l < "$dir/err")" = 1 ] && grep -q '^espalier-plot comm: .*full.png cannot be written: No space left on device' "$dir/err"
+ok $? "a sentence for a full disk"
+"$plot" nothing > "$dir/out" 2> "$dir/err"
+[ $? = 2 ] && grep -q "^espalier-plot: there is no plot 'nothing': expected one of density" "$dir/err"
+ok $? "a kind that is not there"
+
 # Tables of espalier study: only the columns that are drawn.
 cat > "$dir/study.csv" << END
 R1_over_R0,ranks,local_mean,soft_mean,hard_mean,soft_bytes,hard_bytes,update_bytes,hard_over_soft,local_hard_over_local_soft
@@ -119,11 +211,89 @@ R1_over_R0,ranks,local_mean,soft_mean,hard_mean,soft_bytes,hard_bytes,update_byt
 1,2,2048,900,600,40000,30000,9000,0.667,0.9
 1,8,512,1400,700,70000,36000,9000,0.5,0.63
 END
-if [ -e "${srcdir:-.}/tools/plot_study.py" ]; then
+if [ -e "$src/tools/plot_study.py" ]; then
   draws "a table of espalier study" comm "$dir/study.csv"
 else
   says 'plot_study.py, which draws it, is not beside' "$dir/study.csv"
 fi
 says 'and .*hybrid is not: draw them' "$dir/study.csv" "$dir/hybrid"
+for steps in nan,inf 3 5,2 a,b; do
+  "$plot" substeps "$dir/tree" --steps $steps -o "$dir/plot.png" > "$dir/out" 2> "$dir/err"
+  [ $? = 1 ] && [ "$(wc -l < "$dir/err")" = 1 ] && grep -q '^espalier-plot substeps: --steps: two numbers' "$dir/err"
+  ok $? "a sentence for --steps $steps"
+done
+for steps in 1e6,2e6 -5,-1 0.2,0.4; do
+  "$plot" substeps "$dir/tree" --steps=$steps -o "$dir/plot.png" > "$dir/out" 2> "$dir/err"
+  [ $? = 1 ] && [ "$(wc -l < "$dir/err")" = 1 ] && grep -q '^espalier-plot substeps: --steps: the table has the block steps 0 to [0-9]*, none from' "$dir/err"
+  ok $? "a sentence for --steps $steps"
+done
+
+"$plot" substeps "$dir/hybrid" -o "$dir/plot.png" > "$dir/out" 2> "$dir/err"
+[ $? = 1 ] && grep -q '^espalier-plot substeps: .*substeps.csv is not there: a run writes it with SubstepLog = on' "$dir/err"
+ok $? "block steps that were not logged: how to log them"
+"$plot" substeps --help | grep -q '^usage: espalier-plot substeps ' && "$plot" substeps --absent 2>&1 | grep -q '^espalier-plot substeps: error: '
+ok $? "a plot has the name that it is called by"
+awk 'BEGIN { print "step,tick,level,active,groups,rebuilt,select,rebuild,moments,walk,correct,all"
+  for (i = 0; i < 40; i++) print i ",0," (i < 20 ? 3 : 5) ",100,9," (i == 7) ",0.1,0,0.2,0.5,0.1,1" }' > "$dir/substeps.csv"
+draws "some of the block steps" substeps "$dir/substeps.csv" --steps 19.5,40
+! grep -q -e '^text the tree anew' -e '^text rebuild' -e '^text 3 (' "$dir/out" && grep -q '^text 5 (100 active)' "$dir/out"
+ok $? "the legends name only what is drawn"
+draws "all of them" substeps "$dir/substeps.csv"
+grep -q '^text the tree anew' "$dir/out" && grep -q '^text 3 (' "$dir/out"
+ok $? "... and all of that"
+draws "trees between ranks" study "$dir/study.csv"
+grep -q '^text Watanabe & Nakasato 2014: 0.4' "$dir/out"
+ok $? "the paper has a name"
+
+# refuses FRAGMENT ARGUMENT...: compare-schemes, before its first run
+refuses() {
+  fragment=$1
+  shift
+  "$src/tools/compare-schemes" "$@" > "$dir/out" 2> "$dir/err"
+  [ $? = 1 ] && [ ! -s "$dir/out" ] && [ "$(wc -l < "$dir/err")" = 1 ] && grep -q "^compare-schemes: .*$fragment" "$dir/err"
+  ok $? "compare-schemes: $fragment"
+}
+refuses 'absent: there is no such program' "$dir/absent" "$dir/plummer.hdf5" 0.1
+refuses 'absent: there is no such file' ./espalier "$dir/absent" 0.1
+refuses "SOFTENING: expected a number above 0, found 'nan'" ./espalier "$dir/plummer.hdf5" nan
+refuses 'launcher: absent: there is no such program' ./espalier "$dir/plummer.hdf5" 0.1 --launcher 'absent -n 2'
+refuses 'launcher: .*No closing quotation' ./espalier "$dir/plummer.hdf5" 0.1 --launcher "mpirun '"
+refuses "time: expected a number above 0, found 'x'" ./espalier "$dir/plummer.hdf5" 0.1 --time x
+refuses 'table: .*t.csv cannot be written' ./espalier "$dir/plummer.hdf5" 0.1 --table "$dir/absent/t.csv"
+refuses 't.foo: expected a name that ends in .png' ./espalier "$dir/plummer.hdf5" 0.1 --picture "$dir/t.foo"
+refuses 'picture: .*t.png cannot be written' ./espalier "$dir/plummer.hdf5" 0.1 --picture "$dir/absent/t.png"
+
+# A program that takes 4 s / step, 2 s / eta and R1 s / 2 eta for errors of 1e-4 step^2, 1e-6 k eta^2 (but not below 8e-6: noise)
+# and 1e-5 xs eta^2 (3 / R1)^2.
+cat > "$dir/schemes" << 'END'
+#!/bin/sh
+for word; do
+  case $word in
+    Steps:FixedStep=*) shared=${word#*=} ;; Steps:Eta=*) eta=${word#*=} ;; Split:R1OverR0=*) r1=${word#*=} ;;
+    Split:xs=*) xs=${word#*=} ;; Time:MaxSizeTimestep=*) k=${word#*=} ;;
+  esac
+done
+out=$(sed -n 's/^OutputDir = //p' "$word")
+mkdir "$out" && awk "BEGIN { step = 0 + \"$shared\"; eta = 0 + \"$eta\"; k = 0 + \"$k\"; xs = 0 + \"$xs\"
+  if (step) { e = 1e-4 * step * step; t = 4 / step } else if (k) { e = 1e-6 * k * eta * eta; if (e < 8e-6) e = 8e-6; t = 2 / eta }
+  else { e = 1e-5 * xs * (3 * eta / \"$r1\") ^ 2; t = 0.5 * \"$r1\" / eta }
+  print \"dE,seconds,evaluations_full,evaluations_hard,h\\n-\" e \",\" t \",100,\" 1000 * t \",0.5\" }" > "$out/steps.csv"
+END
+chmod +x "$dir/schemes"
+"$src/tools/compare-schemes" "$dir/schemes" "$dir/plummer.hdf5" 0.65 --few --picture "$dir/schemes.png" > "$dir/out" 2> "$dir/err"
+status=$?
+row() { [ "$(sed -n "/^Seconds/,\$s/^| $1 | //p" "$dir/out")" = "$2" ]; }
+[ $status = 0 ] && row 3.00e-06 '- | - | 1.5 | - | - | - |' && row 8.00e-06 '- | 2 | 0.919 | 0.46 | - | block |' &&
+  row 1.60e-05 '- | 1 | 0.65 | 0.65 | - | - |' && row 3.20e-05 '7.07 | 1 | 0.5 | 0.50 | 0.07 | - |'
+ok $? "compare-schemes: the least seconds for an error or a smaller one"
+[ ! -e "$dir/launched" ]; ok $? "compare-schemes: no launcher unless asked"
+printf '#!/bin/sh\necho "$1" >> "%s/launched"\nshift\nexec "$@"\n' "$dir" > "$dir/launch" && chmod +x "$dir/launch"
+"$src/tools/compare-schemes" "$dir/schemes" "$dir/plummer.hdf5" 0.65 --few --picture "$dir/schemes.png" --launcher "$dir/launch 'by this'" > "$dir/launched.out" 2>&1
+[ $? = 0 ] && [ "$(sort -u "$dir/launched")" = 'by this' ] && cmp -s "$dir/out" "$dir/launched.out"
+ok $? "compare-schemes: a launcher for every run"
+grep -q '^noise: the error of shared still falls with the step; block does not get below 8.0e-06 by shorter steps; the error of hybrid still falls' "$dir/out"
+ok $? "compare-schemes: where forces' errors dominate"
+head -c 4 "$dir/schemes.png" | grep -q PNG
+ok $? "compare-schemes: a picture"
 echo "1..$number"
 exit $failed

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Domains and forces on other numbers of ranks than that of make check, also more than there are particles.
 number=0 failed=0
-# on RANKS CHECKS TEST ARGUMENT...: so many checks at least, and all pass
+# on RANKS CHECKS TEST ARGUMENT...: so many checks at least, and all pass. MOST_RANKS: no more ranks than that (64).
 on() {
   n=$1 least=$2
+  [ "$n" -le "${MOST_RANKS:-64}" ] || return 0
   shift 2
   # shellcheck disable=SC2086
   OMP_NUM_THREADS=1 ${MPIRUN:-mpirun} $MPIRUN_FLAGS -n "$n" "$@" > "ranks-$n.out" 2> "ranks-$n.err"
@@ -21,7 +22,12 @@ on() {
   fi
   rm -f "ranks-$n.out" "ranks-$n.err"
 }
-for n in 1 2 3 7 16 64; do [ $n -gt "${MOST_RANKS:-64}" ] || on $n 20 tests/force_ranks.mpi short; done
-for n in 1 3 8; do on $n 20 tests/domain_ranks.mpi; done
+for n in 1 2 3 7 16 64; do on $n 20 tests/force_ranks.mpi short; done
+for n in 1 3 7 8; do on $n 20 tests/domain_ranks.mpi; done
+for n in 1 2 3 7; do on $n 30 tests/cuts_ranks.mpi; done
+# messages that bypass parcels: MPI is told that it takes the devices' memory, which here is the host's
+ESPALIER_CUDA_MPI=1
+export ESPALIER_CUDA_MPI
+for n in 2 3 7; do on $n 20 tests/force_ranks.mpi short cpu; done
 echo "1..$number"
 exit $failed

@@ -19,9 +19,9 @@ struct rig {
 
 static const double everywhere[2][3] = {{-1e300, -1e300, -1e300}, {1e300, 1e300, 1e300}};
 
-/* The set's particles on the device, sorted, with a tree. */
-static inline void rig_open(struct rig *g, const struct backend *be, const struct set *s, struct particles *p, int order, int max_leaf,
-                            int max_group)
+/* The set's particles on the device, sorted, with a tree where the method needs one. */
+static inline void rig_open_by(struct rig *g, const struct backend *be, const struct set *s, struct particles *p, int order, int max_leaf,
+                               int max_group, enum walk_method method)
 {
   memset(g, 0, sizeof *g);
   g->be = be;
@@ -29,7 +29,8 @@ static inline void rig_open(struct rig *g, const struct backend *be, const struc
   g->gravity = s->gravity;
   g->split = split_make(SPLIT_QUINTIC, s->r1, s->r2);
   struct device_config config = {
-      .gravity = s->gravity, .softening = s->softening, .max_leaf = max_leaf, .max_group = max_group, .quadrupole = order == 2, .ranks = 1};
+      .gravity = s->gravity, .softening = s->softening, .max_leaf = max_leaf, .max_group = max_group, .quadrupole = order == 2, .ranks = 1,
+      .method = method};
   g->dev = be->open(&config);
   be->upload(g->dev, p);
   double low[3], high[3];
@@ -37,6 +38,12 @@ static inline void rig_open(struct rig *g, const struct backend *be, const struc
   g->lattice = lattice_cover(low, high, 0.05, s->softening);
   be->order(g->dev, &g->lattice);
   be->build(g->dev, everywhere[0], everywhere[1]);
+}
+
+static inline void rig_open(struct rig *g, const struct backend *be, const struct set *s, struct particles *p, int order, int max_leaf,
+                            int max_group)
+{
+  rig_open_by(g, be, s, p, order, max_leaf, max_group, METHOD_GROUPS);
 }
 
 static inline void rig_close(struct rig *g)

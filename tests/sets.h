@@ -223,6 +223,19 @@ static inline struct errors errors_of(double *e, int64_t n)
   return r;
 }
 
+/* Of potentials, relative to the direct sum's. */
+static inline struct errors potential_errors(const struct particles *p, const struct direct *d)
+{
+  double *e = memory_alloc("errors", sizeof *e * (size_t)p->n);
+  for (int64_t i = 0; i < p->n; i++) {
+    double reference = d->pot[p->id[i] - 1];
+    e[i] = fabs(p->pot[i] - reference) / (reference != 0 ? fabs(reference) : 1);
+  }
+  struct errors r = errors_of(e, p->n);
+  memory_free(e);
+  return r;
+}
+
 /* |got - reference| / scale of a three-component field; `got` in the particles' order, the others by id. Adds two
  * fields where `more` is not NULL. */
 static inline struct errors errors_between(const struct particles *p, const float *got, const float *more, const double (*reference)[3],

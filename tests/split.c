@@ -13,6 +13,20 @@ static double reference(int kernel, double r, double r1, double r2)
   return kernel == SPLIT_DLL ? 10 * pow(y, 6) - 15 * pow(y, 8) + 6 * pow(y, 10) : 10 * pow(y, 3) - 15 * pow(y, 4) + 6 * pow(y, 5);
 }
 
+/* The derivatives with respect to Y against differences of K. */
+static int derivatives(int kernel)
+{
+  int good = 1;
+  for (int i = 1; i < 200; i++) {
+    double y = i / 200.0, h = 1e-3, k[3];
+    for (int j = 0; j < 3; j++) k[j] = reference(kernel, 1 - (y + (j - 1) * h), 0, 1);
+    float f = (float)y, first = kernel == SPLIT_DLL ? SPLIT_K1_DLL(f) : SPLIT_K1_QUINTIC(f);
+    float second = kernel == SPLIT_DLL ? SPLIT_K2_DLL(f) : SPLIT_K2_QUINTIC(f);
+    good &= fabs(first - (k[2] - k[0]) / (2 * h)) < 1e-3 && fabs(second - (k[2] - 2 * k[1] + k[0]) / (h * h)) < 2e-3;
+  }
+  return good;
+}
+
 static void check(int kernel, double r1, double r2, const char *name)
 {
   struct split s = split_make(kernel, r1, r2);
@@ -62,6 +76,7 @@ int main(void)
     mirrored &= fabsf(split_hard(&d, 2 - sqrtf(y)) - split_hard(&q, 2 - y)) < 1e-5f;
   }
   tap_ok(mirrored, "the quintic is its own complement, DLL the quintic of Y^2");
+  tap_ok(derivatives(SPLIT_QUINTIC) && derivatives(SPLIT_DLL), "derivatives of K");
   tap_ok(split_hard(&off, 0) == 1 && split_hard(&off, 1e30f) == 1, "without a split all force is hard");
   return tap_end();
 }

@@ -24,6 +24,7 @@ static void make(const struct comm *c, const struct set *set, int64_t n, struct 
   struct set part = *set;
   struct particles all, mine;
   struct sim s;
+  struct fault f = {""};
   char why[256];
   part.n = n;
   set_make(&part, 0.7 * sqrt(set->gravity), &all);
@@ -32,7 +33,7 @@ static void make(const struct comm *c, const struct set *set, int64_t n, struct 
   for (int64_t i = 0; i < n; i++)
     if ((int)(i % c->size) == c->rank) particles_copy(&mine, mine.n++, &all, i);
   particles_free(&all);
-  sim_open(&s, c, par, backend_choose(BACKEND_CPU, c->size, why, sizeof why), &mine);
+  sim_open(&s, c, par, backend_choose(BACKEND_CPU, why, sizeof why), &mine, &f);
   sim_first_force(&s);
   crowd_gather(w, &s, plan_next(par, &s.now, 0, 1e3 * set->r2, s.split.r2, 1, 0).soft_step);
   sim_close(&s);

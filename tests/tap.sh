@@ -16,3 +16,21 @@ ok() {
     failed=1
   fi
 }
+# within SECONDS COMMAND...: until it succeeds
+within() {
+  tries=$(($1 * 20))
+  shift
+  while ! "$@"; do
+    [ $tries -gt 0 ] || return 1
+    tries=$((tries - 1))
+    sleep 0.05
+  done
+}
+# with_python MODULES: $python, a python3 that has these modules ("h5py, numpy"); none where it is empty
+with_python() {
+  for python in "${PYTHON-}" python3 /usr/bin/python3; do
+    test -n "$python" && "$python" -c "import $1" 2> /dev/null && return 0
+  done
+  python=
+  return 1
+}

@@ -65,7 +65,7 @@ struct gadget {
   double table[6];                          /* mass table */
   int files;
   int64_t first;                            /* row of the set that this file begins with */
-  double time;
+  double time, redshift, box, hubble;
 };
 
 static inline int64_t gadget_n(const struct gadget *g)
@@ -98,15 +98,19 @@ static inline void gadget_header(struct bytes *b, const struct gadget *g)
   }
   for (int t = 0; t < 6; t++) put_f64(b, g->table[t]);
   put_f64(b, g->time);
-  put_f64(b, 0);
+  put_f64(b, g->redshift);
   if (g->wide) {
-    put_f64(b, 0);
+    put_f64(b, g->box);
     put_u32(b, (uint32_t)g->files);
   } else {
     put_zeros(b, 8);
     for (int t = 0; t < 6; t++) put_u32(b, (uint32_t)g->total[t]);
     put_zeros(b, 4);
     put_u32(b, (uint32_t)g->files);
+    put_f64(b, g->box);
+    put_f64(b, 0.3);
+    put_f64(b, 0.7);
+    put_f64(b, g->hubble);
   }
   put_zeros(b, size - (b->n - start));
   put_u32(b, size);
@@ -216,6 +220,7 @@ static inline void dataset(hid_t at, const char *name, hid_t type, hid_t memory,
 struct hdf {
   struct gadget g;
   int swift;      /* seven types, length-1 attributes, units by name */
+  int comoving, vacuum;   /* SWIFT's cosmological run; GADGET's ComovingIntegrationOn; SWIFT's box is not periodic */
   int big, no_velocities, chunk;
   hid_t count_type;   /* of NumPart attributes */
 };
@@ -237,7 +242,24 @@ static inline void hdf_header(hid_t file, const struct hdf *h)
   attribute(at, "MassTable", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, types, table);
   attribute(at, "Time", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, one, &h->g.time);
   attribute(at, "NumFilesPerSnapshot", H5T_STD_I32LE, H5T_NATIVE_INT, one, &h->g.files);
+  const double *g[] = {&h->g.redshift, &h->g.hubble};
+  static const char *const names[] = {"Redshift", "HubbleParam"};
+  for (int k = 0; k < 2; k++)
+    if (*g[k] != 0) attribute(at, names[k], H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, one, g[k]);
+  double box[3] = {h->g.box, h->g.box, h->g.box};
+  if (h->g.box > 0) attribute(at, "BoxSize", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, h->swift ? 3 : 0, box);
   H5Gclose(at);
+  int yes = 1, no = 0;
+  if (h->comoving) {
+    at = H5Gcreate2(file, h->swift ? "Cosmology" : "Parameters", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    attribute(at, h->swift ? "Cosmological run" : "ComovingIntegrationOn", H5T_STD_I32LE, H5T_NATIVE_INT, one, &yes);
+    H5Gclose(at);
+  }
+  if (h->vacuum) {
+    at = H5Gcreate2(file, "RuntimePars", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    attribute(at, "PeriodicBoundariesOn", H5T_STD_I32LE, H5T_NATIVE_INT, 1, &no);
+    H5Gclose(at);
+  }
   if (!h->swift) return;
   double length = 3e21, mass = 2e43, time = 3e16;
   at = H5Gcreate2(file, "Units", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);

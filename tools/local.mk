@@ -1,3 +1,31 @@
-nobase_dist_pkgdata_DATA += %D%/plotting.py
-nobase_dist_pkgdata_SCRIPTS += %D%/espalier-plot %D%/force-curve %D%/plot_comm.py %D%/plot_density.py %D%/plot_energy.py %D%/plot_profile.py %D%/plot_steps.py %D%/plot_study.py
+nobase_dist_pkgdata_DATA += \
+  %D%/plotting.py \
+  %D%/snapshots.py
+nobase_dist_pkgdata_SCRIPTS += \
+  %D%/espalier-plot \
+  %D%/compare-schemes \
+  %D%/plot_comm.py \
+  %D%/plot_density.py \
+  %D%/plot_energy.py \
+  %D%/plot_force.py \
+  %D%/plot_profile.py \
+  %D%/plot_scaling.py \
+  %D%/plot_steps.py \
+  %D%/plot_study.py \
+  %D%/plot_substeps.py
 EXTRA_DIST += %D%/README.md
+
+# The scripts stay together; those that are called by name are in PATH. The links hold wherever the tree is moved to, as DESTDIR's
+# is; only where bin and share have no folder in common they name the whole path.
+scripts_in_path = espalier-plot compare-schemes
+install-exec-local:
+	$(MKDIR_P) "$(DESTDIR)$(bindir)"
+	@from="$(bindir)"; to="$(pkgdatadir)/tools"; up=; \
+	while case "$$to" in "$$from"/*) false ;; esac; do from=$${from%/*}; up=../$$up; done; \
+	if test -n "$$from"; then to=$$up$${to#"$$from"/}; fi; \
+	for script in $(scripts_in_path); do \
+	  echo ln -s -f "$$to/$$script" "$(DESTDIR)$(bindir)/$$script"; \
+	  ln -s -f "$$to/$$script" "$(DESTDIR)$(bindir)/$$script" || exit 1; \
+	done
+uninstall-local:
+	cd "$(DESTDIR)$(bindir)" && rm -f $(scripts_in_path)

@@ -9,7 +9,8 @@ import os
 import re
 import sys
 
-from plotting import COLOURS, Table, Units, fail, np, plt, save
+from plotting import (AREAS, COLOURS, FEW_DECADES, Help, Table, Units, add_output, fail, legend_above, legend_on_top, line_colours,
+                      narrow_locator, np, outputs, phase_number, plt, program, same_units, save, shown, start, warn)
 
 from matplotlib.colors import LogNorm  # after plotting, which finds a python3 that has it
 from matplotlib.ticker import EngFormatter, MaxNLocator, NullFormatter
@@ -17,8 +18,6 @@ from matplotlib.ticker import EngFormatter, MaxNLocator, NullFormatter
 COMM = ["step", "time", "phase", "messages", "bytes", "bytes_largest_rank", "wait_mean", "hidden_mean", "collective_bytes",
         "collective_wait_mean", "rank", "peer"]
 STEPS = ["step", "time", "dt_soft", "pairs_full", "pairs_hard", "level_0"]
-# A phase has the same colour in every plot.
-PHASES = ["let_select", "hard_let", "domain", "other", "output", "moments", "diagnostics"]
 MARKERS = "osD^vPX*"
 BYTES = EngFormatter(unit="B")
 COUNTS = EngFormatter(sep="")
@@ -37,7 +36,7 @@ class Run:
         return os.path.join(self.folder, name)
 
     def ranks_of(self, table):
-        match = re.search(r"(\d+) ranks", table.comments)
+        match = re.search(r"(\d+) ranks?", table.comments)
         if not match:
             fail(f"{table.path} has no line that names the number of ranks ('# espalier ..., 4 ranks x ...')")
         return int(match.group(1))
@@ -55,7 +54,7 @@ class Run:
         if not self.sums.any():
             fail(f"{table.path} has no soft step yet")
         self.steps, first = np.unique(table["step"][self.sums], return_index=True)
-        self.time = table["time"][self.sums][first]
+        self.time = table["time"][self.sums][first] * table.units.time_size
 
     def phases(self):
         return list(dict.fromkeys(self.phase[self.sums]))
@@ -90,22 +89,25 @@ def over_time(axis, run, name, phases, unit):
     counts = np.diff(np.append(edges, len(run.steps)))
     time = np.add.reduceat(run.time, edges) / counts
     total = 0
-    known = PHASES + [phase for phase in phases if phase not in PHASES]
     for phase in phases:
         values = np.add.reduceat(run.series(name, phase), edges) / counts
         total = total + values
-        number = known.index(phase)
-        axis.plot(time, np.where(values > 0, values, np.nan), color=COLOURS[number % len(COLOURS)], markersize=4,
+        number = phase_number(phase)
+        axis.plot(time, np.where(values > 0, values, np.nan), "-" if number < len(AREAS) else "-.", markersize=4,
+                  color="#B8A900" if AREAS[number % len(AREAS)] == "#F0E442" else AREAS[number % len(AREAS)],
                   marker=MARKERS[number % len(MARKERS)] if np.count_nonzero(values) <= 60 else None, label=phase)
     if len(phases) > 1:
         axis.plot(time, total, "--", color="0.4", linewidth=1, label="all", zorder=1)
     axis.set_yscale("log")
     top, low = total.max(), min(axis.dataLim.minposy, total.max())
     axis.set_ylim(max(low / 1.5, top * 1e-6), 2 * top)
+    bottom, upper = axis.get_ylim()
+    if np.log10(upper / bottom) < FEW_DECADES:
+        axis.yaxis.set_major_locator(narrow_locator(np.log10(upper / bottom)))
     axis.yaxis.set_major_formatter(unit)
     axis.yaxis.set_minor_formatter(NullFormatter())
     axis.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
-    axis.set(xlabel=Units.label("time", run.units.time), title=f"{name} of a soft step, all ranks")
+    axis.set(xlabel=Units.label("time", run.units.time_unit), ylabel=f"{name} of a soft step", title=f"{name}, all ranks")
 
 
 def seconds(axis, run):
@@ -125,10 +127,11 @@ def seconds(axis, run):
         axis.set_yticks(range(len(kept)), [run.phases()[i] for i in kept])
         axis.set_xlim(0, 1.05 * left.max())
         axis.grid(axis="y", visible=False)
-        axis.legend(loc="lower right")
+        legend_above(axis, ncols=1, loc="lower left", bbox_to_anchor=(0, 1), fontsize=8)
     else:
         axis.annotate("none", (0.5, 0.5), xycoords="axes fraction", ha="center")
-    axis.set(xlabel="milliseconds per soft step (mean of the ranks)", title="waited, and hidden behind work")
+    axis.set(xlabel="milliseconds of a soft step, mean of the ranks")
+    axis.set_title("waited, and hidden behind work", pad=44 if len(kept) else None)
 
 
 def who_to_whom(figure, axis, run, phases):
@@ -151,7 +154,7 @@ def who_to_whom(figure, axis, run, phases):
         for (i, k), value in np.ndenumerate(sent):
             if value > 0:
                 axis.text(k, i, short(value), ha="center", va="center", fontsize=8, color="white" if norm(value) < 0.6 else "black")
-    figure.colorbar(image, cax=axis.inset_axes([1.04, 0, 0.05, 1]), format=BYTES, label="per soft step, mean")
+    figure.colorbar(image, cax=axis.inset_axes([1.04, 0, 0.05, 1]), format=BYTES, label="bytes of a soft step, mean")
     axis.set(xlabel="to rank", ylabel="from rank", title="bytes from rank to rank: " + " + ".join(phases))
 
 
@@ -165,8 +168,8 @@ def means(axis, run, phases):
     axis.xaxis.set_major_formatter(BYTES)
     axis.grid(axis="y", visible=False)
     axis.set_ylim(len(phases) - 0.5, -0.5)
-    axis.set(xlabel="sent by a rank in a soft step, mean", title="bytes by phase")
-    axis.legend(loc="lower right")
+    axis.set(xlabel="bytes a rank sends in a soft step, mean", title="bytes by phase")
+    legend_above(axis, fontsize=8)
 
 
 def chosen_phases(run, asked):
@@ -196,7 +199,7 @@ def draw_run(run, asked, output):
         who_to_whom(figure, axes[1, 1], run, wanted)
     else:
         means(axes[1, 1], run, busy)
-    figure.suptitle(f"{run.name}: {run.ranks} ranks, {len(run.steps)} soft step{'s' if len(run.steps) > 1 else ''}", x=0.01, ha="left")
+    figure.suptitle(f"{shown(run.name)}: {run.ranks} ranks, {len(run.steps)} soft step{'s' if len(run.steps) > 1 else ''}", x=0.01, ha="left")
     save(figure, output)
 
 
@@ -211,7 +214,7 @@ class Account:
         self.name, self.folder = run.name, folder
         steps = Table(run.path("steps.csv"), STEPS)
         energy = Table(run.path("energy.csv"), ["time", "total"])
-        self.units = steps.units
+        self.units, self.path = steps.units, steps.path
         self.ranks = run.ranks_of(steps)
         self.particles = int(sum(steps[name][0] for name in steps.names if re.fullmatch(r"level_\d+", name)))
         self.begin, self.end = steps["time"][0] - steps["dt_soft"][0], steps["time"][-1]
@@ -246,7 +249,7 @@ def grouped(axis, accounts, values, title, ylabel):
     for number, (account, v) in enumerate(zip(accounts, values)):
         place = np.arange(len(groups)) + (number - (len(accounts) - 1) / 2) * width
         heights = [v[g] for g in groups]
-        axis.bar(place, heights, 0.94 * width, color=COLOURS[number % len(COLOURS)], label=account.label)
+        axis.bar(place, heights, 0.94 * width, color=line_colours(len(accounts))[number])
         for x, group in zip(place, groups):
             what = f"{title}{', ' + group if group else ''}"
             ratio = times(v[group], values[0][group]) if number else ""
@@ -285,13 +288,14 @@ def labels(accounts):
 def draw_comparison(folders, output):
     accounts = [Account(folder) for folder in folders]
     labels(accounts)
+    same_units(accounts)
     per = f"per {accounts[0].units.time}" if accounts[0].units.time else "per unit of time"
-    figure, axes = plt.subplots(1, 3, figsize=(13, 4.8), layout="constrained",
+    figure, axes = plt.subplots(1, 3, figsize=(13, 5.4), layout="constrained",
                                 gridspec_kw={"width_ratios": [3, 4, 1.2 + 0.2 * len(accounts)]})
-    lines = grouped(axes[0], accounts, [a.pairs for a in accounts], "interactions", per)
+    lines = grouped(axes[0], accounts, [a.pairs for a in accounts], "interactions", f"interactions {per}")
     axes[0].yaxis.set_major_formatter(COUNTS)
     axes[0].set_xticks(range(3), ["synchronisations\n(full)", "substeps\n(hard)", "all"])
-    lines += grouped(axes[1], accounts, [a.bytes for a in accounts], "bytes between ranks", per)
+    lines += grouped(axes[1], accounts, [a.bytes for a in accounts], "bytes between ranks", f"bytes {per}")
     axes[1].yaxis.set_major_formatter(BYTES)
     axes[1].set_xticks(range(4), ["trees\n(let_select)", "substeps\n(hard_let)", "other\nphases", "all"])
     lines += grouped(axes[2], accounts, [a.error for a in accounts], "energy error", r"largest $|\Delta E / E_0|$")
@@ -299,13 +303,11 @@ def draw_comparison(folders, output):
     if errors:
         axes[2].set_yscale("log")
         axes[2].set_ylim(10 ** np.floor(np.log10(min(errors)) - 0.15), 10 ** np.ceil(np.log10(max(errors)) + 0.15))
-        axes[2].yaxis.set_minor_formatter(NullFormatter())
     notes = differences(accounts)
     for note in notes:
-        print(f"{os.path.basename(sys.argv[0])}: {note}", file=sys.stderr)
-    axes[0].set_ylim(top=(1 + 0.07 * len(accounts)) * axes[0].get_ylim()[1])   # room for the legend
-    axes[0].legend(loc="upper left")
-    figure.suptitle("; ".join([f"× is the ratio to {accounts[0].label}"] + notes), x=0.01, ha="left", fontsize=9, color="0.3")
+        warn(note)
+    handles = [plt.Rectangle((0, 0), 1, 1, color=colour, label=shown(account.label)) for account, colour in zip(accounts, line_colours(len(accounts)))]
+    legend_on_top(figure, handles, "\n".join([f"× is the ratio to {shown(accounts[0].label)}"] + notes), most=5)
     save(figure, output)
     print("\n".join(lines))
 
@@ -328,17 +330,19 @@ def draw_study(tables, output):
         import plot_study
     except ImportError:
         fail(f"{tables[0]} is a table of 'espalier study', and plot_study.py, which draws it, is not beside this script")
-    sys.argv[1:] = (["-o", output] if output else []) + ["--"] + tables
+    sys.argv[1:] = [word for path in output or [] for word in ("-o", path)] + ["--"] + tables
     plot_study.main()
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(prog=program(), description=__doc__, formatter_class=Help)
     parser.add_argument("inputs", nargs="+", metavar="OUTPUTDIR|TABLE.csv", help="folder of a run (or its comm.csv), folders of several "
                         "runs, or tables of 'espalier study let -o'")
-    parser.add_argument("-o", "--output", help="image (default: comm.png; of a study: study.png)")
+    add_output(parser, "comm.png; of a study: study.png")
     parser.add_argument("--phase", metavar="PHASE,...|all", help="whose bytes from rank to rank are drawn (default: that with most)")
     arguments = parser.parse_args()
+    if arguments.output:
+        outputs(arguments.output, None)
     folders, tables = [], []
     for path in arguments.inputs:
         if not os.path.isfile(path):
@@ -358,10 +362,10 @@ def main():
     if tables:
         draw_study(tables, arguments.output)
     elif len(folders) == 1:
-        draw_run(Run(folders[0]), arguments.phase, arguments.output or "comm.png")
+        draw_run(Run(folders[0]), arguments.phase, outputs(arguments.output, "comm.png"))
     else:
-        draw_comparison(folders, arguments.output or "comm.png")
+        draw_comparison(folders, outputs(arguments.output, "comm.png"))
 
 
 if __name__ == "__main__":
-    main()
+    start(main)

@@ -1,10 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Projected density of one or several snapshots, from above (xy) and from the side (xz), on one logarithmic scale."""
+"""Projected density of one or several snapshots, from above (xy) and from the side (xz), all on one logarithmic scale. More than
+seven stand in several rows; of very many, some at even distances are drawn (--most)."""
 import argparse
 
-from plotting import Snapshot, Units, densest_centre, fail, np, plt, save, type_list
+from plotting import Help, Units, add_output, densest_centre, fail, np, outputs, plt, program, positive, same_units, save, start, type_list
+from snapshots import Snapshot, add_snapshots, evenly, snapshot_paths
 from matplotlib.colors import LogNorm
+from matplotlib.ticker import MaxNLocator
+
+COLUMNS = 7   # snapshots side by side
+AXES = {"xy": (0, 1), "xz": (0, 2), "yz": (1, 2)}
 
 
 def spread(x, y, mass, half, pixels):
@@ -37,61 +43,105 @@ def spread(x, y, mass, half, pixels):
     return np.maximum(total[margin:-margin, margin:-margin], 0) * scale**2
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("snapshots", nargs="+", metavar="SNAPSHOT.hdf5")
-    parser.add_argument("-o", "--output", default="density.png", help="image (default: %(default)s)")
-    parser.add_argument("--types", type=type_list, metavar="T,T", help="particle types (default: all)")
-    parser.add_argument("--width", type=float, help="side of the picture (default: holds 98 %% of the mass in every snapshot)")
-    parser.add_argument("--centre", default="mass", choices=["mass", "density", "origin"],
-                        help="the picture's middle: the centre of mass, the densest place, or (0,0,0) (default: %(default)s)")
-    parser.add_argument("--range", type=float, default=4, help="decades of density shown (default: %(default)s)")
-    parser.add_argument("--pixels", type=int, default=400, help="pixels of each picture's side (default: %(default)s)")
-    arguments = parser.parse_args()
-    if arguments.pixels < 16 or arguments.range <= 0 or (arguments.width is not None and arguments.width <= 0):
-        parser.error("--pixels must be 16 or more, --range and --width above 0")
-
+def read(arguments):
+    """Snapshots, and their positions about the picture's middle."""
+    paths = snapshot_paths(arguments.snapshots)
+    chosen = evenly(paths, arguments.most)
+    if len(chosen) < len(paths):
+        print(f"drawn: {len(chosen)} of {len(paths)} snapshots, at even distances (--most {len(paths)} draws all)")
     shown = []
-    for path in arguments.snapshots:
-        snapshot = Snapshot(path, arguments.types)
+    for path in chosen:
+        snapshot = Snapshot(path, arguments.types, arguments.partial)
         pos, mass = snapshot.all()
-        if arguments.centre == "mass" and mass.sum() > 0:
+        if arguments.centre == "mass":
             pos = pos - np.average(pos, axis=0, weights=mass)
         elif arguments.centre == "density":
             pos = pos - densest_centre(pos, mass)
         shown.append((snapshot, pos, mass))
+    same_units([snapshot for snapshot, _, _ in shown])
+    return shown
+
+
+def frames(count, planes):
+    """Figure and axes, [plane][snapshot]: blocks of a row for each plane."""
+    blocks = -(-count // COLUMNS)
+    columns = -(-count // blocks)
+    side = 2.6 if columns < 6 else 2.1
+    figure, axes = plt.subplots(blocks * len(planes), columns, figsize=(side * columns + 1.9, (side + 0.08) * blocks * len(planes) + 0.7),
+                                squeeze=False, layout="constrained")
+    places = [[axes[block * len(planes) + row][column] for block in range(blocks) for column in range(columns)] for row in range(len(planes))]
+    for row in places:
+        for number, axis in enumerate(row):
+            axis.set_visible(number < count)
+    return figure, places, columns
+
+
+def draw(arguments, shown, half, paths):
+    planes, count = arguments.planes, len(shown)
+    grids = [[spread(pos[:, AXES[plane][0]], pos[:, AXES[plane][1]], mass, half, arguments.pixels) for _, pos, mass in shown]
+             for plane in planes]
+    top = max(grid.max() for row in grids for grid in row)
+    if not top > 0:
+        fail("no mass inside the picture")
+    norm = LogNorm(vmin=top * 10**-arguments.range, vmax=top)
+    figure, places, columns = frames(count, planes)
+    units = shown[0][0].units
+    for row, plane in enumerate(planes):
+        for number, (snapshot, _, _) in enumerate(shown):
+            axis = places[row][number]
+            image = axis.imshow(np.maximum(grids[row][number], norm.vmin), origin="lower", extent=[-half, half, -half, half],
+                                cmap="inferno", norm=norm, interpolation="bilinear")
+            axis.grid(False)
+            for ticks in (axis.xaxis, axis.yaxis):
+                ticks.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
+            lowest = row + 1 == len(planes) and number + columns >= count
+            if row == 0:
+                axis.set_title(snapshot.time_text(), fontsize=10)
+            if lowest or (row + 1 == len(planes) and plane[0] != planes[0][0]):
+                axis.set_xlabel(Units.label(plane[0], units.length))
+            if number % columns == 0:
+                axis.set_ylabel(Units.label(plane[1], units.length))
+            axis.tick_params(labelbottom=lowest, labelleft=number % columns == 0)
+    unit = units.product("mass") + f" {units.length}$^{{-2}}$" if units.length else "model units"
+    figure.colorbar(image, ax=[axis for row in places for axis in row], label=f"surface density [{unit}]", pad=0.02, extend="min",
+                    shrink=0.8 if count <= columns else 1, aspect=20 if count <= columns else 40)
+    save(figure, paths)
+
+
+def plane_list(text):
+    """For argparse: 'xy,xz'."""
+    planes = text.split(",")
+    if len(set(planes)) != len(planes) or not all(plane in AXES for plane in planes):
+        raise argparse.ArgumentTypeError(f"expected some of {', '.join(AXES)} with commas between them, found '{text}'")
+    return planes
+
+
+def main():
+    parser = argparse.ArgumentParser(prog=program(), description=__doc__, formatter_class=Help)
+    add_snapshots(parser)
+    add_output(parser, "density.png")
+    parser.add_argument("--types", type=type_list, metavar="T,T", help="particle types, 0 to 5 (default: all)")
+    parser.add_argument("--planes", type=plane_list, default=["xy", "xz"], metavar="P,P", help="of xy, xz, yz (default: xy,xz)")
+    parser.add_argument("--width", type=positive, help="side of each picture, in the snapshots' unit (default: holds 98 %% of the mass "
+                        "in every snapshot)")
+    parser.add_argument("--centre", default="mass", choices=["mass", "density", "origin"],
+                        help="the picture's middle: the centre of mass, the densest place, or (0,0,0) (default: %(default)s)")
+    parser.add_argument("--range", type=positive, default=4, help="decades of density shown (default: %(default)s)")
+    parser.add_argument("--pixels", type=int, default=400, help="pixels of each picture's side (default: %(default)s)")
+    parser.add_argument("--most", type=int, default=3 * COLUMNS, help="so many snapshots at most are drawn (default: %(default)s)")
+    arguments = parser.parse_args()
+    if not 16 <= arguments.pixels <= 4096 or arguments.range > 300:
+        parser.error("--pixels must be 16 to 4096, --range at most 300")
+    if not 1 <= arguments.most <= 200:
+        parser.error("--most must be 1 to 200")
+    paths = outputs(arguments.output, "density.png")
+    shown = read(arguments)
     half = arguments.width / 2 if arguments.width else \
         1.05 * max(np.quantile(np.abs(pos), 0.98, axis=0).max() for _, pos, _ in shown)
     if not half > 0:
         fail("all particles are in one place; give --width")
-
-    grids = [[spread(pos[:, 0], pos[:, axis], mass, half, arguments.pixels) for _, pos, mass in shown] for axis in (1, 2)]
-    top = max(grid.max() for row in grids for grid in row)
-    if not top > 0:
-        fail("no mass inside the picture")
-    colours = plt.get_cmap("inferno").copy()
-    colours.set_bad(colours(0.0))
-    norm = LogNorm(vmin=top * 10**-arguments.range, vmax=top)
-    columns = len(shown)
-    figure, axes = plt.subplots(2, columns, figsize=(2.6 * columns + 1.9, 6.0), squeeze=False, sharex=True, sharey=True,
-                                layout="constrained")
-    units = shown[0][0].units
-    for row, name in enumerate("yz"):
-        for column, (snapshot, _, _) in enumerate(shown):
-            axis = axes[row][column]
-            image = axis.imshow(np.maximum(grids[row][column], norm.vmin), origin="lower", extent=[-half, half, -half, half],
-                                cmap=colours, norm=norm, interpolation="bilinear")
-            axis.grid(False)
-            if row == 0:
-                axis.set_title(snapshot.time_text(), fontsize=10)
-            else:
-                axis.set_xlabel(Units.label("x", units.length))
-            if column == 0:
-                axis.set_ylabel(Units.label(name, units.length))
-    unit = f"{units.mass} {units.length}$^{{-2}}$" if units.mass and units.length else "model units"
-    figure.colorbar(image, ax=axes, label=f"surface density [{unit}]", shrink=0.8, pad=0.02)
-    save(figure, arguments.output)
+    draw(arguments, shown, half, paths)
 
 
 if __name__ == "__main__":
-    main()
+    start(main)

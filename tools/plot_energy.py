@@ -5,69 +5,95 @@ energy.csv of one or several runs."""
 import argparse
 import os
 
-from plotting import COLOURS, Table, Units, np, plt, save, table_path
+from plotting import (COLOURS, Help, Table, Units, add_output, legend_above, legend_on_top, line_colours, np, outputs, plt, program,
+                      same_units, save, shown, start, table_path)
 
 
-def drift(axis, time, vectors, title, unit, label, colour):
-    """Length of the change of a vector since the start; relative where its length at the start is no rounding error."""
-    change = np.linalg.norm(vectors - vectors[0], axis=1)
-    axis.plot(time, change, color=colour, label=label)
-    axis.set_title(title)
-    axis.set_ylabel(Units.label("change since the start", unit))
-    axis.ticklabel_format(axis="y", style="sci", scilimits=(-2, 3))
+def labels(runs):
+    """The runs' folders; where two have the same name, more of their paths."""
+    folders = [os.path.dirname(os.path.abspath(run.path)) for run in runs]
+    for parts in range(1, 5):
+        names = [os.sep.join(folder.split(os.sep)[-parts:]) for folder in folders]
+        if len(set(names)) == len(set(folders)):
+            break
+    return [shown(name) for name in names]
+
+
+def drift(axis, time, vectors, title, unit, colour):
+    """Length of the change of a vector since the start."""
+    axis.plot(time, np.linalg.norm(vectors - vectors[0], axis=1), color=colour)
+    axis.set(title=title, ylabel=Units.label("change since the start", unit))
+
+
+def errors(axis, run, colour, log):
+    total = run["total"]
+    error = (total - total[0]) / abs(total[0]) if total[0] != 0 else total
+    time = run["time"] * run.units.time_size
+    if log:
+        axis.semilogy(time, np.where(np.abs(error) > 0, np.abs(error), np.nan), color=colour)
+    else:
+        axis.plot(time, error, color=colour)
+    return np.abs(error).max()
+
+
+def angular_momentum(runs):
+    """Vectors of each run, and whether they are relative: to a start that is no rounding error or chance, in all runs."""
+    vectors = [run.vector("angular") for run in runs]
+    start_of = [np.linalg.norm(v[0]) for v in vectors]
+    relative = all(s > 1e-3 * np.linalg.norm(v, axis=1).max() and s > 1e-6 for s, v in zip(start_of, vectors))
+    return [v / s if relative else v for s, v in zip(start_of, vectors)], relative
+
+
+def draw(runs, log, paths):
+    units = runs[0].units
+    figure, axes = plt.subplots(2, 3, figsize=(12.5, 6.6), sharex=True, layout="constrained")
+    several = len(runs) > 1
+    colours, names = line_colours(len(runs)), labels(runs)
+    styles = {"kinetic": "-", "potential": "--", "total": ":"}
+    angular, relative = angular_momentum(runs)
+    handles = []
+    for number, (run, colour) in enumerate(zip(runs, colours)):
+        time = run["time"] * units.time_size
+        worst = errors(axes[0, 0], run, colour, log)
+        handles.append(plt.Line2D([], [], color=colour, label=f"{names[number]}: largest error {worst:.1e}"))
+        for (name, line), own in zip(styles.items(), COLOURS):
+            axes[0, 1].plot(time, run[name], line, color=colour if several else own)
+        if (run["potential"] != 0).all():
+            axes[0, 2].plot(time, -2 * run["kinetic"] / run["potential"], color=colour)
+        drift(axes[1, 0], time, run.vector("momentum"), "momentum", units.product("mass", "velocity"), colour)
+        drift(axes[1, 1], time, angular[number], "angular momentum" + (" / its start" if relative else ""),
+              "" if relative else units.product("mass", "length", "velocity"), colour)
+        drift(axes[1, 2], time, run.vector("com"), "centre of mass", units.length, colour)
+    axes[0, 0].set(title="relative energy error", ylabel="$|\\Delta E / E_0|$" if log else "$\\Delta E / |E_0|$")
+    if not log:
+        axes[0, 0].axhline(0, color="0.6", linewidth=0.8)
+    energy = units.product("mass", "velocity") + "$^2$" if units.length else ""
+    axes[0, 1].set(title="energies", ylabel=Units.label("energy", energy.replace("km/s$^2$", "(km/s)$^2$")))
+    legend_above(axes[0, 1], handles=[plt.Line2D([], [], linestyle=line, color="0.3" if several else own, label=name)
+                                      for (name, line), own in zip(styles.items(), COLOURS)])
+    axes[0, 2].set(title="virial ratio $2T/|W|$", ylabel="$2T/|W|$")
+    axes[0, 2].axhline(1, color="0.6", linewidth=0.8)
+    for axis in axes[1]:
+        axis.set_xlabel(Units.label("time", units.time_unit))
+    if several:
+        legend_on_top(figure, handles)
+    else:
+        figure.suptitle(handles[0].get_label(), x=0.01, ha="left", fontsize=11)
+    save(figure, paths)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("runs", nargs="+", metavar="OUTPUTDIR|energy.csv")
-    parser.add_argument("-o", "--output", default="energy.png", help="image (default: %(default)s)")
+    parser = argparse.ArgumentParser(prog=program(), description=__doc__, formatter_class=Help)
+    parser.add_argument("runs", nargs="+", metavar="OUTPUTDIR|energy.csv", help="folders of runs, or their tables")
+    add_output(parser, "energy.png")
     parser.add_argument("--log", action="store_true", help="|dE/E| on a logarithmic scale")
     arguments = parser.parse_args()
-
+    paths = outputs(arguments.output, "energy.png")
     needed = ["time", "kinetic", "potential", "total"] + [f"{v}_{a}" for v in ("momentum", "angular", "com") for a in "xyz"]
     runs = [Table(table_path(path, "energy.csv"), needed) for path in arguments.runs]
-    units = runs[0].units
-    figure, axes = plt.subplots(2, 3, figsize=(12, 6.2), sharex=True, layout="constrained")
-    for number, run in enumerate(runs):
-        colour = COLOURS[number % len(COLOURS)] if len(runs) > 1 else COLOURS[0]
-        label = os.path.dirname(run.path) or run.path
-        time, total = run["time"], run["total"]
-        error = (total - total[0]) / abs(total[0]) if total[0] != 0 else total
-        worst = np.abs(error).max()
-        text = f"{label}: largest {worst:.1e}" if len(runs) > 1 else f"largest {worst:.1e}"
-        if arguments.log:
-            axes[0, 0].semilogy(time, np.where(np.abs(error) > 0, np.abs(error), np.nan), color=colour, label=text)
-        else:
-            axes[0, 0].plot(time, error, color=colour, label=text)
-        style = ["-", "--", ":"]
-        for (name, what), line in zip((("kinetic", "kinetic T"), ("potential", "potential W"), ("total", "total")), style):
-            axes[0, 1].plot(time, run[name], line, color=colour if len(runs) > 1 else COLOURS[style.index(line)],
-                            label=what if number == 0 else None)
-        if (run["potential"] != 0).all():
-            axes[0, 2].plot(time, -2 * run["kinetic"] / run["potential"], color=colour, label=label)
-        angular = run.vector("angular")
-        drift(axes[1, 0], time, run.vector("momentum"), "momentum", "", label, colour)
-        start = np.linalg.norm(angular[0])
-        # below that, the length at the start is rounding or chance, and a ratio to it would say nothing
-        relative = start > 1e-3 * np.abs(np.linalg.norm(angular, axis=1)).max() and start > 1e-6
-        drift(axes[1, 1], time, angular / start if relative else angular, "angular momentum" + (" / its start" if relative else ""),
-              "", label, colour)
-        drift(axes[1, 2], time, run.vector("com"), "centre of mass", units.length, label, colour)
-    axes[0, 0].axhline(0, color="0.6", linewidth=0.8) if not arguments.log else None
-    axes[0, 0].set_title("relative energy error")
-    axes[0, 0].set_ylabel("$|\\Delta E / E_0|$" if arguments.log else "$\\Delta E / |E_0|$")
-    axes[0, 0].ticklabel_format(axis="y", style="sci", scilimits=(-2, 3)) if not arguments.log else None
-    axes[0, 0].legend()
-    axes[0, 1].set_title("energies")
-    axes[0, 1].legend()
-    axes[0, 2].set_title("virial ratio $2T/|W|$")
-    axes[0, 2].axhline(1, color="0.6", linewidth=0.8)
-    if len(runs) > 1:
-        axes[0, 2].legend()
-    for axis in axes[1]:
-        axis.set_xlabel(Units.label("time", units.time))
-    save(figure, arguments.output)
+    same_units(runs)
+    draw(runs, arguments.log, paths)
 
 
 if __name__ == "__main__":
-    main()
+    start(main)

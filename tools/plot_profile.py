@@ -4,7 +4,11 @@
 snapshots; a Plummer or Hernquist model of the same mass and half-mass radius can be drawn beside."""
 import argparse
 
-from plotting import COLOURS, TYPES, Snapshot, Units, densest_centre, fail, np, plt, save, type_list
+from plotting import (COLOURS, TYPES, Help, Units, add_output, densest_centre, fail, legend_above, legend_beside, np, outputs, plt, program,
+                      same_units, save, start, type_list)
+from snapshots import Snapshot, add_snapshots, snapshot_paths
+
+MANY = 8   # more curves than this are told apart by a scale of colours
 
 FRACTIONS = [0.1, 0.25, 0.5, 0.75, 0.9]
 
@@ -41,64 +45,100 @@ def model(name, radius, mass, half):
     return mass * scale / (2 * np.pi * radius * (radius + scale) ** 3)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("snapshots", nargs="+", metavar="SNAPSHOT.hdf5")
-    parser.add_argument("-o", "--output", default="profile.png", help="image (default: %(default)s)")
-    parser.add_argument("--types", type=type_list, metavar="T,T", help="particle types (default: all)")
-    parser.add_argument("--by-type", action="store_true", help="one curve for each type (of the last snapshot)")
-    parser.add_argument("--model", choices=["plummer", "hernquist"], help="draw this model beside the first snapshot")
-    parser.add_argument("--bins", type=int, default=40, help="shells (default: %(default)s)")
-    arguments = parser.parse_args()
-    if arguments.bins < 4:
-        parser.error("--bins must be 4 or more")
-
+def read(arguments):
+    """Snapshots by time, distances from the densest place by type, radii that hold parts of the mass."""
     rows = []
-    for path in arguments.snapshots:
-        snapshot = Snapshot(path, arguments.types)
+    for path in snapshot_paths(arguments.snapshots):
+        snapshot = Snapshot(path, arguments.types, arguments.partial)
         pos, mass = snapshot.all()
         if len(pos) < 40:
             fail(f"{path} has {len(pos)} particles, too few for a profile")
         centre = densest_centre(pos, mass)
         radius = {kind: np.linalg.norm(p - centre, axis=1) for kind, p in snapshot.pos.items()}
+        snapshot.total, snapshot.pos = mass.sum(), {}   # of hundreds of snapshots, positions are not kept
         rows.append((snapshot, radius, lagrangian(np.concatenate(list(radius.values())), mass)))
+        if not rows[-1][2][-1] > 0:
+            fail(f"{path}: all particles are in one place")
     rows.sort(key=lambda row: row[0].time)
-    units = rows[0][0].units
+    same_units([row[0] for row in rows])
+    return rows
 
-    several = len(rows) > 1
-    figure, axes = plt.subplots(1, 2 if several else 1, figsize=(11 if several else 6.5, 4.8), squeeze=False, layout="constrained")
-    left = axes[0][0]
+
+def densities(figure, axis, rows, arguments):
+    many = len(rows) > MANY and not arguments.by_type
     if arguments.by_type:
         snapshot, radius, _ = rows[-1]
+        few = []
         for kind, values in radius.items():
             if len(values) >= 40:
-                left.loglog(*profile(values, snapshot.mass[kind], arguments.bins), color=COLOURS[kind], label=f"{kind} ({TYPES[kind]})")
-        left.set_title(f"density by type, {snapshot.time_text()}")
+                axis.loglog(*profile(values, snapshot.mass[kind], arguments.bins), color=COLOURS[kind], label=f"{kind} ({TYPES[kind]})")
+            elif len(values):
+                few.append(f"{kind} ({len(values)} particles)")
+        if few:
+            print(f"not drawn, too few for a profile: type {', '.join(few)}")
+        if not axis.lines:
+            fail("every type has too few particles for a profile")
+        axis.set_title(f"density by type, {snapshot.time_text()}")
     else:
-        shades = plt.get_cmap("viridis")(np.linspace(0, 0.9, len(rows)))
-        for shade, (snapshot, radius, _) in zip(shades, rows):
-            values, mass = np.concatenate(list(radius.values())), snapshot.all()[1]
-            left.loglog(*profile(values, mass, arguments.bins), color=shade if several else COLOURS[0], label=snapshot.time_text())
-        left.set_title("density about the densest place")
+        times = [row[0].time * row[0].units.time_size for row in rows]
+        scale = plt.Normalize(times[0], max(times[-1], times[0] + 1e-300))
+        colours = plt.get_cmap("viridis")
+        for number, (snapshot, radius, _) in enumerate(rows):
+            values, mass = (np.concatenate(list(column.values())) for column in (radius, snapshot.mass))
+            colour = colours(0.93 * (scale(times[number]) if many else number / max(len(rows) - 1, 1)))
+            axis.loglog(*profile(values, mass, arguments.bins), color=colour if len(rows) > 1 else COLOURS[0],
+                        linewidth=0.8 if many else 1.4, label=None if many else snapshot.time_text())
+        if many:
+            shades = plt.matplotlib.colors.ListedColormap(colours(np.linspace(0, 0.93, 256)))
+            figure.colorbar(plt.cm.ScalarMappable(scale, shades), ax=axis, label=Units.label("time", rows[0][0].units.time_unit), pad=0.02)
+        axis.set_title("density about the densest place")
     if arguments.model:
         snapshot, radius, radii = rows[0]
         values = np.concatenate(list(radius.values()))
         grid = np.geomspace(np.quantile(values, 0.001), np.quantile(values, 0.995), 200)
-        left.loglog(grid, model(arguments.model, grid, snapshot.all()[1].sum(), radii[2]), "k--", label=f"{arguments.model}, same mass and half-mass radius")
-    unit = f"{units.mass} {units.length}$^{{-3}}$" if units.mass and units.length else ""
-    left.set(xlabel=Units.label("radius", units.length), ylabel=Units.label("density", unit))
-    left.legend(ncols=1 if len(rows) < 9 else 2)
+        if not grid[0] > 0:
+            fail(f"{snapshot.path}: too many particles are in one place for a model")
+        name = arguments.model.capitalize()
+        axis.loglog(grid, model(arguments.model, grid, snapshot.total, radii[2]), "k--", label=f"{name}, same mass\nand half-mass radius")
+    units = rows[0][0].units
+    unit = f"{units.mass} {units.length}$^{{-3}}$" if units.length else ""
+    axis.set(xlabel=Units.label("radius", units.length), ylabel=Units.label("density", unit))
+    if axis.get_legend_handles_labels()[0]:
+        legend_above(axis, bbox_to_anchor=(1.0, 1.08), ncols=1) if many else legend_beside(axis)
+
+
+def radii(axis, rows):
+    units = rows[0][0].units
+    time = [row[0].time * units.time_size for row in rows]
+    for number, fraction in enumerate(FRACTIONS):
+        axis.plot(time, [row[2][number] for row in rows], "o-" if len(rows) <= 60 else "-", markersize=4, color=COLOURS[number],
+                  label=f"{100 * fraction:.0f} %")
+    axis.set_yscale("log")
+    axis.set(xlabel=Units.label("time", units.time_unit), ylabel=Units.label("radius", units.length), title="radii that hold a part of the mass")
+    handles, labels = axis.get_legend_handles_labels()
+    legend_beside(axis, handles=handles[::-1], labels=labels[::-1])
+
+
+def main():
+    parser = argparse.ArgumentParser(prog=program(), description=__doc__, formatter_class=Help)
+    add_snapshots(parser)
+    add_output(parser, "profile.png")
+    parser.add_argument("--types", type=type_list, metavar="T,T", help="particle types, 0 to 5 (default: all)")
+    parser.add_argument("--by-type", action="store_true", help="one curve for each type (of the last snapshot)")
+    parser.add_argument("--model", choices=["plummer", "hernquist"], help="draw this model beside the first snapshot")
+    parser.add_argument("--bins", type=int, default=40, help="shells (default: %(default)s)")
+    arguments = parser.parse_args()
+    if not 4 <= arguments.bins <= 10000:
+        parser.error("--bins must be 4 to 10000")
+    paths = outputs(arguments.output, "profile.png")
+    rows = read(arguments)
+    several = len(rows) > 1
+    figure, axes = plt.subplots(1, 2 if several else 1, figsize=(13 if several else 7.5, 4.8), squeeze=False, layout="constrained")
+    densities(figure, axes[0][0], rows, arguments)
     if several:
-        right = axes[0][1]
-        time = [row[0].time for row in rows]
-        for number, fraction in enumerate(FRACTIONS):
-            right.plot(time, [row[2][number] for row in rows], "o-", markersize=4, color=COLOURS[number], label=f"{100 * fraction:.0f} %")
-        right.set_yscale("log")
-        right.set(xlabel=Units.label("time", units.time), ylabel=Units.label("radius", units.length), title="radii that hold a part of the mass")
-        handles, labels = right.get_legend_handles_labels()
-        right.legend(handles[::-1], labels[::-1])
-    save(figure, arguments.output)
+        radii(axes[0][1], rows)
+    save(figure, paths)
 
 
 if __name__ == "__main__":
-    main()
+    start(main)

@@ -5,12 +5,11 @@
 import argparse
 import os
 
-from plotting import COLOURS, Table, Units, fail, np, plt, save
+from plotting import (COLOURS, Help, Table, Units, add_output, area_style, fail, legend_above, legend_beside, np, outputs, plt, program, save,
+                      shown, start)
 
-HATCHES = ["", "//", "..", "xx"]
 
-
-def stack(axis, table, units):
+def stack(axis, table):
     """Seconds of each phase, stacked, over the steps; many steps are averaged in bins."""
     phases = [name for name in table.names if name not in ("step", "time", "total", "seconds")]
     if not phases:
@@ -28,16 +27,20 @@ def stack(axis, table, units):
     step = table["step"]
     ends = np.append(step[edges[:-1]], step[-1] + 1)
     base = np.zeros(len(widths))
-    for number, (name, height, part) in enumerate(rows):
+    for name, height, part in rows:
         above = base + height
-        axis.fill_between(ends, np.append(base, base[-1]), np.append(above, above[-1]), step="post", linewidth=0.3,
-                          edgecolor="white", facecolor=COLOURS[number % len(COLOURS)], hatch=HATCHES[number // len(COLOURS) % 4],
-                          label=f"{name} {100 * part:.0f} %")
+        axis.fill_between(ends, np.append(base, base[-1]), np.append(above, above[-1]), step="post", linewidth=0.3, edgecolor="white",
+                          label=f"{name} {percent(part)}", **area_style(name))
         base = above
     handles, labels = axis.get_legend_handles_labels()
-    axis.legend(handles[::-1], labels[::-1], loc="center left", bbox_to_anchor=(1.0, 0.5))
-    axis.set(xlabel="soft step", ylabel="seconds per soft step", title="where the time goes", xlim=(ends[0], ends[-1]))
-    axis.set_ylim(0, max(1.15 * np.quantile(base, 0.98), base.max() / 3))
+    legend_beside(axis, handles=handles[::-1], labels=labels[::-1])
+    top = max(1.15 * np.quantile(base, 0.98), base.max() / 3, 1e-300)
+    title = "where the time goes" + (f" (cut off above; the highest is {base.max():.2g} s)" if base.max() > top else "")
+    axis.set(xlabel="soft step", ylabel="seconds of a soft step", title=title, xlim=(ends[0], ends[-1]), ylim=(0, top))
+
+
+def percent(part):
+    return f"{100 * part:.0f} %" if part >= 0.005 else "< 1 %"
 
 
 def levels(axis, table):
@@ -54,45 +57,54 @@ def levels(axis, table):
         axis.set_xticks(number)
         axis.set(xlabel="level (step = soft step / $2^{level}$)", ylabel="share of the particles", title="block levels")
     else:
-        axis.step(table["time"], table["level_max"], where="post")
+        axis.step(table["time"] * table.units.time_size, table["level_max"], where="post")
         axis.set(ylabel="deepest block level", title="block levels")
         axis.set_ylim(bottom=0)
     return bool(names)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("run", metavar="OUTPUTDIR", help="folder with steps.csv and timers.csv")
-    parser.add_argument("-o", "--output", default="steps.png", help="image (default: %(default)s)")
-    arguments = parser.parse_args()
-    if not os.path.isdir(arguments.run):
-        fail(f"{arguments.run} is not a folder")
-    timers = Table(os.path.join(arguments.run, "timers.csv"), ["step", "time"])
-    steps = Table(os.path.join(arguments.run, "steps.csv"), ["step", "time", "dt_soft", "R2", "level_max", "list_full", "list_hard"])
+def draw(timers, steps, name, paths):
     units = steps.units
-
-    figure = plt.figure(figsize=(12, 7.2), layout="constrained")
+    figure = plt.figure(figsize=(13, 7.4), layout="constrained")
+    figure.suptitle(shown(name) + (f": {timers.made_by}" if timers.made_by else ""), x=0.01, ha="left")
     grid = figure.add_gridspec(2, 4)
-    stack(figure.add_subplot(grid[0, :]), timers, units)
-    time, label = steps["time"], Units.label("time", units.time)
+    stack(figure.add_subplot(grid[0, :]), timers)
+    time, label = steps["time"] * units.time_size, Units.label("time", units.time_unit)
     panels = [figure.add_subplot(grid[1, i]) for i in range(4)]
-    panels[0].plot(time, steps["dt_soft"])
-    panels[0].set(title="soft step", ylabel=Units.label("$dt_s$", units.time), xlabel=label)
-    panels[1].plot(time, steps["R2"], label="R2")
-    if "R1" in steps:
-        panels[1].plot(time, steps["R1"], "--", label="R1")
+    panels[0].plot(time, steps["dt_soft"] * units.time_size)
+    panels[0].set(title="soft step", ylabel=Units.label("length of the soft step", units.time_unit), xlabel=label)
     panels[1].set(title="split radii", ylabel=Units.label("radius", units.length), xlabel=label)
-    panels[1].legend()
+    if steps["R2"].max() > 0:
+        panels[1].plot(time, steps["R2"], label="R2")
+        if "R1" in steps:
+            panels[1].plot(time, steps["R1"], "--", label="R1")
+        legend_above(panels[1])
+    else:
+        panels[1].set_xlim(panels[0].get_xlim())
+        panels[1].annotate("no split", (0.5, 0.5), xycoords="axes fraction", ha="center", color="0.3")
     panels[2].plot(time, steps["list_full"], label="full")
     panels[2].plot(time, steps["list_hard"], "--", label="hard")
-    panels[2].set(title="interactions per evaluation", ylabel="mean list length", xlabel=label)
-    panels[2].legend()
+    panels[2].set(title="lists", ylabel="interactions of an evaluation, mean", xlabel=label)
+    legend_above(panels[2])
     for panel in panels[:3]:
-        panel.set_ylim(0, 1.1 * max(panel.dataLim.ymax, 1e-300))
+        panel.set_ylim(0, 1.1 * panel.dataLim.ymax if np.isfinite(panel.dataLim.ymax) and panel.dataLim.ymax > 0 else 1)
     if not levels(panels[3], steps):
         panels[3].set_xlabel(label)
-    save(figure, arguments.output)
+    save(figure, paths)
+
+
+def main():
+    parser = argparse.ArgumentParser(prog=program(), description=__doc__, formatter_class=Help)
+    parser.add_argument("run", metavar="OUTPUTDIR", help="folder with steps.csv and timers.csv")
+    add_output(parser, "steps.png")
+    arguments = parser.parse_args()
+    paths = outputs(arguments.output, "steps.png")
+    if not os.path.isdir(arguments.run):
+        fail(f"{arguments.run} is not a folder" if os.path.exists(arguments.run) else f"{arguments.run} is not there")
+    timers = Table(os.path.join(arguments.run, "timers.csv"), ["step", "time"])
+    steps = Table(os.path.join(arguments.run, "steps.csv"), ["step", "time", "dt_soft", "R2", "level_max", "list_full", "list_hard"])
+    draw(timers, steps, os.path.basename(os.path.abspath(arguments.run)), paths)
 
 
 if __name__ == "__main__":
-    main()
+    start(main)

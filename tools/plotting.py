@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the plot scripts share: a Python with the modules, tables and snapshots, units, style, messages."""
+"""What the plot scripts share: a Python with the modules, tables, units, style, legends, files of pictures, messages."""
+import argparse
 import os
 import re
 import shutil
+import stat
 import subprocess
 import sys
 
+os.environ["MPLBACKEND"] = "Agg"   # no display is needed, whatever the environment asks for
+os.environ.setdefault("HDF5_USE_FILE_LOCKING", "FALSE")   # snapshots are only read, also where a file system knows no locks
 try:
     import h5py
     import matplotlib
@@ -22,29 +26,181 @@ except ImportError as missing:
     sys.exit(f"{os.path.basename(sys.argv[0])}: {missing}, and no other python3 has h5py, numpy and matplotlib "
              "(Debian: python3-h5py python3-numpy python3-matplotlib)")
 
-matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
+from matplotlib.ticker import FuncFormatter, LogFormatter, LogLocator, MaxNLocator, NullFormatter  # noqa: E402
 
-# Okabe and Ito's colours, told apart by colour-blind people too.
-COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442"]
+# Okabe and Ito's colours, told apart by colour-blind people too; grey stands for their yellow, which is faint as a line.
+COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C8C8C"]
+# In every plot a phase has the same colour; as areas the second seven are hatched, as lines they have other markers.
+PHASES = ["walk", "hard_walk", "let_select", "hard_let", "build", "moments", "correct",
+          "domain", "wait", "other", "diagnostics", "output", "order", "groups"]
+AREAS = ["#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#F0E442"]
+HATCHES = ["", "///", "...", "xxx"]
+REST = "0.8"   # grey: what is too small to be named
 TYPES = ["gas", "halo", "disk", "bulge", "stars", "boundary"]
+ENDINGS = (".png", ".pdf", ".svg")
 plt.rcParams.update({
     "axes.prop_cycle": matplotlib.cycler(color=COLOURS), "axes.grid": True, "grid.alpha": 0.25, "axes.axisbelow": True,
     "axes.spines.top": False, "axes.spines.right": False, "font.size": 10, "axes.titlesize": 11, "axes.titlelocation": "left",
-    "legend.frameon": False, "legend.fontsize": 9, "figure.dpi": 120, "savefig.dpi": 150, "lines.linewidth": 1.4})
+    "legend.frameon": False, "legend.fontsize": 9, "figure.dpi": 120, "savefig.dpi": 150, "lines.linewidth": 1.4,
+    "hatch.linewidth": 0.6, "axes.formatter.limits": (-3, 4), "axes.formatter.use_mathtext": True,
+    "pdf.fonttype": 42, "svg.fonttype": "none"})   # text in PDF and SVG can be searched and edited
+
+
+if hasattr(sys.stdout, "reconfigure"):
+    sys.stdout.reconfigure(errors="backslashreplace")   # any name of a file can be told
+
+
+def shown(name):
+    """A file's name as a word in a picture: no formula, and never left out of a legend, as what begins with _ is."""
+    name = name.encode("utf-8", "replace").decode().replace("$", r"\$")
+    return " " + name if name.startswith("_") else name
+
+
+def program():
+    """As it is called: espalier-plot KIND is plot_KIND.py."""
+    name = os.path.basename(sys.argv[0])
+    kind = re.fullmatch(r"plot_(\w+)\.py", name)
+    return f"espalier-plot {kind.group(1)}" if kind else name
+
+
+def warn(message):
+    print(f"{program()}: {message}", file=sys.stderr)
 
 
 def fail(message):
     """A sentence on the terminal, and exit status 1."""
-    sys.exit(f"{os.path.basename(sys.argv[0])}: {message}")
+    sys.exit(f"{program()}: {message}")
 
 
-def save(figure, path):
+def start(main):
+    """Run a script; what ends it early is no traceback."""
     try:
-        figure.savefig(path)
-    except (OSError, ValueError) as error:
-        fail(f"{path} cannot be written: {error}")
-    print(path)
+        main()
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except MemoryError:
+        fail("there is not enough memory")
+    except BrokenPipeError:   # 'espalier-plot ... | head'
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+
+
+class Help(argparse.RawDescriptionHelpFormatter):
+    """Help as it was written, on wide terminals too."""
+
+
+def add_output(parser, default):
+    parser.add_argument("-o", "--output", metavar="FILE", action="append",
+                        help=f"image; its ending chooses PNG, PDF or SVG; may be given several times (default: {default})")
+
+
+def outputs(given, default):
+    """Names of the pictures. One that could not be written is told of now, and not after the work."""
+    paths = given or [default]
+    for path in paths:
+        if os.path.splitext(path)[1].lower() not in ENDINGS:
+            fail(f"{path}: expected a name that ends in {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}")
+        there = os.path.lexists(path)
+        try:
+            with open(path, "ab"):
+                pass
+        except OSError as error:
+            fail(f"{path} cannot be written: {error.strerror}")
+        if not there:
+            os.remove(path)
+    return paths
+
+
+def plain(value, _=None):
+    """A tick as 0.02 or 500."""
+    return f"{value:.6g}"
+
+
+def powers(value, _=None):
+    """A tick as a power of ten, or a multiple of one."""
+    power = int(np.floor(np.log10(value) + 1e-9))
+    factor = round(value / 10.0**power, 6)
+    return f"$10^{{{power}}}$" if factor == 1 else f"${factor:g}\\times10^{{{power}}}$"
+
+
+FEW_DECADES = 2.2
+
+
+def narrow_locator(decades):
+    """Ticks at 2 and 5 too, or at all round numbers."""
+    return LogLocator(subs=(1, 2, 5), numticks=20) if decades > 0.7 else MaxNLocator(6, steps=[1, 2, 5, 10])
+
+
+def log_ticks(axis, low, high):
+    """Ticks of an axis that spans few decades have numbers at 2 and 5 too, or at all round numbers, so that there are always some."""
+    ours = isinstance(axis.get_major_formatter(), LogFormatter)
+    if axis.get_scale() != "log" or not 0 < low < high or not ours or getattr(axis.get_transform(), "base", 10) != 10:
+        return
+    decades = np.log10(high / low)
+    if decades < FEW_DECADES:
+        axis.set_major_locator(narrow_locator(decades))
+        axis.set_major_formatter(FuncFormatter(plain if low > 1e-3 and high < 2e4 else powers))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def legend_beside(axis, **options):
+    """To the right of the axes, where it hides nothing."""
+    return axis.legend(**{"loc": "center left", "bbox_to_anchor": (1.01, 0.5), "borderaxespad": 0, **options})
+
+
+def legend_above(axis, **options):
+    """Above the axes, at the right, on the line of the title or over it, where it hides nothing."""
+    count = len(options.get("handles", axis.get_legend_handles_labels()[0]))
+    return axis.legend(**{"loc": "lower right", "bbox_to_anchor": (1.0, 1.0), "borderaxespad": 0.2, "ncols": count, "columnspacing": 1.0,
+                          "handlelength": 1.6, "handletextpad": 0.5, **options})
+
+
+def legend_on_top(figure, handles, title=None, most=3):
+    """Over all axes of a figure, which make room for it."""
+    legend = figure.legend(handles=handles, loc="upper left", ncols=min(most, len(handles)), title=title, alignment="left", borderaxespad=0.6)
+    height = legend.get_window_extent(figure.canvas.get_renderer()).height / figure.bbox.height
+    room = 1 - height - 0.08 / figure.get_figheight()
+    figure.get_layout_engine().set(rect=(0, 0, 1, room))
+
+
+def line_colours(count):
+    """So many colours that differ: a table's, or beyond it a scale's."""
+    return COLOURS[:count] if count <= len(COLOURS) else list(plt.get_cmap("viridis")(np.linspace(0, 0.93, count)))
+
+
+def phase_number(name):
+    """Places of phases that are not known follow those that are, the same from run to run."""
+    return PHASES.index(name) if name in PHASES else len(PHASES) + sum(map(ord, name)) % len(PHASES)
+
+
+def area_style(name):
+    if name == "the rest":
+        return {"facecolor": REST}
+    number = phase_number(name)
+    return {"facecolor": AREAS[number % len(AREAS)], "hatch": HATCHES[number // len(AREAS)]}
+
+
+def save(figure, paths):
+    """Write the picture, under each of the names; a file is there as a whole or not at all."""
+    for axes in figure.axes:
+        log_ticks(axes.xaxis, *sorted(axes.get_xlim()))
+        log_ticks(axes.yaxis, *sorted(axes.get_ylim()))
+    for path in paths:
+        ending = os.path.splitext(path)[1][1:].lower()
+        target = os.path.realpath(path)
+        special = os.path.exists(target) and not stat.S_ISREG(os.stat(target).st_mode)
+        part = target if special else f"{target}.{os.getpid()}.tmp"
+        try:
+            figure.savefig(part, format=ending)
+            if not special:
+                os.replace(part, target)
+        except OSError as error:
+            if not special and os.path.exists(part):
+                os.remove(part)
+            fail(f"{path} cannot be written: {error.strerror or error}")
+        print(path)
 
 
 class Units:
@@ -62,7 +218,8 @@ class Units:
                 return 0.0
         length, mass = number("UnitLength_in_cm"), number("UnitMass_in_g")
         velocity, gravity = number("UnitVelocity_in_cm_per_s"), number("GravityConstantInternal")
-        self.length = self.mass = self.time = ""
+        self.length = self.mass = self.time = self.time_unit = self.velocity = ""
+        self.time_size = 1.0   # internal units of time are so many of time_unit
         if not (length > 0 and mass > 0 and velocity > 0):
             return
         if gravity > 0 and abs(gravity * length * velocity**2 / mass / self.G_CGS - 1) > 0.01:
@@ -71,7 +228,16 @@ class Units:
         self.mass = self.name(mass, self.MASSES, "g")
         seconds = length / velocity
         unit = next((n for n, s in self.TIMES.items() if seconds >= 0.1 * s), "s")
-        self.time = f"{seconds / self.TIMES[unit]:.4g} {unit}"
+        self.time_unit, self.time_size = unit, seconds / self.TIMES[unit]
+        self.time = f"{self.time_size:.4g} {unit}"
+        self.velocity = {1e5: "km/s", 1e2: "m/s", 1.0: "cm/s"}.get(velocity, f"{velocity:.4g} cm/s")
+
+    def text(self):
+        return f"{self.length}, {self.mass}, {self.time}" if self.length else "model units"
+
+    def product(self, *names):
+        """'kpc km/s' of 'length', 'velocity'; nothing where units have no names."""
+        return " ".join(getattr(self, name) for name in names) if self.length else ""
 
     @staticmethod
     def name(value, names, base):
@@ -84,6 +250,30 @@ class Units:
     def label(quantity, unit):
         return f"{quantity} [{unit}]" if unit else quantity
 
+    def time_text(self, time):
+        return f"time {time * self.time_size:.4g}" + (f" {self.time_unit}" if self.time_unit else "")
+
+
+def check_text(path):
+    """A table is text."""
+    if os.path.isdir(path):
+        fail(f"{path} is a folder, not a table")
+    try:
+        with open(path, "rb") as file:
+            if b"\0" in file.read(4096):
+                fail(f"{path} is not a table of text")
+    except OSError as error:
+        if isinstance(error, FileNotFoundError):
+            folder = os.path.dirname(path) or "."
+            fail(f"{path} cannot be read: {error.strerror}" + ("" if os.path.isdir(folder) else f" (there is no folder {folder})"))
+        fail(f"{path} cannot be read: {error.strerror}")
+
+
+def some(names, most=12):
+    """The first names, in short."""
+    shown = [name if len(name) <= 30 else name[:27] + "..." for name in names[:most]]
+    return ", ".join(shown) + (f" and {len(names) - most} more" if len(names) > most else "")
+
 
 class Table:
     """A CSV file with '#' lines, a header line and rows of numbers, but for columns of words. Columns are found by name."""
@@ -92,6 +282,7 @@ class Table:
         self.path = path
         comments, rows, names, cut = [], [], None, 0
         self.words, worded = {name: [] for name in words}, {}
+        check_text(path)
         try:
             with open(path, encoding="utf-8", errors="replace") as file:
                 for number, line in enumerate(file, 1):
@@ -116,16 +307,17 @@ class Table:
             fail(f"{path} cannot be read: {error.strerror}")
         if names is None:
             fail(f"{path} is empty: it should begin with a header line of column names")
-        if cut:
-            print(f"{os.path.basename(sys.argv[0])}: {path}:{cut}: not a row of {len(names)} numbers, left out", file=sys.stderr)
+        if cut and rows:
+            warn(f"{path}:{cut}: not a row of {len(names)} numbers, left out")
         missing = [name for name in needed if name not in names]
         if missing:
-            fail(f"{path} has no column '{missing[0]}' (its columns: {', '.join(names)})")
+            fail(f"{path} has no column '{missing[0]}' (its columns: {some(names)})")
         if not rows:
             fail(f"{path} has no rows yet")
         self.names, self.data = names, np.array(rows)
         self.words = {name: np.array(column) for name, column in self.words.items()}
         self.comments = text = "\n".join(comments)
+        self.made_by = next((re.sub(r"^espalier [^,]*, ", "", line) for line in comments if line.startswith("espalier ")), "")
         keys = ("UnitLength_in_cm", "UnitMass_in_g", "UnitVelocity_in_cm_per_s", "GravityConstantInternal")
         found = {key: re.search(key + r"\s*[=:]?\s*([-+0-9.eE]+)", text) for key in keys}
         self.units = Units({key: match.group(1) for key, match in found.items() if match})
@@ -145,58 +337,11 @@ def table_path(path, name):
     return os.path.join(path, name) if os.path.isdir(path) else path
 
 
-class Snapshot:
-    """A GADGET-4 (HDF5) snapshot: time, units, and per type the positions and masses."""
-
-    def __init__(self, path, types=None, velocities=False):
-        self.path = path
-        if not os.path.exists(path):
-            fail(f"{path} is not there")
-        try:
-            with h5py.File(path, "r") as file:
-                self.read(file, types, velocities)
-        except OSError as error:
-            fail(f"{path} cannot be read as HDF5: {error}")
-        except KeyError as error:
-            fail(f"{path} is no GADGET snapshot: {error}")
-
-    def read(self, file, types, velocities):
-        header = dict(file["Header"].attrs)
-        facts = dict(header)
-        for group in ("Units", "Parameters"):
-            if group in file:
-                facts.update(file[group].attrs)
-        self.units = Units(facts)
-        self.time = float(np.ravel(header["Time"])[0]) if "Time" in header else 0.0
-        table = np.ravel(header.get("MassTable", np.zeros(6)))
-        self.pos, self.mass, self.vel = {}, {}, {}
-        for kind in range(6):
-            name = f"PartType{kind}"
-            if name not in file or (types and kind not in types):
-                continue
-            group = file[name]
-            pos = group["Coordinates"][()]
-            if pos.ndim != 2 or pos.shape[1] != 3:
-                fail(f"{self.path}: /{name}/Coordinates has the shape {pos.shape}, not [N,3]")
-            if "Masses" in group:
-                mass = group["Masses"][()].astype(np.float64)
-            elif kind < len(table) and table[kind] > 0:
-                mass = np.full(len(pos), table[kind])
-            else:
-                fail(f"{self.path}: /{name} has neither Masses nor an entry in MassTable")
-            if len(mass) != len(pos):
-                fail(f"{self.path}: /{name} has {len(pos)} Coordinates and {len(mass)} Masses")
-            self.pos[kind], self.mass[kind] = pos.astype(np.float64), mass
-            if velocities:
-                self.vel[kind] = group["Velocities"][()].astype(np.float64)
-        if not sum(len(m) for m in self.mass.values()):
-            fail(f"{self.path} has no particles" + (f" of type {', '.join(map(str, types))}" if types else ""))
-
-    def all(self):
-        return np.concatenate(list(self.pos.values())), np.concatenate(list(self.mass.values()))
-
-    def time_text(self):
-        return f"time {self.time:.4g}" + (f" $\\times$ {self.units.time}" if self.units.time else "")
+def same_units(things):
+    """Tables or snapshots in one plot have the units of the first."""
+    for other in things[1:]:
+        if other.units.text() != things[0].units.text():
+            fail(f"{things[0].path} and {other.path} have different units: {things[0].units.text()}, and {other.units.text()}")
 
 
 def densest_centre(pos, mass, least=200):
@@ -214,9 +359,20 @@ def densest_centre(pos, mass, least=200):
     return centre
 
 
+def positive(text):
+    """For argparse: a number above 0."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0
+    if not (value > 0 and np.isfinite(value)):
+        raise argparse.ArgumentTypeError(f"expected a number above 0, found '{text}'")
+    return value
+
+
 def type_list(text):
     """For argparse: '1,2' to [1, 2]."""
-    types = [int(word) for word in text.split(",")]
-    if not all(0 <= kind < 6 for kind in types):
-        raise ValueError
-    return types
+    words = text.split(",")
+    if not all(word in ("0", "1", "2", "3", "4", "5") for word in words):
+        raise argparse.ArgumentTypeError(f"expected numbers from 0 to 5 with commas between them, found '{text}'")
+    return [int(word) for word in words]

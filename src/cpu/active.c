@@ -55,6 +55,7 @@ int cpu_levels(struct device *d, const struct step_rule *rule, int shared)
   struct particles *p = &d->p;
   int most = 0;
   d->by_level_valid = 0;
+  d->active_tick = 0;
 #pragma omp parallel for schedule(static) reduction(max : most)
   for (int64_t i = 0; i < p->n; i++) {
     int level = shared >= 0 ? shared : timeline_level(rule->soft_step, wanted_step(p, i, rule));
@@ -91,7 +92,6 @@ static void need_levels(struct device *d)
   memset(d->active, 0, (size_t)d->p.n);
   memset(d->touched, 0, (size_t)d->groups);
   d->active_count = d->active_groups = 0;
-  d->active_tick = 0;
   d->by_level_valid = 1;
 }
 

@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "device.h"
-#include "domain.h"
+#include "cuboids.h"
 #include "fault.h"
 #include "memory.h"
 #include "sampling.h"
@@ -73,8 +73,8 @@ static int probe(char *why, size_t size)
 
 static void describe(FILE *out)
 {
-  fprintf(out, "  cpu      %d threads per rank, %d processors, pair loops: %s\n", omp_get_max_threads(), omp_get_num_procs(),
-          walk_isa_choose()->name);
+  fprintf(out, "  cpu      %d thread%s per rank, %d processor%s, pair loops: %s\n", omp_get_max_threads(), plural(omp_get_max_threads()),
+          omp_get_num_procs(), plural(omp_get_num_procs()), walk_isa_choose()->name);
 }
 
 static struct device *open_device(const struct device_config *config)
@@ -83,6 +83,7 @@ static struct device *open_device(const struct device_config *config)
   d->config = *config;
   d->isa = walk_isa_choose();
   d->threads = omp_get_max_threads();
+  d->group_width = HUGE_VAL;
   for (int kind = 0; kind < LET_KINDS; kind++) d->let[kind] = memory_alloc("let", sizeof **d->let * (size_t)config->ranks);
   return d;
 }
@@ -127,6 +128,10 @@ static const struct particles *view(struct device *d) { return &d->p; }
 static int64_t count(struct device *d) { return d->p.n; }
 
 static void wait_for(struct device *d) { (void)d; }
+
+static void stamp(struct device *d, int stamp) { d->stamp[stamp] = cpu_seconds(); }
+
+static double between(struct device *d, int from, int to) { return d->stamp[to] - d->stamp[from]; }
 
 /* --- sets -------------------------------------------------------------------------------------------------------- */
 
@@ -202,6 +207,7 @@ static void unpack(struct device *d, const void *buffer, int64_t count)
 }
 
 const struct backend backend_cpu = {.name = "cpu",
+                                    .methods = 1 << METHOD_GROUPS | 1 << METHOD_AUTO,
                                     .probe = probe,
                                     .describe = describe,
                                     .open = open_device,
@@ -215,10 +221,12 @@ const struct backend backend_cpu = {.name = "cpu",
                                     .pack = pack,
                                     .unpack = unpack,
                                     .order = cpu_order,
+                                    .reorder = cpu_reorder,
                                     .build = cpu_build,
                                     .moments = cpu_moments,
                                     .sources = cpu_sources,
                                     .groups = cpu_groups,
+                                    .tune = cpu_tune,
                                     .boxes = cpu_boxes,
                                     .card = cpu_card,
                                     .let_select = cpu_let_select,
@@ -246,4 +254,6 @@ const struct backend backend_cpu = {.name = "cpu",
                                     .finish = cpu_finish,
                                     .reduce = cpu_reduce,
                                     .histogram = cpu_histogram,
-                                    .wait = wait_for};
+                                    .wait = wait_for,
+                                    .stamp = stamp,
+                                    .between = between};

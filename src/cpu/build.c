@@ -157,6 +157,8 @@ void cpu_build(struct device *d, const double low[3], const double high[3])
   }
   d->tree.nodes = end;
   d->level_begin[d->levels] = end;
+  d->fresh = 1;
   fill_positions(d);
+  if (d->on_their_way) cpu_sources(d);
   mark_cut(d, low, high);
 }

@@ -67,6 +67,7 @@ struct watch {
 
 struct device {
   struct device_config config;
+  double stamp[STAMPS];            /* the clock */
   struct particles p;              /* the arrays are the host's: no copy on this backend */
   struct lattice lattice;
   struct particles spare;          /* lends arrays to the sort */
@@ -82,10 +83,14 @@ struct device {
   struct range *range;
   int level_begin[KEY_LEVELS + 3]; /* nodes of level l are [level_begin[l], level_begin[l + 1]) */
   int levels;
+  int fresh;                       /* no moments since it was built */
+  int on_their_way;                /* the particles were sorted within a soft step: the build keeps courses */
 
   struct group *group;
   int32_t groups;
   int64_t group_capacity;
+  double group_width;              /* KNOB_GROUP_WIDTH, */
+  int32_t narrow;                  /* and the first node of those that are not wider */
 
   int32_t *group_of;               /* of every particle */
   int64_t group_of_capacity;
@@ -115,10 +120,12 @@ struct device {
 
 /* The verbs, by file. */
 int64_t cpu_order(struct device *d, const struct lattice *lattice);
+void cpu_reorder(struct device *d, int32_t tick, double tick_length, int fast, int renew);
 void cpu_build(struct device *d, const double low[3], const double high[3]);
 void cpu_moments(struct device *d, const struct mac *mac, int32_t tick, double tick_length);
 void cpu_sources(struct device *d);
 void cpu_groups(struct device *d);
+void cpu_tune(struct device *d, enum knob knob, double value);
 int cpu_boxes(struct device *d, const struct let_request *request, int most, struct let_box *boxes);
 void cpu_card(struct device *d, struct let_card *card);
 size_t cpu_let_select(struct device *d, enum let_kind kind, int peer, const struct let_request *request, int32_t *next, void **message);
@@ -127,10 +134,6 @@ void cpu_let_attach(struct device *d, enum let_kind kind, int peer, size_t bytes
 void cpu_let_clear(struct device *d, enum let_kind kind);
 void cpu_let_roots(struct device *d, enum let_kind kind, int self, int count, const struct let_card *const *cards);
 void cpu_let_free(struct device *d);
-/* The boxes of a request side by side, and the largest of what they need of a node: essential_need for all at once. */
-void cpu_table(struct box_table *t, const struct let_request *r);
-enum need cpu_needs(const struct walk_isa *isa, const struct box_table *t, const struct let_request *r, const struct lattice *l,
-                    const struct node *n, const struct motion *w);
 void cpu_let_watch(struct device *d, const struct let_request *request);
 size_t cpu_let_update(struct device *d, int peer, int32_t tick, int cells, int32_t *next, void **message);
 size_t cpu_let_update_most(struct device *d, int peer);

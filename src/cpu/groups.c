@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Groups of targets: the largest cells of the tree that hold at most MaxGroupSize particles, so that a group is as round
- * as a cell; neighbours along the curve are joined while they fit and stay as compact. */
+ * as a cell; neighbours along the curve are joined while they fit and stay as compact. Where particles are thinly spread, such
+ * a cell is wide, and what all its members need together is far more than what each needs; so cells may be wanted that are no
+ * wider than r_crit (Miki & Umemura 2017, section 2.4). */
 #include <config.h>
 #include <math.h>
 #include <string.h>
@@ -17,19 +19,34 @@ static void add_group(struct device *d, int32_t begin, int32_t end)
   d->group[d->groups++] = (struct group){begin, end, 0};
 }
 
-/* Depth first, so that groups are in the order of the curve. A leaf may hold more than a group (coincident particles). */
+/* Levels are one after the other in the tree, so what is narrow begins somewhere. */
+static int32_t first_narrow(const struct device *d)
+{
+  double width = d->lattice.spacing * LATTICE_SIDE;
+  int level = 0;
+  while (level < d->levels && width > d->group_width) {
+    width *= 0.5;
+    level++;
+  }
+  return d->level_begin[level];
+}
+
+/* Depth first, so that groups are in the order of the curve. A leaf may hold more than a group (coincident particles), or be
+ * wider: it has no children to be divided into. */
 static void collect(struct device *d, int32_t i)
 {
   const struct node *n = &d->tree.node[i];
   const struct range *r = &d->range[i];
   int32_t most = d->config.max_group;
-  if (r->end - r->begin <= most) {
+  int wide = i < d->narrow && !(n->info & NODE_LEAF);
+  if (r->end - r->begin <= most && !wide) {
     add_group(d, r->begin, r->end);
   } else if (n->info & NODE_LEAF) {
     for (int32_t b = r->begin; b < r->end; b += most) add_group(d, b, b + most < r->end ? b + most : r->end);
   } else {
     int32_t first = d->groups;
     for (int32_t k = n->first; k < n->first + (int32_t)(n->info & NODE_COUNT); k++) collect(d, k);
+    if (wide) return;
     /* join consecutive groups of this parent while they fit into one: small siblings share a list */
     int32_t kept = first;
     for (int32_t g = first + 1; g < d->groups; g++) {
@@ -44,9 +61,15 @@ static void collect(struct device *d, int32_t i)
 
 static double modulus(const float *a) { return sqrt((double)a[0] * a[0] + (double)a[1] * a[1] + (double)a[2] * a[2]); }
 
+void cpu_tune(struct device *d, enum knob knob, double value)
+{
+  if (knob == KNOB_GROUP_WIDTH) d->group_width = value;
+}
+
 void cpu_groups(struct device *d)
 {
   d->groups = 0;
+  d->narrow = first_narrow(d);
   if (d->tree.nodes > 0) collect(d, 0);
   if (d->p.n > d->group_of_capacity) {
     memory_free(d->group_of);

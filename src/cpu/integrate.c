@@ -22,7 +22,7 @@ void cpu_split_soft(struct device *d)
   for (int64_t k = 0; k < 3 * p->n; k++) p->acc_soft[k] = p->acc[k] - p->acc_hard[k];
 }
 
-/* Position at a later tick, velocity advanced by the whole step with the acceleration known so far. */
+/* Position at a later tick, with the hard acceleration known so far; the velocity stays. */
 static void predict(struct particles *p, int64_t i, double dt)
 {
   for (int c = 0; c < 3; c++) p->pos[3 * i + c] += (p->vel[3 * i + c] + 0.5 * dt * p->acc_hard[3 * i + c]) * dt;

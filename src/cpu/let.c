@@ -9,6 +9,7 @@
 #include "essential.h"
 #include "fault.h"
 #include "memory.h"
+#include "roots.h"
 #include "timeline.h"
 
 /* What stands before the arrays of a message. */
@@ -28,58 +29,18 @@ struct choice {
   int32_t first;
 };
 
-/* Positions are floats about the middle of the boxes: so small a part of the extent is what they may be wrong by. */
-#define TABLE_ROUNDING 3e-7
-
-void cpu_table(struct box_table *t, const struct let_request *r)
-{
-  double low[3] = {1e300, 1e300, 1e300}, high[3] = {-1e300, -1e300, -1e300}, extent = 0;
-  for (int k = 0; k < r->box_count; k++)
-    for (int c = 0; c < 3; c++) low[c] = fmin(low[c], r->boxes[k].low[c]), high[c] = fmax(high[c], r->boxes[k].high[c]);
-  for (int c = 0; c < 3; c++) {
-    t->origin[c] = 0.5 * (low[c] + high[c]);
-    extent = fmax(extent, high[c] - low[c]);
-  }
-  double margin = TABLE_ROUNDING * (extent + fmax(r->cutoff, 0));
-  t->n = r->box_count;
-  t->cutoff = r->cutoff >= 0 ? (float)r->cutoff : MAC_FAR;
-  for (int k = 0; k < t->n + TABLE_PAD; k++) {
-    const struct let_box *b = &r->boxes[k < t->n ? k : t->n - 1];
-    for (int c = 0; c < 3; c++) {
-      t->low[c][k] = (float)(b->low[c] - t->origin[c] - margin);
-      t->high[c][k] = (float)(b->high[c] - t->origin[c] + margin);
-      t->way[c][k] = (float)(b->v[c] * r->horizon);
-    }
-    t->stray[k] = (float)essential_stray(b->a_spread, r->a_typical, r->horizon);
-    t->sink[k] = mac_sink(r->mac, fmax(b->a_old, r->a_floor));
-  }
-}
-
-enum need cpu_needs(const struct walk_isa *isa, const struct box_table *t, const struct let_request *r, const struct lattice *l,
-                    const struct node *n, const struct motion *w)
-{
-  struct asked a = {.b = n->b, .reach = n->reach};
-  for (int c = 0; c < 3; c++) {
-    a.x[c] = (float)(lattice_position(l, c, n->x[c]) - t->origin[c]);
-    a.way[c] = (float)(w->v[c] * r->horizon);
-  }
-  if (r->horizon > 0) {
-    a.grow = (float)(w->spread_v * r->horizon + essential_stray(essential_pull(w), r->a_typical, r->horizon));
-    a.opened = n->info == (NODE_LEAF | 1);
-  }
-  return (enum need)isa->needs(t, &a);
-}
-
 /* A receiver's request, as the choice works with it. */
 struct choosing {
   const struct device *d;
   const struct let_request *r;
   struct box_table table;
+  struct asking asking;
 };
 
 static enum need needs(const struct choosing *g, int32_t i)
 {
-  return cpu_needs(g->d->isa, &g->table, g->r, &g->d->lattice, &g->d->tree.node[i], &g->d->tree.motion[i]);
+  struct asked a = essential_node(&g->asking, &g->d->tree.node[i], &g->d->tree.motion[i]);
+  return (enum need)g->d->isa->needs(&g->table, &a);
 }
 
 struct selection {
@@ -111,14 +72,9 @@ static void add_source(struct selection *s, int32_t i)
 static int particle_needed(const struct choosing *g, int32_t i, double pull)
 {
   const struct sources *s = &g->d->tree.source;
-  double dt = (g->r->tick - s->tick[i]) * g->r->tick_length, horizon = g->r->horizon;
   const int32_t at[3] = {s->x[i], s->y[i], s->z[i]};
   const float v[3] = {s->vx[i], s->vy[i], s->vz[i]}, acc[3] = {s->ax[i], s->ay[i], s->az[i]};
-  struct asked a = {.grow = (float)essential_stray(pull, g->r->a_typical, horizon)};
-  for (int c = 0; c < 3; c++) {
-    a.x[c] = (float)(lattice_position(&g->d->lattice, c, at[c]) + (v[c] + 0.5 * dt * acc[c]) * dt - g->table.origin[c]);
-    a.way[c] = (float)((v[c] + dt * acc[c]) * horizon);
-  }
+  struct asked a = essential_particle(&g->asking, at, v, acc, s->tick[i], pull);
   return g->d->isa->needs(&g->table, &a) != NEED_NOTHING;
 }
 
@@ -138,7 +94,8 @@ static void choose(const struct device *d, const struct let_request *r, struct s
 {
   struct choosing g = {.d = d, .r = r};
   if (d->tree.nodes == 0 || r->box_count == 0) return;
-  cpu_table(&g.table, r);
+  essential_table(&g.table, r);
+  g.asking = essential_asking(&d->lattice, &g.table, r);
   add_choice(s, (struct choice){0, (uint32_t)needs(&g, 0), 0});
   for (int64_t at = 0; at < s->nodes; at++) {
     struct choice c = s->choice[at];   /* its info is the need, until here */
@@ -285,49 +242,16 @@ void cpu_card(struct device *d, struct let_card *card)
   if (d->config.quadrupole) memcpy(card->quad, d->tree.quad[0], sizeof card->quad);
 }
 
-/* A cell that no target accepts, over children [first, first + count). */
-static struct node always_opened(const struct node *child, int32_t first, int count)
-{
-  struct node n = *child;
-  n.b = MAC_FAR;
-  n.reach = 0;
-  n.first = first;
-  n.info = (uint32_t)count;
-  return n;
-}
-
-/* Walks take at most eight children at a time: the roots become the leaves of a tree with eight branches. */
 void cpu_let_roots(struct device *d, enum let_kind kind, int self, int count, const struct let_card *const *cards)
 {
-  enum { BRANCHES = 8, DEPTH = 12 };
   struct let *l = &d->let[kind][self];
-  int width[DEPTH], depth = 0;
-  int64_t nodes = 0;
   l->attached = count > 0;
   if (count == 0) return;
-  for (int w = count;; w = (w + BRANCHES - 1) / BRANCHES) {
-    width[depth++] = w;
-    nodes += w;
-    if (w == 1) break;
-  }
+  int64_t nodes = roots_nodes(count);
   cpu_room(&l->message, &l->message_capacity, octree_bytes(nodes, 0, d->config.quadrupole, 0), "let");
   octree_place(&l->tree, l->message, nodes, 0, d->config.quadrupole, 0);
   l->tree.motion_tick = 0;
-  int32_t begin = (int32_t)nodes - count;
-  for (int k = 0; k < count; k++) {
-    l->tree.node[begin + k] = cards[k]->root;
-    l->tree.node[begin + k].first = 0;
-    l->tree.node[begin + k].info = NODE_TERMINAL;
-    if (l->tree.quad) memcpy(l->tree.quad[begin + k], cards[k]->quad, sizeof *l->tree.quad);
-  }
-  for (int level = 1; level < depth; level++) {
-    int32_t below = begin;
-    begin -= width[level];
-    for (int k = 0; k < width[level]; k++) {
-      int first = BRANCHES * k, children = width[level - 1] - first < BRANCHES ? width[level - 1] - first : BRANCHES;
-      l->tree.node[begin + k] = always_opened(&l->tree.node[below + first], below + first, children);
-    }
-  }
+  roots_tree(count, cards, l->tree.node, l->tree.quad);
 }
 
 void cpu_let_clear(struct device *d, enum let_kind kind)

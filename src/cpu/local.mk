@@ -1,5 +1,18 @@
-libespalier_a_SOURCES += %D%/active.c %D%/backend_cpu.c %D%/build.c %D%/device.h %D%/direct.c %D%/groups.c %D%/integrate.c %D%/let.c \
-  %D%/moments.c %D%/order.c %D%/simd.h %D%/update.c %D%/walk.c %D%/walk_isa.h
+libespalier_a_SOURCES += \
+  %D%/active.c \
+  %D%/backend_cpu.c \
+  %D%/build.c \
+  %D%/device.h \
+  %D%/direct.c \
+  %D%/groups.c \
+  %D%/integrate.c \
+  %D%/let.c \
+  %D%/moments.c \
+  %D%/order.c \
+  %D%/simd.h \
+  %D%/update.c \
+  %D%/walk.c \
+  %D%/walk_isa.h
 
 # The inner loops once per instruction set. Fast-math is right for them alone: lists hold finite numbers only, and sums
 # may be reordered.

@@ -6,6 +6,7 @@
 
 #include "device.h"
 #include "fault.h"
+#include "memory.h"
 
 /* Sums over the particles below a node, about the corner of the lattice; positions in lattice units. */
 struct raw {
@@ -128,18 +129,45 @@ static void cell_shape(struct device *d, int32_t i, const struct mac *mac)
 }
 
 /* The radius that a cell's particles really have: the bound by children overestimates b by up to a factor of two, and b
- * enters every acceptance test. The largest cells are always opened, so theirs does not matter. */
+ * enters every acceptance test. The largest cells keep the bound: they are few and mostly opened anyway, and a bound is safe. */
 enum { EXACT_RADIUS_MOST = 32768 };
 
-static void exact_radius(struct device *d, int32_t i, const struct mac *mac)
+/* `at`: the sources where they are at the time of the moments. */
+static void exact_radius(struct device *d, int32_t i, const struct mac *mac, const struct sources *at)
 {
   struct node *n = &d->tree.node[i];
   const struct range *r = &d->range[i];
   if (r->end - r->begin > EXACT_RADIUS_MOST) return;
-  double b = sqrt(d->isa->farthest(&d->tree.source, r->begin, r->end, n->x)) * d->lattice.spacing;
+  double b = sqrt(d->isa->farthest(at, r->begin, r->end, n->x)) * d->lattice.spacing;
   if (b >= n->b) return;
   n->b = (float)(b * (1 + 1e-6));
   n->reach = reach(d, i, mac, b, (double)d->tree.quad[i][0] + d->tree.quad[i][1] + d->tree.quad[i][2]);
+}
+
+static void exact_radii(struct device *d, const struct mac *mac, const struct sources *at)
+{
+#pragma omp parallel for schedule(dynamic, 64)
+  for (int32_t i = 0; i < d->tree.nodes; i++)
+    if (!(d->tree.node[i].info & NODE_LEAF)) exact_radius(d, i, mac, at);
+}
+
+/* The same where sources have times of their own. */
+static void predicted_radii(struct device *d, const struct mac *mac, int32_t tick, double tick_length)
+{
+  const struct sources *s = &d->tree.source;
+  const int32_t *x[3] = {s->x, s->y, s->z};
+  const float *v[3] = {s->vx, s->vy, s->vz}, *a[3] = {s->ax, s->ay, s->az};
+  struct sources at = {0};
+  int32_t *there = memory_alloc("radii", sizeof *there * 3 * (size_t)(s->n + 1));
+  for (int c = 0; c < 3; c++)
+#pragma omp parallel for schedule(static)
+    for (int32_t i = 0; i < s->n; i++) {
+      double dt = (tick - s->tick[i]) * tick_length;
+      there[(int64_t)c * s->n + i] = lattice_clamp(x[c][i] + (v[c][i] + 0.5 * dt * a[c][i]) * dt * d->lattice.inverse);
+    }
+  at.x = there, at.y = there + s->n, at.z = there + 2 * (int64_t)s->n;
+  exact_radii(d, mac, &at);
+  memory_free(there);
 }
 
 void cpu_moments(struct device *d, const struct mac *mac, int32_t tick, double tick_length)
@@ -157,10 +185,11 @@ void cpu_moments(struct device *d, const struct mac *mac, int32_t tick, double t
       }
     }
   }
-  if (tick != 0) return;   /* a refresh: particles are elsewhere than their records say */
-#pragma omp parallel for schedule(dynamic, 64)
-  for (int32_t i = 0; i < t->nodes; i++)
-    if (!(t->node[i].info & NODE_LEAF)) exact_radius(d, i, mac);
+  int fresh = d->fresh;
+  d->fresh = 0;
+  if (tick != 0 && fresh) predicted_radii(d, mac, tick, tick_length);
+  if (tick != 0) return;   /* particles are elsewhere than their records say; a refresh makes do with bounds */
+  exact_radii(d, mac, &t->source);
   char why[256];
   if (ESP_CHECKS && !octree_valid(t, d->lattice.spacing, why, sizeof why)) fatal("the octree is not valid: %s", why);
 }

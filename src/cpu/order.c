@@ -60,7 +60,8 @@ static void room(struct device *d, int64_t n)
   }
 }
 
-int64_t cpu_order(struct device *d, const struct lattice *lattice)
+/* Sort the particles by their places, predicted to `tick` where it is asked for. Returns how many lie outside the lattice. */
+static int64_t sort_particles(struct device *d, const struct lattice *lattice, int predict, int32_t tick, double tick_length)
 {
   struct particles *p = &d->p;
   int64_t n = p->n, outside = 0;
@@ -72,7 +73,12 @@ int64_t cpu_order(struct device *d, const struct lattice *lattice)
   for (int64_t i = 0; i < n; i++) {
     int32_t x[3];
     int out = 0;
-    for (int c = 0; c < 3; c++) x[c] = lattice_of(lattice, c, p->pos[3 * i + c], &out);
+    double dt = predict ? (tick - p->tick[i]) * tick_length : 0;
+    for (int c = 0; c < 3; c++) {
+      double at = p->pos[3 * i + c];
+      if (predict) at += (p->vel[3 * i + c] + 0.5 * dt * p->acc_hard[3 * i + c]) * dt;
+      x[c] = lattice_of(lattice, c, at, &out);
+    }
     outside += out;
     item[i].key = key_of(x[0], x[1], x[2]);
     item[i].from = i;
@@ -86,4 +92,18 @@ int64_t cpu_order(struct device *d, const struct lattice *lattice)
   }
   particles_permute(p, d->permutation, &d->spare);
   return outside;
+}
+
+int64_t cpu_order(struct device *d, const struct lattice *lattice)
+{
+  d->on_their_way = 0;
+  return sort_particles(d, lattice, 0, 0, 0);
+}
+
+void cpu_reorder(struct device *d, int32_t tick, double tick_length, int fast, int renew)
+{
+  (void)fast, (void)renew;
+  const struct lattice lattice = d->lattice;
+  sort_particles(d, &lattice, 1, tick, tick_length);
+  d->on_their_way = 1;
 }

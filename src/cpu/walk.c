@@ -237,7 +237,7 @@ static void walk_tree(struct visit *v, const struct octree *tree)
   v->tree = tree;
   w->stack[0] = 0;
   int depth = 1, done = 0;
-  /* the root itself is tested as if it were a child: traversal opens what stands on the stack */
+  /* traversal opens what stands on the stack, the root too, without a test; a root that has no children is tested itself */
   while (!done) {
     done = v->d->isa->traverse(tree, &v->view, w->stack, &depth, &w->finds, LIST_MOST);
     use_finds(v);
@@ -330,7 +330,7 @@ static void walk_group(struct device *d, const struct walk_request *r, struct vi
   struct tally *t = &v->w->tally;
   int64_t before = t->particle_pairs + t->cell_pairs;
   if (!take_targets(d, g, active, v->w, &v->view)) return;
-  v->view.sink = mac_sink(&r->mac, fmax(g->a_old, r->a_floor));
+  v->view.sink = mac_sink(&r->mac, fmax(g->a_old, r->a_floor)) * (v->pruned ? HARD_REACH : 1);
   if (!r->local) before -= take_sums(d, v);
   if (r->local) {
     v->view.dt_nodes = (float)((r->tick - d->tree.motion_tick) * r->tick_length);

@@ -61,26 +61,8 @@ struct leaf {
   float quad[6];
 };
 
-/* Boxes of a receiver for the choice of its LET, side by side; floats about an origin among them, with a margin for their
- * rounding. Padded with copies of the last. */
-enum { TABLE_MOST = 256, TABLE_PAD = 16 };
-
-struct box_table {
-  int n;
-  double origin[3];
-  float low[3][TABLE_MOST + TABLE_PAD], high[3][TABLE_MOST + TABLE_PAD];
-  float way[3][TABLE_MOST + TABLE_PAD];                          /* within the horizon */
-  float stray[TABLE_MOST + TABLE_PAD], sink[TABLE_MOST + TABLE_PAD];
-  float cutoff;                                                  /* far away where there is none */
-};
-
-/* A node, or a particle (all but x, way and grow 0), about a table's origin. */
-struct asked {
-  float x[3], way[3];
-  float b, reach;
-  float grow;      /* how much nearer its particles may come than on straight ways with its velocity */
-  int opened;      /* it is not accepted as a cell */
-};
+struct box_table;   /* boxes of a receiver for the choice of its LET, and what is asked of them: see essential.h */
+struct asked;
 
 struct walk_isa {
   const char *name;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Hernquist sphere with isotropic velocities (Hernquist 1990, ApJ 356, 359, eqs 2, 3 and 17), drawn inside 300 a. What
  * is drawn has mass 1, so the model that goes on to infinity has mass M = 1/0.99337 (its velocities are those of that
- * model, and the cut leaves the forces inside as they are). Its E = -G M^2 / (12 a) = -1/4 gives a = M^2 / 3 = 0.33779;
+ * model, and the cut leaves the forces inside as they are). Its E = -G M^2 / (12 a) = -1/4 gives a = M^2 / 3 = 0.33780;
  * the part left out holds about 1e-4 of the energy. */
 #include <config.h>
 #include <math.h>

@@ -67,7 +67,8 @@ int h5_exists(hid_t loc, const char *path)
   for (size_t i = 1; path[i - 1] && i < sizeof part; i++) {
     if (path[i] && path[i] != '/') continue;
     snprintf(part, sizeof part, "%.*s", (int)i, path);
-    if (H5Lexists(loc, part, H5P_DEFAULT) <= 0) return 0;
+    htri_t there = H5Lexists(loc, part, H5P_DEFAULT);
+    if (there <= 0) return there < 0 ? -1 : 0;
   }
   return 1;
 }
@@ -80,7 +81,8 @@ static int is_number(hid_t type)
 
 int h5_numbers(hid_t loc, const char *name, hid_t memory, int most, void *to)
 {
-  if (H5Aexists(loc, name) <= 0) return 0;
+  htri_t there = H5Aexists(loc, name);
+  if (there <= 0) return there < 0 ? -1 : 0;
   hid_t a = H5Aopen(loc, name, H5P_DEFAULT);
   if (a < 0) return -1;
   hid_t type = H5Aget_type(a), space = H5Aget_space(a);
@@ -96,17 +98,18 @@ int h5_text_is(hid_t loc, const char *name, const char *text)
 {
   enum { LONGEST = 64 };
   char found[LONGEST + 1] = {0};
-  if (H5Aexists(loc, name) <= 0) return 0;
+  htri_t there = H5Aexists(loc, name);
+  if (there <= 0) return there < 0 ? -1 : 0;
   hid_t a = H5Aopen(loc, name, H5P_DEFAULT);
-  if (a < 0) return 0;
+  if (a < 0) return -1;
   hid_t type = H5Aget_type(a), space = H5Aget_space(a);
   int fits = type >= 0 && space >= 0 && H5Tget_class(type) == H5T_STRING && H5Tis_variable_str(type) == 0 &&
              H5Tget_size(type) <= LONGEST && H5Sget_simple_extent_npoints(space) == 1;
-  if (fits && H5Aread(a, type, found) < 0) fits = 0;
+  int bad = fits && H5Aread(a, type, found) < 0;
   if (type >= 0) H5Tclose(type);
   if (space >= 0) H5Sclose(space);
   H5Aclose(a);
-  return fits && strcmp(found, text) == 0;
+  return bad ? -1 : fits && strcmp(found, text) == 0;
 }
 
 herr_t h5_put(hid_t loc, const char *name, hid_t stored, hid_t memory, int count, const void *from)

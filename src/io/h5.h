@@ -17,13 +17,13 @@ hid_t h5_open_read(const char *path, char cause[256]);
  * can never close, for it would crash at the end of the program: it may then finish into memory. < 0 on failure, with its
  * cause. */
 herr_t h5_close_written(hid_t file, char cause[256]);
-/* `path` below `loc` is there (every link of it)? */
+/* `path` below `loc` is there (every link of it)? -1: it cannot be told, the file is damaged. */
 int h5_exists(hid_t loc, const char *path);
 
 /* Numbers of an attribute, converted to `memory` (an 8-byte type), at most `most` of them. Returns how many (1 for a
  * scalar), 0 when it is not there, -1 when it has another type, or is larger, or cannot be read. */
 int h5_numbers(hid_t loc, const char *name, hid_t memory, int most, void *to);
-/* A fixed-length string attribute equal to `text`? */
+/* A fixed-length string attribute equal to `text`? -1: it is there, or may be, and cannot be read. */
 int h5_text_is(hid_t loc, const char *name, const char *text);
 
 /* Write attributes; < 0 on failure. `count` 0: a scalar. */

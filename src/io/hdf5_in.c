@@ -71,9 +71,12 @@ static int header(hid_t file_id, const char *path, struct set_header *h, struct 
   if (h5_numbers(header, "NumFilesPerSnapshot", H5T_NATIVE_INT64, 1, &files) < 0)
     fault_set(f, "%s: /Header/NumFilesPerSnapshot should be one number", path);
   h->files = files;
-  if (h5_numbers(header, "Time", H5T_NATIVE_DOUBLE, 1, &h->facts.time) < 0)
+  h->facts.has_time = h5_numbers(header, "Time", H5T_NATIVE_DOUBLE, 1, &h->facts.time);
+  if (h->facts.has_time < 0)
     fault_set(f, "%s: /Header/Time should be one number", path);
-  h->facts.own = h5_text_is(header, "Code", "Espalier");
+  int own = h5_text_is(header, "Code", "Espalier");
+  if (own < 0) fault_set(f, "%s: the attribute /Header/Code cannot be read: the file is damaged", path);
+  h->facts.own = own > 0;
   snprintf(h->facts.format, sizeof h->facts.format, "%s", h->facts.own ? "Espalier snapshot (HDF5)" : "HDF5");
   H5Gclose(header);
   return f->text[0] ? -1 : 0;
@@ -81,17 +84,19 @@ static int header(hid_t file_id, const char *path, struct set_header *h, struct 
 
 static int positive(double x) { return isfinite(x) && x > 0; }
 
-static void read_units(hid_t file_id, struct initial_facts *facts)
+/* What other programs' files do not say, or say strangely, is not known; one's own snapshots are either whole or damaged. */
+static void read_units(hid_t file_id, const char *path, struct initial_facts *facts, struct fault *f)
 {
   static const char *const groups[] = {"Units", "Parameters", "Header"};
   for (int g = 0; g < 3 && !facts->has_units; g++) {
     if (!h5_exists(file_id, groups[g])) continue;
     hid_t group = H5Gopen2(file_id, groups[g], H5P_DEFAULT);
-    if (group < 0) continue;
     double length = 0, mass = 0, velocity = 0, time = 0;
-    h5_numbers(group, "UnitLength_in_cm", H5T_NATIVE_DOUBLE, 1, &length);
-    h5_numbers(group, "UnitMass_in_g", H5T_NATIVE_DOUBLE, 1, &mass);
-    h5_numbers(group, "UnitVelocity_in_cm_per_s", H5T_NATIVE_DOUBLE, 1, &velocity);
+    int found = group < 0 ? 0 : h5_numbers(group, "UnitLength_in_cm", H5T_NATIVE_DOUBLE, 1, &length) == 1 &&
+                                h5_numbers(group, "UnitMass_in_g", H5T_NATIVE_DOUBLE, 1, &mass) == 1 &&
+                                h5_numbers(group, "UnitVelocity_in_cm_per_s", H5T_NATIVE_DOUBLE, 1, &velocity) == 1;
+    if (!found && facts->own) fault_set(f, "%s: the units in /%s cannot be read: the file is damaged", path, groups[g]);
+    if (group < 0) continue;
     if (h5_numbers(group, "Unit time in cgs (U_t)", H5T_NATIVE_DOUBLE, 1, &time) == 1 && positive(time)) {
       h5_numbers(group, "Unit length in cgs (U_L)", H5T_NATIVE_DOUBLE, 1, &length);
       h5_numbers(group, "Unit mass in cgs (U_M)", H5T_NATIVE_DOUBLE, 1, &mass);
@@ -101,11 +106,36 @@ static void read_units(hid_t file_id, struct initial_facts *facts)
     facts->has_units = positive(length) && positive(mass) && positive(velocity);
     if (facts->has_units) facts->units = (struct units){length, mass, velocity};
   }
-  if (!facts->own || !h5_exists(file_id, "Parameters")) return;
+  if (!facts->own) return;
   hid_t group = H5Gopen2(file_id, "Parameters", H5P_DEFAULT);
-  if (group < 0) return;
-  h5_numbers(group, "GravityConstantUsed", H5T_NATIVE_DOUBLE, 1, &facts->gravity);
-  H5Gclose(group);
+  if (group < 0 || h5_numbers(group, "GravityConstantUsed", H5T_NATIVE_DOUBLE, 1, &facts->gravity) < 0)
+    fault_set(f, "%s: /Parameters cannot be read: the file is damaged", path);
+  if (group >= 0) H5Gclose(group);
+}
+
+/* The (first) number of a group's attribute of at most three; 0 is returned, and *x is 0, where it is not there, or strange. */
+static int stated(hid_t file_id, const char *group_name, const char *name, double *x)
+{
+  double all[3] = {0};
+  hid_t group = h5_exists(file_id, group_name) > 0 ? H5Gopen2(file_id, group_name, H5P_DEFAULT) : -1;
+  int n = group < 0 ? 0 : h5_numbers(group, name, H5T_NATIVE_DOUBLE, 3, all);
+  if (group >= 0) H5Gclose(group);
+  *x = n > 0 ? all[0] : 0;
+  return n > 0;
+}
+
+/* What others' files state of periodic boxes and comoving coordinates: in the header, or among parameters (GADGET-4, AREPO, SWIFT). */
+static void read_cosmology(hid_t file_id, struct initial_facts *facts)
+{
+  double comoving, cosmological, periodic;
+  if (facts->own) return;
+  stated(file_id, "Header", "Redshift", &facts->redshift);
+  if (!stated(file_id, "Header", "HubbleParam", &facts->hubble)) stated(file_id, "Parameters", "HubbleParam", &facts->hubble);
+  if (!stated(file_id, "Header", "BoxSize", &facts->box)) stated(file_id, "Parameters", "BoxSize", &facts->box);
+  if (stated(file_id, "RuntimePars", "PeriodicBoundariesOn", &periodic) && periodic == 0) facts->box = 0;
+  stated(file_id, "Parameters", "ComovingIntegrationOn", &comoving);
+  stated(file_id, "Cosmology", "Cosmological run", &cosmological);
+  facts->comoving = comoving != 0 || cosmological != 0;
 }
 
 /* Do the rows' bytes lie in the file? A dataset may have any extent and no storage, and would read as zeros. */
@@ -165,9 +195,11 @@ static int look_type(hid_t file_id, const char *path, int64_t bytes, int t, stru
     if (set < 0) return fault_set(f, "%s cannot be opened as a dataset: %s", name, h5_cause(cause));
     uint64_t sum;
     check_dataset(set, k, file->count[t], bytes, name, f);
-    if (h->facts.own && h5_numbers(set, CHECKSUM_ATTRIBUTE, H5T_NATIVE_UINT64, 1, &sum) == 1) {
-      h->sums[t][k] = sum;
-      h->has_sums |= 1u << (t * SET_COLUMNS + k);
+    int stated = h->facts.own ? h5_numbers(set, CHECKSUM_ATTRIBUTE, H5T_NATIVE_UINT64, 1, &sum) : 0;
+    if (stated < 0) fault_set(f, "%s: its checksum cannot be read: the file is damaged", name);
+    if (stated == 1) {
+      file->sums[t][k] = sum;
+      file->has_sums |= 1u << (t * SET_COLUMNS + k);
     }
     H5Dclose(set);
     if (f->text[0]) return -1;
@@ -193,8 +225,9 @@ static int inspect(const char *path, struct set_header *h, struct set_file *file
   if (!bad && file->has_ids && file->has_ids != types)
     bad = fault_set(f, "%s: some particle types have ParticleIDs and others have none", path) != 0;
   file->has_ids = file->has_ids != 0;
-  if (h->files > 1) h->has_sums = 0;   /* rows of one's own snapshots are numbered in one file */
-  if (!bad) read_units(file_id, &h->facts);
+  if (!bad) read_units(file_id, path, &h->facts, f);
+  if (!bad) read_cosmology(file_id, &h->facts);
+  bad |= f->text[0] != 0;
   if (H5Fclose(file_id) < 0 && !bad) bad = fault_set(f, "%s: closing failed: %s", path, h5_cause(cause)) != 0;
   return bad ? -1 : 0;
 }

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "columns.h"
 #include "memory.h"
@@ -17,6 +18,42 @@ int initial_inspect(const char *path, enum ic_format format, struct initial_fact
   *facts = s.facts;
   set_close(&s);
   return 0;
+}
+
+/* Which of `count` files of these identities `path` is; negative: none. */
+static long long which_file(const char *path, const struct stat *of, size_t count)
+{
+  struct stat st;
+  if (stat(path, &st) != 0) return -1;
+  for (size_t k = 0; k < count; k++)
+    if (of[k].st_ino && of[k].st_dev == st.st_dev && of[k].st_ino == st.st_ino) return (long long)k;
+  return -1;
+}
+
+long long initial_holds_one(const char *path, enum ic_format format, const char *const *files, size_t count)
+{
+  struct set s;
+  struct fault f = {""};
+  char name[SET_PATH];
+  if (count == 0) return -1;
+  struct stat *of = memory_alloc("file set", sizeof *of * count);
+  for (size_t k = 0; k < count; k++)
+    if (stat(files[k], &of[k]) != 0) of[k].st_ino = 0;
+  long long held = which_file(path, of, count);
+  if (held < 0 && set_open(&s, path, format, &f) == 0) {
+    for (int k = 0; k < s.files && held < 0; k++) {
+      set_path(&s, k, name);
+      held = which_file(name, of, count);
+    }
+    set_close(&s);
+  }
+  memory_free(of);
+  return held;
+}
+
+int initial_holds(const char *path, enum ic_format format, const char *file)
+{
+  return initial_holds_one(path, format, &file, 1) >= 0;
 }
 
 /* Rank 0 looks at the files; everyone gets what it found. */
@@ -82,31 +119,45 @@ static int check_values(const char *path, const struct particles *p, int64_t fir
   return 0;
 }
 
-/* One's own snapshot: what was read must give the checksums that were written. */
-static void check_sums(const struct comm *c, const struct set *s, const char *path, const struct particles *p, int64_t first,
-                       struct fault *f)
+typedef uint64_t sums_of_file[PARTICLE_TYPES][SET_COLUMNS];
+
+/* Add what this rank read of a file to its checksums. Rows are numbered by type in each file. */
+static void add_sums(const struct set_file *file, const struct particles *p, int64_t first, sums_of_file sums)
 {
-  uint64_t sums[PARTICLE_TYPES * SET_COLUMNS] = {0};
-  int64_t begins = 0;
-  for (int t = 0; t < PARTICLE_TYPES; begins += s->facts.count[t++])
-    for (int64_t i = 0; i < p->n; i++)
-      if (p->type[i] == t)
-        for (int k = 0; k < SET_COLUMNS; k++)
-          sums[t * SET_COLUMNS + k] +=
-              row_checksum(columns_row(&columns[k], p, i), columns[k].bytes, (uint64_t)(first + i - begins));
-  comm_sum_int64(c, (int64_t *)sums, PARTICLE_TYPES * SET_COLUMNS);
-  for (int t = 0; t < PARTICLE_TYPES; t++)
-    for (int k = 0; k < SET_COLUMNS; k++)
-      if ((s->has_sums >> (t * SET_COLUMNS + k) & 1) && sums[t * SET_COLUMNS + k] != s->sums[t][k])
-        fault_set(f, "%s: the values of /PartType%d/%s are not those that were written (their checksum differs): the file is "
-                  "damaged or was changed (where the change is meant, remove the attribute " CHECKSUM_ATTRIBUTE ")", path, t,
-                  columns[k].name);
+  int64_t begins = file->first;
+  for (int t = 0; t < PARTICLE_TYPES; begins += file->count[t++]) {
+    int64_t from = first > begins ? first : begins, end = begins + file->count[t], to = first + p->n < end ? first + p->n : end;
+    for (int64_t row = from; row < to; row++)
+      for (int k = 0; k < SET_COLUMNS; k++)
+        sums[t][k] += row_checksum(columns_row(&columns[k], p, row - first), columns[k].bytes, (uint64_t)(row - begins));
+  }
+}
+
+/* One's own snapshots: what was read must give the checksums that were written. */
+static void check_sums(const struct comm *c, const struct set *s, const struct particles *p, int64_t first, struct fault *f)
+{
+  char path[SET_PATH];
+  sums_of_file *sums = memory_alloc("file set", sizeof *sums * (size_t)s->files);
+  for (int k = 0; k < s->files; k++) {
+    add_sums(&s->file[k], p, first, sums[k]);
+    comm_sum_int64(c, (int64_t *)sums[k], PARTICLE_TYPES * SET_COLUMNS);
+  }
+  for (int k = 0; k < s->files; k++)
+    for (int t = 0; t < PARTICLE_TYPES; t++)
+      for (int column = 0; column < SET_COLUMNS; column++) {
+        if (!(s->file[k].has_sums >> (t * SET_COLUMNS + column) & 1) || sums[k][t][column] == s->file[k].sums[t][column]) continue;
+        set_path(s, k, path);
+        fault_set(f, "%s: the values of /PartType%d/%s are not those that were written (their checksum differs): the file is damaged, "
+                     "was changed, or other files that it refers to are missing (where a change is meant, remove the attribute " CHECKSUM_ATTRIBUTE ")",
+                  path, t, columns[column].name);
+      }
+  memory_free(sums);
 }
 
 static int check_all(const struct comm *c, const struct set *s, const char *path, const struct particles *p, int64_t first,
                      struct fault *f)
 {
-  if (s->has_sums) check_sums(c, s, path, p, first, f);
+  if (s->has_sums) check_sums(c, s, p, first, f);
   if (comm_agree(c, f) != 0) return -1;
   check_values(path, p, first, f);
   double sum = 0;
@@ -159,4 +210,24 @@ int initial_check_units(const char *path, const struct initial_facts *facts, con
                        "(UnitLength_in_cm = %.7g, UnitMass_in_g = %.7g, UnitVelocity_in_cm_per_s = %.7g)", path, all[i].name,
                        all[i].file, all[i].name, all[i].here, theirs.length_cm, theirs.mass_g, theirs.velocity_cm_s);
   return 0;
+}
+
+static int stated(double x, double usual) { return isfinite(x) && x != 0 && fabs(x - usual) > 1e-6; }
+
+void initial_warn(const char *path, const struct initial_facts *facts, FILE *out, const char *before)
+{
+  if (facts->own) return;
+  if (stated(facts->box, 0) && facts->box > 0)
+    fprintf(out, "%s%s states BoxSize = %g: nothing is periodic here, the particles are in a vacuum\n", before, path, facts->box);
+  if (stated(facts->redshift, 0))
+    fprintf(out, "%s%s states Redshift = %g: space does not expand here; positions and velocities are taken as they stand, not as comoving ones\n",
+            before, path, facts->redshift);
+  else if (facts->comoving)
+    fprintf(out, "%s%s says that its coordinates are comoving: space does not expand here; positions and velocities are taken as they stand\n",
+            before, path);
+  if (stated(facts->hubble, 1))
+    fprintf(out, "%s%s states HubbleParam = %g: lengths and masses are taken as they stand, without factors of h\n", before, path, facts->hubble);
+  if (facts->count[0] > 0)
+    fprintf(out, "%s%s holds %lld gas particle%s (type 0): they feel gravity alone, no pressure\n", before, path, (long long)facts->count[0],
+            plural((double)facts->count[0]));
 }

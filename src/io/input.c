@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "bytes.h"
+
 int input_open(struct input *in, const char *path, struct fault *f)
 {
   struct stat st;
@@ -30,18 +32,11 @@ void input_close(struct input *in)
 
 int input_bytes(const struct input *in, int64_t offset, void *to, int64_t bytes, struct fault *f)
 {
-  enum { PIECE = 1 << 30 };   /* Linux reads less than 2 GiB at a time */
-  for (int64_t done = 0; done < bytes;) {
-    size_t piece = bytes - done < PIECE ? (size_t)(bytes - done) : PIECE;
-    ssize_t got = pread(in->fd, (char *)to + done, piece, (off_t)(offset + done));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0)
-      return fault_set(f, "%s: reading at byte %lld failed: %s", in->path, (long long)(offset + done), strerror(errno));
-    if (got == 0)
-      return fault_set(f, "%s ends at byte %lld, yet bytes %lld to %lld are needed: it is truncated", in->path,
-                       (long long)(offset + done), (long long)offset, (long long)(offset + bytes - 1));
-    done += got;
-  }
+  int64_t got = read_all(in->fd, to, bytes, offset);
+  if (got < 0) return fault_set(f, "%s: reading from byte %lld on failed: %s", in->path, (long long)offset, strerror(errno));
+  if (got < bytes)
+    return fault_set(f, "%s ends at byte %lld, yet bytes %lld to %lld are needed: it is truncated", in->path, (long long)(offset + got),
+                     (long long)offset, (long long)(offset + bytes - 1));
   return 0;
 }
 

@@ -89,6 +89,7 @@ static int add_file(struct set *s, int k, const struct set_header *leader, struc
                      "(%lld and %lld) or particles, or another time", path, (long long)h.files, (long long)leader->files);
   s->file = memory_resize("file set", s->file, sizeof *s->file * (size_t)(k + 1));
   file.first = s->total;
+  s->has_sums |= file.has_sums != 0;
   s->file[k] = file;
   s->files = k + 1;
   s->total += set_file_total(&file);
@@ -101,8 +102,8 @@ static int check_set(const struct set *s, const struct set_header *h, const char
 {
   for (int t = 0; t < PARTICLE_TYPES; t++)
     if (h->has_total && s->facts.count[t] != h->total[t])
-      return fault_set(f, "%s: %lld particles of type %d in %d file(s), but the header states %lld in all", path,
-                       (long long)s->facts.count[t], t, s->files, (long long)h->total[t]);
+      return fault_set(f, "%s: %lld particle%s of type %d in %d file%s, but the header states %lld in all", path,
+                       (long long)s->facts.count[t], plural((double)s->facts.count[t]), t, s->files, plural(s->files), (long long)h->total[t]);
   if (s->total == 0) return fault_set(f, "%s holds no particles", path);
   int with = 0, without = 0;
   for (int k = 0; k < s->files; k++)
@@ -140,8 +141,6 @@ int set_open(struct set *s, const char *path, enum ic_format format, struct faul
     return fault_set(f, "%s: its header states %lld files; expected 1 to %d", name, (long long)h.files, MOST_FILES);
   s->facts = h.facts;
   memset(s->facts.count, 0, sizeof s->facts.count);
-  s->has_sums = h.has_sums;
-  memcpy(s->sums, h.sums, sizeof s->sums);
   if (h.files <= 1)
     snprintf(s->base, sizeof s->base, "%s", name);
   else if (split_name(s, name, h.files, f) != 0)

@@ -21,6 +21,8 @@ struct set_file {
   double mass[PARTICLE_TYPES];   /* shared by a type's particles; 0: they have their own */
   struct set_block block[SET_COLUMNS];
   int has_ids, swap, header_bytes;
+  uint32_t has_sums;   /* one's own snapshot: checksums by type and column; bit type * SET_COLUMNS + column */
+  uint64_t sums[PARTICLE_TYPES][SET_COLUMNS];
 };
 
 struct set {
@@ -31,8 +33,7 @@ struct set {
   int files;
   struct set_file *file;
   struct initial_facts facts;
-  uint32_t has_sums;   /* one's own snapshot: checksums by type and column; bit type * SET_COLUMNS + column */
-  uint64_t sums[PARTICLE_TYPES][SET_COLUMNS];
+  int has_sums;   /* some files have checksums */
 };
 
 /* What the header of one file says about the whole set. */
@@ -41,8 +42,6 @@ struct set_header {
   int has_total;
   int64_t total[PARTICLE_TYPES];
   struct initial_facts facts;
-  uint32_t has_sums;
-  uint64_t sums[PARTICLE_TYPES][SET_COLUMNS];
 };
 
 /* A format: `inspect` looks at one file's header and at the sizes of what it describes, and allocates nothing that a

@@ -11,10 +11,11 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "folders.h"
 #include "h5.h"
 #include "snapshot_parts.h"
 
-enum { NAME = 4096 };
+enum { NAME = PIECE_NAME };
 
 double snapshot_bytes(double particles, unsigned extras)
 {
@@ -25,7 +26,7 @@ double snapshot_bytes(double particles, unsigned extras)
   return metadata + particles * row;
 }
 
-static void folder_of(const char *path, char folder[NAME])
+void snapshot_folder(const char *path, char *folder)
 {
   snprintf(folder, NAME, "%s", path);
   char *slash = strrchr(folder, '/');
@@ -35,15 +36,14 @@ static void folder_of(const char *path, char folder[NAME])
     slash[slash == folder] = 0;
 }
 
-/* Rank 0: may the file be written, and is there room? */
-static int ask(const char *path, const struct layout *l, struct fault *f)
+int snapshot_ask(const char *path, const struct layout *l, struct fault *f)
 {
   char folder[NAME];
   struct stat st;
   struct statvfs fs;
   double particles = 0;
   if (strlen(path) > NAME - 8) return fault_set(f, "snapshot: the file's name is longer than %d characters", NAME - 8);
-  folder_of(path, folder);
+  snapshot_folder(path, folder);
   if (stat(folder, &st) != 0) return fault_set(f, "snapshot %s: %s: %s", path, folder, strerror(errno));
   if (!S_ISDIR(st.st_mode)) return fault_set(f, "snapshot %s: %s is not a directory", path, folder);
   if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
@@ -80,13 +80,13 @@ static int reserve(const char *path, struct fault *f)
 static int prepare(const char *path, const char *temporary, const struct layout *l, const struct snapshot_facts *facts,
                    int *made, struct fault *f)
 {
-  if (ask(path, l, f) != 0) return -1;
+  if (snapshot_ask(path, l, f) != 0) return -1;
   /* HDF5's own words for what the system refuses are long and vague. */
   int fd = open(temporary, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (fd < 0) return fault_set(f, "snapshot %s cannot be created: %s", temporary, strerror(errno));
   *made = 1;
   close(fd);
-  return snapshot_create(temporary, l, facts, f) == 0 ? reserve(temporary, f) : -1;
+  return snapshot_create(temporary, l, facts, NULL, f) == 0 ? reserve(temporary, f) : -1;
 }
 
 /* Rank 0: the verified file gets its name. */
@@ -95,40 +95,56 @@ static int publish(const char *path, const char *temporary, struct fault *f)
   char folder[NAME];
   if (rename(temporary, path) != 0)
     return fault_set(f, "snapshot %s: renaming %s to it failed: %s", path, temporary, strerror(errno));
-  folder_of(path, folder);
-  int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  /* Some file systems know no flush of directories; the file itself is on the disk. */
-  if (fd >= 0) {
-    if (fsync(fd) != 0 && errno != EINVAL && errno != EROFS)
-      fault_set(f, "snapshot %s: flushing its directory failed: %s", path, strerror(errno));
-    close(fd);
-  }
-  return f->text[0] ? -1 : 0;
+  snapshot_folder(path, folder);
+  return folder_flush(folder, f);
+}
+
+int snapshot_file(const struct comm *c, const char *path, const char *temporary, const struct layout *l, const struct particles *p,
+                  const struct snapshot_facts *facts, int *made, struct fault *f)
+{
+  if (c->rank == 0) prepare(path, temporary, l, facts, made, f);
+  if (comm_verdict(c, f) != 0) return -1;
+  snapshot_rows(c, temporary, l, p, f);
+  if (comm_agree(c, f) != 0) return -1;
+  snapshot_verify(c, temporary, l, f);
+  return comm_agree(c, f);
+}
+
+/* The only file. */
+static int write_one(const struct comm *c, const char *path, const struct layout *l, const struct particles *p,
+                     const struct snapshot_facts *facts, struct fault *f)
+{
+  char temporary[NAME];
+  int made = 0;
+  snprintf(temporary, sizeof temporary, "%.*s.tmp", NAME - 8, path);
+  int good = snapshot_file(c, path, temporary, l, p, facts, &made, f) == 0;
+  if (c->rank == 0 && good) publish(path, temporary, f);
+  good = comm_verdict(c, f) == 0;
+  if (made && !good) unlink(temporary);
+  comm_barrier(c);   /* no rank returns while the temporary file is still there */
+  return good ? 0 : -1;
+}
+
+/* Rank 0: a file beside the snapshot, which is there and good; that it is missing must not make anybody write the snapshot again. */
+static void describe(const char *path, const struct layout *l, const struct snapshot_facts *facts)
+{
+  struct fault f = {""};
+  if (snapshot_xdmf(path, l, facts, &f) == 0) return;
+  fflush(stdout);
+  fprintf(stderr, "espalier: warning: %s\n", f.text);
 }
 
 int snapshot_write(const struct comm *c, const char *path, const struct particles *p, const struct snapshot_facts *facts,
                    struct fault *f)
 {
   struct layout l;
-  int made = 0;
-  char temporary[NAME];
   h5_quiet();
-  snprintf(temporary, sizeof temporary, "%.*s.tmp", NAME - 8, path);
   layout_open(&l, c, p, facts->extras);
-  if (c->rank == 0) prepare(path, temporary, &l, facts, &made, f);
-  int good = comm_verdict(c, f) == 0;
-  if (good) {
-    snapshot_rows(c, temporary, &l, p, f);
-    good = comm_agree(c, f) == 0;
+  int bad = facts->files > 1 ? snapshot_files(c, path, &l, p, facts, f) : write_one(c, path, &l, p, facts, f);
+  if (!bad && facts->xdmf) {
+    if (c->rank == 0) describe(path, &l, facts);
+    comm_barrier(c);   /* it is there when any rank returns */
   }
-  if (good) {
-    snapshot_verify(c, temporary, &l, f);
-    good = comm_agree(c, f) == 0;
-  }
-  if (c->rank == 0 && good) publish(path, temporary, f);
-  good = comm_verdict(c, f) == 0;
-  if (made && !good) unlink(temporary);
-  comm_barrier(c);   /* no rank returns while the temporary file is still there */
   layout_close(&l);
-  return good ? 0 : -1;
+  return bad ? -1 : 0;
 }

@@ -36,13 +36,13 @@ static herr_t header(hid_t at, const struct layout *l, const struct snapshot_fac
   date(now, sizeof now);
   herr_t s = 0;
   s |= put_six(at, "NumPart_ThisFile", H5T_STD_U64LE, l->total);
-  s |= put_six(at, "NumPart_Total", H5T_STD_U64LE, l->total);
+  s |= put_six(at, "NumPart_Total", H5T_STD_U64LE, l->all);
   s |= put_six(at, "NumPart_Total_HighWord", H5T_STD_U32LE, zero);
   s |= h5_put(at, "MassTable", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, PARTICLE_TYPES, no_mass);
   s |= h5_put_real(at, "Time", facts->time);
   s |= h5_put_real(at, "Redshift", 0);
   s |= h5_put_real(at, "BoxSize", 0);
-  s |= h5_put_whole(at, "NumFilesPerSnapshot", 1);
+  s |= h5_put_whole(at, "NumFilesPerSnapshot", l->files);
   s |= h5_put_whole(at, "Flag_DoublePrecision", 1);
   for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) s |= h5_put_whole(at, flags[i], 0);
   s |= h5_put_real(at, "Omega0", 0);
@@ -152,18 +152,44 @@ static herr_t scaling(hid_t set, const struct column *k, const struct units *u)
   return s;
 }
 
-static herr_t make_dataset(hid_t group, const struct column *k, int64_t rows, uint64_t sum, const struct units *u)
+/* Rows of type `t` from one file after the other. HDF5 takes "%%" in a file's name for a "%". */
+static herr_t lay_virtually(hid_t plist, hid_t space, const struct pieces *pieces, int t, const struct column *k)
 {
-  hsize_t extent[2] = {(hsize_t)rows, (hsize_t)k->components};
+  char name[PIECE_NAME], set[64];
+  hsize_t start[2] = {0, 0}, extent[2] = {0, (hsize_t)k->components};
+  int rank = k->components > 1 ? 2 : 1;
+  herr_t s = 0;
+  snprintf(set, sizeof set, "/PartType%d/%s", t, k->name);
+  for (int file = 0; file < pieces->files && s >= 0; file++) {
+    extent[0] = (hsize_t)pieces->count[file][t];
+    if (extent[0] == 0) continue;
+    hid_t there = H5Screate_simple(rank, extent, NULL);
+    s |= H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, extent, NULL);
+    s |= H5Pset_virtual(plist, space, pieces->name(pieces->of, file, name), set, there);
+    H5Sclose(there);
+    start[0] += extent[0];
+  }
+  H5Sselect_all(space);
+  return s;
+}
+
+static herr_t make_dataset(hid_t group, int t, const struct column *k, const struct layout *l, const struct units *u, const struct pieces *pieces)
+{
+  hsize_t extent[2] = {(hsize_t)l->total[t], (hsize_t)k->components};
   hid_t space = H5Screate_simple(k->components > 1 ? 2 : 1, extent, NULL), plist = H5Pcreate(H5P_DATASET_CREATE);
-  H5Pset_layout(plist, H5D_CONTIGUOUS);
-  H5Pset_alloc_time(plist, H5D_ALLOC_TIME_EARLY);
-  H5Pset_fill_time(plist, H5D_FILL_TIME_NEVER);
+  herr_t s = 0;
+  if (pieces) {
+    s = lay_virtually(plist, space, pieces, t, k);
+  } else {
+    H5Pset_layout(plist, H5D_CONTIGUOUS);
+    H5Pset_alloc_time(plist, H5D_ALLOC_TIME_EARLY);
+    H5Pset_fill_time(plist, H5D_FILL_TIME_NEVER);
+  }
   H5Pset_obj_track_times(plist, 0);
-  hid_t set = H5Dcreate2(group, k->name, columns_type(k), space, H5P_DEFAULT, plist, H5P_DEFAULT);
-  herr_t s = set < 0 ? -1 : scaling(set, k, u);
+  hid_t set = s < 0 ? -1 : H5Dcreate2(group, k->name, columns_type(k), space, H5P_DEFAULT, plist, H5P_DEFAULT);
+  s = set < 0 ? -1 : scaling(set, k, u);
   if (set >= 0) {
-    s |= h5_put(set, CHECKSUM_ATTRIBUTE, H5T_STD_U64LE, H5T_NATIVE_UINT64, 0, &sum);
+    s |= h5_put(set, CHECKSUM_ATTRIBUTE, H5T_STD_U64LE, H5T_NATIVE_UINT64, 0, &l->sums[t][k - columns]);
     s |= H5Dclose(set);
   }
   H5Pclose(plist);
@@ -171,7 +197,7 @@ static herr_t make_dataset(hid_t group, const struct column *k, int64_t rows, ui
   return s;
 }
 
-static herr_t particle_groups(hid_t file, const struct layout *l, const struct units *u)
+static herr_t particle_groups(hid_t file, const struct layout *l, const struct units *u, const struct pieces *pieces)
 {
   herr_t s = 0;
   for (int t = 0; t < PARTICLE_TYPES && s >= 0; t++) {
@@ -181,7 +207,7 @@ static herr_t particle_groups(hid_t file, const struct layout *l, const struct u
     hid_t group = make_group(file, name);
     if (group < 0) return -1;
     for (int k = 0; k < column_count; k++)
-      if (layout_has(l, &columns[k])) s |= make_dataset(group, &columns[k], l->total[t], l->sums[t][k], u);
+      if (layout_has(l, &columns[k])) s |= make_dataset(group, t, &columns[k], l, u, pieces);
     s |= H5Gclose(group);
   }
   return s;
@@ -203,17 +229,18 @@ static herr_t attribute_groups(hid_t file, const struct layout *l, const struct 
   return s;
 }
 
-int snapshot_create(const char *path, const struct layout *l, const struct snapshot_facts *facts, struct fault *f)
+int snapshot_create(const char *path, const struct layout *l, const struct snapshot_facts *facts, const struct pieces *pieces, struct fault *f)
 {
   char cause[256];
   struct units u = units_of(facts->params);
   hid_t access = H5Pcreate(H5P_FILE_ACCESS), plist = H5Pcreate(H5P_FILE_CREATE);
   H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);
-  H5Pset_libver_bounds(access, H5F_LIBVER_V18, H5F_LIBVER_V18);   /* checksummed metadata that HDF5 1.8 can read */
+  /* checksummed metadata that HDF5 1.8 can read; it knows no virtual datasets */
+  H5Pset_libver_bounds(access, pieces ? H5F_LIBVER_V110 : H5F_LIBVER_V18, pieces ? H5F_LIBVER_V110 : H5F_LIBVER_V18);
   H5Pset_obj_track_times(plist, 0);
   hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, plist, access);
   herr_t s = file < 0 ? -1 : attribute_groups(file, l, facts, &u);
-  if (s >= 0) s = particle_groups(file, l, &u);
+  if (s >= 0) s = particle_groups(file, l, &u, pieces);
   if (s < 0) h5_cause(cause);
   char closing[256];
   if (file >= 0 && h5_close_written(file, closing) < 0) {

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bytes.h"
 #include "h5.h"
 #include "memory.h"
 #include "snapshot_parts.h"
@@ -45,6 +46,8 @@ void layout_open(struct layout *l, const struct comm *c, const struct particles 
     l->mine.first[t] = comm_exscan_int64(c, l->mine.count[t]);
   }
   comm_sum_int64(c, l->total, PARTICLE_TYPES);
+  memcpy(l->all, l->total, sizeof l->all);
+  l->files = 1;
   l->order = memory_alloc("snapshot", sizeof *l->order * (size_t)p->n);
   for (int64_t i = 0; i < p->n; i++) l->order[next[p->type[i]]++] = i;
   add_sums(l, p);
@@ -102,19 +105,6 @@ static void find_places(const char *path, const struct comm *c, const struct lay
   H5Fclose(file);
 }
 
-static int write_all(int fd, const char *from, size_t bytes, off_t at)
-{
-  while (bytes > 0) {
-    ssize_t n = pwrite(fd, from, bytes, at);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return -1;
-    from += n;
-    at += n;
-    bytes -= (size_t)n;
-  }
-  return 0;
-}
-
 static void write_column(int fd, haddr_t place, int t, const struct column *k, const struct comm *c, const struct layout *l, int64_t begin,
                          const struct particles *p, char *buffer, const char *path, struct fault *f)
 {
@@ -122,8 +112,8 @@ static void write_column(int fd, haddr_t place, int t, const struct column *k, c
   for (int64_t done = 0; done < n; done += most) {
     int64_t piece = n - done < most ? n - done : most;
     for (int64_t i = 0; i < piece; i++) memcpy(buffer + k->bytes * (size_t)i, columns_row(k, p, l->order[begin + done + i]), k->bytes);
-    off_t at = (off_t)(place + k->bytes * (haddr_t)(l->mine.first[t] + done));
-    if (write_all(fd, buffer, k->bytes * (size_t)piece, at)) {
+    int64_t at = (int64_t)(place + k->bytes * (haddr_t)(l->mine.first[t] + done));
+    if (write_all(fd, buffer, (int64_t)k->bytes * piece, at)) {
       fault_set(f, "snapshot %s: writing /PartType%d/%s failed on rank %d: %s", path, t, k->name, c->rank, strerror(errno));
       return;
     }

@@ -54,6 +54,7 @@ static int header(const struct input *in, struct set_header *h, struct set_file 
                      (long long)sum);
   h->files = 1;
   h->facts.time = bytes_f64(raw, file->swap);
+  h->facts.has_time = 1;
   snprintf(h->facts.format, sizeof h->facts.format, "TIPSY, %s endian", file->swap ? "big" : "little");
   return sizes_fit(in, file, f);
 }

@@ -34,7 +34,8 @@ try() {
   result "$status" "$text"
   [ "$status" -eq 0 ] && return 0
   [ "$status" -ne 124 ] || echo "# stopped after $seconds s"
-  echo "# exit status $status; the end of $log:"
+  echo "# exit status $status; what failed in $log, and its end:"
+  grep -E '^(FAIL|ERROR|not ok|espalier: fatal)|fatal:|Sanitizer:|runtime error:' "$log" | head -n 20 | sed 's/^/# | /'
   tail -n "${tail_lines:-30}" "$log" | sed 's/^/# | /'
   return 1
 }
@@ -44,8 +45,8 @@ finish() {
   [ "$tap_failed" -ne 0 ] || { chmod -R u+w "$scratch_dir" 2> /dev/null; rm -rf "$scratch_dir"; }
   exit "$tap_failed"
 }
-# hybrid PROGRAM [WRAPPER...]: write hybrid.ini and hybrid.sh here: a small hybrid run on 3 ranks, each below the wrapper, and
-# one of 3 particles on 5 ranks.
+# hybrid PROGRAM [WRAPPER...]: write hybrid.ini and hybrid.sh here: a small hybrid run on 3 ranks, each below the wrapper, one
+# that is gone on with on 3 and then on 2 ranks, and one of 3 particles on 5 ranks.
 # Even the one rank that makes its initial conditions has a launcher: without one, gcc 12's LeakSanitizer was seen to crash.
 hybrid() {
   cat > hybrid.ini <<EOF
@@ -71,6 +72,9 @@ EOF
 $MPIRUN $MPIRUN_FLAGS -n 1 $program ic plummer -n ${hybrid_particles:-2000} -s 7 -o ic.hdf5 &&
   $MPIRUN $MPIRUN_FLAGS -n 3 $* $program run --overwrite ${hybrid_options-} hybrid.ini &&
   test -s out/energy.csv && test -s out/snapshot_000.hdf5 &&
+  $MPIRUN $MPIRUN_FLAGS -n 3 $* $program run --overwrite -n 1 -P Checkpoints:CheckpointAtEnd=on -P Output:OutputDir=parts hybrid.ini &&
+  $MPIRUN $MPIRUN_FLAGS -n 3 $* $program run -r -n 2 -P Checkpoints:CheckpointAtEnd=on -P Output:OutputDir=parts hybrid.ini &&
+  $MPIRUN $MPIRUN_FLAGS -n 2 $* $program run -r -n 3 -P Output:OutputDir=parts hybrid.ini &&
   $MPIRUN $MPIRUN_FLAGS -n 1 $program ic plummer -n 3 -s 7 -o few.hdf5 &&
   $MPIRUN $MPIRUN_FLAGS -n 5 $* $program run --overwrite -n 2 -P Input:InitCondFile=few.hdf5 -P Output:OutputDir=few hybrid.ini
 EOF

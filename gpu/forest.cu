@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* LETs that arrive: their places on the device, and what a walk over them starts from. */
+#include <config.h>
+#include "let.cuh"
+#include "memory.h"
+#include "roots.h"
+
+/* LETs are walked together until they have so large a part of the local tree's nodes and particles: smaller ones are not worth
+ * a launch of their own, with its tail. */
+#define WORTH_A_LAUNCH 0.125
+
+/* --- memory ------------------------------------------------------------------------------------------------------ */
+
+void *pinned_room(struct pinned *p, size_t bytes)
+{
+  if (bytes <= p->room) return p->at;
+  pinned_free(p);
+  p->room = (size_t)with_slack((int64_t)bytes);
+  CHECK(cudaMallocHost(&p->at, p->room));
+  memory_note("page-locked", p->room, 0);
+  return p->at;
+}
+
+void pinned_free(struct pinned *p)
+{
+  if (!p->at) return;
+  CHECK(cudaFreeHost(p->at));
+  memory_note("page-locked", 0, p->room);
+  p->at = NULL;
+  p->room = 0;
+}
+
+/* Room for n elements of which `used` stay. All that is queued must be done when the old ones go. */
+template <typename T> static void grow(struct device *d, struct array<T> *a, int64_t used, int64_t n)
+{
+  if (n <= a->room) return;
+  struct array<T> old = *a;
+  a->at = NULL;
+  a->room = 0;
+  array_room(a, "device LETs", n);
+  if (used > 0) CHECK(cudaMemcpyAsync(a->at, old.at, sizeof(T) * (size_t)used, cudaMemcpyDeviceToDevice, d->lets->stream));
+  CHECK(cudaStreamSynchronize(d->lets->stream));
+  gpu_wait(d);
+  array_free(&old);
+}
+
+static void arena_room(struct device *d, struct arena *a, int64_t nodes, int64_t bodies, int moving)
+{
+  nodes += a->nodes;
+  bodies += a->bodies;
+  if (nodes > INT32_MAX / 8 || bodies > INT32_MAX / 2)
+    fatal("LETs of %lld cells and %lld particles on one device are too long: use more ranks", (long long)nodes, (long long)bodies);
+  grow(d, &a->node, a->nodes, nodes);
+  grow(d, &a->quad, a->nodes, nodes);
+  grow(d, &a->body, a->bodies, bodies);
+  if (!moving) return;
+  grow(d, &a->motion, a->nodes, nodes);
+  grow(d, &a->course, a->bodies, bodies);
+}
+
+static void arena_free(struct arena *a)
+{
+  array_free(&a->node);
+  array_free(&a->motion);
+  array_free(&a->quad);
+  array_free(&a->body);
+  array_free(&a->course);
+}
+
+void device_choose_close(struct device *d);
+
+void device_lets_open(struct device *d)
+{
+  size_t ranks = (size_t)(d->config.ranks > 0 ? d->config.ranks : 1);
+  struct lets *l = d->lets = (struct lets *)memory_alloc("LETs", sizeof *l);
+  for (int k = 0; k < LET_KINDS; k++) {
+    l->out[k] = (struct outgoing *)memory_alloc("LETs", sizeof **l->out * ranks);
+    l->in[k] = (struct incoming *)memory_alloc("LETs", sizeof **l->in * ranks);
+  }
+  l->waiting.root = (int32_t *)memory_alloc("LETs", sizeof *l->waiting.root * ranks);
+  CHECK(cudaStreamCreateWithFlags(&l->stream, cudaStreamNonBlocking));
+  CHECK(cudaEventCreateWithFlags(&l->arrived, cudaEventDisableTiming));
+  CHECK(cudaEventCreateWithFlags(&l->walked, cudaEventDisableTiming));
+}
+
+static void free_kind(struct device *d, int kind)
+{
+  struct lets *l = d->lets;
+  for (int p = 0; p < d->config.ranks; p++) {
+    struct outgoing *out = &l->out[kind][p];
+    array_free(&out->packed);
+    array_free(&out->cells);
+    array_free(&l->in[kind][p].arriving);
+    array_free(&l->in[kind][p].update);
+    array_free(&out->node_from);
+    array_free(&out->body_from);
+    pinned_free(&out->told);
+    pinned_free(&out->update);
+    pinned_free(&l->in[kind][p].message);
+  }
+  arena_free(&l->arena[kind]);
+  memory_free(l->out[kind]);
+  memory_free(l->in[kind]);
+}
+
+static void free_watch(struct watch *w)
+{
+  array_free(&w->from);
+  array_free(&w->found);
+  array_free(&w->packed);
+  array_free(&w->numbers);
+  array_free(&w->way);
+  array_free(&w->limit);
+  pinned_free(&w->told);
+  pinned_free(&w->packed_told);
+}
+
+void device_lets_close(struct device *d)
+{
+  struct lets *l = d->lets;
+  CHECK(cudaStreamSynchronize(l->stream));
+  for (int k = 0; k < LET_KINDS; k++) free_kind(d, k);
+  free_watch(&l->watch);
+  device_choose_close(d);
+  array_free(&l->box_begin);
+  array_free(&l->rows);
+  array_free(&l->mark);
+  array_free(&l->keep);
+  array_free(&l->place);
+  array_free(&l->staging);
+  array_free(&l->root);
+  pinned_free(&l->numbers);
+  pinned_free(&l->staged);
+  pinned_free(&l->root_told);
+  CHECK(cudaEventDestroy(l->arrived));
+  CHECK(cudaEventDestroy(l->walked));
+  CHECK(cudaStreamDestroy(l->stream));
+  memory_free(l->waiting.root);
+  memory_free(l);
+}
+
+/* --- order between the streams ----------------------------------------------------------------------------------- */
+
+void lets_follow(struct device *d) { CHECK(cudaStreamWaitEvent(d->lets->stream, d->lets->walked, 0)); }
+
+void lets_arrived(struct device *d)
+{
+  CHECK(cudaEventRecord(d->lets->arrived, d->lets->stream));
+  d->lets->news = true;
+}
+
+void lets_join(struct device *d)
+{
+  struct lets *l = d->lets;
+  if (l->news) CHECK(cudaStreamWaitEvent(d->stream, l->arrived, 0));
+  l->news = false;
+}
+
+/* --- messages ---------------------------------------------------------------------------------------------------- */
+
+static size_t aligned(size_t bytes) { return (bytes + 63) / 64 * 64; }
+
+struct let_layout let_layout(int64_t nodes, int64_t bodies, int quad, int moving)
+{
+  size_t n = (size_t)nodes, b = (size_t)bodies;
+  struct let_layout at;
+  at.node = sizeof(struct let_head);
+  at.motion = at.node + aligned(n * sizeof(struct node));
+  at.quad = at.motion + (moving ? aligned(n * sizeof(struct motion)) : 0);
+  at.body = at.quad + (quad ? aligned(n * sizeof(struct quad)) : 0);
+  at.course = at.body + aligned(b * sizeof(struct body));
+  at.bytes = at.course + (moving ? aligned(b * sizeof(struct course)) : 0);
+  return at;
+}
+
+void *gpu_let_room(struct device *d, enum let_kind kind, int peer, size_t bytes)
+{
+  struct lets *l = d->lets;
+  struct pinned *room = &l->in[kind][peer].message;
+  if (bytes > room->room) CHECK(cudaStreamSynchronize(l->stream));   /* what was received before may still be read */
+  l->in[kind][peer].bypassed = false;
+  return pinned_room(room, bytes);
+}
+
+void *gpu_let_body_room(struct device *d, enum let_kind kind, int peer, size_t bytes)
+{
+  struct incoming *in = &d->lets->in[kind][peer];
+  if ((int64_t)bytes > in->arriving.room) CHECK(cudaStreamSynchronize(d->lets->stream));
+  in->bypassed = true;
+  return array_room(&in->arriving, "device LETs", (int64_t)bytes) + LET_HEAD;
+}
+
+/* Links of a LET hold among all. */
+static __global__ void shift_links(struct node *node, int32_t nodes, int32_t root, int32_t body)
+{
+  int32_t i = (int32_t)(blockIdx.x * THREADS + threadIdx.x);
+  if (i >= nodes) return;
+  int2 *link = (int2 *)&node[i].first;
+  int2 own = *link;
+  own.x += (uint32_t)own.y & NODE_LEAF ? body : root;
+  *link = own;
+}
+
+template <typename T> static void arrive(struct lets *l, T *to, const struct incoming *in, size_t at, int64_t n)
+{
+  enum cudaMemcpyKind kind = in->bypassed ? cudaMemcpyDeviceToDevice : cudaMemcpyHostToDevice;
+  const char *from = in->bypassed ? in->arriving.at : in->message.at;
+  if (n > 0) CHECK(cudaMemcpyAsync(to, from + at, sizeof(T) * (size_t)n, kind, l->stream));
+}
+
+/* A message in its room becomes part of the arena, behind what is there. */
+static void place(struct device *d, enum let_kind kind, struct incoming *in, const struct let_head *head, const struct let_layout &at)
+{
+  struct lets *l = d->lets;
+  struct arena *a = &l->arena[kind];
+  arena_room(d, a, head->nodes, head->bodies, head->moving);
+  in->root = a->nodes;
+  in->body = a->bodies;
+  in->nodes = (int32_t)head->nodes;
+  in->bodies = (int32_t)head->bodies;
+  in->quad = head->quad;
+  in->motion_tick = head->motion_tick;
+  lets_follow(d);
+  arrive(l, a->node.at + in->root, in, at.node, in->nodes);
+  if (head->moving) arrive(l, a->motion.at + in->root, in, at.motion, in->nodes);
+  if (head->quad) arrive(l, a->quad.at + in->root, in, at.quad, in->nodes);
+  arrive(l, a->body.at + in->body, in, at.body, in->bodies);
+  if (head->moving) arrive(l, a->course.at + in->body, in, at.course, in->bodies);
+  LAUNCH(l, shift_links, blocks_for(in->nodes, THREADS), THREADS, a->node.at + in->root, in->nodes, in->root, in->body);
+  lets_arrived(d);
+  a->nodes += in->nodes;
+  a->bodies += in->bodies;
+}
+
+void gpu_let_attach(struct device *d, enum let_kind kind, int peer, size_t bytes, struct let_count *count)
+{
+  struct incoming *in = &d->lets->in[kind][peer];
+  const struct let_head *head = (const struct let_head *)in->message.at;
+  in->attached = bytes > 0;
+  in->nodes = in->bodies = 0;
+  if (!in->attached) return;
+  if (bytes < sizeof *head || head->format != LET_FORMAT)
+    fatal("the LET of rank %d (%zu bytes) is not one of this backend's", peer, bytes);
+  struct let_layout at = let_layout(head->nodes, head->bodies, head->quad, head->moving);
+  if (bytes != at.bytes)
+    fatal("the LET of rank %d has %zu bytes, not those of %lld cells and %lld particles", peer, bytes, (long long)head->nodes,
+          (long long)head->bodies);
+  place(d, kind, in, head, at);
+  count->cells += head->nodes;
+  count->particles += head->bodies;
+}
+
+/* The little tree over the roots is made as if it were a message. */
+void gpu_let_roots(struct device *d, enum let_kind kind, int self, int count, const struct let_card *const *cards)
+{
+  struct let_count none = {0, 0};
+  if (count == 0) {
+    gpu_let_attach(d, kind, self, 0, &none);
+    return;
+  }
+  struct let_head head = {LET_FORMAT, 1, 0, 0, roots_nodes(count), 0};
+  struct let_layout at = let_layout(head.nodes, 0, head.quad, 0);
+  char *block = (char *)gpu_let_room(d, kind, self, at.bytes);
+  memcpy(block, &head, sizeof head);
+  roots_tree(count, cards, (struct node *)(block + at.node), (float(*)[6])(block + at.quad));
+  gpu_let_attach(d, kind, self, at.bytes, &none);
+}
+
+void gpu_let_clear(struct device *d, enum let_kind kind)
+{
+  struct lets *l = d->lets;
+  CHECK(cudaStreamSynchronize(l->stream));   /* what nobody has walked may still be on its way from its room */
+  for (int p = 0; p < d->config.ranks; p++) {
+    l->in[kind][p].attached = false;
+    l->out[kind][p].nodes = l->out[kind][p].bodies = 0;
+  }
+  l->arena[kind].nodes = l->arena[kind].bodies = 0;
+  if (kind == LET_STEP) l->watch.on = false;
+}
+
+/* --- walks ------------------------------------------------------------------------------------------------------- */
+
+/* The roots of what waits, on the device: those of the last time as long as they are the same. */
+static const int32_t *put_roots(struct device *d)
+{
+  struct lets *l = d->lets;
+  int count = l->waiting.count;
+  size_t bytes = sizeof(int32_t) * (size_t)count;
+  if (count <= l->roots && memcmp(l->root_told.at, l->waiting.root, bytes) == 0) return l->root.at;
+  gpu_wait(d);   /* the last list may be on its way still */
+  memcpy(pinned_room(&l->root_told, sizeof(int32_t) * (size_t)d->config.ranks), l->waiting.root, bytes);
+  l->roots = count;
+  array_room(&l->root, "device LETs", d->config.ranks);
+  CHECK(cudaMemcpyAsync(l->root.at, l->root_told.at, bytes, cudaMemcpyHostToDevice, d->stream));
+  return l->root.at;
+}
+
+/* What waits is walked. */
+static void take_waiting(struct device *d, enum let_kind kind, struct forest *f)
+{
+  struct lets *l = d->lets;
+  struct arena *a = &l->arena[kind];
+  struct waiting *w = &l->waiting;
+  memset(f, 0, sizeof *f);
+  f->t.nodes = a->nodes;
+  f->t.bodies = a->bodies;
+  f->t.node = a->node.at;
+  f->t.motion = a->motion.at;
+  f->t.quad = a->quad.at;
+  f->t.body = a->body.at;
+  f->t.course = a->course.at;
+  f->roots = w->count;
+  f->motion_tick = w->motion_tick;
+  f->root = put_roots(d);
+  lets_join(d);
+  w->count = 0;
+  w->size = 0;
+}
+
+/* Whether a LET may be walked along with those that wait; then it waits too. */
+static bool wait_along(struct device *d, const struct incoming *in)
+{
+  struct waiting *w = &d->lets->waiting;
+  if (w->count > 0 && w->motion_tick != in->motion_tick) return false;
+  w->root[w->count++] = in->root;
+  w->size += (int64_t)in->nodes + in->bodies;
+  w->motion_tick = in->motion_tick;
+  return true;
+}
+
+static int local_tree(struct device *d, struct forest *f)
+{
+  memset(f, 0, sizeof *f);
+  f->t = d->tree;
+  f->roots = d->tree.nodes > 0;
+  f->motion_tick = d->motion_tick;
+  f->first = 1;
+  d->lets->waiting.count = 0;
+  d->lets->waiting.size = 0;
+  return 1;
+}
+
+int forest_next(struct device *d, const struct walk_request *r, struct parting *p, struct forest *f)
+{
+  struct waiting *w = &d->lets->waiting;
+  double enough = WORTH_A_LAUNCH * ((double)d->tree.nodes + d->tree.bodies);
+  if (r->local && !p->local_done) {
+    p->local_done = 1;
+    p->done = r->peer_count == 0;
+    return local_tree(d, f);
+  }
+  if (p->done) return 0;
+  while (p->at < r->peer_count && (w->count == 0 || (double)w->size < enough)) {
+    const struct incoming *in = &d->lets->in[r->let][r->peers[p->at]];
+    if (in->attached && in->nodes > 0 && !wait_along(d, in)) break;
+    p->at++;
+  }
+  p->done = p->at == r->peer_count;
+  if (w->count == 0 || (p->done && !r->last && (double)w->size < enough)) return 0;
+  take_waiting(d, r->let, f);
+  return 1;
+}
+
+void forest_walked(struct device *d, const struct forest *f)
+{
+  if (f->root) CHECK(cudaEventRecord(d->lets->walked, d->stream));
+}

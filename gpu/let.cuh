@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* LETs on the device: what was chosen for peers, what came from them, and the updates of both. doc/gpu-lets.md says how it
+ * works together.
+ *
+ * What peers send goes to a second stream, so that it arrives while the local tree is walked. All LETs of a kind stand in one
+ * set of arrays with links that hold there: a walk over any of them is one over the same arrays from several roots. */
+#ifndef GPU_LET_CUH
+#define GPU_LET_CUH
+#include "device.cuh"
+#include "essential.h"
+
+enum { BOX_MOST = TABLE_MOST };
+
+/* Page-locked host memory, which the device copies from and to by itself. */
+struct pinned {
+  char *at;
+  size_t room;
+};
+/* Room for so many bytes; what was there is lost when it grows. */
+void *pinned_room(struct pinned *p, size_t bytes);
+void pinned_free(struct pinned *p);
+
+/* --- messages ---------------------------------------------------------------------------------------------------- */
+
+/* What stands before the arrays of a LET. All ranks of a run have the same backend, so the arrays are the device's own. */
+struct let_head {
+  uint32_t format;
+  int32_t quad, moving, motion_tick;
+  int64_t nodes, bodies;
+  char pad[32];
+};
+static_assert(sizeof(struct let_head) == LET_HEAD, "arrays of a message are aligned");
+enum { LET_FORMAT = 0x4c455431 };
+
+/* Where the arrays of a LET begin in its message, and its bytes. */
+struct let_layout {
+  size_t node, motion, quad, body, course, bytes;
+};
+struct let_layout let_layout(int64_t nodes, int64_t bodies, int quad, int moving);
+
+/* Whether the nodes of a LET carry second moments. With monopole cells the full walk's expansions use them all the same, and
+ * the hard walk their traces. */
+static inline int carries_quads(const struct device *d, const struct let_request *r)
+{
+  return d->config.quadrupole || r->mac->kind == MAC_ACCELERATION;
+}
+
+/* --- state ------------------------------------------------------------------------------------------------------- */
+
+/* Chosen for a peer. */
+struct outgoing {
+  int32_t nodes, bodies;
+  int quad;
+  struct array<char> packed;               /* the message, */
+  struct pinned told;                      /* and where it, or only its head, is copied to */
+  struct array<int32_t> node_from, body_from;   /* LET_STEP: the local node and particle behind each */
+  int32_t first;                           /* of its particles, among the watched ones of all peers */
+  struct array<char> cells;                /* of an update, or with `bypass` all of it */
+  struct pinned update;
+};
+
+/* Came from a peer: its place among all that came. */
+struct incoming {
+  struct pinned message;                   /* or its head: */
+  bool bypassed;                           /* the rest is in */
+  struct array<char> arriving;
+  bool update_bypassed;                    /* the same of an update */
+  struct array<char> update;
+  bool attached;
+  int quad;
+  int32_t root, nodes, body, bodies, motion_tick;
+};
+
+/* The LETs of a kind, one behind the other. */
+struct arena {
+  int32_t nodes, bodies;
+  struct array<struct node> node;
+  struct array<struct motion> motion;
+  struct array<struct quad> quad;
+  struct array<struct body> body;
+  struct array<struct course> course;
+};
+
+/* The straight way that the choice of LETs allowed a particle, and how far it may leave it. */
+struct __align__(16) let_way {
+  int32_t x[3];
+  float limit;
+  float v[3], unused;
+};
+
+struct watch {
+  bool on;
+  int32_t tick, end;           /* when LETs were chosen; until when the choice holds */
+  double tick_length;
+  int32_t collected;           /* tick of the last corrections that were looked for among the entries */
+  int32_t entries;             /* of the LETs of all peers, one peer after the other: */
+  struct array<int32_t> from;  /* the local particle behind each */
+  struct array<int32_t> found; /* entries that were corrected, ascending */
+  struct array<char> packed;   /* these as they are sent */
+  struct array<int32_t> numbers;   /* see update.cu */
+  struct pinned told, packed_told;
+  struct array<struct let_way> way;
+  struct array<float> limit;   /* of every box */
+};
+
+/* LETs that are to be walked. */
+struct waiting {
+  int count;
+  int32_t *root;               /* [ranks] */
+  int64_t size;                /* nodes and particles */
+  int32_t motion_tick;
+};
+
+struct lets {
+  cudaStream_t stream;         /* of what arrives */
+  cudaEvent_t arrived, walked; /* the last that did; the last walk over LETs */
+  bool news;                   /* the device's main stream has not waited for `arrived` yet */
+  struct outgoing *out[LET_KINDS];   /* [ranks] */
+  struct incoming *in[LET_KINDS];
+  struct arena arena[LET_KINDS];
+
+  /* boxes */
+  struct let_box box[BOX_MOST];
+  int boxes;
+  struct array<int32_t> box_begin;   /* particles of box b: box_begin[b] up to box_begin[b + 1] */
+  struct array<double> rows;
+  struct pinned numbers;
+
+  /* the choice */
+  struct box_table *table, *table_told;   /* on the device; pinned */
+  struct array<uint8_t> mark, keep;       /* of every node, of every particle */
+  struct array<uint64_t> place;
+  struct chosen *chosen, *chosen_told;    /* see choose.cu */
+
+  struct watch watch;
+  struct pinned staged;              /* updates on their way to the device, */
+  struct array<char> staging;        /* and where they arrive */
+  size_t staged_bytes;
+
+  struct waiting waiting;
+  struct array<int32_t> root;        /* of those that were walked last, */
+  struct pinned root_told;           /* and what was copied there */
+  int roots;
+};
+
+void device_lets_open(struct device *d);
+void device_lets_close(struct device *d);
+
+/* --- walks ------------------------------------------------------------------------------------------------------- */
+
+/* Trees to be walked in one go. Their nodes' centres are those of `motion_tick`. */
+struct forest {
+  struct tree t;
+  const int32_t *root;   /* NULL: node 0 alone */
+  int roots;
+  int32_t motion_tick;
+  int first;             /* forces begin anew; else they are added to */
+};
+
+/* The parts of a walk: for (struct parting p = {}; forest_next(d, r, &p, &f);) walk f. Small LETs wait for others, also beyond
+ * this call of the verb, until together they are worth a launch: which are walked together depends on their order alone, so
+ * the bits of the sums do too. */
+struct parting {
+  int local_done, at, done;
+};
+int forest_next(struct device *d, const struct walk_request *r, struct parting *p, struct forest *f);
+/* To be called when a walk over the forest is queued: what arrives later stays behind it. */
+void forest_walked(struct device *d, const struct forest *f);
+/* What arrives next stays behind the walks over LETs that are queued. */
+void lets_follow(struct device *d);
+/* Something was queued among the arrivals; the main stream waits for it. */
+void lets_arrived(struct device *d);
+void lets_join(struct device *d);
+#endif

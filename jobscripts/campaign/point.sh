@@ -1,0 +1,48 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# point.sh RANKS TASK LAUNCHER [ARGUMENT]...: one point and repeat of a scaling study, or all on so many ranks one after the
+# other (TASK = all). TASK is a line of jobs/RANKS.tasks: folder, particles. What was done before is not done again.
+set -u
+cd "$(dirname "$0")" || exit 1
+ranks=$1 task=$2
+shift 2
+# what 'scaling make' was asked for: program, model, initial, steps
+. ./settings.sh || exit 1
+
+# initial conditions: prints their name; made once for every number of particles
+conditions() {
+  if [ -n "$initial" ]; then echo "$initial"; return 0; fi
+  file=$PWD/ic/$particles.hdf5
+  if [ ! -e "$file" ]; then
+    mkdir -p ic
+    # under a name of its own: a job on other ranks may be at it too
+    own=ic/$particles-$ranks-$$.hdf5
+    # shellcheck disable=SC2086
+    "$@" "$program" ic $model -n "$particles" -o "$own" > "$folder/ic.log" 2>&1 < /dev/null && mv "$own" "$file" || return 1
+  fi
+  echo "$file"
+}
+
+# placement, processor and clocks, for the table
+where() {
+  echo "date=$(date -u +%Y-%m-%dT%H:%M:%SZ)"
+  echo "hosts=$("$@" hostname 2> /dev/null < /dev/null | sort | uniq -c | awk '{ printf "%s%s x%s", s, $2, $1; s = " " }')"
+  echo "processor=$(sed -n 's/^model name[[:space:]]*: //p' /proc/cpuinfo | head -n 1)"
+  echo "clock=$(awk -F: '/^cpu MHz/ { s += $2; n++ } END { if (n) printf "%.0f MHz", s / n }' /proc/cpuinfo)"
+  echo "gpu=$(nvidia-smi --query-gpu=name,clocks.sm --format=csv,noheader 2> /dev/null | head -n 1 | tr -d ,)"
+}
+
+failures=0
+while read -r folder particles; do
+  if [ -e "$folder/done" ]; then echo "$folder: done before"; continue; fi
+  file=$(conditions "$@") || { echo "$folder: no initial conditions; see $folder/ic.log"; failures=1; continue; }
+  where "$@" > "$folder/where"
+  (cd "$folder" && "$@" "$program" run --overwrite --no-output -n "$steps" -P "Input:InitCondFile=$file" -P Output:OutputDir=out \
+    ../../run.ini) > "$folder/run.log" 2>&1 < /dev/null
+  result=$?
+  if [ $result -eq 0 ]; then : > "$folder/done"; else failures=1; fi
+  echo "$folder: exit status $result"
+done << TASKS
+$(if [ "$task" = all ]; then cat "jobs/$ranks.tasks"; else sed -n "${task}p" "jobs/$ranks.tasks"; fi)
+TASKS
+exit $failures

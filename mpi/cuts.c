@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Cuts as weighted quantiles, found by counting: all ranks count their samples by the leading bits of their coordinates, add
+ * the counts up, and look closer only where a cut lies. Samples are neither sorted nor sent. Weights are integers here, whose sums
+ * are exact: no order of adding, and so no distribution over ranks, changes a bit. */
+#include <config.h>
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "domain.h"
+#include "memory.h"
+
+/* Sums of weights stay below 2^61, and twice as much within an int64. */
+enum { SUM_BITS = 61 };
+/* So many buckets at most (as powers of two) of one interval; of all where ranks send them; where nobody does; at least of each. */
+enum { BITS_MOST = 11, BITS_SENT = 12, BITS_ALONE = 15, BITS_LEAST = 4 };
+
+struct bucket {
+  int64_t weight, count;
+};
+
+/* A sample where a cut may lie. */
+struct entry {
+  uint64_t key;
+  int32_t sample, interval;
+};
+
+/* On the way to one cut: the sample in the middle of whose weight the aim may lie is in an interval of keys, that shrinks. */
+struct search {
+  int64_t before;     /* weight of the group below the interval */
+  uint64_t low;       /* its first key */
+  uint64_t last;      /* when found: the last key below the cut */
+  int32_t interval;   /* its number among those of this round; negative: found */
+};
+
+/* What all samples are within. */
+struct extent {
+  double most[7];   /* weight; coordinates; negative coordinates */
+  int64_t count;
+};
+
+struct cutter {
+  const struct comm *c;       /* NULL: alone */
+  const struct weighted *s;
+  int64_t count, entries;     /* of samples; of entries that are left */
+  int64_t *weight;            /* of samples */
+  int32_t *group;             /* whose cuts a sample takes part in: its slab, then its column */
+  struct entry *entry;
+  struct search *search;
+  int64_t *sum;               /* of a group */
+  struct bucket *bucket;
+  int32_t *next;              /* numbers of intervals in the next round, by bucket */
+  double *ends;               /* of parts: largest coordinate and largest negative one */
+  int64_t buckets;            /* room for so many */
+};
+
+/* The bits of a double, made to ascend with it; both zeros are one. */
+static uint64_t ascending(double x)
+{
+  uint64_t bits;
+  x += 0.0;
+  memcpy(&bits, &x, sizeof bits);
+  return bits >> 63 ? ~bits : bits | (uint64_t)1 << 63;
+}
+
+static int bits_of(uint64_t x)
+{
+  int bits = 0;
+  for (; x; x >>= 1) bits++;
+  return bits;
+}
+
+/* --- what there is ----------------------------------------------------------------------------------------------- */
+
+static double sound(double weight) { return weight > 0 && weight <= DBL_MAX ? weight : 0; }
+
+static struct extent measure(const struct cutter *k)
+{
+  struct extent e = {.count = k->count};
+  for (int c = 1; c < 7; c++) e.most[c] = -HUGE_VAL;
+  for (int64_t i = 0; i < k->count; i++) {
+    double w = sound(k->s[i].weight);
+    if (w > e.most[0]) e.most[0] = w;
+    for (int c = 0; c < 3; c++) {
+      double x = k->s[i].pos[c];
+      if (x > e.most[1 + c]) e.most[1 + c] = x;
+      if (-x > e.most[4 + c]) e.most[4 + c] = -x;
+    }
+  }
+  if (!k->c || k->c->size == 1) return e;
+  struct extent *all = memory_alloc("domain", sizeof *all * (size_t)k->c->size);
+  comm_allgather(k->c, &e, sizeof e, all);
+  e.count = 0;
+  for (int r = 0; r < k->c->size; r++) {
+    e.count += all[r].count;
+    for (int c = 0; c < 7; c++) e.most[c] = fmax(e.most[c], all[r].most[c]);
+  }
+  memory_free(all);
+  return e;
+}
+
+/* Weights as multiples of a power of two, as small as sums allow. */
+static void weigh(const struct cutter *k, const struct extent *e)
+{
+  int exponent = 0;
+  frexp(e->most[0], &exponent);
+  int up = SUM_BITS - bits_of((uint64_t)e->count) - exponent;
+  double half = ldexp(1, up / 2), rest = ldexp(1, up - up / 2);   /* 2^up itself may be out of range */
+  for (int64_t i = 0; i < k->count; i++) k->weight[i] = (int64_t)(sound(k->s[i].weight) * half * rest + 0.5);
+}
+
+/* --- one axis ---------------------------------------------------------------------------------------------------- */
+
+/* The least integer that is at least `sum` * part / parts. */
+static int64_t share(int64_t sum, int part, int parts) { return sum / parts * part + (sum % parts * part + parts - 1) / parts; }
+
+/* How many leading bits a round looks at. */
+static int round_bits(const struct cutter *k, int intervals, int rest)
+{
+  int bits = (k->c && k->c->size > 1 ? BITS_SENT : BITS_ALONE) - bits_of((uint64_t)intervals - 1);
+  if (bits > BITS_MOST) bits = BITS_MOST;
+  if (bits < BITS_LEAST) bits = BITS_LEAST;
+  return bits < rest ? bits : rest;
+}
+
+/* Count the entries of all ranks in the buckets of their intervals. */
+static void count(struct cutter *k, int intervals, int bits, int shift)
+{
+  int64_t buckets = (int64_t)intervals << bits;
+  uint64_t mask = ((uint64_t)1 << bits) - 1;
+  if (buckets > k->buckets) {
+    memory_free(k->next);
+    memory_free(k->bucket);
+    k->buckets = buckets;
+    k->bucket = memory_alloc("domain", sizeof *k->bucket * (size_t)buckets);
+    k->next = memory_alloc("domain", sizeof *k->next * (size_t)buckets);
+  }
+  memset(k->bucket, 0, sizeof *k->bucket * (size_t)buckets);
+  for (int64_t i = 0; i < k->entries; i++) {
+    const struct entry *e = &k->entry[i];
+    struct bucket *b = &k->bucket[(int64_t)e->interval << bits | (int64_t)(e->key >> shift & mask)];
+    b->weight += k->weight[e->sample];
+    b->count++;
+  }
+  if (k->c && k->c->size > 1) comm_sum_int64(k->c, &k->bucket->weight, (int)(2 * buckets));
+}
+
+/* A group's weight, from the first round. One without any gets as many as it has samples: they weigh the same then. */
+static void sum_group(struct cutter *k, int group, int bits)
+{
+  struct bucket *b = k->bucket + ((int64_t)group << bits), all = {0, 0};
+  for (int64_t i = 0; i < (int64_t)1 << bits; i++) {
+    all.weight += b[i].weight;
+    all.count += b[i].count;
+  }
+  k->sum[group] = all.weight > 0 ? all.weight : -all.count;
+}
+
+/* The bucket of the first key at or below which there is the wanted share of the group's weight; a search is at its end when that
+ * has one sample, or one key: this one lies below the cut if more than half of it is wanted. */
+static void narrow(struct cutter *k, struct search *q, int64_t group, int part, int parts, int bits, int shift, int32_t *intervals)
+{
+  int by_count = k->sum[group] < 0;
+  int64_t sum = by_count ? -k->sum[group] : k->sum[group], aim = share(sum, part, parts), here;
+  int64_t at = (int64_t)q->interval << bits, end = at + ((int64_t)1 << bits) - 1;
+  q->interval = -1;
+  if (sum == 0) return;
+  for (;; at++) {
+    here = by_count ? k->bucket[at].count : k->bucket[at].weight;
+    if (at == end || q->before + here >= aim) break;
+    q->before += here;
+  }
+  q->low |= (uint64_t)(at & (((int64_t)1 << bits) - 1)) << shift;
+  if (k->bucket[at].count > 1 && shift > 0) {
+    if (k->next[at] < 0) k->next[at] = (*intervals)++;
+    q->interval = k->next[at];
+  } else {
+    q->last = 2 * q->before + here >= share(2 * sum, part, parts) ? (q->low ? q->low - 1 : 0) : q->low | (((uint64_t)1 << shift) - 1);
+  }
+}
+
+/* Only entries where cuts lie are looked at again. */
+static void keep(struct cutter *k, int bits, int shift)
+{
+  uint64_t mask = ((uint64_t)1 << bits) - 1;
+  int64_t kept = 0;
+  for (int64_t i = 0; i < k->entries; i++) {
+    struct entry e = k->entry[i];
+    e.interval = k->next[(int64_t)e.interval << bits | (int64_t)(e.key >> shift & mask)];
+    k->entry[kept] = e;
+    kept += e.interval >= 0;
+  }
+  k->entries = kept;
+}
+
+/* For parts - 1 cuts of each group the last keys below them. All keys are between `first` and `last`. */
+static void search(struct cutter *k, int axis, int groups, int parts, uint64_t first, uint64_t last)
+{
+  int rest = bits_of(first ^ last), each = parts - 1;
+  int32_t intervals = groups;
+  k->entries = k->count;
+  for (int64_t i = 0; i < k->count; i++) k->entry[i] = (struct entry){ascending(k->s[i].pos[axis]), (int32_t)i, k->group[i]};
+  for (int q = 0; q < groups * each; q++)
+    k->search[q] = (struct search){.low = rest < 64 ? first >> rest << rest : 0, .interval = q / each};
+  for (int round = 0; intervals > 0; round++) {
+    int bits = round_bits(k, intervals, rest), shift = rest - bits;
+    count(k, intervals, bits, shift);
+    for (int g = 0; round == 0 && g < groups; g++) sum_group(k, g, bits);
+    memset(k->next, -1, sizeof *k->next * ((size_t)intervals << bits));
+    intervals = 0;
+    for (int q = 0; q < groups * each; q++)
+      if (k->search[q].interval >= 0) narrow(k, &k->search[q], q / each, q % each + 1, parts, bits, shift, &intervals);
+    keep(k, bits, shift);
+    rest = shift;
+  }
+}
+
+/* Between two neighbours, so that the upper one is at or above the cut and the lower one below it; where there is no neighbour (an
+ * infinity) as near as can be to the other. */
+static double between(double lower, double upper)
+{
+  if (lower == -HUGE_VAL) return upper == HUGE_VAL ? 0 : upper;
+  if (upper == HUGE_VAL) upper = nextafter(lower, HUGE_VAL);
+  double middle = 0.5 * lower + 0.5 * upper;
+  return middle > lower ? middle : upper;
+}
+
+/* From last keys to cuts: coordinates of the neighbours on both sides. Samples become those of the parts. */
+static void part(struct cutter *k, int axis, int groups, int parts, double *cut)
+{
+  int64_t all = (int64_t)groups * parts;
+  double *high = k->ends, *low = k->ends + all;
+  for (int64_t i = 0; i < 2 * all; i++) k->ends[i] = -HUGE_VAL;
+  for (int64_t i = 0; i < k->count; i++) {
+    const struct search *q = k->search + (int64_t)k->group[i] * (parts - 1);
+    double x = k->s[i].pos[axis] + 0.0;
+    uint64_t key = ascending(x);
+    int32_t slot = k->group[i] * parts;
+    for (int p = 0; p < parts - 1; p++) slot += key > q[p].last;
+    k->group[i] = slot;
+    if (x > high[slot]) high[slot] = x;
+    if (-x > low[slot]) low[slot] = -x;
+  }
+  if (k->c && k->c->size > 1) comm_max_double(k->c, k->ends, (int)(2 * all));
+  for (int g = 0; g < groups; g++, high += parts, low += parts, cut += parts - 1) {
+    for (int p = 1; p < parts; p++) high[p] = fmax(high[p], high[p - 1]);
+    for (int p = parts - 1; p > 0; p--) {
+      cut[p - 1] = between(high[p - 1], -low[p]);
+      low[p - 1] = fmax(low[p - 1], low[p]);
+    }
+  }
+}
+
+void domain_cut(struct domain *d, const struct comm *c, const struct weighted *samples, int64_t count)
+{
+  int parts[3] = {d->px, d->py, d->pz}, groups = 1;
+  size_t n = (size_t)(count + 1), domains = (size_t)d->px * (size_t)d->py * (size_t)d->pz;
+  double *cut[3] = {d->x, d->y, d->z};
+  struct cutter k = {.c = c, .s = samples, .count = count};
+  k.weight = memory_alloc("domain", sizeof *k.weight * n);
+  k.group = memory_alloc("domain", sizeof *k.group * n);
+  k.entry = memory_alloc("domain", sizeof *k.entry * n);
+  k.search = memory_alloc("domain", sizeof *k.search * domains);
+  k.sum = memory_alloc("domain", sizeof *k.sum * domains);
+  k.ends = memory_alloc("domain", sizeof *k.ends * 2 * domains);
+  memset(k.group, 0, sizeof *k.group * n);
+  struct extent e = measure(&k);
+  weigh(&k, &e);
+  for (int axis = 0; axis < 3; groups *= parts[axis++]) {
+    if (parts[axis] == 1) continue;
+    search(&k, axis, groups, parts[axis], ascending(-e.most[4 + axis]), ascending(e.most[1 + axis]));
+    part(&k, axis, groups, parts[axis], cut[axis]);
+  }
+  memory_free(k.next);
+  memory_free(k.bucket);
+  memory_free(k.ends);
+  memory_free(k.sum);
+  memory_free(k.search);
+  memory_free(k.entry);
+  memory_free(k.group);
+  memory_free(k.weight);
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Sets of samples, and the plain way to cut them: sort, and go along. */
+#ifndef CUTS_H
+#define CUTS_H
+#include <float.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "chance.h"
+#include "domain.h"
+#include "memory.h"
+
+enum shape { BALL, CUSP, PLANE, LINE, POINT, TWO_POINTS, RASTER, FAR_ONE, SHAPES };
+static const char *const shape_names[] = {"a ball", "a cusp", "a plane", "a line", "one point", "two points", "a raster", "one far away"};
+enum burden { ANY, SAME, WHOLE, NONE, SOME_NONE, ONE_HAS_ALL, BURDENS };
+static const char *const burden_names[] = {"any weights", "one weight", "small whole weights", "no weight", "some without weight", "one has all weight"};
+
+static inline double some_weight(enum burden burden, int64_t i, struct random *r)
+{
+  double w = random_between(r, 0.2, 5);
+  switch (burden) {
+  case ANY: return w;
+  case SAME: return 1;
+  case WHOLE: return ceil(w);
+  case NONE: return 0;
+  case SOME_NONE: return w < 2.5 ? 0 : w;
+  default: return i == 7 ? 1e9 : 0;
+  }
+}
+
+static inline void fill(struct weighted *w, int64_t n, enum shape shape, enum burden burden, struct random *r)
+{
+  for (int64_t i = 0; i < n; i++) {
+    double length = shape == BALL || shape == RASTER ? cbrt(random_unit(r)) : random_log(r, 1e-8, 1);
+    random_direction(r, length, w[i].pos);
+    if (shape == PLANE) w[i].pos[1] = 0.25;
+    if (shape == LINE) w[i].pos[0] = w[i].pos[2] = -3;
+    if (shape == POINT || shape == TWO_POINTS) w[i].pos[0] = w[i].pos[1] = w[i].pos[2] = shape == TWO_POINTS ? (double)(i % 2) : 0.1;
+    for (int c = 0; c < 3 && shape == RASTER; c++) w[i].pos[c] = rint(4 * w[i].pos[c]) / 4;   /* with zeros of both signs */
+    if (shape == FAR_ONE && i == n / 2) w[i].pos[0] = w[i].pos[1] = w[i].pos[2] = 1e300;
+    w[i].weight = some_weight(burden, i, r);
+  }
+}
+
+/* --- the plain way ----------------------------------------------------------------------------------------------- */
+
+static int plain_axis;
+
+static int plain_order(const void *a, const void *b)
+{
+  double x = ((const struct weighted *)a)->pos[plain_axis], y = ((const struct weighted *)b)->pos[plain_axis];
+  return (x > y) - (x < y);
+}
+
+static double plain_between(const struct weighted *s, int64_t count, int64_t at)
+{
+  if (count == 0) return 0;
+  if (at == 0) return s[0].pos[plain_axis] + 0.0;
+  double low = s[at - 1].pos[plain_axis], high = at < count ? s[at].pos[plain_axis] : nextafter(low, HUGE_VAL), middle = 0.5 * low + 0.5 * high;
+  return middle > low ? middle : high;
+}
+
+/* Samples with the same coordinate cannot be parted: the end of their run that is nearer to the aim. `below` is the weight
+ * before `at`. */
+static int64_t plain_end(const struct weighted *s, int64_t count, int64_t at, double below, double aim, double each)
+{
+  int64_t first = at, end = at;
+  double before = below, after = below;
+  if (at == 0 || at == count || s[at - 1].pos[plain_axis] != s[at].pos[plain_axis]) return at;
+  while (first > 0 && s[first - 1].pos[plain_axis] == s[at].pos[plain_axis]) before -= s[--first].weight + each;
+  while (end < count && s[end].pos[plain_axis] == s[at].pos[plain_axis]) after += s[end++].weight + each;
+  return aim - before <= after - aim ? first : end;
+}
+
+static void plain_cut_axis(struct weighted *s, int64_t count, int axis, int parts, double *cut, int64_t *begin)
+{
+  double sum = 0, running = 0;
+  int64_t at = 0;
+  begin[0] = 0;
+  begin[parts] = count;
+  if (parts == 1) return;
+  plain_axis = axis;
+  qsort(s, (size_t)count, sizeof *s, plain_order);
+  for (int64_t i = 0; i < count; i++) sum += s[i].weight;
+  double each = sum > 0 ? 0 : 1;
+  if (each > 0) sum = (double)count;
+  for (int p = 1; p < parts; p++) {
+    double aim = sum * p / parts;
+    while (at < count && running + 0.5 * (s[at].weight + each) < aim) running += s[at++].weight + each;
+    begin[p] = plain_end(s, count, at, running, aim, each);
+    cut[p - 1] = plain_between(s, count, begin[p]);
+  }
+}
+
+/* What domain_cut is to find; `s` is sorted. Sums of weights are rounded: where shares are as near to one cut as to another it may
+ * take the other, but for whole weights. */
+static inline void plain_cut(struct domain *d, struct weighted *s, int64_t count)
+{
+  int64_t *bx = memory_alloc("test", sizeof *bx * (size_t)(d->px + d->py + d->pz + 3)), *by = bx + d->px + 1, *bz = by + d->py + 1;
+  plain_cut_axis(s, count, 0, d->px, d->x, bx);
+  for (int i = 0; i < d->px; i++) {
+    struct weighted *slab = s + bx[i];
+    plain_cut_axis(slab, bx[i + 1] - bx[i], 1, d->py, d->y + i * (d->py - 1), by);
+    for (int j = 0; j < d->py; j++)
+      plain_cut_axis(slab + by[j], by[j + 1] - by[j], 2, d->pz, d->z + (i * d->py + j) * (d->pz - 1), bz);
+  }
+  memory_free(bx);
+}
+
+/* Whether two sets of cuts are the same, bit by bit. */
+static inline int same_cuts(const struct domain *a, const struct domain *b)
+{
+  return memcmp(a->x, b->x, sizeof *a->x * ((size_t)a->px * (size_t)a->py * (size_t)a->pz - 1)) == 0;
+}
+
+/* --- time -------------------------------------------------------------------------------------------------------- */
+
+static inline double now(void)
+{
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Least milliseconds of cutting: others may have the processor at times (for measurements, not a test). */
+static inline double time_cut(struct domain *d, const struct comm *c, const struct weighted *w, int64_t n)
+{
+  double least = HUGE_VAL;
+  for (int k = 0; k < 40; k++) {
+    if (c) comm_barrier(c);
+    double begun = now();
+    domain_cut(d, c, w, n);
+    least = fmin(least, 1e3 * (now() - begun));
+  }
+  return least;
+}
+#endif

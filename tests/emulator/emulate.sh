@@ -1,0 +1,38 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Build tests with the kernels of gpu/ run by an emulator of CUDA on the CPU: lanes are fibers, blocks and kernels follow each
+# other. It shows what the kernels compute, and with -fsanitize=address in CXXFLAGS where they reach; no times, no races
+# between streams, nothing that CUDA itself does.
+# Usage, from a configured and built tree:  emulate.sh SOURCE BUILD TEST OUT [TEST OUT]...    e.g. emulate.sh .. . walk walk-emulated
+# Neither nvcc nor CUDA's headers are needed, whether or not the tree was configured with CUDA.
+set -e
+[ $# -ge 4 ] && [ $(($# % 2)) -eq 0 ] || { sed -n '3,8s/^# //p' "$0" >&2; exit 2; }
+source=$(realpath "$1") build=$(realpath "$2") here=$(dirname "$(realpath "$0")")
+shift 2
+tests=() outs=()
+while [ $# -gt 0 ]; do tests+=("$1") outs+=("$(realpath -m "$2")"); shift 2; done
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+variable() { sed -n "s/^$1 = //p" "$build/Makefile" | head -n 1; }
+mkdir "$work/gpu" "$work/objects" "$work/tests"
+cp "$source"/gpu/*.cuh "$source"/gpu/*.h "$work/gpu"
+for file in "$source"/gpu/*.cu; do [ "$(basename "$file")" = hard_bench.cu ] || cp "$file" "$work/gpu/$(basename "$file" .cu).cpp"; done
+cd "$work/gpu"
+sed -i 's/extern __shared__/extern/; s/__shared__/static/; s/^ *asm("rsqrt.*$/  y = 1 \/ sqrtf(x);/; s/^ *asm("sqrt.*$/  y = sqrtf(x);/
+  s/^ *asm("rcp.*$/  y = 1 \/ x;/; s|return n + n / 8 + 64;|return n;|' ./*.cpp ./*.cuh
+sed -i 's/(kernel)<<<blocks_, (unsigned)(threads), (shared), (d)->stream>>>(__VA_ARGS__); */emu_launch(#kernel, blocks_, (unsigned)(threads), kernel, __VA_ARGS__); (void)(shared);/' device.cuh
+grep -q emu_launch device.cuh
+includes="-DHAVE_CONFIG_H -DESP_HAVE_CUDA=1 -I$build -I$build/src -I$source/src -I$source/src/cpu -I$source/src/io -I$source/src/ic -I$source/mpi -I$source/tests $(variable HDF5_CPPFLAGS)"
+plus="-std=c++17 -O1 -g -fno-strict-aliasing -w -I$here/inc -I$work/gpu $includes $CXXFLAGS"
+c="-std=gnu11 -O2 -g -fopenmp -w -I$work/gpu $includes $CXXFLAGS"
+for file in *.cpp "$here/emu.cc"; do printf '%s\n' "g++ $plus -c $file -o $work/objects/$(basename "$file").o"; done > "$work/commands"
+for file in "$source"/src/*.c "$source"/src/cpu/*.c "$source"/src/io/*.c "$source"/src/ic/*.c "$source"/mpi/*.c "$source"/gpu/*.c; do
+  case $file in *main.c | *commands* | *info.c | *manual.c | *walk_isa.c | *ic/none.c) continue ;; esac
+  printf '%s\n' "mpicc $c -c $file -o $work/objects/$(echo "$file" | tr / _).o"
+done >> "$work/commands"
+for test in "${tests[@]}"; do printf '%s\n' "mpicc $c -c $source/tests/$test.c -o $work/tests/$test.o"; done >> "$work/commands"
+xargs -P 2 -I{} sh -c '{}' < "$work/commands"
+for k in "${!tests[@]}"; do
+  g++ -g -fopenmp $CXXFLAGS "$work/tests/${tests[k]}.o" "$work"/objects/*.o "$build/libespalier.a" "$build"/libkernels_*.a $(variable HDF5_LDFLAGS) $(variable HDF5_LIBS) \
+  $(variable ESP_LIBS) -lpthread -ldl -lrt -lm $(mpicc --showme:link) -o "${outs[k]}"
+done

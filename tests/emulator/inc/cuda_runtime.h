@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef EMULATOR_CUDA_RUNTIME_H
+#define EMULATOR_CUDA_RUNTIME_H
+#include <cmath>
+#include <cstdint>
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+#include <cstdio>
+#include <tuple>
+#include <functional>
+using std::isfinite;
+#define __global__
+#define __device__
+#define __host__
+#define __forceinline__ inline
+#define __launch_bounds__(...)
+#define __grid_constant__
+#define __align__(n) alignas(n)
+struct uint3_ { unsigned x, y, z; };
+extern uint3_ threadIdx, blockIdx, blockDim, gridDim;
+struct alignas(8) int2 { int x, y; };
+struct alignas(16) int4 { int x, y, z, w; };
+struct alignas(8) float2 { float x, y; };
+struct alignas(16) float4 { float x, y, z, w; };
+static inline int2 make_int2(int x, int y) { return {x, y}; }
+static inline int4 make_int4(int x, int y, int z, int w) { return {x, y, z, w}; }
+static inline float2 make_float2(float x, float y) { return {x, y}; }
+static inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
+extern float4 memory[1 << 15];
+template <class A, class B> static inline std::common_type_t<A, B> min(A a, B b) { return b < a ? b : a; }
+template <class A, class B> static inline std::common_type_t<A, B> max(A a, B b) { return a < b ? b : a; }
+static inline float __int_as_float(int x) { float y; memcpy(&y, &x, 4); return y; }
+static inline float __uint_as_float(unsigned x) { float y; memcpy(&y, &x, 4); return y; }
+static inline int __float_as_int(float x) { int y; memcpy(&y, &x, 4); return y; }
+static inline unsigned __float_as_uint(float x) { unsigned y; memcpy(&y, &x, 4); return y; }
+static inline int __popc(unsigned x) { return __builtin_popcount(x); }
+static inline int __ffs(int x) { return __builtin_ffs(x); }
+static inline int __clzll(long long x) { return x ? __builtin_clzll((unsigned long long)x) : 64; }
+template <class T> static inline T __ldg(const T *p) { return *p; }
+template <class T, class U> static inline T atomicAdd(T *p, U v) { T o = *p; *p = o + (T)v; return o; }
+template <class T, class U> static inline T atomicMin(T *p, U v) { T o = *p; if ((T)v < o) *p = (T)v; return o; }
+template <class T, class U> static inline T atomicMax(T *p, U v) { T o = *p; if ((T)v > o) *p = (T)v; return o; }
+template <class T, class U> static inline T atomicExch(T *p, U v) { T o = *p; *p = (T)v; return o; }
+template <class T, class U> static inline T atomicOr(T *p, U v) { T o = *p; *p = o | (T)v; return o; }
+/* warp: puts a value; returns the slots of all and who took part */
+struct emu_seen { const uint64_t *v; unsigned part; };
+emu_seen emu_warp(unsigned mask, uint64_t v);
+int emu_lane();
+emu_seen emu_block(uint64_t v, int op);   /* op 0 or, 1 sum */
+template <class T> static inline uint64_t emu_bits(T x) { static_assert(sizeof(T) <= 8); uint64_t b = 0; memcpy(&b, &x, sizeof x); return b; }
+template <class T> static inline T emu_value(uint64_t b) { T x; memcpy(&x, &b, sizeof x); return x; }
+static inline void __syncwarp(unsigned m = 0xffffffffu) { emu_warp(m, 0); }
+void __syncthreads();
+int __syncthreads_or(int p);
+int __syncthreads_count(int p);
+static inline unsigned __ballot_sync(unsigned m, bool p) { emu_seen s = emu_warp(m, p); unsigned r = 0; for (int k = 0; k < 32; k++) if (s.part >> k & 1 && s.v[k]) r |= 1u << k; return r; }
+static inline int __any_sync(unsigned m, bool p) { return __ballot_sync(m, p) != 0; }
+static inline void emu_check(unsigned part, int from) { if (!(part >> from & 1)) { fprintf(stderr, "emu: shuffle from a lane that is not there (%d of %08x)\n", from, part); abort(); } }
+template <class T> static inline T __shfl_sync(unsigned m, T x, int from, int width = 32) { emu_seen s = emu_warp(m, emu_bits(x)); int l = emu_lane() / width * width + from % width; emu_check(s.part, l); return emu_value<T>(s.v[l]); }
+template <class T> static inline T __shfl_xor_sync(unsigned m, T x, int step) { emu_seen s = emu_warp(m, emu_bits(x)); int l = emu_lane() ^ step; emu_check(s.part, l); return emu_value<T>(s.v[l]); }
+template <class T> static inline T __shfl_up_sync(unsigned m, T x, unsigned step) { emu_seen s = emu_warp(m, emu_bits(x)); int l = emu_lane() - (int)step; return l < 0 ? x : emu_value<T>(s.v[l]); }
+template <class T> static inline T __shfl_down_sync(unsigned m, T x, unsigned step) { emu_seen s = emu_warp(m, emu_bits(x)); int l = emu_lane() + (int)step; return l > 31 ? x : emu_value<T>(s.v[l]); }
+#define EMU_REDUCE(name, op) template <class T> static inline T name(unsigned m, T x) { emu_seen s = emu_warp(m, emu_bits(x)); T r = x; for (int k = 0; k < 32; k++) if (s.part >> k & 1) { T y = emu_value<T>(s.v[k]); op; } return r; }
+EMU_REDUCE(__reduce_min_sync, if (y < r) r = y)
+EMU_REDUCE(__reduce_max_sync, if (y > r) r = y)
+EMU_REDUCE(__reduce_or_sync, r |= y)
+template <class T> static inline T __reduce_add_sync(unsigned m, T x) { emu_seen s = emu_warp(m, emu_bits(x)); T r = 0; for (int k = 0; k < 32; k++) if (s.part >> k & 1) r += emu_value<T>(s.v[k]); return r; }
+template <class T> static inline unsigned __match_any_sync(unsigned m, T x) { emu_seen s = emu_warp(m, emu_bits(x)); unsigned r = 0; for (int k = 0; k < 32; k++) if (s.part >> k & 1 && s.v[k] == emu_bits(x)) r |= 1u << k; return r; }
+void emu_run(unsigned blocks, unsigned threads, const std::function<void()> &f, const char *name);
+template <class P, class A> static inline P emu_to(A a) { if constexpr (std::is_pointer_v<P> && !std::is_pointer_v<A>) return (P)(uintptr_t)a; else return (P)a; }
+template <class... P, class... A> void emu_launch(const char *name, unsigned blocks, unsigned threads, void (*k)(P...), A... a)
+{
+  std::tuple<std::decay_t<P>...> args(emu_to<std::decay_t<P>>(a)...);
+  emu_run(blocks, threads, [&] { std::apply(k, args); }, name);
+}
+/* runtime */
+enum cudaError_t { cudaSuccess, cudaErrorNotReady, cudaErrorMemoryAllocation, cudaErrorInsufficientDriver };
+enum cudaMemcpyKind { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice };
+enum { cudaStreamNonBlocking, cudaEventDisableTiming, cudaFuncAttributeMaxDynamicSharedMemorySize, cudaDevAttrMultiProcessorCount, cudaDevAttrComputeCapabilityMajor };
+typedef void *cudaStream_t;
+typedef void *cudaEvent_t;
+struct cudaDeviceProp { char name[256]; int major, minor, multiProcessorCount; size_t totalGlobalMem; struct { char bytes[16]; } uuid; };
+struct cudaFuncAttributes { int x; };
+template <class T> static inline cudaError_t cudaMalloc(T **p, size_t n) { *p = NULL; posix_memalign((void **)p, 256, n ? n : 1); memset((void *)*p, 0xAB, n); return cudaSuccess; }
+static inline cudaError_t cudaFree(void *p) { free(p); return cudaSuccess; }
+template <class T> static inline cudaError_t cudaMallocHost(T **p, size_t n) { return cudaMalloc(p, n); }
+static inline cudaError_t cudaFreeHost(void *p) { free(p); return cudaSuccess; }
+static inline cudaError_t cudaMemcpyAsync(void *a, const void *b, size_t n, cudaMemcpyKind, cudaStream_t) { memmove(a, b, n); return cudaSuccess; }
+static inline cudaError_t cudaMemcpy2DAsync(void *a, size_t pa, const void *b, size_t pb, size_t w, size_t h, cudaMemcpyKind, cudaStream_t) { for (size_t k = 0; k < h; k++) memcpy((char *)a + k * pa, (const char *)b + k * pb, w); return cudaSuccess; }
+static inline cudaError_t cudaMemsetAsync(void *a, int v, size_t n, cudaStream_t) { memset(a, v, n); return cudaSuccess; }
+static inline cudaError_t cudaMemGetInfo(size_t *a, size_t *b) { *a = *b = 1u << 30; return cudaSuccess; }
+static inline cudaError_t cudaGetLastError() { return cudaSuccess; }
+static inline const char *cudaGetErrorString(cudaError_t) { return "none"; }
+static inline cudaError_t cudaDriverGetVersion(int *v) { *v = 13000; return cudaSuccess; }
+static inline cudaError_t cudaRuntimeGetVersion(int *v) { *v = 13000; return cudaSuccess; }
+static inline cudaError_t cudaGetDeviceCount(int *n) { *n = 1; return cudaSuccess; }
+static inline cudaError_t cudaGetDeviceProperties(cudaDeviceProp *p, int) { memset(p, 0, sizeof *p); strcpy(p->name, "emulated"); p->major = 9; return cudaSuccess; }
+static inline cudaError_t cudaDeviceGetAttribute(int *v, int a, int) { *v = a == cudaDevAttrMultiProcessorCount ? 4 : 9; return cudaSuccess; }
+static inline cudaError_t cudaGetDevice(int *d) { *d = 0; return cudaSuccess; }
+static inline cudaError_t cudaSetDevice(int) { return cudaSuccess; }
+static inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t *s, int) { *s = NULL; return cudaSuccess; }
+static inline cudaError_t cudaStreamCreateWithPriority(cudaStream_t *s, int, int) { *s = NULL; return cudaSuccess; }
+static inline cudaError_t cudaDeviceGetStreamPriorityRange(int *a, int *b) { *a = *b = 0; return cudaSuccess; }
+static inline cudaError_t cudaDeviceGetPCIBusId(char *s, int n, int) { snprintf(s, n, "emulated"); return cudaSuccess; }
+static inline void __nanosleep(unsigned) {}
+static inline cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
+static inline cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
+static inline cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, int) { return cudaSuccess; }
+static inline cudaError_t cudaEventCreate(cudaEvent_t *e) { *e = NULL; return cudaSuccess; }
+static inline cudaError_t cudaEventCreateWithFlags(cudaEvent_t *e, int) { *e = NULL; return cudaSuccess; }
+static inline cudaError_t cudaEventDestroy(cudaEvent_t) { return cudaSuccess; }
+static inline cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t) { return cudaSuccess; }
+static inline cudaError_t cudaEventQuery(cudaEvent_t) { return cudaSuccess; }
+static inline cudaError_t cudaEventSynchronize(cudaEvent_t) { return cudaSuccess; }
+static inline cudaError_t cudaEventElapsedTime(float *f, cudaEvent_t, cudaEvent_t) { *f = 0; return cudaSuccess; }
+template <class K> static inline cudaError_t cudaFuncSetAttribute(K, int, int) { return cudaSuccess; }
+template <class K> static inline cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *, K) { return cudaSuccess; }
+template <class K> static inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *n, K, int, size_t) { *n = 1; return cudaSuccess; }
+static inline float emu_log2f(float x) { return log2f(x); }
+#define __log2f emu_log2f
+static inline float __saturatef(float x) { return x > 0 ? x < 1 ? x : 1 : 0; }
+#endif

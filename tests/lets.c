@@ -1,0 +1,569 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* LETs of several ranks in one process, on every backend: each rank has a device of its own, and messages are copied from one
+ * to the other. Forces at a synchronisation and in substeps against the direct sum. With arguments: the name of one backend;
+ * "short" for one small set, for sanitizers. */
+#include <config.h>
+#include "let.h"
+#include "memory.h"
+#include "rig.h"
+#include "tap.h"
+#include "timeline.h"
+
+enum { RANKS_MOST = 5, SUBSTEPS = 10, REFRESH = TICKS / 8 };
+
+/* A rank. */
+struct side {
+  struct device *dev;
+  struct let_card card;
+  struct let_box box[LET_BOXES];
+  int forest[RANKS_MOST], trees;
+  int32_t next[RANKS_MOST];   /* announced to each of the others */
+  int asked_by[RANKS_MOST];
+};
+
+struct house {
+  const struct backend *be;
+  const struct set *set;
+  int ranks, order;
+  struct lattice lattice;
+  struct split split;
+  double a_floor, a_rms;
+  struct side side[RANKS_MOST];
+  struct let_count received;
+  int roots;                  /* that came with cards */
+  struct tally tally;
+};
+
+static char label[100];
+static const char *only;
+static int brief;
+
+static void say(int good, const struct house *h, const char *what, const struct errors *e)
+{
+  char line[400], numbers[80] = "";
+  if (e) snprintf(numbers, sizeof numbers, " (median %.1e, 99 %% %.1e)", e->median, e->most99);
+  snprintf(line, sizeof line, "%s, %d ranks, %s%s%s: %s%s", label, h->ranks, h->set->name, h->order == 2 ? ", second moments" : "",
+           h->split.on ? "" : ", no split", what, numbers);
+  tap_ok(good, line);
+}
+
+static struct mac mac_of(const struct house *h, int kind, double delta) { return (struct mac){kind, h->order, h->set->gravity, delta}; }
+
+/* Spheres so far from each other that a rank needs no more than the root of another. */
+static void place_apart(struct random *r, int64_t i, int64_t n, double x[3], float *mass)
+{
+  place_plummer(r, i, n, x, mass);
+  x[0] += i % 2 ? 50 : -50;
+}
+
+/* --- ranks ------------------------------------------------------------------------------------------------------- */
+
+static int ascending(const void *a, const void *b)
+{
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+/* Slabs with the same number of particles each, as far as these differ in x. */
+static void cut(const struct particles *all, int ranks, double face[RANKS_MOST + 1])
+{
+  double *x = memory_alloc("test", sizeof *x * (size_t)all->n);
+  for (int64_t i = 0; i < all->n; i++) x[i] = all->pos[3 * i];
+  qsort(x, (size_t)all->n, sizeof *x, ascending);
+  face[0] = -1e300;
+  face[ranks] = 1e300;
+  for (int r = 1; r < ranks; r++) face[r] = x[all->n * r / ranks];
+  memory_free(x);
+}
+
+static void house_open(struct house *h, const struct backend *be, const struct set *s, int ranks, int order)
+{
+  struct particles all, mine;
+  double face[RANKS_MOST + 1], low[3] = {1e300, 1e300, 1e300}, high[3] = {-1e300, -1e300, -1e300};
+  memset(h, 0, sizeof *h);
+  h->be = be, h->set = s, h->ranks = ranks, h->order = order;
+  h->split = split_make(order == 2 ? SPLIT_DLL : SPLIT_QUINTIC, s->r1, s->r2);
+  set_make(s, 0.7 * sqrt(s->gravity), &all);
+  cut(&all, ranks, face);
+  for (int64_t k = 0; k < 3 * all.n; k++) low[k % 3] = fmin(low[k % 3], all.pos[k]), high[k % 3] = fmax(high[k % 3], all.pos[k]);
+  h->lattice = lattice_cover(low, high, 0.2, 16 * s->softening);
+  for (int r = 0; r < ranks; r++) {
+    struct device_config config = {
+        .gravity = s->gravity, .softening = s->softening, .max_leaf = 8, .max_group = 32, .quadrupole = order == 2, .ranks = ranks};
+    const double from[3] = {face[r], -1e300, -1e300}, to[3] = {face[r + 1], 1e300, 1e300};
+    particles_init(&mine);
+    particles_reserve(&mine, all.n);
+    for (int64_t i = 0; i < all.n; i++)
+      if (all.pos[3 * i] >= face[r] && all.pos[3 * i] < face[r + 1]) particles_copy(&mine, mine.n++, &all, i);
+    h->side[r].dev = be->open(&config);
+    be->upload(h->side[r].dev, &mine);
+    be->order(h->side[r].dev, &h->lattice);
+    be->build(h->side[r].dev, from, to);
+  }
+  particles_free(&all);
+}
+
+static void house_close(struct house *h)
+{
+  for (int r = 0; r < h->ranks; r++) {
+    struct particles p;
+    h->be->download(h->side[r].dev, &p);
+    particles_free(&p);
+    h->be->close(h->side[r].dev);
+  }
+}
+
+/* --- LETs -------------------------------------------------------------------------------------------------------- */
+
+/* Who needs what of whom: roots become a tree, the others stand in the forest behind it. */
+static void meet(struct house *h, enum let_kind kind, int r, const struct let_request *request)
+{
+  struct side *mine = &h->side[r];
+  const struct let_card *root[RANKS_MOST];
+  int roots = 0;
+  mine->trees = 1;
+  for (int k = 1; k < h->ranks; k++) {
+    int s = (r + k) % h->ranks;
+    enum need need = let_contact(&h->lattice, &h->side[s].card, &mine->card, request);
+    h->side[s].asked_by[r] = need == NEED_OPEN;
+    if (need == NEED_CELL) root[roots++] = &h->side[s].card;
+    if (need == NEED_OPEN) mine->forest[mine->trees++] = s;
+  }
+  mine->forest[0] = r;
+  h->roots += roots;
+  h->be->let_roots(mine->dev, kind, r, roots, root);
+}
+
+static void send(struct house *h, enum let_kind kind, int from, int to, struct let_request request)
+{
+  void *message;
+  request.boxes = h->side[to].box;
+  request.box_count = h->side[to].card.boxes;
+  size_t bytes = h->be->let_select(h->side[from].dev, kind, to, &request, &h->side[from].next[to], &message);
+  memcpy(h->be->let_room(h->side[to].dev, kind, from, bytes), message, bytes);
+  h->be->let_attach(h->side[to].dev, kind, from, bytes, &h->received);
+}
+
+static void exchange(struct house *h, enum let_kind kind, const struct let_request *request)
+{
+  h->received = (struct let_count){0, 0};
+  h->roots = 0;
+  for (int r = 0; r < h->ranks; r++) {
+    h->be->let_clear(h->side[r].dev, kind);
+    let_introduce(h->be, h->side[r].dev, request, h->side[r].box, &h->side[r].card);
+  }
+  for (int r = 0; r < h->ranks; r++) meet(h, kind, r, request);
+  for (int s = 0; s < h->ranks; s++)
+    for (int r = 0; r < h->ranks; r++)
+      if (s != r && h->side[s].asked_by[r]) send(h, kind, s, r, *request);
+  for (int r = 0; r < h->ranks && kind == LET_STEP; r++) h->be->let_watch(h->side[r].dev, request);
+}
+
+/* The forest in one part, in two (the local tree first), or tree by tree. */
+enum parting { WHOLE, LOCAL_FIRST, ONE_BY_ONE };
+
+static void walk(struct house *h, int r, struct walk_request q, enum parting parting)
+{
+  struct side *mine = &h->side[r];
+  int done = 0, all = mine->trees;
+  q.local = 1;
+  q.peers = mine->forest;
+  q.peer_count = parting == WHOLE ? all : 0;
+  q.last = parting == WHOLE;
+  h->be->walk(mine->dev, &q, &h->tally);
+  q.local = 0;
+  while (parting != WHOLE && done < all) {
+    q.peers = mine->forest + done;
+    q.peer_count = parting == ONE_BY_ONE ? 1 : all - done;
+    done += q.peer_count;
+    q.last = done == all;
+    h->be->walk(mine->dev, &q, &h->tally);
+  }
+}
+
+/* --- the start --------------------------------------------------------------------------------------------------- */
+
+static void force(struct house *h, const struct mac *mac, enum parting parting)
+{
+  struct sums sums;
+  double square = 0, count = 0;
+  struct let_request request = {.mac = mac, .a_floor = h->a_floor, .cutoff = -1};
+  struct walk_request q = {
+      .kind = WALK_TOTAL, .mac = *mac, .a_floor = h->a_floor, .split = h->split, .let = LET_SOFT, .potential = 1};
+  for (int r = 0; r < h->ranks; r++) {
+    h->be->sources(h->side[r].dev);
+    h->be->moments(h->side[r].dev, mac, 0, 0);
+    h->be->groups(h->side[r].dev);
+  }
+  exchange(h, LET_SOFT, &request);
+  memset(&h->tally, 0, sizeof h->tally);
+  for (int r = 0; r < h->ranks; r++) {
+    walk(h, r, q, parting);
+    h->be->split_soft(h->side[r].dev);
+    h->be->reduce(h->side[r].dev, &sums);
+    square += sums.acc2_count;
+    count += sums.count;
+  }
+  h->a_rms = sqrt(square / count);
+  h->a_floor = 1e-5 * h->a_rms;
+}
+
+static int64_t count_all(const struct house *h)
+{
+  int64_t n = 0;
+  for (int r = 0; r < h->ranks; r++) n += h->be->count(h->side[r].dev);
+  return n;
+}
+
+/* Errors of all particles of acceleration, hard part and potential. */
+static void compare(const struct house *h, const struct direct *d, struct errors e[3])
+{
+  int64_t n = count_all(h), at = 0;
+  double *error[3];
+  for (int k = 0; k < 3; k++) error[k] = memory_alloc("test", sizeof **error * (size_t)n);
+  for (int r = 0; r < h->ranks; r++) {
+    const struct particles *p = h->be->view(h->side[r].dev);
+    for (int64_t i = 0; i < p->n; i++, at++) {
+      int64_t id = (int64_t)p->id[i] - 1;
+      double a2 = 0, h2 = 0;
+      for (int c = 0; c < 3; c++) {
+        a2 += pow(p->acc[3 * i + c] - d->acc[id][c], 2);
+        h2 += pow(p->acc_hard[3 * i + c] - d->hard[id][c], 2);
+      }
+      error[0][at] = sqrt(a2) / d->scale[id];
+      error[1][at] = sqrt(h2) / d->scale[id];
+      error[2][at] = fabs(p->pot[i] / d->pot[id] - 1);
+    }
+  }
+  for (int k = 0; k < 3; k++) {
+    e[k] = errors_of(error[k], n);
+    memory_free(error[k]);
+  }
+}
+
+static uint64_t bits(const struct house *h)
+{
+  uint64_t sum = 0xcbf29ce484222325ULL;
+  for (int r = 0; r < h->ranks; r++) {
+    const struct particles *p = h->be->view(h->side[r].dev);
+    const void *field[] = {p->acc, p->acc_hard, p->pot};
+    const size_t bytes[] = {12 * (size_t)p->n, 12 * (size_t)p->n, 4 * (size_t)p->n};
+    for (int k = 0; k < 3; k++)
+      for (size_t b = 0; b < bytes[k]; b++) sum = (sum ^ ((const unsigned char *)field[k])[b]) * 0x100000001b3ULL;
+  }
+  return sum;
+}
+
+/* The same forces once more from the same LETs, in other parts. */
+static uint64_t again(struct house *h, const struct mac *mac, double a_floor, enum parting parting)
+{
+  struct walk_request q = {.kind = WALK_TOTAL, .mac = *mac, .a_floor = a_floor, .split = h->split, .let = LET_SOFT, .potential = 1};
+  for (int r = 0; r < h->ranks; r++) walk(h, r, q, parting);
+  return bits(h);
+}
+
+static void check_start(struct house *h, double delta)
+{
+  struct particles all;
+  struct errors e[3];
+  struct mac angle = mac_of(h, MAC_ANGLE, 0.7), mac = mac_of(h, MAC_ACCELERATION, delta);
+  set_make(h->set, 0, &all);
+  struct direct d = direct_open(&all, h->set->gravity, h->set->softening, &h->split);
+  force(h, &angle, LOCAL_FIRST);
+  double a_floor = h->a_floor;
+  force(h, &mac, LOCAL_FIRST);
+  compare(h, &d, e);
+  char what[160];
+  snprintf(what, sizeof what, "acceleration (LETs of %lld cells, %lld particles, %d roots)", (long long)h->received.cells,
+           (long long)h->received.particles, h->roots);
+  say(e[0].finite && e[0].median < 5e-3 && e[0].most99 < 1.7e-2 && h->tally.targets == h->set->n, h, what, &e[0]);
+  if (h->set->place == place_apart) say(h->roots == h->ranks * h->ranks / 2, h, "roots are enough for spheres apart", NULL);
+  say(e[1].finite && e[1].median < 5e-3 && e[1].most99 < 1.7e-2, h, "hard part", &e[1]);
+  say(e[2].finite && e[2].most99 < 5e-3, h, "potential", &e[2]);
+  uint64_t first = bits(h);
+  say(again(h, &mac, a_floor, LOCAL_FIRST) == first && again(h, &mac, a_floor, ONE_BY_ONE) == first && again(h, &mac, a_floor, WHOLE) == first,
+      h, "how the forest is parted changes no bit", NULL);
+  direct_close(&d);
+  particles_free(&all);
+}
+
+/* --- substeps ---------------------------------------------------------------------------------------------------- */
+
+static int is_active(const struct particles *p, int64_t i, int32_t tick) { return p->tick[i] + timeline_ticks(p->level[i]) == tick; }
+
+/* All particles at a tick; those that are active stand there already. Mass in the fourth component. */
+static double (*everyone(const struct house *h, int32_t tick, double tick_length))[4]
+{
+  double(*all)[4] = memory_alloc("test", sizeof *all * (size_t)count_all(h));
+  int64_t at = 0;
+  for (int r = 0; r < h->ranks; r++) {
+    const struct particles *p = h->be->view(h->side[r].dev);
+    for (int64_t i = 0; i < p->n; i++, at++) {
+      double dt = is_active(p, i, tick) ? 0 : (tick - p->tick[i]) * tick_length;
+      for (int c = 0; c < 3; c++) all[at][c] = p->pos[3 * i + c] + (p->vel[3 * i + c] + 0.5 * dt * p->acc_hard[3 * i + c]) * dt;
+      all[at][3] = p->mass[i];
+    }
+  }
+  return all;
+}
+
+/* The hard acceleration's error of a particle against the sum over everyone, in units of its whole acceleration. */
+static double hard_error(const struct house *h, double (*all)[4], int64_t n, const double at[3], const float got[3])
+{
+  double acc[3] = {0}, hard[3] = {0}, e2 = 0, a2 = 0, eps2 = h->set->softening * h->set->softening;
+  for (int64_t j = 0; j < n; j++) {
+    double dx[3] = {all[j][0] - at[0], all[j][1] - at[1], all[j][2] - at[2]};
+    double r2 = dx[0] * dx[0] + dx[1] * dx[1] + dx[2] * dx[2], rho2 = r2 + eps2, w = h->set->gravity * all[j][3] / (rho2 * sqrt(rho2));
+    double k = !h->split.on || r2 < (double)h->split.r2 * h->split.r2 ? direct_k(&h->split, sqrt(r2)) : 0;
+    for (int c = 0; c < 3; c++) acc[c] += w * dx[c], hard[c] += k * w * dx[c];
+  }
+  for (int c = 0; c < 3; c++) e2 += pow(got[c] - hard[c], 2), a2 += acc[c] * acc[c];
+  return sqrt(e2) / (a2 > 1e-12 * h->a_rms * h->a_rms ? sqrt(a2) : h->a_rms > 0 ? h->a_rms : 1);
+}
+
+/* What substeps yield. */
+struct found {
+  double *error;
+  int64_t errors, told, late;
+  int unannounced;      /* updates of particles at another tick than was said */
+  int long_updates;     /* longer than the most that was promised */
+};
+
+static void correct(struct house *h, int r, int32_t tick, double tick_length, const struct step_rule *rule, int64_t n, double (*all)[4],
+                    struct found *f, const struct mac *mac)
+{
+  struct device *dev = h->side[r].dev;
+  struct walk_request q = {
+      .kind = WALK_HARD, .mac = *mac, .a_floor = h->a_floor, .split = h->split, .let = LET_STEP, .tick = tick, .tick_length = tick_length};
+  walk(h, r, q, r % 2 ? LOCAL_FIRST : ONE_BY_ONE);
+  const struct particles *p = h->be->view(dev);
+  for (int64_t i = 0; i < p->n; i++)
+    if (is_active(p, i, tick)) f->error[f->errors++] = hard_error(h, all, n, &p->pos[3 * i], &p->acc_hard[3 * i]);
+  h->be->correct(dev, tick, tick_length, rule, -1);
+  h->be->strays(dev, &f->late);
+}
+
+static void tell(struct house *h, int from, int to, int32_t tick, struct found *f)
+{
+  void *message;
+  int32_t announced = h->side[from].next[to];
+  size_t bytes = h->be->let_update(h->side[from].dev, to, tick, tick % REFRESH == 0, &h->side[from].next[to], &message);
+  if (bytes == 0) return;
+  f->long_updates += bytes > h->be->let_update_most(h->side[from].dev, to);
+  char *copy = memory_alloc("test", bytes);   /* as it comes: anywhere in the host's memory, for this call alone */
+  memcpy(copy, message, bytes);
+  int64_t entries = h->be->let_apply(h->side[to].dev, from, copy, bytes);
+  memset(copy, 0xff, bytes);
+  memory_free(copy);
+  f->told += entries;
+  f->unannounced += entries > 0 && tick != announced;
+}
+
+static void check_substeps(struct house *h, double delta, double soft_step, double most)
+{
+  struct mac mac = mac_of(h, MAC_ACCELERATION, delta);
+  struct step_rule rule = {.eta = 0.5, .softening = h->set->softening, .soft_step = soft_step};
+  double tick_length = soft_step / TICKS;
+  struct let_request request = {.mac = &mac, .a_floor = h->a_floor, .a_typical = h->a_rms, .cutoff = h->split.on ? h->split.r2 : -1,
+                                .horizon = soft_step, .tick_length = tick_length};
+  struct found f = {.error = memory_alloc("test", sizeof *f.error * SUBSTEPS * (size_t)h->set->n)};
+  int64_t outside = 0, n = count_all(h);
+  int32_t tick = 0;
+  for (int r = 0; r < h->ranks; r++) {
+    struct device *dev = h->side[r].dev;
+    h->be->levels(dev, &rule, -1);
+    h->be->kick_soft(dev, 0.5 * soft_step);
+    h->be->sources(dev);
+    h->be->moments(dev, &mac, 0, 0);
+  }
+  exchange(h, LET_STEP, &request);
+  for (int k = 0; k < SUBSTEPS; k++) {
+    int32_t next = (tick / REFRESH + 1) * REFRESH;
+    int64_t active[RANKS_MOST];
+    for (int r = 0; r < h->ranks; r++) {
+      int32_t own = h->be->next_tick(h->side[r].dev);
+      next = own < next ? own : next;
+    }
+    if (next == TICKS) break;
+    tick = next;
+    for (int r = 0; r < h->ranks; r++) active[r] = h->be->select(h->side[r].dev, tick, tick_length, &outside);
+    double(*all)[4] = everyone(h, tick, tick_length);
+    for (int r = 0; r < h->ranks && tick % REFRESH == 0; r++) h->be->moments(h->side[r].dev, &mac, tick, tick_length);
+    if (tick == 4 * REFRESH) {   /* in their midst LETs are chosen anew */
+      request.tick = tick;
+      request.horizon = (TICKS - tick) * tick_length;
+      exchange(h, LET_STEP, &request);
+    }
+    for (int r = 0; r < h->ranks; r++)
+      if (active[r] > 0) correct(h, r, tick, tick_length, &rule, n, all, &f, &mac);
+    for (int s = 0; s < h->ranks; s++)
+      for (int r = 0; r < h->ranks; r++)
+        if (s != r && h->side[s].asked_by[r]) tell(h, s, r, tick, &f);
+    memory_free(all);
+  }
+  struct errors e = errors_of(f.error, f.errors);
+  char what[200];
+  snprintf(what, sizeof what, "hard forces in substeps up to %.3f (LETs of %lld cells, %lld particles, %lld corrections told, worst %.1e)",
+           tick / (double)TICKS, (long long)h->received.cells, (long long)h->received.particles, (long long)f.told, e.worst);
+  say(e.finite && f.errors > 0 && (most > 0 ? e.worst < most : e.median < 5e-3 && e.most99 < 1.7e-2) && f.told > 0, h, what, &e);
+  snprintf(what, sizeof what, "corrections are told of when it was said (%d not), updates are as short as was said (%d not), %lld late",
+           f.unannounced, f.long_updates, (long long)f.late);
+  say(f.unannounced == 0 && f.long_updates == 0 && (f.late == 0 || h->set->place == place_coincident), h, what, NULL);
+  memory_free(f.error);
+}
+
+/* --- boxes ------------------------------------------------------------------------------------------------------- */
+
+/* Every particle is in a box, from the start of the horizon to its end; extremes over all boxes are those over all particles. */
+static void check_boxes(const struct backend *be, const struct set *s)
+{
+  enum { BOXES = 16 };
+  struct particles p;
+  struct rig g;
+  struct let_box box[BOXES];
+  double horizon = 0.1, least[2] = {1e300, 1e300}, most[2] = {0, 0};
+  int out = 0;
+  set_make(s, 5, &p);
+  rig_open(&g, be, s, &p, 1, 8, 32);
+  const struct particles *v = rig_first_force(&g, 1.0 / 512);
+  struct let_request q = {.cutoff = 0.1, .horizon = horizon, .tick_length = horizon / TICKS};
+  be->sources(g.dev);
+  int count = be->boxes(g.dev, &q, BOXES, box);
+  for (int b = 0; b < count; b++) least[0] = fmin(least[0], box[b].a_old), most[0] = fmax(most[0], box[b].a_spread);
+  for (int64_t i = 0; i < v->n; i++) {
+    int in = 0;
+    for (int b = 0; b < count && !in; b++) {
+      in = 1;
+      for (int c = 0; c < 3; c++) {
+        double x = v->pos[3 * i + c], there = x + (v->vel[3 * i + c] - box[b].v[c]) * horizon;
+        in &= x >= box[b].low[c] && x <= box[b].high[c] && there >= box[b].low[c] - 1e-6 && there <= box[b].high[c] + 1e-6;
+      }
+    }
+    out += !in;
+    const float *a = &v->acc[3 * i], *h = &v->acc_hard[3 * i];
+    least[1] = fmin(least[1], sqrt((double)a[0] * a[0] + (double)a[1] * a[1] + (double)a[2] * a[2]));
+    most[1] = fmax(most[1], sqrt((double)h[0] * h[0] + (double)h[1] * h[1] + (double)h[2] * h[2]));
+  }
+  char line[200];
+  snprintf(line, sizeof line, "%s: %d boxes hold all particles to the end of the horizon (%d outside), and know their extremes", label, count, out);
+  tap_ok(count == BOXES && out == 0 && fabs(least[0] - least[1]) < 1e-6 * least[1] && fabs(most[0] - most[1]) < 1e-6 * most[1], line);
+  rig_close(&g);
+}
+
+/* --- ways -------------------------------------------------------------------------------------------------------- */
+
+/* Somebody whose velocity changes by more than the choice of LETs allowed for is a stray; before, nobody is. */
+static void check_strays(const struct backend *be, const struct set *s)
+{
+  struct house h;
+  double soft_step = 0.01, tick_length = soft_step / TICKS;
+  struct step_rule rule = {.eta = 0.5, .softening = s->softening, .soft_step = soft_step};
+  int64_t strays[2] = {0, 0}, late[2] = {0, 0}, outside = 0;
+  for (int wild = 0; wild < 2; wild++) {
+    house_open(&h, be, s, 2, 1);
+    struct mac mac = mac_of(&h, MAC_ACCELERATION, 1.0 / 512), angle = mac_of(&h, MAC_ANGLE, 0.7);
+    force(&h, &angle, WHOLE);
+    struct let_request request = {
+        .mac = &mac, .a_floor = h.a_floor, .a_typical = h.a_rms, .cutoff = s->r2, .horizon = soft_step, .tick_length = tick_length};
+    for (int r = 0; r < 2; r++) {
+      be->levels(h.side[r].dev, &rule, 2);
+      be->sources(h.side[r].dev);
+      be->moments(h.side[r].dev, &mac, 0, 0);
+    }
+    exchange(&h, LET_STEP, &request);
+    /* velocities that LETs know nothing of: in half of a soft step they lead twice the limit away */
+    if (wild) be->kick_soft(h.side[0].dev, 40 * soft_step);
+    for (int r = 0; r < 2; r++) {
+      be->select(h.side[r].dev, TICKS / 4, tick_length, &outside);
+      be->correct(h.side[r].dev, TICKS / 4, tick_length, &rule, 2);
+      strays[wild] += be->strays(h.side[r].dev, &late[wild]);
+    }
+    if (wild) late[1] = late[1] > 0;
+    house_close(&h);
+  }
+  char line[200];
+  snprintf(line, sizeof line, "%s: %lld strays among quiet particles, %lld of %lld after a blow", label, (long long)strays[0],
+           (long long)strays[1], (long long)s->n);
+  tap_ok(strays[0] == 0 && late[0] == 0 && strays[1] > s->n / 4 && late[1] > 0, line);
+}
+
+/* --- all --------------------------------------------------------------------------------------------------------- */
+
+/* What a LET for some boxes holds: of all, or of what comes within R2. */
+static struct let_count count_of(const struct backend *be, const struct set *s, enum let_kind kind)
+{
+  const struct let_box box[2] = {{{0.3, -1, -1}, {0.6, 1, 1}, 1, {0}, 1}, {{0.3, 0, 0}, {1.3, 1, 0.5}, 0.3, {0.1, 0, -0.2}, 0.1}};
+  struct let_count count = {0, 0};
+  struct particles p;
+  struct rig g;
+  void *message;
+  int32_t next;
+  set_make(s, 0.7, &p);
+  rig_open(&g, be, s, &p, 1, 8, 32);
+  struct mac mac = rig_mac(&g, MAC_ACCELERATION, 1.0 / 64);
+  rig_first_force(&g, 1.0 / 64);
+  struct let_request q = {.boxes = box, .box_count = 2, .mac = &mac, .a_typical = 1, .cutoff = -1};
+  if (kind == LET_STEP) q.cutoff = s->r2, q.horizon = 0.05, q.tick_length = 0.05 / TICKS;
+  size_t bytes = be->let_select(g.dev, kind, 0, &q, &next, &message);
+  memcpy(be->let_room(g.dev, kind, 0, bytes), message, bytes);
+  be->let_attach(g.dev, kind, 0, bytes, &count);
+  rig_close(&g);
+  return count;
+}
+
+/* For the same boxes all backends choose the same, but for rounding. */
+static void check_counts(const struct backend *be, const struct set *s, enum let_kind kind)
+{
+  struct let_count own = count_of(be, s, kind), host = count_of(&backend_cpu, s, kind);
+  char line[200];
+  snprintf(line, sizeof line, "%s, %s: a %s LET of %lld cells and %lld particles, on the host %lld and %lld", label, s->name,
+           kind == LET_STEP ? "hard" : "soft", (long long)own.cells, (long long)own.particles, (long long)host.cells, (long long)host.particles);
+  tap_ok(fabs((double)own.cells / (double)host.cells - 1) < 0.01 && fabs((double)own.particles / (double)host.particles - 1) < 0.01, line);
+}
+
+static void check_set(const struct backend *be, const struct set *set, int ranks, int order, int split, double delta, double most)
+{
+  struct house h;
+  struct set s = *set;
+  if (s.n > 1500) s.n = 1500;
+  house_open(&h, be, &s, ranks, order);
+  h.split.on = split;
+  check_start(&h, delta);
+  check_substeps(&h, delta, 0.3 * s.r2 / (0.7 * sqrt(s.gravity)), most);
+  house_close(&h);
+}
+
+static void check(const struct backend *be)
+{
+  const struct set apart = {"spheres apart", 1500, 1, 0.0125, 0.14, 0.28, place_apart};
+  const double delta = 1.0 / 512;
+  snprintf(label, sizeof label, "%s", be->name);
+  if (only && strcmp(only, be->name) != 0) return;
+  if (brief) {
+    struct set few = sets[1];
+    few.n = 500;
+    check_set(be, &few, 3, 1, 1, delta, 0);
+    return;
+  }
+  check_set(be, &sets[0], 3, 1, 1, delta, 0);
+  check_set(be, &sets[1], 3, 2, 1, delta, 0);
+  check_set(be, &sets[2], 5, 1, 1, delta, 0);
+  check_set(be, &apart, 4, 1, 1, delta, 0);
+  check_set(be, &sets[4], 2, 1, 1, delta, 0);
+  check_set(be, &sets[0], 4, 2, 1, 1e-9, 1e-4);
+  check_set(be, &sets[0], 3, 1, 0, delta, 0);
+  check_set(be, &sets[2], 2, 2, 0, delta, 0);
+  check_counts(be, &sets[0], LET_SOFT);
+  check_counts(be, &sets[0], LET_STEP);
+  check_boxes(be, &sets[0]);
+  check_strays(be, &sets[0]);
+}
+
+int main(int argc, char **argv)
+{
+  only = argc > 1 ? argv[1] : NULL;
+  brief = argc > 2 && strcmp(argv[2], "short") == 0;
+  rig_each(check);
+  tap_ok(memory_current() == 0, "all memory is given back");
+  return tap_end();
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Hard forces of some of the particles, substep after substep, where everybody has few neighbours: lists that outlive a substep
+ * serve here, on backends that have such lists. Two soft steps: in the first the lists are made at the first substep, in the second
+ * at the synchronisation before it. */
+#include <config.h>
+#include "timeline.h"
+#include "walks.h"
+
+enum { TARGETS_MOST = 400 };   /* particles of a substep that are compared with the direct sum */
+#define SOFT_STEP 0.016        /* particles move by a tenth of R2 */
+#define ETA 0.038              /* block steps of levels 0 to 3 */
+
+static void place_sphere(struct random *r, int64_t i, int64_t n, double x[3], float *mass)
+{
+  (void)i;
+  random_direction(r, cbrt(random_unit(r)), x);
+  *mass = 1.0f / (float)n;
+}
+
+static const struct set sphere = {"homogeneous sphere", 20000, 1, 0.01, 0.04, 0.08, place_sphere};
+
+struct results {
+  int64_t substeps, targets, partly;   /* partly: substeps in which less than a half were active */
+  int64_t untested;                    /* substeps without an acceptance test: nobody looked for neighbours */
+  double median, most99, worst;
+  int finite, complete;
+};
+
+static int is_active(const struct particles *p, int64_t i, int32_t tick) { return p->tick[i] + timeline_ticks(p->level[i]) == tick; }
+
+/* Where everyone is at a tick; active particles are there already. */
+static double (*places(const struct particles *p, int32_t tick, double tick_length))[3]
+{
+  double(*at)[3] = memory_alloc("test", sizeof *at * (size_t)p->n);
+  for (int64_t i = 0; i < p->n; i++) {
+    double dt = is_active(p, i, tick) ? 0 : (tick - p->tick[i]) * tick_length;
+    for (int c = 0; c < 3; c++) at[i][c] = p->pos[3 * i + c] + (p->vel[3 * i + c] + 0.5 * dt * p->acc_hard[3 * i + c]) * dt;
+  }
+  return at;
+}
+
+/* |error| of a hard force against the direct sum over the given places, in units of |a|. */
+static double error_of(const struct particles *p, const double (*at)[3], int64_t i, const struct set *s, const struct split *split)
+{
+  double sum[3] = {0, 0, 0};
+  float x[3];
+  for (int64_t j = 0; j < p->n; j++) {
+    double d[3] = {at[j][0] - at[i][0], at[j][1] - at[i][1], at[j][2] - at[i][2]}, r2 = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
+    if (j == i || r2 >= (double)split->r2 * split->r2) continue;
+    double rho2 = r2 + s->softening * s->softening, w = s->gravity * p->mass[j] * direct_k(split, sqrt(r2)) / (rho2 * sqrt(rho2));
+    for (int c = 0; c < 3; c++) sum[c] += w * d[c];
+  }
+  for (int c = 0; c < 3; c++) x[c] = (float)(p->acc_hard[3 * i + c] - sum[c]);
+  return modulus(x) / modulus(&p->acc[3 * i]);
+}
+
+/* The hard forces of a substep, spread evenly over the active particles. */
+static void compare(const struct rig *g, const struct set *s, int32_t tick, double tick_length, int64_t actives, struct results *r)
+{
+  const struct particles *p = g->be->view(g->dev);
+  double(*at)[3] = places(p, tick, tick_length), *error = memory_alloc("test", sizeof *error * (size_t)(actives + 1));
+  int64_t every = actives / TARGETS_MOST + 1, found = 0, count = 0;
+  for (int64_t i = 0; i < p->n; i++)
+    if (is_active(p, i, tick) && found++ % every == 0 && count <= actives) error[count++] = error_of(p, (const double(*)[3])at, i, s, &g->split);
+  struct errors e = errors_of(error, count);
+  r->complete &= found == actives;
+  r->finite &= e.finite;
+  r->median = fmax(r->median, e.median);
+  r->most99 = fmax(r->most99, e.most99);
+  r->worst = fmax(r->worst, e.worst);
+  memory_free(error);
+  memory_free(at);
+}
+
+/* The substeps of a soft step; levels are chosen. */
+static void substeps(struct rig *g, const struct set *s, const struct mac *mac, const struct step_rule *rule, struct results *r)
+{
+  double tick_length = rule->soft_step / TICKS;
+  *r = (struct results){.finite = 1, .complete = 1};
+  for (int32_t tick = g->be->next_tick(g->dev); tick < TICKS; tick = g->be->next_tick(g->dev)) {
+    int64_t outside = 0, actives = g->be->select(g->dev, tick, tick_length, &outside);
+    struct walk_request request = {.kind = WALK_HARD, .mac = *mac, .a_floor = g->a_floor, .split = g->split, .let = LET_STEP, .tick = tick,
+                                   .tick_length = tick_length, .local = 1, .last = 1};
+    memset(&g->tally, 0, sizeof g->tally);
+    g->be->walk(g->dev, &request, &g->tally);
+    compare(g, s, tick, tick_length, actives, r);
+    r->complete &= g->tally.targets == actives && actives > 0;
+    r->substeps++;
+    r->targets += actives;
+    r->partly += 2 * actives < s->n;
+    r->untested += g->tally.tests == 0;
+    g->be->correct(g->dev, tick, tick_length, rule, -1);
+  }
+}
+
+/* Levels by the rule, some at each of a few, and sources that know of the kicks. */
+static void choose(struct rig *g, const struct mac *mac, const struct step_rule *rule)
+{
+  g->be->levels(g->dev, rule, -1);
+  g->be->sources(g->dev);
+  g->be->moments(g->dev, mac, 0, 0);
+}
+
+/* From the last substep to the forces of the next synchronisation, on a new tree. */
+static void synchronise(struct rig *g, const struct mac *mac)
+{
+  g->be->drift_to_end(g->dev, SOFT_STEP / TICKS);
+  g->be->order(g->dev, &g->lattice);
+  g->be->build(g->dev, everywhere[0], everywhere[1]);
+  rig_force(g, mac);
+  g->be->finish(g->dev, SOFT_STEP / TICKS);
+  g->be->kick_soft(g->dev, SOFT_STEP);   /* the closing half of this step and the opening half of the next */
+}
+
+static void report(const struct backend *be, const struct set *s, const char *when, const struct results *r, int64_t makings)
+{
+  char what[250];
+  snprintf(what, sizeof what, "%s: hard forces of %lld targets in %lld substeps, direct sums (median %.1e, 99 %% %.1e)", when,
+           (long long)r->targets, (long long)r->substeps, r->median, r->most99);
+  say(r->finite && r->complete && r->substeps >= 7 && r->partly >= 4 && r->median <= 1e-5 && r->most99 <= 1e-3, s, what, r->worst);
+  snprintf(what, sizeof what, "%s: %lld of %lld substeps without a search", when, (long long)r->untested, (long long)r->substeps);
+  if (be == &backend_cuda)
+    say(r->untested == r->substeps - makings, s, what, 0);
+  else
+    printf("# %s, %s\n", label, what);
+}
+
+static void check(const struct backend *be)
+{
+  struct particles p;
+  struct rig g;
+  struct results first, second;
+  const struct set *s = &sphere;
+  struct step_rule rule = rule_of(s, SOFT_STEP);
+  rule.eta = ETA;
+  snprintf(label, sizeof label, "%s", be->name);
+  set_make(s, 0.5, &p);
+  rig_open(&g, be, s, &p, 1, 8, 32);
+  rig_first_force(&g, 1.0 / 512);
+  struct mac mac = rig_mac(&g, MAC_ACCELERATION, 1.0 / 512);
+  choose(&g, &mac, &rule);
+  substeps(&g, s, &mac, &rule, &first);
+  synchronise(&g, &mac);
+  choose(&g, &mac, &rule);
+  substeps(&g, s, &mac, &rule, &second);
+  rig_close(&g);
+  report(be, s, "lists of the first substep", &first, 1);
+  report(be, s, "lists of the synchronisation", &second, 0);
+}
+
+int main(void)
+{
+  rig_each(check);
+  tap_ok(memory_current() == 0, "all memory is given back");
+  return tap_end();
+}

@@ -1,0 +1,105 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# A scaling study on this machine: folders and jobs, runs, the table, the plot; what is missing is named and made up for; bad
+# input meets a sentence. The jobs of the batch systems: every word of their templates is filled in.
+dir=$(mktemp -d) || exit 99
+trap 'rm -rf "$dir"' EXIT
+src=$(cd "${srcdir:-.}" && pwd) here=$PWD
+scaling=$src/jobscripts/scaling
+. "$src/tests/tap.sh"
+told="$dir/out $dir/err"
+if ! command -v python3 > /dev/null 2>&1; then echo "1..0 # SKIP no python3"; exit 0; fi
+export OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=1 MPLCONFIGDIR="$dir"
+cd "$dir" || exit 99
+cat > run.ini << END
+[Units]
+GravityConstantInternal = 1
+[Output]
+OutputDir = elsewhere
+TimeBetSnapshot = 0.01
+[Time]
+TimeMax = 4
+MaxSizeTimestep = 0.03125
+[Gravity]
+Softening = 0.03
+[Split]
+Mode = tree
+END
+make() { "$scaling" make --program "$here/espalier" "$@" > out 2> err; }
+
+make study --system local --ranks 1,2 --strong 400 --weak 150 --steps 4 --warmup 1 --repeats 2 run.ini && [ -x study/jobs/2.sh ] &&
+  [ "$(cat study/jobs/2.tasks)" = "strong-00002/1 400
+strong-00002/2 400
+weak-00002/1 300
+weak-00002/2 300" ]
+ok $? "four points, two jobs"
+# the launcher of this build instead of mpirun
+sed -i "s|mpirun -n \([0-9]*\).*|${MPIRUN:-mpirun} ${MPIRUN_FLAGS-} -n \1|" study/jobs/*.sh
+timeout 200 "$scaling" submit study > out 2> err && [ "$(grep -c 'exit status 0' out)" = 8 ]
+ok $? "eight runs"
+[ ! -e study/strong-00002/1/out/snapshot_000.hdf5 ] && [ ! -e elsewhere ] && [ "$(ls study/ic)" = "150.hdf5
+300.hdf5
+400.hdf5" ]
+ok $? "no snapshots, initial conditions made once"
+"$scaling" collect study -o table.csv > out 2> err &&
+  awk -F, '/^#/ { next } $1 == "study" { for (i = 1; i <= NF; i++) at[$i] = i; next }
+    { n++; particles = $1 == "strong" ? 400 : 150 * $2
+      if ($at["particles"] != particles || $at["steps"] != 2 || !($at["seconds"] > 0) || $at["imbalance"] < 1) bad = 1
+      if (($2 > 1) != ($at["bytes_per_rank"] > 0) || !($at["t_walk"] > 0) || $at["backend"] !~ /^(cpu|cuda)$/ || $at["hosts"] == "-") bad = 1 }
+    END { exit bad || n != 8 }' table.csv
+ok $? "the table"
+# bytes of a rank and step against comm.csv itself
+awk -F, 'FNR == 1 { file++ } /^#/ { next } $1 == "step" || $1 == "study" { for (i = 1; i <= NF; i++) at[$i] = i; next }
+  file == 1 { if ($1 >= 2 && $1 <= 3 && $at["rank"] == -1) bytes += $at["bytes"]; next }
+  $1 == "weak" && $2 == 2 && $at["repeat"] == 1 { x = $at["bytes_per_rank"] }
+  END { exit !(bytes > 0 && x > 0.999 * bytes / 4 && x < 1.001 * bytes / 4) }' study/weak-00002/1/out/comm.csv table.csv
+ok $? "bytes a rank sends are those of comm.csv"
+if "$src/tools/espalier-plot" --find > /dev/null 2>&1; then
+  [ "$(head -c 4 table.png | tail -c 3)" = PNG ] && grep -q '^ *2 *300 ' out
+  ok $? "the plot, and its numbers on the terminal"
+  sed 's/imbalance/imbal/' table.csv > bad.csv
+  "$src/tools/espalier-plot" scaling bad.csv > out 2> err
+  [ $? = 1 ] && grep -q "^espalier-plot scaling: bad.csv has no column 'imbalance'" err
+  ok $? "a table without a column"
+fi
+rm study/weak-00001/2/done
+"$scaling" collect study > out 2> err && grep -q '1 repeats are missing' out && grep -q 'weak-00001/2: not done (see its run.log)' err
+ok $? "a repeat that is missing is named"
+timeout 100 "$scaling" submit study > out 2> err && [ "$(grep -c 'exit status 0' out)" = 1 ] && grep -q '^2 ranks: done' out && [ -e study/weak-00001/2/done ]
+ok $? "and made up for, alone"
+
+sed -i '1s/, 2 ranks x/, 3 ranks x/' study/weak-00002/1/out/steps.csv
+"$scaling" collect study > out 2> err && grep -q '1 repeats are missing' out && grep -q 'weak-00002/1: the run had 3 ranks instead of 2' err
+ok $? "a run on another number of ranks does not count"
+
+for system in slurm pbs pjm; do
+  make $system --system $system --ranks 2,8 --weak 150 --ranks-per-node 4 --threads 3 run.ini && bash -n $system/jobs/8.sh && ! grep -q '@[A-Z_]*@' $system/jobs/*.sh &&
+    grep -q -E '^#(SBATCH --nodes=2|PBS -l select=2:mpiprocs=4:ompthreads=3|PJM -L node=2)$' $system/jobs/8.sh
+  ok $? "jobs for $system"
+done
+# a number of ranks that is no multiple of those of a node
+for system in slurm pbs pjm; do
+  make odd-$system --system $system --ranks 6 --weak 150 --ranks-per-node 4 run.ini && grep -q -E '^(#SBATCH --nodes=2|#PBS -l select=2:mpiprocs=4:.*|#PJM -L node=2)$' odd-$system/jobs/6.sh &&
+    grep -q -e '^ *[^#]*mpi\(run\|exec\) -n 6\( \|$\)' odd-$system/jobs/6.sh
+  ok $? "$system: 6 ranks on nodes of 4"
+done
+# says FRAGMENT ARGUMENT...
+says() {
+  fragment=$1
+  shift
+  "$scaling" "$@" > out 2> err
+  [ $? != 0 ] && grep -q "^scaling.*: .*$fragment" err
+  ok $? "says: $fragment"
+}
+says 'give --strong' make new --ranks 2 run.ini
+says 'absent.ini: there is no such file' make new --ranks 2 --weak 5 absent.ini
+says 'study is there already' make study --ranks 2 --weak 5 --program "$here/espalier" run.ini
+says 'there is no such program' make new --ranks 2 --weak 5 --program ./absent run.ini
+says 'invalid list of different whole numbers' make new --ranks 2,2 --weak 5 run.ini
+says 'must be more than --warmup' make new --ranks 2 --weak 5 --steps 3 run.ini
+says 'no folder that' submit .
+says 'no repeat is done' collect slurm
+[ ! -e new ]
+ok $? "and makes nothing"
+echo "1..$number"
+exit $failed

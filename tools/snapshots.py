@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Snapshots for the plot scripts: GADGET's HDF5 files, single, in several parts, or a file whose datasets are virtual. A part that
+is missing or damaged would read as zeros, or not at all: it is named, and drawn without only where that is asked for."""
+import os
+import re
+
+from plotting import Units, fail, h5py, np, warn
+
+PART = re.compile(r"^(?P<stem>.*)\.(?P<number>\d+)(?P<ending>\.hdf5|\.h5)$")
+NUMBERED = re.compile(r"^(?P<stem>.*)_(?P<number>\d{3,})(\.hdf5|\.h5)$")
+
+
+class Fault(Exception):
+    """What is wrong with a file, without its name."""
+
+
+def hdf5_fault(path, error):
+    """HDF5's own words, in plain ones where they are known."""
+    text = str(error)
+    cut = re.search(r"truncated file: eof = (\d+).*stored_eof = (\d+)", text)
+    if cut:
+        return f"is cut off: {cut.group(1)} of its {cut.group(2)} bytes are there"
+    if "signature not found" in text:
+        return "is empty" if os.path.getsize(path) == 0 else "is not an HDF5 file"
+    return "is damaged: " + (re.search(r"\((.*)\)", text) or [text, text])[1]
+
+
+def open_hdf5(path):
+    if os.path.isdir(path):
+        raise Fault("is a folder")
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise Fault("is not a file")
+    try:
+        with open(path, "rb"):
+            pass
+    except FileNotFoundError:
+        raise Fault("is not there") from None
+    except OSError as error:
+        raise Fault(f"cannot be read: {error.strerror}") from None
+    try:
+        return h5py.File(path, "r")
+    except OSError as error:
+        raise Fault(hdf5_fault(path, error)) from None
+
+
+def number(attributes, name, otherwise):
+    return int(np.ravel(attributes[name])[0]) if name in attributes else otherwise
+
+
+def counts(attributes, name):
+    """Particles by type, or None where the file does not tell."""
+    if name not in attributes:
+        return None
+    values = np.ravel(attributes[name]).astype(np.int64)
+    if name == "NumPart_Total" and "NumPart_Total_HighWord" in attributes:
+        values = values + (np.ravel(attributes["NumPart_Total_HighWord"]).astype(np.int64)[:len(values)] << 32)
+    return [int(value) for value in values[:6]] + [0] * (6 - len(values))
+
+
+def virtual_parts(file, folder):
+    """The files in which virtual datasets lie, in order; none where there are no such datasets."""
+    found = []
+    for name, group in file.items():
+        if name.startswith("PartType"):
+            for data in group.values():
+                if isinstance(data, h5py.Dataset) and data.is_virtual:
+                    found += [source.file_name for source in data.virtual_sources()]
+    paths = [name if name == "." else os.path.join(folder, name) for name in dict.fromkeys(found)]
+    return sorted(paths, key=natural)
+
+
+def natural(path):
+    """Numbers in a name count as numbers: 2 comes before 10."""
+    return [int(word) if word.isdigit() else word for word in re.split(r"(\d+)", path)]
+
+
+def part_rows(file, types):
+    """Positions and masses of one file, by type."""
+    header = file["Header"].attrs
+    stated, table = counts(header, "NumPart_ThisFile"), np.ravel(header.get("MassTable", np.zeros(6)))
+    rows = {}
+    for kind in range(6):
+        name = f"PartType{kind}"
+        if types and kind not in types:
+            continue
+        if name not in file:
+            if stated and stated[kind]:
+                raise Fault(f"should have {stated[kind]} particles of type {kind}, and has no /{name}")
+            continue
+        group = file[name]
+        if "Coordinates" not in group:
+            raise Fault(f"is no GADGET snapshot: /{name} has no Coordinates")
+        pos = group["Coordinates"][()]
+        if pos.ndim != 2 or pos.shape[1] != 3:
+            raise Fault(f"is no GADGET snapshot: /{name}/Coordinates has the shape {pos.shape}, not [N,3]")
+        if stated and stated[kind] != len(pos):
+            raise Fault(f"should have {stated[kind]} particles of type {kind}, and has {len(pos)} Coordinates")
+        if "Masses" in group:
+            mass = group["Masses"][()]
+        elif kind < len(table) and table[kind] > 0:
+            mass = np.full(len(pos), table[kind])
+        else:
+            raise Fault(f"is no GADGET snapshot: /{name} has neither Masses nor an entry in MassTable")
+        if mass.shape != (len(pos),):
+            raise Fault(f"is no GADGET snapshot: /{name} has {len(pos)} Coordinates, and Masses of the shape {mass.shape}")
+        pos, mass = pos.astype(np.float64), mass.astype(np.float64)
+        if not (np.isfinite(pos).all() and np.isfinite(mass).all()):
+            raise Fault(f"has positions or masses of type {kind} that are no finite numbers")
+        rows[kind] = pos, mass
+    return rows
+
+
+def careful(path, reader):
+    """reader(file) of an HDF5 file; whatever it stumbles on is a Fault."""
+    with open_hdf5(path) as file:
+        try:
+            if not isinstance(file.get("Header"), h5py.Group):
+                raise Fault("is no GADGET snapshot: it has no /Header")
+            return reader(file)
+        except OSError as error:
+            raise Fault(hdf5_fault(path, error)) from None
+        except (KeyError, TypeError, ValueError, AttributeError, RuntimeError) as error:
+            raise Fault(f"is no GADGET snapshot, or is damaged: {str(error).splitlines()[0]}") from None
+
+
+class Snapshot:
+    """Time, units, and per type the positions and masses, of all parts of a snapshot."""
+
+    def __init__(self, path, types=None, partial=False):
+        self.path = path
+        try:
+            self.time, self.units, parts, total = careful(path, self.facts)
+        except Fault as fault:
+            fail(f"{path} {fault}")
+        rows, faults = [], []
+        for part in parts:
+            try:
+                rows.append(careful(part, lambda file: part_rows(file, types)))
+            except Fault as fault:
+                faults.append(f"{part} {fault}")
+        if faults and len(parts) == 1 and parts[0] == path:
+            fail(faults[0])
+        if faults:
+            if not partial or not rows:
+                fail(f"{path} has {len(parts)} parts, and not all are good: {self.few(faults)}"
+                     + (" (--partial draws the others)" if rows else ""))
+            warn(f"{path} is drawn without {len(faults)} of its {len(parts)} parts: {self.few(faults)}")
+        self.incomplete = bool(faults)
+        self.pos, self.mass = {}, {}
+        for kind in range(6):
+            mine = [row[kind] for row in rows if kind in row]
+            if mine:
+                self.pos[kind], self.mass[kind] = (np.concatenate(column) for column in zip(*mine))
+            found = len(self.mass.get(kind, ()))
+            if total and not faults and len(parts) > 1 and not (types and kind not in types) and found != total[kind]:
+                fail(f"{path} should have {total[kind]} particles of type {kind}, and its {len(parts)} parts have {found}")
+        self.check(types)
+
+    @staticmethod
+    def few(faults, most=3):
+        return "; ".join(faults[:most]) + (f"; and {len(faults) - most} more" if len(faults) > most else "")
+
+    def facts(self, file):
+        """Time, units, names of the parts (its own, if it is the only one), particles in all parts."""
+        header = dict(file["Header"].attrs)
+        known = dict(header)
+        for group in ("Units", "Parameters"):
+            if group in file:
+                known.update(file[group].attrs)
+        time = float(np.ravel(header["Time"])[0]) if "Time" in header else 0.0
+        parts = virtual_parts(file, os.path.dirname(os.path.realpath(self.path)) if os.path.islink(self.path) else os.path.dirname(self.path))
+        files = number(header, "NumFilesPerSnapshot", 1)
+        if not parts and files > 1:
+            name = PART.match(self.path)
+            if not name:
+                raise Fault(f"says that it is one of {files} files, but its name has no number (NAME.K.hdf5)")
+            if files > 1000000:
+                raise Fault(f"is damaged: it says that it is one of {files} files")
+            parts = [f"{name['stem']}.{k}{name['ending']}" for k in range(files)]
+        return time, Units(known), parts or [self.path], counts(header, "NumPart_Total")
+
+    def check(self, types):
+        if not sum(len(mass) for mass in self.mass.values()):
+            fail(f"{self.path} has no particles" + (f" of type {', '.join(map(str, types))}" if types else ""))
+        if not sum(mass.sum() for mass in self.mass.values()) > 0:
+            fail(f"{self.path}: its particles have no mass")
+
+    def all(self):
+        return np.concatenate(list(self.pos.values())), np.concatenate(list(self.mass.values()))
+
+    def time_text(self):
+        return self.units.time_text(self.time) + (" (parts missing)" if self.incomplete else "")
+
+
+def of_folder(folder):
+    """The snapshots of a run's folder, or the one whose parts it holds."""
+    try:
+        names = sorted(os.listdir(folder), key=natural)
+    except OSError as error:
+        fail(f"{folder} cannot be read: {error.strerror}")
+    found = [os.path.join(folder, name) for name in names if NUMBERED.match(name)]
+    if not found:
+        sets = {PART.match(name)["stem"]: os.path.join(folder, name) for name in reversed(names) if PART.match(name)}
+        found = sorted(sets.values(), key=natural)
+    if not found:   # folders of parts alone, as GADGET-4 leaves them
+        found = [path for name in names if re.fullmatch(r"snapdir_\d+", name) for path in of_folder(os.path.join(folder, name))]
+    if not found:
+        fail(f"{folder} is a folder without snapshots (files whose names end in _NNN.hdf5)")
+    return found
+
+
+def snapshot_paths(given):
+    """Names of snapshots: a folder stands for those in it, NAME for the set NAME.0.hdf5, NAME.1.hdf5..., and so does each of them."""
+    found = {}
+    for path in given:
+        if os.path.isdir(path):
+            chosen = of_folder(path)
+        elif not os.path.exists(path) and os.path.isdir(os.path.dirname(path) or "."):
+            folder = os.path.dirname(path)
+            parts = [name for name in os.listdir(folder or ".") if (m := PART.match(name)) and m["stem"] == os.path.basename(path)]
+            chosen = [os.path.join(folder, min(parts, key=natural))] if parts else [path]
+        else:
+            chosen = [path]
+        for name in chosen:
+            part = PART.match(name)
+            found.setdefault(part["stem"] if part and not alone(name) else name, name)
+    return list(found.values())
+
+
+def alone(path):
+    """Whether it says that it is the whole of a snapshot, in spite of a name like a part's."""
+    try:
+        return careful(path, lambda file: number(file["Header"].attrs, "NumFilesPerSnapshot", 1)) == 1
+    except Fault:
+        return False
+
+
+def add_snapshots(parser):
+    parser.add_argument("snapshots", nargs="+", metavar="SNAPSHOT|FOLDER",
+                        help="snapshots (HDF5), one of the parts of each, or folders of them")
+    parser.add_argument("--partial", action="store_true", help="draw snapshots of which parts are missing, with a warning")
+
+
+def evenly(paths, most):
+    """At most so many of them, the first and the last among them."""
+    if len(paths) <= most:
+        return paths
+    return [paths[i] for i in np.unique(np.linspace(0, len(paths) - 1, most).round().astype(int))]
