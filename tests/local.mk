@@ -80,7 +80,6 @@ script_tests = \
   %D%/yt.sh
 # Those that read files of the source tree, and could miss one in a tarball: slow/distcheck.sh has only these run again.
 tarball_tests = \
-  $(unit_tests) \
   %D%/bad_input.mpi \
   %D%/cli.sh \
   %D%/docs.sh \
@@ -93,23 +92,18 @@ tarball_tests = \
   %D%/rules.sh \
   %D%/scaling.sh \
   %D%/several_files.sh
-# Those by script that are of use below sanitizers: the others are about shell scripts, Python and documents, end by SIGKILL, or count
-# what the same code does.
+# Those by script whose C code no unit test runs, for sanitizers: the others are about shell scripts, Python and documents, end by
+# SIGKILL, wait for clocks, or run what these run.
 sanitized_tests = \
   %D%/check.sh \
   %D%/cli.sh \
   %D%/files_ranks.sh \
   %D%/full_disk.sh \
   %D%/full_disk_run.sh \
-  %D%/launch.sh \
-  %D%/ranks.sh \
   %D%/restart.sh \
   %D%/several_files.sh \
   %D%/soft_steps.sh \
-  %D%/stops.sh \
-  %D%/tuning.sh \
-  %D%/unsound.sh \
-  %D%/watchdog.sh
+  %D%/unsound.sh
 # Programs that scripts start.
 test_helpers = \
   %D%/full_disk \

@@ -19,14 +19,26 @@ check() {
   fi
 }
 
+# one: the run of a seed, with its own output folder; without a launcher, which would bind all single ranks to one core
+one() {
+  start=
+  [ "$ranks" = 1 ] || start="$MPIRUN $MPIRUN_FLAGS -n $ranks"
+  # shellcheck disable=SC2086  # words
+  timeout 300 $start "$program" run --overwrite $settings -P Input:InitCondFile="$model-$seed.hdf5" \
+    -P Output:OutputDir="$name-$seed" -P Gravity:Softening="$eps" -P Gravity:ErrTolForceAcc=6.103515625e-05 units.ini > "$name-$seed.log" 2>&1 ||
+    tail -n 5 "$name-$seed.log" | sed 's/^/# /' >&2
+}
+
 # simulate NAME RANKS OVERRIDES...: prints the largest |dE/E|, rms over the seeds, or 1e99 when a run failed.
 simulate() {
   name=$1 ranks=$2
   shift 2
+  settings="$*"
   for seed in $seeds; do
-    timeout 300 $MPIRUN $MPIRUN_FLAGS -n "$ranks" "$program" run --overwrite "$@" -P Input:InitCondFile="$model-$seed.hdf5" \
-      -P Output:OutputDir="$name" -P Gravity:Softening="$eps" -P Gravity:ErrTolForceAcc=6.103515625e-05 units.ini > "$name-$seed.log" 2>&1 ||
-      tail -n 5 "$name-$seed.log" | sed 's/^/# /' >&2
+    if [ "$ranks" = 1 ]; then one & else one; fi   # a rank is one thread: the seeds share the cores
+  done
+  wait
+  for seed in $seeds; do
     sed -n 's/^done: .*largest |dE\/E| //p' "$name-$seed.log" | grep . || echo 1e99
   done | awk '{ sum += $1 ^ 2 } END { printf "%.3e\n", sqrt(sum / NR) }'
 }
