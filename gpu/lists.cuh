@@ -149,8 +149,9 @@ static __device__ __forceinline__ void start_lists(const struct walk_job &job, i
 {
   int32_t handed = job.family[family].handed;
   l.near = l.leaves = 0;
+  int skip = roots_skipped(job, family);
   if (handed == HANDED_ROOTS)
-    l.front = {0, job.root, 0, job.roots};
+    l.front = {0, job.root + skip, 0, job.roots - skip};
   else
     l.front = {0, job.handed + (int64_t)family * job.handed_most, 0, handed};
 }
