@@ -253,7 +253,7 @@ static __device__ __forceinline__ void walk_one(struct room<CELLS, HOW> &s, cons
   struct lists l;
   struct walked w = {0, 0, 0, 0};
   take_targets<CELLS, HOW>(s, job, g, n, lane, v);
-  start_lists(job, g.family, l);
+  start_lists(job, g.family, roots_skipped(job, g.family), l);
   do {
     l.near = l.leaves = 0;
     traverse<CELLS, HOW>(s, job, v, lane, l, w);

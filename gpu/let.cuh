@@ -114,8 +114,7 @@ struct waiting {
 
 /* A walk of all from the local tree and LETs together: the first families begin with the local tree while LETs travel. */
 struct joined {
-  int32_t families;            /* so many, */
-  int32_t hard_families;       /* and of hard forces; INT32_MAX: all have theirs of the local tree */
+  int32_t families;            /* so many */
   bool apart;                  /* the last walk was in two launches: */
   cudaEvent_t first_done, rest_began;   /* it did not work between these */
 };

@@ -144,12 +144,11 @@ static __device__ __forceinline__ void place_targets(R &s, const struct walk_job
 
 /* --- traversal --------------------------------------------------------------------------------------------------- */
 
-/* A group's traversal starts with the nodes that its family handed down, or at the roots. */
-static __device__ __forceinline__ void start_lists(const struct walk_job &job, int32_t family, struct lists &l)
+/* A group's traversal starts with the nodes that its family handed down, or at the roots but the first `skip`. */
+static __device__ __forceinline__ void start_lists(const struct walk_job &job, int32_t family, int skip, struct lists &l)
 {
   int32_t handed = job.family[family].handed;
   l.near = l.leaves = 0;
-  int skip = roots_skipped(job, family);
   if (handed == HANDED_ROOTS)
     l.front = {0, job.root + skip, 0, job.roots - skip};
   else

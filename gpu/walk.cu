@@ -258,22 +258,28 @@ static void full_walk(struct device *d, const struct walk_request *r, const stru
   walk_stages(d, job, cells, how);
 }
 
+/* All have their hard forces of the local tree: those of LETs are added. */
+static void skip_local(struct walk_job *job)
+{
+  job->root += job->local_roots;
+  job->roots -= job->local_roots;
+  job->local_roots = 0;
+  job->adding = INT32_MAX;
+}
+
 void hard_forces(struct device *d, const struct walk_request *r, const struct forest *f)
 {
   int cells = cells_of(d, &r->mac), how = r->kind == WALK_HARD ? WALK_MOVING : WALK_STILL;
   struct walk_job job = job_of(d, r, f, cells);
   int32_t rest = d->groups == 0 ? 0 : f->root ? -1 : neighbours_forces(d, r);   /* lists are of the local tree */
-  struct joined *joined = &d->lets->joined;
-  if (!f->root) joined->hard_families = rest < 0 ? f->families : INT32_MAX;
-  if (f->local_roots > 0) job.adding = joined->hard_families;
-  if (rest == 0) return;
+  if (f->local_roots > 0) skip_local(&job);
+  if (rest == 0 || job.roots == 0) return;
   take_split(&job, &r->split, unit_of(d));
   if (r->kind == WALK_HARD)
     choose_active(d, &job);
   else
-    choose_all(d, &job, f->families);
+    choose_all(d, &job, INT32_MAX);
   if (rest > 0) choose_listed(d, &job, d->neighbours.rest.at, rest);
-  if (job.families == 0) return;
   place_walk(d, &job);
   job.reach = cells == CELLS_MONOPOLE ? HARD_REACH : HARD_REACH_EXTENT;
   hard_families(d, &job, cells, how);

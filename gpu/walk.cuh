@@ -32,7 +32,7 @@ struct walk_job {
   const int32_t *root;         /* where traversals start: the roots of the forest */
   int32_t roots;
   int32_t adding;              /* the forces of families before this one are added to; those of the others begin anew, */
-  int local_roots;             /* and start from all roots: the others not from the first of them, so many */
+  int local_roots;             /* and start from all roots: the others not from the first of them, so many (hard walks: 0) */
   struct particles p;
   const struct body *target;   /* where the particles of this rank are; where they are sources too, the same array */
 
