@@ -212,12 +212,12 @@ static __global__ void finish_nodes(struct tree t, struct sprout part, const uin
 static void place_tree(struct device *d, int32_t nodes)
 {
   struct tree *t = &d->tree;
-  int64_t n = d->p.n, all = nodes > 0 ? (int64_t)nodes + d->behind_nodes : 0, room = d->renewing ? 0 : nodes, room_of_all = d->renewing ? 0 : all;
+  int64_t n = d->p.n, room = d->renewing ? 0 : nodes, all = nodes > 0 ? (int64_t)nodes + d->behind_nodes : 0;
   t->nodes = nodes;
   t->bodies = (int32_t)n;
-  array_room(&d->node, "device octree", room_of_all);
+  array_room(&d->node, "device octree", d->renewing ? 0 : all);
   array_room(&d->motion, "device octree", room);
-  array_room(&d->quad, "device octree", room_of_all);
+  array_room(&d->quad, "device octree", d->renewing ? 0 : all);
   array_room(&d->range, "device octree", room);
   array_room(&d->cut, "device octree", room);
   t->node = array_keep(&d->node, "device octree", all, d->stream);

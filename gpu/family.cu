@@ -226,7 +226,8 @@ static __device__ __forceinline__ void walk_family(struct family_room<CELLS, HAR
   if (HARD) v.sink *= job.reach;
   for (int k = (int)threadIdx.x; !HARD && k < TAYLOR_MOST; k += W * WARP) s.taylor[k] = 0;
   __syncthreads();
-  struct handing h = family_traverse<CELLS, HOW, HARD, W>(s, job, v, HARD ? 0 : roots_skipped(job, which), job.handed + (int64_t)which * job.handed_most);
+  int skip = HARD ? 0 : roots_skipped(job, which);
+  struct handing h = family_traverse<CELLS, HOW, HARD, W>(s, job, v, skip, job.handed + (int64_t)which * job.handed_most);
   bool kept = h.down <= job.handed_most;
   for (int k = (int)threadIdx.x; !HARD && k < TAYLOR_MOST; k += W * WARP) f->taylor[k] = kept ? s.taylor[k] : 0;
   if (lane_id() == 0) {

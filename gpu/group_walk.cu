@@ -232,8 +232,8 @@ static __device__ __forceinline__ void store(const R &s, const struct walk_job &
 }
 
 /* Each of five lanes adds one of the numbers. */
-static __device__ __forceinline__ void tell(const struct walk_job &job, const struct run &g, const struct view &v, const struct walked &w, int far,
-                                            int lane)
+static __device__ __forceinline__ void tell(const struct walk_job &job, const struct run &g, const struct view &v, const struct walked &w,
+                                            int far, int lane)
 {
   bool anew = g.family >= job.adding;
   unsigned long long mine = anew ? (unsigned)v.targets : 0;

@@ -84,7 +84,10 @@ enum { OF_FAMILY, OF_GROUP };   /* which expansion */
 enum { PIECE = 16, HARD_PIECE = 8 };   /* targets of a heavy group's pieces: a sub-group */
 
 /* Where the traversals of a family and its groups start: how many of the roots are not for them. */
-static __device__ __forceinline__ int roots_skipped(const struct walk_job &job, int32_t family) { return family < job.adding ? job.local_roots : 0; }
+static __device__ __forceinline__ int roots_skipped(const struct walk_job &job, int32_t family)
+{
+  return family < job.adding ? job.local_roots : 0;
+}
 
 /* items.cu: what the warps walk, after the families: groups; the heaviest, or all, cut into pieces of so many targets. */
 enum { CUT_NONE, CUT_HEAVIEST, CUT_ALL };
