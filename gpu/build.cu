@@ -207,21 +207,22 @@ static __global__ void finish_nodes(struct tree t, struct sprout part, const uin
     finish_node(t, part, part.base + i, key, max_leaf, deepest, lattice, faces);
 }
 
-/* Arrays for so many nodes and all particles; where some nodes stay, they are kept. */
+/* Arrays for so many nodes and all particles; where some nodes stay, they are kept. What walks read of nodes has places for
+ * LETs behind them too. */
 static void place_tree(struct device *d, int32_t nodes)
 {
   struct tree *t = &d->tree;
-  int64_t n = d->p.n, room = d->renewing ? 0 : nodes;
+  int64_t n = d->p.n, room = d->renewing ? 0 : nodes, all = nodes > 0 ? (int64_t)nodes + d->behind_nodes : 0;
   t->nodes = nodes;
   t->bodies = (int32_t)n;
-  array_room(&d->node, "device octree", room);
+  array_room(&d->node, "device octree", d->renewing ? 0 : all);
   array_room(&d->motion, "device octree", room);
-  array_room(&d->quad, "device octree", room);
+  array_room(&d->quad, "device octree", d->renewing ? 0 : all);
   array_room(&d->range, "device octree", room);
   array_room(&d->cut, "device octree", room);
-  t->node = array_keep(&d->node, "device octree", nodes, d->stream);
+  t->node = array_keep(&d->node, "device octree", all, d->stream);
   t->motion = array_keep(&d->motion, "device octree", nodes, d->stream);
-  t->quad = array_keep(&d->quad, "device octree", nodes, d->stream);
+  t->quad = array_keep(&d->quad, "device octree", all, d->stream);
   t->range = array_keep(&d->range, "device octree", nodes, d->stream);
   t->cut = array_keep(&d->cut, "device octree", nodes, d->stream);
   array_room(&d->big, "device octree", nodes);
@@ -236,7 +237,8 @@ static int64_t place_of(const struct device *d, int part) { return part == FAST 
 struct sprout device_sprout(const struct device *d, int part)
 {
   const struct part *p = &d->part[part];
-  const struct sprout s = {p->first, p->count, p->base, (int32_t)(d->node.room - p->base), (int32_t)tiles_of(p),
+  int64_t room = d->node.room < d->range.room ? d->node.room : d->range.room;   /* LETs have grown the one, not the other */
+  const struct sprout s = {p->first, p->count, p->base, (int32_t)(room - p->base), (int32_t)tiles_of(p),
                            d->tile_place.at + place_of(d, part)};
   return s;
 }
@@ -309,6 +311,7 @@ void gpu_build(struct device *d, const double low[3], const double high[3])
   int begin = parts_begin(d), max_leaf = d->config.max_leaf;
   if (max_leaf > WINDOW_MOST) fatal("leaves of %d particles, at most %d", max_leaf, WINDOW_MOST);
   neighbours_forget(d);
+  lets_uproot(d);
   memcpy(d->face_low, low, sizeof d->face_low);
   memcpy(d->face_high, high, sizeof d->face_high);
   if (!d->renewing) place_tree(d, 0);

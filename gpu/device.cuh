@@ -174,6 +174,7 @@ struct device {
   struct array<int32_t> big;          /* large cells, in moments */
   struct array<struct body> body;
   struct array<struct course> course;
+  int32_t behind_nodes, behind_bodies;   /* the most places that LETs have taken behind the tree and its bodies: these stay */
 
   double group_width;                 /* KNOB_GROUP_WIDTH */
   struct array<uint8_t> head;         /* of groups, a flag for every particle */
@@ -251,6 +252,8 @@ void device_copied(struct device *d);
 void device_particles_grow(struct device *d, int64_t n);
 /* Where the sources are at a tick, which must not lie before their own; for the tree of now, until `sources`. */
 struct body *device_present(struct device *d, int32_t tick, double tick_length);
+/* What LETs had behind the local tree is the tree's again: they are no part of a forest any more (forest.cu). */
+void lets_uproot(struct device *d);
 /* For tests: with ESPALIER_STALL=RANK:WALK:SECONDS in the environment that rank's walk of that number (from 1 on) waits for a kernel of
  * about so many seconds. */
 void device_stall(struct device *d);

@@ -165,13 +165,13 @@ static __device__ __forceinline__ void family_file(uint32_t *stack, const struct
 
 template <int CELLS, int HOW, bool HARD, int W>
 static __device__ __forceinline__ struct handing family_traverse(struct family_room<CELLS, HARD, W> &s, const struct walk_job &job,
-                                                                 const struct view &v, int32_t *handed)
+                                                                 const struct view &v, int skip, int32_t *handed)
 {
   float sum[TAYLOR_MOST];
 #pragma unroll
   for (int i = 0; i < TAYLOR_MOST; i++) sum[i] = 0;
   struct handing h = {0, 0, 0};
-  struct front l = {0, job.root, 0, job.roots};
+  struct front l = {0, job.root + skip, 0, job.roots - skip};
   struct family_stage<CELLS, HARD> &stage = s.stage[warp_id()];
   int staged = 0, k[SLOTS], lane = lane_id();
   for (;;) {
@@ -226,7 +226,8 @@ static __device__ __forceinline__ void walk_family(struct family_room<CELLS, HAR
   if (HARD) v.sink *= job.reach;
   for (int k = (int)threadIdx.x; !HARD && k < TAYLOR_MOST; k += W * WARP) s.taylor[k] = 0;
   __syncthreads();
-  struct handing h = family_traverse<CELLS, HOW, HARD, W>(s, job, v, job.handed + (int64_t)which * job.handed_most);
+  int skip = HARD ? 0 : roots_skipped(job, which);
+  struct handing h = family_traverse<CELLS, HOW, HARD, W>(s, job, v, skip, job.handed + (int64_t)which * job.handed_most);
   bool kept = h.down <= job.handed_most;
   for (int k = (int)threadIdx.x; !HARD && k < TAYLOR_MOST; k += W * WARP) f->taylor[k] = kept ? s.taylor[k] : 0;
   if (lane_id() == 0) {

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* LETs that arrive: their places on the device, and what a walk over them starts from. */
 #include <config.h>
+#include <math.h>
+#include <stdlib.h>
+
 #include "let.cuh"
 #include "memory.h"
 #include "roots.h"
@@ -8,6 +11,10 @@
 /* LETs are walked together until they have so large a part of the local tree's nodes and particles: smaller ones are not worth
  * a launch of their own, with its tail. */
 #define WORTH_A_LAUNCH 0.125
+
+/* So many of the families walk the local tree while LETs travel, and then the LETs apart from it, which takes longer than both
+ * together: enough of them to be busy until LETs are there. */
+#define FIRST_PART 0.125
 
 /* --- memory ------------------------------------------------------------------------------------------------------ */
 
@@ -30,32 +37,75 @@ void pinned_free(struct pinned *p)
   p->room = 0;
 }
 
-/* Room for n elements of which `used` stay. All that is queued must be done when the old ones go. */
-template <typename T> static void grow(struct device *d, struct array<T> *a, int64_t used, int64_t n)
+/* Room for n elements of which `used` stay; where there is not, it becomes room for `most`. What is queued may be writing those that
+ * stay, and must be done when the old ones go. */
+template <typename T>
+static void grow(struct device *d, struct array<T> *a, const char *where, int64_t used, int64_t n, int64_t most)
 {
   if (n <= a->room) return;
   struct array<T> old = *a;
+  gpu_wait(d);
   a->at = NULL;
   a->room = 0;
-  array_room(a, "device LETs", n);
+  array_room(a, where, most);
   if (used > 0) CHECK(cudaMemcpyAsync(a->at, old.at, sizeof(T) * (size_t)used, cudaMemcpyDeviceToDevice, d->lets->stream));
   CHECK(cudaStreamSynchronize(d->lets->stream));
-  gpu_wait(d);
   array_free(&old);
 }
 
-static void arena_room(struct device *d, struct arena *a, int64_t nodes, int64_t bodies, int moving)
+/* The arrays in which the LETs of a kind stand; it has the nodes and bodies up to where the next LET begins. */
+static struct tree ground_of(const struct device *d, enum let_kind kind)
 {
-  nodes += a->nodes;
-  bodies += a->bodies;
+  const struct arena *a = &d->lets->arena[kind];
+  struct tree t = d->tree;
+  if (kind == LET_SOFT) {
+    t.nodes += a->nodes;
+    t.bodies += a->bodies;
+    return t;
+  }
+  memset(&t, 0, sizeof t);
+  t.nodes = a->nodes;
+  t.bodies = a->bodies;
+  t.node = a->node.at;
+  t.motion = a->motion.at;
+  t.quad = a->quad.at;
+  t.body = a->body.at;
+  t.course = a->course.at;
+  return t;
+}
+
+/* Room behind the local tree for so many nodes and bodies in all, and for as many LETs again. */
+static void room_behind(struct device *d, int64_t nodes, int64_t bodies)
+{
+  const struct tree t = ground_of(d, LET_SOFT);
+  int64_t most = 2 * nodes - d->tree.nodes, most_bodies = 2 * bodies - d->tree.bodies;
+  grow(d, &d->node, "device octree", t.nodes, nodes, most);
+  grow(d, &d->quad, "device octree", t.nodes, nodes, most);
+  grow(d, &d->body, "device sources", t.bodies, bodies, most_bodies);
+  d->tree.node = d->node.at;
+  d->tree.quad = d->quad.at;
+  d->tree.body = d->body.at;
+}
+
+/* Room for a LET more. */
+static void arena_room(struct device *d, enum let_kind kind, int64_t nodes, int64_t bodies, int moving)
+{
+  struct arena *a = &d->lets->arena[kind];
+  const struct tree t = ground_of(d, kind);
+  nodes += t.nodes;
+  bodies += t.bodies;
   if (nodes > INT32_MAX / 8 || bodies > INT32_MAX / 2)
     fatal("LETs of %lld cells and %lld particles on one device are too long: use more ranks", (long long)nodes, (long long)bodies);
-  grow(d, &a->node, a->nodes, nodes);
-  grow(d, &a->quad, a->nodes, nodes);
-  grow(d, &a->body, a->bodies, bodies);
+  if (kind == LET_SOFT) {
+    room_behind(d, nodes, bodies);
+    return;
+  }
+  grow(d, &a->node, "device LETs", a->nodes, nodes, nodes);
+  grow(d, &a->quad, "device LETs", a->nodes, nodes, nodes);
+  grow(d, &a->body, "device LETs", a->bodies, bodies, bodies);
   if (!moving) return;
-  grow(d, &a->motion, a->nodes, nodes);
-  grow(d, &a->course, a->bodies, bodies);
+  grow(d, &a->motion, "device LETs", a->nodes, nodes, nodes);
+  grow(d, &a->course, "device LETs", a->bodies, bodies, bodies);
 }
 
 static void arena_free(struct arena *a)
@@ -77,10 +127,13 @@ void device_lets_open(struct device *d)
     l->out[k] = (struct outgoing *)memory_alloc("LETs", sizeof **l->out * ranks);
     l->in[k] = (struct incoming *)memory_alloc("LETs", sizeof **l->in * ranks);
   }
-  l->waiting.root = (int32_t *)memory_alloc("LETs", sizeof *l->waiting.root * ranks);
+  l->waiting.root = (int32_t *)memory_alloc("LETs", sizeof *l->waiting.root * (ranks + PARTS_MOST));
+  l->root_told = (int32_t *)memory_alloc("LETs", sizeof *l->root_told * (ranks + PARTS_MOST));
   CHECK(cudaStreamCreateWithFlags(&l->stream, cudaStreamNonBlocking));
   CHECK(cudaEventCreateWithFlags(&l->arrived, cudaEventDisableTiming));
   CHECK(cudaEventCreateWithFlags(&l->walked, cudaEventDisableTiming));
+  CHECK(cudaEventCreate(&l->joined.first_done));
+  CHECK(cudaEventCreate(&l->joined.rest_began));
 }
 
 static void free_kind(struct device *d, int kind)
@@ -131,11 +184,13 @@ void device_lets_close(struct device *d)
   array_free(&l->root);
   pinned_free(&l->numbers);
   pinned_free(&l->staged);
-  pinned_free(&l->root_told);
+  CHECK(cudaEventDestroy(l->joined.first_done));
+  CHECK(cudaEventDestroy(l->joined.rest_began));
   CHECK(cudaEventDestroy(l->arrived));
   CHECK(cudaEventDestroy(l->walked));
   CHECK(cudaStreamDestroy(l->stream));
   memory_free(l->waiting.root);
+  memory_free(l->root_told);
   memory_free(l);
 }
 
@@ -208,28 +263,33 @@ template <typename T> static void arrive(struct lets *l, T *to, const struct inc
   if (n > 0) CHECK(cudaMemcpyAsync(to, from + at, sizeof(T) * (size_t)n, kind, l->stream));
 }
 
-/* A message in its room becomes part of the arena, behind what is there. */
+/* A message in its room becomes part of the arena, behind what is there. Behind the local tree nothing moves. */
 static void place(struct device *d, enum let_kind kind, struct incoming *in, const struct let_head *head, const struct let_layout &at)
 {
   struct lets *l = d->lets;
   struct arena *a = &l->arena[kind];
-  arena_room(d, a, head->nodes, head->bodies, head->moving);
-  in->root = a->nodes;
-  in->body = a->bodies;
+  int moving = head->moving && kind != LET_SOFT;
+  arena_room(d, kind, head->nodes, head->bodies, moving);
+  const struct tree to = ground_of(d, kind);
+  in->root = to.nodes;
+  in->body = to.bodies;
   in->nodes = (int32_t)head->nodes;
   in->bodies = (int32_t)head->bodies;
   in->quad = head->quad;
   in->motion_tick = head->motion_tick;
   lets_follow(d);
-  arrive(l, a->node.at + in->root, in, at.node, in->nodes);
-  if (head->moving) arrive(l, a->motion.at + in->root, in, at.motion, in->nodes);
-  if (head->quad) arrive(l, a->quad.at + in->root, in, at.quad, in->nodes);
-  arrive(l, a->body.at + in->body, in, at.body, in->bodies);
-  if (head->moving) arrive(l, a->course.at + in->body, in, at.course, in->bodies);
-  LAUNCH(l, shift_links, blocks_for(in->nodes, THREADS), THREADS, a->node.at + in->root, in->nodes, in->root, in->body);
+  arrive(l, to.node + in->root, in, at.node, in->nodes);
+  if (moving) arrive(l, to.motion + in->root, in, at.motion, in->nodes);
+  if (head->quad) arrive(l, to.quad + in->root, in, at.quad, in->nodes);
+  arrive(l, to.body + in->body, in, at.body, in->bodies);
+  if (moving) arrive(l, to.course + in->body, in, at.course, in->bodies);
+  LAUNCH(l, shift_links, blocks_for(in->nodes, THREADS), THREADS, to.node + in->root, in->nodes, in->root, in->body);
   lets_arrived(d);
   a->nodes += in->nodes;
   a->bodies += in->bodies;
+  if (kind != LET_SOFT) return;
+  if (a->nodes > d->behind_nodes) d->behind_nodes = a->nodes;
+  if (a->bodies > d->behind_bodies) d->behind_bodies = a->bodies;
 }
 
 void gpu_let_attach(struct device *d, enum let_kind kind, int peer, size_t bytes, struct let_count *count)
@@ -278,7 +338,28 @@ void gpu_let_clear(struct device *d, enum let_kind kind)
   if (kind == LET_STEP) l->watch.on = false;
 }
 
+void lets_uproot(struct device *d)
+{
+  struct lets *l = d->lets;
+  struct arena *a = &l->arena[LET_SOFT];
+  if (a->nodes + a->bodies == 0) return;
+  lets_join(d);   /* what still arrives there comes before what is queued next */
+  for (int p = 0; p < d->config.ranks; p++) l->in[LET_SOFT][p].attached = false;
+  a->nodes = a->bodies = 0;
+}
+
 /* --- walks ------------------------------------------------------------------------------------------------------- */
+
+/* Some of the roots, as a kernel's argument: they need no place that has to outlast the call. */
+enum { ROOTS_AT_ONCE = WARP };
+struct some_roots {
+  int32_t root[ROOTS_AT_ONCE];
+};
+
+static __global__ void set_roots(int32_t *to, struct some_roots from, int count)
+{
+  if ((int)threadIdx.x < count) to[threadIdx.x] = from.root[threadIdx.x];
+}
 
 /* The roots of what waits, on the device: those of the last time as long as they are the same. */
 static const int32_t *put_roots(struct device *d)
@@ -286,32 +367,29 @@ static const int32_t *put_roots(struct device *d)
   struct lets *l = d->lets;
   int count = l->waiting.count;
   size_t bytes = sizeof(int32_t) * (size_t)count;
-  if (count <= l->roots && memcmp(l->root_told.at, l->waiting.root, bytes) == 0) return l->root.at;
-  gpu_wait(d);   /* the last list may be on its way still */
-  memcpy(pinned_room(&l->root_told, sizeof(int32_t) * (size_t)d->config.ranks), l->waiting.root, bytes);
+  if (count <= l->roots && memcmp(l->root_told, l->waiting.root, bytes) == 0) return l->root.at;
+  memcpy(l->root_told, l->waiting.root, bytes);
   l->roots = count;
-  array_room(&l->root, "device LETs", d->config.ranks);
-  CHECK(cudaMemcpyAsync(l->root.at, l->root_told.at, bytes, cudaMemcpyHostToDevice, d->stream));
+  array_room(&l->root, "device LETs", d->config.ranks + PARTS_MOST);
+  for (int at = 0; at < count; at += ROOTS_AT_ONCE) {
+    struct some_roots some = {};
+    int n = count - at < ROOTS_AT_ONCE ? count - at : (int)ROOTS_AT_ONCE;
+    memcpy(some.root, l->root_told + at, sizeof *some.root * (size_t)n);
+    LAUNCH(d, set_roots, 1, ROOTS_AT_ONCE, l->root.at + at, some, n);
+  }
   return l->root.at;
 }
 
 /* What waits is walked. */
 static void take_waiting(struct device *d, enum let_kind kind, struct forest *f)
 {
-  struct lets *l = d->lets;
-  struct arena *a = &l->arena[kind];
-  struct waiting *w = &l->waiting;
+  struct waiting *w = &d->lets->waiting;
   memset(f, 0, sizeof *f);
-  f->t.nodes = a->nodes;
-  f->t.bodies = a->bodies;
-  f->t.node = a->node.at;
-  f->t.motion = a->motion.at;
-  f->t.quad = a->quad.at;
-  f->t.body = a->body.at;
-  f->t.course = a->course.at;
+  f->t = ground_of(d, kind);
   f->roots = w->count;
   f->motion_tick = w->motion_tick;
   f->root = put_roots(d);
+  f->families = f->adding = INT32_MAX;
   lets_join(d);
   w->count = 0;
   w->size = 0;
@@ -334,15 +412,66 @@ static int local_tree(struct device *d, struct forest *f)
   f->t = d->tree;
   f->roots = d->tree.nodes > 0;
   f->motion_tick = d->motion_tick;
-  f->first = 1;
+  f->families = INT32_MAX;
   d->lets->waiting.count = 0;
   d->lets->waiting.size = 0;
   return 1;
 }
 
+bool forest_joins(const struct walk_request *r)
+{
+  bool alone = r->local && r->last && r->peer_count == 0;
+  return r->kind == WALK_TOTAL && r->let == LET_SOFT && !alone;
+}
+
+/* How many families are the first. */
+static int32_t first_families(const struct device *d)
+{
+  const char *asked = getenv("ESPALIER_FIRST_PART");
+  double part = asked ? atof(asked) : FIRST_PART;
+  return (int32_t)(fmin(fmax(part, 0), 1) * d->families);
+}
+
+/* The first families from the local tree, whose roots begin the list of all. */
+static int join_local(struct device *d, struct forest *f)
+{
+  struct lets *l = d->lets;
+  local_tree(d, f);
+  l->joined.families = f->families = first_families(d);
+  for (int k = 0; k < d->parts; k++) l->waiting.root[l->waiting.count++] = d->part[k].base;
+  return 1;
+}
+
+/* All from all roots, but the first families from those of LETs. */
+static int join_all(struct device *d, struct forest *f)
+{
+  take_waiting(d, LET_SOFT, f);
+  f->motion_tick = d->motion_tick;
+  f->adding = d->lets->joined.families;
+  f->local_roots = d->parts;
+  return 1;
+}
+
+static int next_joined(struct device *d, const struct walk_request *r, struct parting *p, struct forest *f)
+{
+  struct waiting *w = &d->lets->waiting;
+  if (r->local && !p->local_done) {
+    p->local_done = 1;
+    return join_local(d, f);
+  }
+  if (p->done) return 0;
+  for (; p->at < r->peer_count; p->at++) {
+    const struct incoming *in = &d->lets->in[r->let][r->peers[p->at]];
+    if (in->attached && in->nodes > 0) w->root[w->count++] = in->root;
+  }
+  p->done = 1;
+  return r->last ? join_all(d, f) : 0;
+}
+
 int forest_next(struct device *d, const struct walk_request *r, struct parting *p, struct forest *f)
 {
   struct waiting *w = &d->lets->waiting;
+  if (forest_joins(r)) return next_joined(d, r, p, f);
   double enough = WORTH_A_LAUNCH * ((double)d->tree.nodes + d->tree.bodies);
   if (r->local && !p->local_done) {
     p->local_done = 1;

@@ -194,14 +194,14 @@ static __device__ __forceinline__ void use_lists(R &s, const struct walk_job &jo
 
 /* --- results ----------------------------------------------------------------------------------------------------- */
 
-static __device__ __forceinline__ void put(const struct walk_job &job, float *to, double unit, double value)
+static __device__ __forceinline__ void put(bool anew, float *to, double unit, double value)
 {
-  *to = job.first ? (float)(unit * value) : *to + (float)(unit * value);
+  *to = anew ? (float)(unit * value) : *to + (float)(unit * value);
 }
 
-static __device__ __forceinline__ void put_all(const struct walk_job &job, float *to, const float4 &a)
+static __device__ __forceinline__ void put_all(const struct walk_job &job, bool anew, float *to, const float4 &a)
 {
-  put(job, &to[0], job.per_a, a.x), put(job, &to[1], job.per_a, a.y), put(job, &to[2], job.per_a, a.z);
+  put(anew, &to[0], job.per_a, a.x), put(anew, &to[1], job.per_a, a.y), put(anew, &to[2], job.per_a, a.z);
 }
 
 /* Forces of the targets; `each`: interactions of each. Not unrolled, and with nothing of the expansions kept in registers: these
@@ -212,7 +212,8 @@ static __device__ __forceinline__ void store(const R &s, const struct walk_job &
   const struct family *f = &job.family[g.family];
   float to[3];
   for (int c = 0; c < 3; c++) to[c] = (float)(v.centre[c] - f->centre[c]) * job.spacing;
-  float self = job.first ? inverse_root(job.eps2) : 0, kept = job.hard_only || !job.first ? 1 : WORK_KEPT;
+  bool anew = g.family >= job.adding;
+  float self = anew ? inverse_root(job.eps2) : 0, kept = anew ? job.work_kept : 1;
 #pragma unroll 1
   for (int k = lane; k < v.targets; k += WARP) {
     int64_t i = g.begin + s.target_of(k);
@@ -223,18 +224,20 @@ static __device__ __forceinline__ void store(const R &s, const struct walk_job &
       asm volatile("" ::: "memory");
       taylor_at(s.taylor[which], t.x + shift * to[0], t.y + shift * to[1], t.z + shift * to[2], a);
     }
-    if (!job.hard_only) put_all(job, &job.p.acc[3 * i], a);
-    if (job.split_off) put_all(job, &job.p.acc_hard[3 * i], a);
-    if (HOW == WALK_STILL_POTENTIAL) put(job, &job.p.pot[i], -job.per_psi, a.w - (double)(job.target[i].m * self));
+    if (!job.hard_only) put_all(job, anew, &job.p.acc[3 * i], a);
+    if (job.split_off) put_all(job, anew, &job.p.acc_hard[3 * i], a);
+    if (HOW == WALK_STILL_POTENTIAL) put(anew, &job.p.pot[i], -job.per_psi, a.w - (double)(job.target[i].m * self));
     job.p.work[i] = kept * job.p.work[i] + each;
   }
 }
 
 /* Each of five lanes adds one of the numbers. */
-static __device__ __forceinline__ void tell(const struct walk_job &job, const struct view &v, const struct walked &w, int far, int lane)
+static __device__ __forceinline__ void tell(const struct walk_job &job, const struct run &g, const struct view &v, const struct walked &w,
+                                            int far, int lane)
 {
-  unsigned long long mine = job.first ? (unsigned)v.targets : 0;
-  if (lane == 1) mine = job.first != 0;
+  bool anew = g.family >= job.adding;
+  unsigned long long mine = anew ? (unsigned)v.targets : 0;
+  if (lane == 1) mine = anew;
   if (lane == 2) mine = w.particle_pairs;
   if (lane == 3) mine = w.cell_pairs + (unsigned long long)far * (unsigned)v.targets;
   if (lane == 4) mine = (unsigned)w.tests;
@@ -250,7 +253,7 @@ static __device__ __forceinline__ void walk_one(struct room<CELLS, HOW> &s, cons
   struct lists l;
   struct walked w = {0, 0, 0, 0};
   take_targets<CELLS, HOW>(s, job, g, n, lane, v);
-  start_lists(job, g.family, l);
+  start_lists(job, g.family, roots_skipped(job, g.family), l);
   do {
     l.near = l.leaves = 0;
     traverse<CELLS, HOW>(s, job, v, lane, l, w);
@@ -261,7 +264,7 @@ static __device__ __forceinline__ void walk_one(struct room<CELLS, HOW> &s, cons
   __syncwarp();
   int far = w.far + job.family[g.family].far;
   store<HOW>(s, job, g, v, ((float)w.cell_pairs + (float)w.particle_pairs) * inverse((float)n) + (float)far, lane);
-  tell(job, v, w, far, lane);
+  tell(job, g, v, w, far, lane);
 }
 
 template <int CELLS, int HOW>

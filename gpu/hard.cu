@@ -355,7 +355,7 @@ static __device__ __forceinline__ void store(const R &s, const struct walk_job &
     int64_t i = g.begin + s.target_of(k);
     for (int c = 0; c < 3; c++) {
       float h = (float)(job.per_a * s.sum[3 * k + c]), *to = &job.p.acc_hard[3 * i + c];
-      *to = job.first ? h : *to + h;
+      *to = job.adding == 0 ? h : *to + h;
     }
     job.p.work[i] += each;
   }
@@ -378,7 +378,7 @@ static __device__ __forceinline__ bool hand_on_single(const R &s, const struct w
 /* Each of six lanes adds one of the numbers; a walk of all, or of the first part, has told of targets and groups already. */
 static __device__ __forceinline__ void tell(const struct walk_job &job, const struct view &v, const struct walked &w, int lane)
 {
-  bool anew = job.hard_only && job.first;
+  bool anew = job.hard_only && job.adding == 0;
   unsigned long long mine = anew ? (unsigned)v.targets : 0;
   if (lane == 1) mine = anew;
   if (lane == 2) mine = w.particle_pairs;
@@ -399,7 +399,7 @@ static __device__ __forceinline__ void walk_one(struct hard_room<CELLS, HOW> &s,
   for (int k = lane; k < 3 * GROUP_MOST; k += WARP) s.sum[k] = 0;
   place_targets<HARD_SUBGROUP, CELLS, HOW>(s, job, g, n, lane, v);
   v.sink *= job.reach;
-  start_lists(job, g.family, l);
+  start_lists(job, g.family, 0, l);
   do {
     l.near = l.leaves = 0;
     traverse<CELLS, HOW>(s, job, v, lane, l, w);

@@ -26,6 +26,9 @@ static __device__ int class_of(const struct walk_job &job, int32_t family)
 
 static __device__ struct group group_at(const struct walk_job &job, int32_t k) { return job.group[job.list ? job.list[k] : k]; }
 
+/* Whether a group is one of the families that are walked. */
+static __device__ bool is_walked(const struct walk_job &job, const struct group &g) { return job.list || g.family < job.families; }
+
 /* Groups by class: a block takes places for its own at once, which keeps neighbours together. */
 static __global__ void __launch_bounds__(THREADS) order_groups(const __grid_constant__ struct items_job job)
 {
@@ -38,6 +41,9 @@ static __global__ void __launch_bounds__(THREADS) order_groups(const __grid_cons
   int c = 0, at = 0;
   if (some) {
     g = group_at(job.walk, k);
+    some = is_walked(job.walk, g);
+  }
+  if (some) {
     c = class_of(job.walk, g.family);
     at = atomicAdd(&count[c], 1);
   }
@@ -54,6 +60,7 @@ template <int HOW> static __global__ void __launch_bounds__(THREADS) cut_groups(
   int32_t k = (int32_t)(((int64_t)blockIdx.x * THREADS + threadIdx.x) / WARP);
   if (k >= job.walk.groups) return;
   struct group g = group_at(job.walk, k);
+  if (!is_walked(job.walk, g)) return;
   int n = 0, rank[GROUP_MOST / WARP];
   for (int e = 0; e < GROUP_MOST / WARP; e++) {
     int32_t i = g.begin + e * WARP + lane_id();

@@ -3,7 +3,8 @@
  * works together.
  *
  * What peers send goes to a second stream, so that it arrives while the local tree is walked. All LETs of a kind stand in one
- * set of arrays with links that hold there: a walk over any of them is one over the same arrays from several roots. */
+ * set of arrays with links that hold there: a walk over any of them is one over the same arrays from several roots. LETs of a
+ * synchronisation stand behind the local tree in its own arrays, so that they can be walked along with it. */
 #ifndef GPU_LET_CUH
 #define GPU_LET_CUH
 #include "device.cuh"
@@ -71,7 +72,7 @@ struct incoming {
   int32_t root, nodes, body, bodies, motion_tick;
 };
 
-/* The LETs of a kind, one behind the other. */
+/* The LETs of a kind, one behind the other. LET_SOFT: behind the local tree, and these arrays are not used. */
 struct arena {
   int32_t nodes, bodies;
   struct array<struct node> node;
@@ -106,9 +107,16 @@ struct watch {
 /* LETs that are to be walked. */
 struct waiting {
   int count;
-  int32_t *root;               /* [ranks] */
+  int32_t *root;               /* [ranks + PARTS_MOST] */
   int64_t size;                /* nodes and particles */
   int32_t motion_tick;
+};
+
+/* A walk of all from the local tree and LETs together: the first families begin with the local tree while LETs travel. */
+struct joined {
+  int32_t families;            /* so many */
+  bool apart;                  /* the last walk was in two launches: */
+  cudaEvent_t first_done, rest_began;   /* it did not work between these */
 };
 
 struct lets {
@@ -138,9 +146,10 @@ struct lets {
   size_t staged_bytes;
 
   struct waiting waiting;
+  struct joined joined;
   struct array<int32_t> root;        /* of those that were walked last, */
-  struct pinned root_told;           /* and what was copied there */
-  int roots;
+  int32_t *root_told;                /* and what was put there, */
+  int roots;                         /* so many */
 };
 
 void device_lets_open(struct device *d);
@@ -151,18 +160,25 @@ void device_lets_close(struct device *d);
 /* Trees to be walked in one go. Their nodes' centres are those of `motion_tick`. */
 struct forest {
   struct tree t;
-  const int32_t *root;   /* NULL: node 0 alone */
+  const int32_t *root;   /* NULL: those of the local tree alone */
   int roots;
   int32_t motion_tick;
-  int first;             /* forces begin anew; else they are added to */
+  int32_t families;      /* in walks of all those before this one have forces from it */
+  int32_t adding;        /* the forces of families before this one are added to; those of the others begin anew */
+  int local_roots;       /* so many roots, the first, are not for families that are added to */
 };
 
-/* The parts of a walk: for (struct parting p = {}; forest_next(d, r, &p, &f);) walk f. Small LETs wait for others, also beyond
- * this call of the verb, until together they are worth a launch: which are walked together depends on their order alone, so
- * the bits of the sums do too. */
+/* The parts of a walk: for (struct parting p = {}; forest_next(d, r, &p, &f);) walk f.
+ *
+ * Walks of all with LETs of a synchronisation have two: the first families from the local tree, which LETs need not have reached, and
+ * at the end (`last`) all roots together, of which the first families take the LETs'. In other walks the local tree comes first, and
+ * small LETs wait for others, also beyond this call of the verb, until together they are worth a launch. What is walked together
+ * depends on the order of particles and of LETs and on sizes alone, so the bits of the sums do too. */
 struct parting {
   int local_done, at, done;
 };
+/* Whether the request is part of such a walk in two parts. */
+bool forest_joins(const struct walk_request *r);
 int forest_next(struct device *d, const struct walk_request *r, struct parting *p, struct forest *f);
 /* To be called when a walk over the forest is queued: what arrives later stays behind it. */
 void forest_walked(struct device *d, const struct forest *f);

@@ -144,13 +144,13 @@ static __device__ __forceinline__ void place_targets(R &s, const struct walk_job
 
 /* --- traversal --------------------------------------------------------------------------------------------------- */
 
-/* A group's traversal starts with the nodes that its family handed down, or at the roots. */
-static __device__ __forceinline__ void start_lists(const struct walk_job &job, int32_t family, struct lists &l)
+/* A group's traversal starts with the nodes that its family handed down, or at the roots but the first `skip`. */
+static __device__ __forceinline__ void start_lists(const struct walk_job &job, int32_t family, int skip, struct lists &l)
 {
   int32_t handed = job.family[family].handed;
   l.near = l.leaves = 0;
   if (handed == HANDED_ROOTS)
-    l.front = {0, job.root, 0, job.roots};
+    l.front = {0, job.root + skip, 0, job.roots - skip};
   else
     l.front = {0, job.handed + (int64_t)family * job.handed_most, 0, handed};
 }

@@ -78,9 +78,12 @@ static struct since time_since(int32_t ticks, double tick_length, double unit)
   return s;
 }
 
+/* Whether `work` is cut down before the walk: hard forces of the local tree, which add to it, may come before those of all. */
+static bool keeps_work(const struct walk_request *r) { return forest_joins(r) && r->split.on; }
+
 static struct walk_job job_of(struct device *d, const struct walk_request *r, const struct forest *f, int cells)
 {
-  struct walk_job job = {f->t, f->root, f->roots, f->first, d->p, d->tree.body};
+  struct walk_job job = {f->t, f->root, f->roots, f->adding, f->local_roots, d->p, d->tree.body};
   double unit = unit_of(d);
   job.inverse_unit = (float)(1 / unit);
   job.spacing = (float)(d->lattice.spacing / unit);
@@ -90,12 +93,13 @@ static struct walk_job job_of(struct device *d, const struct walk_request *r, co
   job.per_psi = d->config.gravity / unit;
   job.per_a = job.per_psi / unit;
   job.a_floor = (float)r->a_floor;
+  job.work_kept = r->kind == WALK_TOTAL && !keeps_work(r) ? WORK_KEPT : 1;
   job.by_acceleration = r->mac.kind == MAC_ACCELERATION;
   far_test(&job, &r->mac, cells, unit);
   lengths(&job, &r->mac);
   job.since[SLOW] = time_since(r->tick - f->motion_tick, r->tick_length, unit);
   job.since[FAST] = time_since(r->tick - d->fast_tick, r->tick_length, unit);
-  job.fast_node = f->first && d->parts == 2 ? d->part[FAST].base : INT32_MAX;
+  job.fast_node = !f->root && d->parts == 2 ? d->part[FAST].base : INT32_MAX;
   job.tick = r->tick;
   job.tick_length = (float)r->tick_length;
   job.hard_only = r->kind != WALK_TOTAL;
@@ -152,18 +156,25 @@ static void choose_active(struct device *d, struct walk_job *job)
     take_list(d, job, d->active_group.at, d->active_groups);
     job->families = d->active_families;
   }
-  if (!job->first) return;   /* LETs are seen by few */
+  if (job->root) return;   /* LETs are seen by few */
   if (d->present_tick != job->tick && d->active_groups <= d->groups / MANY_ACTIVE) return;
   /* a target must stand exactly where it stands as a source, or it would pull itself */
   job->target = job->t.body = device_present(d, job->tick, job->tick_length);
   job->t.course = NULL;
 }
 
-static void choose_all(struct device *d, struct walk_job *job)
+/* All, or those of the first families. */
+static void choose_all(struct device *d, struct walk_job *job, int32_t families)
 {
   job->groups = d->groups;
-  job->families = d->families;
+  job->families = families < d->families ? families : d->families;
   job->t.course = NULL;
+}
+
+static __global__ void keep_work(float *work, int64_t n)
+{
+  int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+  if (i < n) work[i] *= WORK_KEPT;
 }
 
 /* No pieces; where walks start at the local trees, their roots. */
@@ -201,23 +212,30 @@ static void place_walk(struct device *d, struct walk_job *job)
 
 /* --- launch -------------------------------------------------------------------------------------------------------- */
 
+/* How many groups are walked, about: those of some families are the first, and grids stride. */
+static int64_t groups_walked(const struct device *d, const struct walk_job *job)
+{
+  if (job->list || job->families == d->families) return job->groups;
+  return (int64_t)job->groups * job->families / d->families + 1;
+}
+
 /* Groups; pieces of the heavy ones; single targets of heavy pieces. Few groups are walked in pieces at once. */
 static void walk_stages(struct device *d, struct walk_job job, int cells, int how)
 {
-  int64_t resident = (int64_t)PIECE_WARPS * d->multiprocessors;
-  int cut = job.groups <= FEW_GROUPS * d->multiprocessors;
+  int64_t resident = (int64_t)PIECE_WARPS * d->multiprocessors, groups = groups_walked(d, &job);
+  int cut = groups <= FEW_GROUPS * d->multiprocessors;
   walk_items(d, &job, how, cut ? CUT_ALL : CUT_NONE, PIECE);
   for (job.stage = job.items_stage; job.stage < 3; job.stage++) {
-    int64_t most = (int64_t)job.groups * (job.stage == 1 ? GROUP_MOST / PIECE : GROUP_MOST);
-    walk_groups(d, &job, cells, how, job.stage == job.items_stage ? (cut ? most : job.groups) : most < resident ? most : resident);
+    int64_t most = groups * (job.stage == 1 ? GROUP_MOST / PIECE : GROUP_MOST);
+    walk_groups(d, &job, cells, how, job.stage == job.items_stage ? (cut ? most : groups) : most < resident ? most : resident);
   }
 }
 
 /* The groups, the heaviest of them in pieces, or all where they are few; then single targets of those that found too much. */
 static void hard_stages(struct device *d, struct walk_job job, int cells, int how)
 {
-  int few = job.groups <= FEW_GROUPS * d->multiprocessors;
-  int64_t pieces = (int64_t)job.groups * (GROUP_MOST / HARD_PIECE), some = job.groups + job.groups / 2;
+  int64_t groups = groups_walked(d, &job), pieces = groups * (GROUP_MOST / HARD_PIECE), some = groups + groups / 2;
+  int few = groups <= FEW_GROUPS * d->multiprocessors;
   walk_items(d, &job, how, few ? CUT_ALL : CUT_HEAVIEST, HARD_PIECE);
   job.stage = job.items_stage;
   hard_groups(d, &job, cells, how, few ? pieces : some);
@@ -233,23 +251,34 @@ static void full_walk(struct device *d, const struct walk_request *r, const stru
   if (r->kind == WALK_HARD)
     choose_active(d, &job);
   else
-    choose_all(d, &job);
+    choose_all(d, &job, f->families);
+  if (job.families == 0) return;
   place_walk(d, &job);
   walk_families(d, &job, cells, how);
   walk_stages(d, job, cells, how);
+}
+
+/* All have their hard forces of the local tree: those of LETs are added. */
+static void skip_local(struct walk_job *job)
+{
+  job->root += job->local_roots;
+  job->roots -= job->local_roots;
+  job->local_roots = 0;
+  job->adding = INT32_MAX;
 }
 
 void hard_forces(struct device *d, const struct walk_request *r, const struct forest *f)
 {
   int cells = cells_of(d, &r->mac), how = r->kind == WALK_HARD ? WALK_MOVING : WALK_STILL;
   struct walk_job job = job_of(d, r, f, cells);
-  int32_t rest = d->groups == 0 ? 0 : f->first ? neighbours_forces(d, r) : -1;   /* lists are of the local tree */
-  if (rest == 0) return;
+  int32_t rest = d->groups == 0 ? 0 : f->root ? -1 : neighbours_forces(d, r);   /* lists are of the local tree */
+  if (f->local_roots > 0) skip_local(&job);
+  if (rest == 0 || job.roots == 0) return;
   take_split(&job, &r->split, unit_of(d));
   if (r->kind == WALK_HARD)
     choose_active(d, &job);
   else
-    choose_all(d, &job);
+    choose_all(d, &job, INT32_MAX);
   if (rest > 0) choose_listed(d, &job, d->neighbours.rest.at, rest);
   place_walk(d, &job);
   job.reach = cells == CELLS_MONOPOLE ? HARD_REACH : HARD_REACH_EXTENT;
@@ -259,19 +288,20 @@ void hard_forces(struct device *d, const struct walk_request *r, const struct fo
 
 /* --- the verb ------------------------------------------------------------------------------------------------------ */
 
-/* Wait for the walk, and let the caller look at its messages meanwhile. */
-static void wait_for_walk(struct device *d, const struct walk_request *r)
+/* Wait for what was queued before the event, and let the caller look at its messages meanwhile. With `early` all LETs are enough: more
+ * can be queued then. */
+static void wait_for_walk(cudaEvent_t event, const struct walk_request *r, bool early)
 {
   const struct timespec nap = {0, PROGRESS_NANOSECONDS};
   cudaError_t status;
   if (!r->progress) return;
-  r->progress(r->progress_of);
-  while ((status = cudaEventQuery(d->to)) == cudaErrorNotReady) {
+  bool all = r->progress(r->progress_of);
+  while (!(early && all) && (status = cudaEventQuery(event)) != cudaSuccess) {
+    if (status != cudaErrorNotReady) CHECK(status);
     cudaGetLastError();   /* it is none, and must not be found later */
     nanosleep(&nap, NULL);
-    r->progress(r->progress_of);
+    all = r->progress(r->progress_of);
   }
-  CHECK(status);
 }
 
 static void add_tally(struct tally *tally, const struct answers *told, double seconds)
@@ -297,9 +327,14 @@ static void add_tally(struct tally *tally, const struct answers *told, double se
 
 void walk_told(struct device *d)
 {
-  float milliseconds = 0;
-  CHECK(cudaEventElapsedTime(&milliseconds, d->from, d->to));
-  add_tally(d->owed, d->told, 1e-3 * milliseconds);
+  const struct joined *joined = &d->lets->joined;
+  float milliseconds = 0, rest = 0;
+  CHECK(cudaEventElapsedTime(&milliseconds, d->from, joined->apart ? joined->first_done : d->to));
+  if (joined->apart) {
+    CHECK(cudaEventElapsedTime(&rest, joined->rest_began, d->to));
+    d->owed->local_seconds += 1e-3 * milliseconds;
+  }
+  add_tally(d->owed, d->told, 1e-3 * (milliseconds + rest));
   d->owed = NULL;
 }
 
@@ -317,9 +352,17 @@ void gpu_walk(struct device *d, const struct walk_request *r, struct tally *tall
     depth_first_walk(d, r, tally);
     return;
   }
+  struct joined *joined = &d->lets->joined;
+  bool joins = forest_joins(r), begins = !joins || r->local;
   d->split_off = !r->split.on;
-  CHECK(cudaMemsetAsync(&d->answers->targets, 0, offsetof(struct answers, histogram) - offsetof(struct answers, targets), d->stream));
-  CHECK(cudaEventRecord(d->from, d->stream));
+  if (begins) {
+    CHECK(cudaMemsetAsync(&d->answers->targets, 0, offsetof(struct answers, histogram) - offsetof(struct answers, targets), d->stream));
+    CHECK(cudaEventRecord(d->from, d->stream));
+    if (keeps_work(r)) LAUNCH(d, keep_work, blocks_for(d->p.n, THREADS), THREADS, d->p.work, d->p.n);
+  } else if (r->last) {
+    CHECK(cudaEventRecord(joined->rest_began, d->stream));
+  }
+  joined->apart = joins && !(r->local && r->last);
   device_stall(d);
   for (struct parting parting = {}; forest_next(d, r, &parting, &f);) {
     if (f.t.nodes >= NODES_MOST) fatal("%d tree nodes on one device, at most %d: use more ranks", f.t.nodes, NODES_MOST);
@@ -327,8 +370,14 @@ void gpu_walk(struct device *d, const struct walk_request *r, struct tally *tall
     if (r->split.on) hard_forces(d, r, &f);
     forest_walked(d, &f);
   }
+  if (joins && !r->last) {
+    if (!r->local) return;
+    CHECK(cudaEventRecord(joined->first_done, d->stream));
+    wait_for_walk(joined->first_done, r, true);
+    return;
+  }
   CHECK(cudaEventRecord(d->to, d->stream));
-  wait_for_walk(d, r);
+  wait_for_walk(d->to, r, false);
   d->owed = tally;
   if (!r->later) device_ask(d);
 }

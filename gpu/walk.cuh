@@ -31,7 +31,8 @@ struct walk_job {
   struct tree t;               /* one or several, whose links hold in its arrays; course: NULL where bodies stand at the present tick */
   const int32_t *root;         /* where traversals start: the roots of the forest */
   int32_t roots;
-  int first;                   /* forces begin anew; else they are added to */
+  int32_t adding;              /* the forces of families before this one are added to; those of the others begin anew, */
+  int local_roots;             /* and start from all roots: the others not from the first of them, so many (hard walks: 0) */
   struct particles p;
   const struct body *target;   /* where the particles of this rank are; where they are sources too, the same array */
 
@@ -40,10 +41,10 @@ struct walk_job {
   int32_t handed_most;         /* a family with more hands nothing down */
   const int32_t *family_list;  /* with their number; NULL: all */
   const int32_t *family_count;
-  int32_t families;
+  int32_t families;            /* without a list: those before this one, and their groups */
 
   const struct group *group;
-  const int32_t *list;         /* of groups to be walked; NULL: all */
+  const int32_t *list;         /* of groups to be walked; NULL: all of the families */
   int32_t groups;
   const int32_t *home;         /* the group of every particle */
   int32_t stage;               /* 0: groups; 1: pieces of the heavy ones; 2: single targets of the heavy pieces */
@@ -61,6 +62,7 @@ struct walk_job {
   double per_a, per_psi;       /* sums to accelerations and potentials: with G, from the walk's unit */
   const float *a_old;
   float a_floor;               /* |a_old| is raised to it */
+  float work_kept;             /* of `work`, where forces begin anew */
   float spacing, eps2, eps, inverse_unit;
   float quad_scale;            /* of second moments: to the walk's unit */
   struct since since[2];       /* of the nodes before `fast_node`, and of those from it on */
@@ -80,6 +82,12 @@ struct walk_job {
 };
 enum { OF_FAMILY, OF_GROUP };   /* which expansion */
 enum { PIECE = 16, HARD_PIECE = 8 };   /* targets of a heavy group's pieces: a sub-group */
+
+/* Where the traversals of a family and its groups start: how many of the roots are not for them. */
+static __device__ __forceinline__ int roots_skipped(const struct walk_job &job, int32_t family)
+{
+  return family < job.adding ? job.local_roots : 0;
+}
 
 /* items.cu: what the warps walk, after the families: groups; the heaviest, or all, cut into pieces of so many targets. */
 enum { CUT_NONE, CUT_HEAVIEST, CUT_ALL };

@@ -374,12 +374,14 @@ static int poll_let(struct lets *l, int r)
   return l->kind != LET_STEP || p->next >= l->tick;
 }
 
-/* Look once at everyone whose LET is part of the forest; the walk calls this too. */
-static void progress(void *of)
+/* Look once at everyone whose LET is part of the forest; the walk calls this too. Returns whether all are there. */
+static int progress(void *of)
 {
   struct lets *l = of;
-  for (int k = 0; k < l->trees[l->kind]; k++) poll_let(l, l->forest[l->kind][k]);
+  int there = 0;
+  for (int k = 0; k < l->trees[l->kind]; k++) there += poll_let(l, l->forest[l->kind][k]);
   outbox_tidy(&l->out);
+  return there == l->trees[l->kind];
 }
 
 /* --- the exchange ------------------------------------------------------------------------------------------------ */

@@ -57,7 +57,7 @@ struct tally {
   int64_t tests;            /* acceptance tests */
   int64_t groups;           /* interaction lists */
   double evaluating;        /* seconds spent in pair loops, mean over the threads */
-  double local_seconds;     /* of `seconds`, those of the local tree */
+  double local_seconds;     /* of `seconds`, those of the local tree alone, before LETs */
 };
 
 /* A cuboid of a rank's groups, for the choice of LETs. It moves with the mean velocity of its particles, and holds all of
@@ -149,13 +149,16 @@ struct walk_request {
   double tick_length;    /* time of one tick */
   int potential;         /* WALK_TOTAL: pot as well */
   /* The forest may be walked in parts: the first call has `local`, the last one `last`; sums are kept between. Trees are
-   * added in the order of the calls and of `peers`, so how a forest is parted changes no bit. */
+   * added in the order of the calls and of `peers`, or some of them are put off to the last call: how a forest is parted, and
+   * when LETs came, changes no bit. Only after the last call is everything done, and told to the tally. */
   int local;             /* the local tree: sums start anew */
   const int *peers;      /* the LETs of these, in this order */
   int peer_count;
   int last;              /* forces are stored */
   int later;         /* the tally may be added to as late as by next_tick */
-  void (*progress)(void *);   /* called now and then by the calling thread while the walk goes on; may be NULL */
+  /* Called now and then by the calling thread while the walk goes on; may be NULL. It returns whether all LETs of the forest are there:
+   * then a call that is not the last may return while the device goes on. */
+  int (*progress)(void *);
   void *progress_of;
 };
 
@@ -305,7 +308,7 @@ struct backend {
    * way that the choice of LETs allowed for; *late: those that have already. */
   int64_t (*strays)(struct device *d, int64_t *late);
 
-  /* Forces from the local tree and then from each attached LET in the order of the request. Each target's interactions
+  /* Forces from the local tree and from each attached LET in the order of the request. Each target's interactions
    * (its group's mean) are added to `work`, of which WALK_TOTAL first leaves WORK_KEPT. */
   void (*walk)(struct device *d, const struct walk_request *request, struct tally *tally);
   /* Whether hard walks would gain nothing from a new tree: they are from lists of neighbours, which it would end, or direct

@@ -57,7 +57,7 @@ static void print_table(const struct sim *s, const struct tally *t, const double
   printf("per particle       %.1f particles, %.1f cells; %.2f acceptance tests; groups of %.1f\n", t->particle_pairs / n, t->cell_pairs / n,
          t->tests / n, n / (double)t->groups);
   if (s->comm->size > 1)
-    printf("walks              local tree %.2f ms, LETs %.2f ms (the slowest ranks)\n", 1e3 * walked[0], 1e3 * walked[1]);
+    printf("walks              before LETs %.2f ms, then %.2f ms (the slowest ranks)\n", 1e3 * walked[0], 1e3 * walked[1]);
   if (s->comm->size > 1)
     printf("LETs received      %.4g cells, %.4g particles; %.4g MB sent\n", (double)let->received.cells, (double)let->received.particles, let->bytes / 1e6);
   printf("milliseconds       ");

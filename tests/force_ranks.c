@@ -449,6 +449,44 @@ static void check_bits(const struct comm *c, const struct set *s, int64_t n)
   comm_close(&small);
 }
 
+/* Forces at the start when that part of the particles walks the local tree first, before LETs are there: errors, and bits by a transport. */
+static struct result start_by(const struct comm *c, const struct set *set, int64_t n, const char *first, enum transport_choice transport)
+{
+  struct result r = {0};
+  struct params par = params_of(set, 1.0 / 512);
+  struct particles mine;
+  struct sim s;
+  struct fault f = {""};
+  par.Transport = transport;
+  share(c, set, n, SPEED, 0, &mine);
+  setenv("ESPALIER_FIRST_PART", first, 1);
+  sim_open(&s, c, &par, tested, &mine, &f);
+  sim_first_force(&s);
+  unsetenv("ESPALIER_FIRST_PART");
+  compare_start(&s, &r);
+  const struct particles *p = s.be->view(s.dev);
+  r.finite = s.counts.full.targets == 2 * p->n && s.now.bad == 0;   /* by angle, then by acceleration */
+  r.bits = hash(0xcbf29ce484222325ULL, p->acc, 3 * sizeof *p->acc * (size_t)p->n);
+  r.bits = hash(r.bits, p->acc_hard, 3 * sizeof *p->acc_hard * (size_t)p->n);
+  r.bits = hash(r.bits, p->pot, sizeof *p->pot * (size_t)p->n);
+  sim_close(&s);
+  return r;
+}
+
+/* One walk of the local tree and LETs together: several families on each rank, of which none, some or all begin before LETs come. */
+static void check_joined(const struct comm *c, const struct set *s, int64_t n)
+{
+  static const char *const part[] = {"0", "0.5", "1"};
+  char what[100];
+  for (int k = 0; k < 3; k++) {
+    struct result a = start_by(c, s, n, part[k], TRANSPORT_STAGED), b = start_by(c, s, n, part[k], k == 1 ? usual : TRANSPORT_STAGED);
+    snprintf(what, sizeof what, "one walk, first part %s: acceleration", part[k]);
+    say(c, (int)comm_min_int64(c, a.finite) && within(s, &a.acc) && within(s, &a.hard), s->name, what, &a.acc);
+    snprintf(what, sizeof what, "one walk, first part %s: the same bits %s", part[k], k == 1 ? "by the usual transport" : "again");
+    say(c, alike(c, a.bits, b.bits), s->name, what, NULL);
+  }
+}
+
 static void check_all(const struct comm *c, int brief)
 {
   for (int k = 0; k < SETS; k++) {
@@ -463,6 +501,7 @@ static void check_all(const struct comm *c, int brief)
   check_fine(c, &sets[2], 800, 1);
   check_fine(c, &sets[8], 800, 1);
   check_bits(c, &sets[0], 800);
+  if (c->size <= 7) check_joined(c, &sets[0], 650 * c->size);
   check_new_radius(c, &sets[0], 800);
   for (int k = 0; k < SETS; k++)
     if (sets[k].place == place_coincident) check_step(c, &sets[k], 800, 1, SPEED, 1);

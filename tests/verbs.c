@@ -177,7 +177,7 @@ static void check_direct(const struct rig *g, const struct set *s, const struct 
   direct_close(&d);
 }
 
-static void look(void *of) { ++*(int *)of; }
+static int look(void *of) { return ++*(int *)of; }
 
 /* A caller that looks at its messages while a walk goes on changes no bit of it. */
 static void check_progress(struct rig *g, const struct set *s)
