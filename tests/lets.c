@@ -134,14 +134,23 @@ static void meet(struct house *h, enum let_kind kind, int r, const struct let_re
   h->be->let_roots(mine->dev, kind, r, roots, root);
 }
 
-static void send(struct house *h, enum let_kind kind, int from, int to, struct let_request request)
+/* To all who asked. */
+static void send(struct house *h, enum let_kind kind, int from, const struct let_request *request)
 {
-  void *message;
-  request.boxes = h->side[to].box;
-  request.box_count = h->side[to].card.boxes;
-  size_t bytes = h->be->let_select(h->side[from].dev, kind, to, &request, &h->side[from].next[to], &message);
-  memcpy(h->be->let_room(h->side[to].dev, kind, from, bytes), message, bytes);
-  h->be->let_attach(h->side[to].dev, kind, from, bytes, &h->received);
+  struct side *mine = &h->side[from];
+  struct let_choice choice[RANKS_MOST];
+  int count = 0;
+  for (int r = 0; r < h->ranks; r++)
+    if (r != from && mine->asked_by[r])
+      choice[count++] = (struct let_choice){.peer = r, .boxes = h->side[r].box, .box_count = h->side[r].card.boxes};
+  h->be->let_select(mine->dev, kind, request, count, choice);
+  for (int k = 0; k < count; k++) {
+    struct let_choice *c = &choice[k];
+    struct device *to = h->side[c->peer].dev;
+    mine->next[c->peer] = c->next;
+    memcpy(h->be->let_room(to, kind, from, c->bytes), c->message, c->bytes);
+    h->be->let_attach(to, kind, from, c->bytes, &h->received);
+  }
 }
 
 static void exchange(struct house *h, enum let_kind kind, const struct let_request *request)
@@ -153,9 +162,7 @@ static void exchange(struct house *h, enum let_kind kind, const struct let_reque
     let_introduce(h->be, h->side[r].dev, request, h->side[r].box, &h->side[r].card);
   }
   for (int r = 0; r < h->ranks; r++) meet(h, kind, r, request);
-  for (int s = 0; s < h->ranks; s++)
-    for (int r = 0; r < h->ranks; r++)
-      if (s != r && h->side[s].asked_by[r]) send(h, kind, s, r, *request);
+  for (int s = 0; s < h->ranks; s++) send(h, kind, s, request);
   for (int r = 0; r < h->ranks && kind == LET_STEP; r++) h->be->let_watch(h->side[r].dev, request);
 }
 
@@ -496,17 +503,16 @@ static struct let_count count_of(const struct backend *be, const struct set *s, 
   struct let_count count = {0, 0};
   struct particles p;
   struct rig g;
-  void *message;
-  int32_t next;
+  struct let_choice c = {.boxes = box, .box_count = 2};
   set_make(s, 0.7, &p);
   rig_open(&g, be, s, &p, 1, 8, 32);
   struct mac mac = rig_mac(&g, MAC_ACCELERATION, 1.0 / 64);
   rig_first_force(&g, 1.0 / 64);
-  struct let_request q = {.boxes = box, .box_count = 2, .mac = &mac, .a_typical = 1, .cutoff = -1};
+  struct let_request q = {.mac = &mac, .a_typical = 1, .cutoff = -1};
   if (kind == LET_STEP) q.cutoff = s->r2, q.horizon = 0.05, q.tick_length = 0.05 / TICKS;
-  size_t bytes = be->let_select(g.dev, kind, 0, &q, &next, &message);
-  memcpy(be->let_room(g.dev, kind, 0, bytes), message, bytes);
-  be->let_attach(g.dev, kind, 0, bytes, &count);
+  be->let_select(g.dev, kind, &q, 1, &c);
+  memcpy(be->let_room(g.dev, kind, 0, c.bytes), c.message, c.bytes);
+  be->let_attach(g.dev, kind, 0, c.bytes, &count);
   rig_close(&g);
   return count;
 }
