@@ -209,7 +209,8 @@ static void mark_nodes(struct device *d, const struct choose_job &job)
 /* --- particles --------------------------------------------------------------------------------------------------- */
 
 /* Lanes of `there` have a particle, from `first` on: which of these may come within the cutoff. They are noted. */
-static __device__ unsigned near_bodies(const struct choose_job &job, int32_t r, int32_t first, unsigned there, double pull, struct question *sheet)
+static __device__ unsigned near_bodies(const struct choose_job &job, int32_t r, int32_t first, unsigned there, double pull,
+                                       struct question *sheet)
 {
   const struct receiver to = job.receiver[r];
   struct asked own = {};
@@ -326,7 +327,10 @@ static void put_table(struct device *d, const struct let_request *request, struc
 }
 
 static int32_t words_of(const struct device *d) { return d->tree.nodes / MARKED + 1; }
-static int32_t keep_words_of(const struct device *d, const struct let_request *r) { return r->cutoff >= 0 ? (int32_t)(d->p.n / 32 + 2) : 0; }
+static int32_t keep_words_of(const struct device *d, const struct let_request *r)
+{
+  return r->cutoff >= 0 ? (int32_t)(d->p.n / 32 + 2) : 0;
+}
 
 /* Marks, sums and kept particles of a receiver. */
 static int64_t table_bytes(const struct device *d, const struct let_request *r)
@@ -334,7 +338,8 @@ static int64_t table_bytes(const struct device *d, const struct let_request *r)
   return 2 * (int64_t)sizeof(uint64_t) * words_of(d) + (int64_t)sizeof(unsigned) * keep_words_of(d, r);
 }
 
-static struct choose_job prepare(struct device *d, enum let_kind kind, const struct let_request *r, int receivers, struct let_choice *const *choice)
+static struct choose_job prepare(struct device *d, enum let_kind kind, const struct let_request *r, int receivers,
+                                 struct let_choice *const *choice)
 {
   struct choosing *c = d->lets->choosing;
   struct choose_job job = {d->tree};
@@ -344,7 +349,8 @@ static struct choose_job prepare(struct device *d, enum let_kind kind, const str
   job.words = words_of(d);
   job.keep_words = keep_words_of(d, r);
   put_table(d, r, choice, &job);
-  int64_t bytes = (int64_t)sizeof(struct chosen) + (int64_t)sizeof(uint64_t) + receivers * table_bytes(d, r), cells = d->tree.nodes / 2 + 1024;
+  int64_t bytes = (int64_t)sizeof(struct chosen) + (int64_t)sizeof(uint64_t) + receivers * table_bytes(d, r);
+  int64_t cells = d->tree.nodes / 2 + 1024;   /* most often enough */
   char *numbers = array_room(&c->numbers, "device LETs", bytes);
   job.chosen = (struct chosen *)numbers;
   job.mark = (unsigned long long *)(numbers + sizeof(struct chosen));

@@ -65,7 +65,8 @@ static __device__ int sum_upto(int own)
 }
 
 /* Particles of a warp's leaves, `count` from `first` on for each lane, one behind the other from `at` on. */
-static __device__ void pack_bodies(const struct choose_job &job, const struct packing &to, const unsigned *keep, int32_t first, int count, int32_t at)
+static __device__ void pack_bodies(const struct choose_job &job, const struct packing &to, const unsigned *keep, int32_t first, int count,
+                                   int32_t at)
 {
   int end = sum_upto(count), all = __shfl_sync(FULL, end, WARP - 1);
   for (int base = 0; base < all; base += WARP) {
@@ -98,7 +99,8 @@ static __device__ void pack_word(const struct choose_job &job, const struct pack
   pack_bodies(job, to, keep, n.first, count, place_body(base));
 }
 
-static __global__ void __launch_bounds__(THREADS) pack(const __grid_constant__ struct choose_job job, const __grid_constant__ struct packings to)
+static __global__ void __launch_bounds__(THREADS) pack(const __grid_constant__ struct choose_job job,
+                                                       const __grid_constant__ struct packings to)
 {
   int64_t k = ((int64_t)blockIdx.x * THREADS + threadIdx.x) / WARP;
   int32_t each = (job.words + PACK_WORDS - 1) / PACK_WORDS, r = (int32_t)(k / each), w = (int32_t)(k % each) * PACK_WORDS;

@@ -432,7 +432,8 @@ static int answer_some(struct lets *l, double *some_came, int *answered)
     struct peer *p = &l->peer[r];
     if (!p->asks) continue;
     if (inbox_poll(&p->boxes, l->c, own_room, l))
-      l->choice[count++] = (struct let_choice){.peer = r, .boxes = p->boxes.data, .box_count = (int)(p->boxes.bytes / sizeof(struct let_box))};
+      l->choice[count++] =
+          (struct let_choice){.peer = r, .boxes = p->boxes.data, .box_count = (int)(p->boxes.bytes / sizeof(struct let_box))};
     else
       missing = r + 1;
   }
