@@ -423,8 +423,8 @@ static void meet(struct lets *l, const struct lattice *lattice)
 }
 
 /* Answer those whose boxes have come, all at once: when nobody is missing any more, or has been since `some_came` for too long.
- * Returns 0 when there is nobody left, else 1 + a rank that is waited for. */
-static int answer_some(struct lets *l, double *some_came, int *answered)
+ * *news: some came. Returns 0 when there is nobody left, else 1 + a rank that is waited for. */
+static int answer_some(struct lets *l, double *some_came, int *news)
 {
   int missing = 0, count = 0;
   for (int k = 0; k < l->asked_by_count[l->kind]; k++) {
@@ -438,12 +438,15 @@ static int answer_some(struct lets *l, double *some_came, int *answered)
       missing = r + 1;
   }
   if (count == 0) return missing;
-  if (missing && *some_came == 0) *some_came = timer_clock();
+  if (missing && *some_came == 0) {
+    *some_came = timer_clock();
+    *news = 1;
+  }
   if (missing && timer_clock() - *some_came < GATHER_SECONDS) return missing;
   l->be->let_select(l->d, l->kind, &l->request, count, l->choice);
   for (int k = 0; k < count; k++) answer(l, &l->choice[k]);
   *some_came = 0;
-  *answered = 1;
+  *news = 1;
   return missing;
 }
 
@@ -476,9 +479,9 @@ void let_exchange(struct lets *l, enum let_kind kind, const struct lattice *latt
   struct patience patience = {0};
   double some_came = 0;
   for (int left = 1; left;) {
-    int answered = 0, boxes = answer_some(l, &some_came, &answered), announcements = hear_some(l);
+    int news = 0, boxes = answer_some(l, &some_came, &news), announcements = hear_some(l);
     left = boxes ? boxes : announcements;
-    if (answered) comm_rested(&patience);
+    if (news) comm_rested(&patience);
     if (left) comm_rest(l->c, &patience, left - 1);
   }
   comm_rested(&patience);
