@@ -1,332 +1,442 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The choice of a LET for one receiver: nodes are marked from the root down, level by level; prefix sums give the chosen
- * ones their places; the message is packed. What is done to one node is in choose.h. */
+/* The choice of LETs for several receivers at once. Generation by generation, from the root down, the children of opened cells
+ * are asked for by a warp a cell, with a box a lane; prefix sums over words of marks give the chosen ones their places. What is
+ * done to one node is in choose.h. */
 #include <config.h>
 #include <cub/device/device_scan.cuh>
 
-#include "choose.h"
-#include "let.cuh"
+#include "choice.cuh"
+#include "memory.h"
 #include "timeline.h"
 
 enum {
-  ROW = 8,                          /* lanes for each cell: its children, if it is opened */
-  TOP_THREADS = 1024,
-  TOP_NODES = 2 * TOP_THREADS / ROW /* levels of at most so many nodes are done by one block */
+  CHILDREN = 8,
+  FEW_THREADS = 1024,              /* of a block that does generations alone, */
+  FEW_CELLS = 128,                 /* as long as they have at most so many cells */
+  BLOCKS_EACH = 4                  /* for a multiprocessor, of kernels that find their work in a list */
+};
+/* Marks, sums and kept particles of receivers that are dealt with at once take so many bytes. */
+#define TABLES_MOST ((int64_t)256 << 20)
+
+/* --- questions --------------------------------------------------------------------------------------------------- */
+
+/* What is asked for stands in shared memory, for all lanes. */
+struct question {
+  float4 a, b, c;
 };
 
-/* Numbers of a choice for the host. */
-struct chosen {
-  uint64_t total;   /* chosen nodes and particles, as a place */
-  int32_t next;     /* tick at which the first of the particles will be corrected */
+static __device__ __forceinline__ void put_question(struct question *to, const struct asked &a)
+{
+  to->a = make_float4(a.x[0], a.x[1], a.x[2], a.b);
+  to->b = make_float4(a.way[0], a.way[1], a.way[2], a.reach);
+  to->c = make_float4(a.grow, __int_as_float(a.opened), 0, 0);
+}
+
+static __device__ __forceinline__ struct asked get_question(const struct question *from)
+{
+  const float4 a = from->a, b = from->b, c = from->c;
+  const struct asked q = {{a.x, a.y, a.z}, {b.x, b.y, b.z}, a.w, b.w, c.x, __float_as_int(c.y)};
+  return q;
+}
+
+static __device__ __forceinline__ struct table_box load_box(const float4 *chunk)
+{
+  const float4 a = chunk[lane_id()], b = chunk[WARP + lane_id()], c = chunk[2 * WARP + lane_id()];
+  const struct table_box t = {{a.x, a.y, a.z}, {a.w, b.x, b.y}, {b.z, b.w, c.x}, c.y, c.z};
+  return t;
+}
+
+static __device__ __forceinline__ struct asking asking_of(const struct choose_job &job, const struct receiver &to)
+{
+  struct asking g = job.asking;
+  for (int c = 0; c < 3; c++) g.origin[c] = to.origin[c];
+  return g;
+}
+
+/* Bit k: lane k's question. */
+struct answer {
+  unsigned near, open;
 };
 
-struct choose_job {
-  struct tree t;
-  struct levels levels;
-  struct asking asking;
-  const struct box_table *table;
-  uint8_t *mark, *keep;
-  uint64_t *place;
-  int moving;
-};
+/* A warp's questions `which`, each of which a lane has in `own` and all see in `sheet`, to all boxes of a receiver. An answer
+ * that will not change by more boxes is not asked for again: with OPENING `open`, else `near`. */
+template <bool OPENING>
+static __device__ struct answer ask_boxes(const struct choose_job &job, const struct receiver &to, const struct question *sheet,
+                                          const struct asked &own, unsigned which)
+{
+  struct answer all = {0, 0};
+  for (int32_t chunk = to.chunk; chunk < to.chunk + to.chunks; chunk++) {
+    unsigned left = which & ~(OPENING ? all.open : all.near), near = 0, open = 0;
+    if (job.asking.cutoff >= 0) left &= ~__ballot_sync(FULL, essential_beyond(&job.bound[chunk], job.cutoff, &own));
+    if (!left) continue;
+    const struct table_box box = load_box(job.box + (int64_t)chunk * 3 * WARP);
+    for (; left; left &= left - 1) {
+      int k = __ffs((int)left) - 1;
+      const struct asked a = get_question(&sheet[k]);
+      enum need need = essential_of(&box, job.cutoff, &a);
+      near |= (unsigned)(need != NEED_NOTHING) << k;
+      if (OPENING) open |= (unsigned)(need == NEED_OPEN) << k;
+    }
+    all.near |= __reduce_or_sync(FULL, near);
+    if (OPENING) all.open |= __reduce_or_sync(FULL, open);
+  }
+  return all;
+}
 
 /* --- marks ------------------------------------------------------------------------------------------------------- */
 
-/* The boxes into shared memory, by all threads of a block. */
-static __device__ void load_table(struct box_table *to, const struct box_table *from)
+/* The cells of a generation, [x, y) in the list. Generation 0 asks for the roots, and has a cell for each receiver that is not
+ * listed. All lanes. */
+static __device__ int2 generation(const struct choose_job &job, int g)
 {
-  int n = from->n;
-  for (int k = (int)threadIdx.x; k < n; k += (int)blockDim.x) {
-    for (int c = 0; c < 3; c++) {
-      to->low[c][k] = from->low[c][k];
-      to->high[c][k] = from->high[c][k];
-      to->way[c][k] = from->way[c][k];
-    }
-    to->stray[k] = from->stray[k];
-    to->sink[k] = from->sink[k];
-  }
+  const volatile int32_t *cells = job.chosen->cells;
+  if (g == 0) return make_int2(0, job.receivers);
+  int32_t begin = __reduce_add_sync(FULL, lane_id() >= 1 && lane_id() < g ? cells[lane_id()] : 0);
+  return make_int2(begin, begin + cells[g]);
+}
+
+/* One mask of bits from `at` on in a row of words, as this lane's part: lanes 0 and 1 have a word each. */
+static __device__ __forceinline__ unsigned part_of(unsigned mask, int at)
+{
+  return lane_id() < 2 ? (unsigned)((unsigned long long)mask << at % 32 >> 32 * lane_id()) : 0;
+}
+
+/* The children of a cell are marked, and what they put into the message is added up. */
+static __device__ void mark_children(const struct choose_job &job, int2 cell, unsigned near, unsigned open, int bodies)
+{
+  int shift = cell.x % MARKED, later = shift + lane_id() >= MARKED;
+  int here = __reduce_add_sync(FULL, later ? 0 : bodies), there = __reduce_add_sync(FULL, later ? bodies : 0);
+  if (cell.x == 0 && !near) open = 1;   /* an empty root */
+  unsigned needed = part_of(near, shift), opened = part_of(open, shift);
+  if (!(needed | opened)) return;
+  int64_t word = (int64_t)(cell.y >> RECEIVER_SHIFT) * job.words + cell.x / MARKED + lane_id();
+  atomicOr(&job.mark[word], (unsigned long long)choose_word(needed, opened));
+  atomicAdd(&job.sum[word], (unsigned long long)choose_share(choose_bits(needed | opened), lane_id() == 0 ? here : there));
+}
+
+/* Lanes with a cell or a leaf append it to the lists: cells from `next` on, where those of the next generation begin. All threads. */
+template <int WARPS>
+static __device__ void append(const struct choose_job &job, int g, int32_t next, bool is_cell, bool is_leaf, int2 cell, int2 leaf)
+{
+  __shared__ int count[WARPS];
+  __shared__ int32_t place[2];
+  unsigned cells = __ballot_sync(FULL, is_cell), leaves = __ballot_sync(FULL, is_leaf);
+  int warp = (int)threadIdx.x / WARP;
+  if (lane_id() == 0) count[warp] = __popc(cells) | __popc(leaves) << 16;
+  __syncthreads();
+  int own = lane_id() < WARPS ? count[lane_id()] : 0;
+  int all = __reduce_add_sync(FULL, own), before = __reduce_add_sync(FULL, lane_id() < warp ? own : 0);
   if (threadIdx.x == 0) {
-    to->n = n;
-    to->cutoff = from->cutoff;
+    place[0] = all & 0xffff ? next + atomicAdd(&job.chosen->cells[g + 1], all & 0xffff) : 0;
+    place[1] = all >> 16 ? atomicAdd(&job.chosen->leaves, all >> 16) : 0;
   }
   __syncthreads();
+  if (is_cell) {
+    int32_t at = place[0] + (before & 0xffff) + __popc(cells & lanes_below());
+    if (at < job.cell_room) job.cell[at] = cell;
+  }
+  if (is_leaf) {
+    int32_t at = place[1] + (before >> 16) + __popc(leaves & lanes_below());
+    if (at < job.leaf_room) job.leaf[at] = leaf;
+  }
 }
 
-static __device__ enum need node_needed(const struct choose_job &job, const struct box_table &table, int32_t i)
+/* A warp's cell: its children are asked for and marked; the opened ones are listed. */
+template <int WARPS> static __device__ void open_cell(const struct choose_job &job, int g, int32_t k, int2 range, struct question *sheet)
 {
-  const struct node n = load_node(&job.t.node[i]);
-  const struct motion w = load_motion(&job.t.motion[i]);
-  const struct asked a = essential_node(&job.asking, &n, &w);
-  return essential_needs(&table, &a);
+  bool mine = k < range.y && (g == 0 || k < job.cell_room);
+  int2 cell = mine ? g > 0 ? job.cell[k] : make_int2(0, 1 | k << RECEIVER_SHIFT) : make_int2(0, 0);
+  int count = cell.y & CHILDREN_MASK, r = cell.y >> RECEIVER_SHIFT;
+  struct receiver to = {};
+  struct node n = {};
+  struct asked own = {};
+  int32_t i = cell.x + lane_id();
+  if (mine) to = job.receiver[r];
+  if (lane_id() < count) {
+    n = load_node(&job.t.node[i]);
+    const struct motion w = load_motion(&job.t.motion[i]);
+    const struct asking asking = asking_of(job, to);
+    own = essential_node(&asking, &n, &w);
+    put_question(&sheet[lane_id()], own);
+  }
+  __syncwarp();
+  const struct answer a = ask_boxes<true>(job, to, sheet, own, (1u << count) - 1);
+  __syncwarp();
+  bool opened = a.open >> lane_id() & 1, leaf = n.info & NODE_LEAF;
+  int bodies = opened && leaf && !job.list_leaves ? (int)(n.info & NODE_COUNT) : 0;
+  if (mine) mark_children(job, cell, a.near, a.open, bodies);
+  append<WARPS>(job, g, g > 0 ? range.y : 0, opened && !leaf, opened && leaf && job.list_leaves,
+                make_int2(n.first, (int)(n.info & NODE_COUNT) | r << RECEIVER_SHIFT), make_int2(i, r));
 }
 
-/* A node that is to be opened: its first child and their number; else 0. */
-static __device__ int2 open_cell(const struct choose_job &job, int32_t i, int32_t end)
+/* Generations `first` to `last`; several by one block alone. */
+template <int COUNT>
+static __global__ void __launch_bounds__(COUNT) open_cells(const __grid_constant__ struct choose_job job, int first, int last)
 {
-  if (i >= end || job.mark[i] != MARK_OPEN) return make_int2(0, 0);
-  const int2 link = *(const int2 *)&job.t.node[i].first;
-  return (uint32_t)link.y & NODE_LEAF ? make_int2(0, 0) : link;
-}
-
-/* This lane's child of an open cell is asked for. */
-static __device__ void mark_child(const struct choose_job &job, const struct box_table &table, int2 cell)
-{
-  int child = lane_id() % ROW;
-  if (child < cell.y) job.mark[cell.x + child] = choose_mark(node_needed(job, table, cell.x + child), 0);
-}
-
-static __global__ void __launch_bounds__(THREADS) mark_level(const __grid_constant__ struct choose_job job, int level)
-{
-  __shared__ struct box_table table;
-  int64_t k = ((int64_t)blockIdx.x * THREADS + threadIdx.x) / ROW;
-  int2 cell = open_cell(job, job.levels.begin[level] + (int32_t)k, job.levels.begin[level + 1]);
-  if (!__syncthreads_or(cell.y > 0)) return;
-  load_table(&table, job.table);
-  mark_child(job, table, cell);
-}
-
-/* The root, and the children of levels 0 to `last`, which are small. */
-static __global__ void __launch_bounds__(TOP_THREADS) mark_top(const __grid_constant__ struct choose_job job, int last)
-{
-  __shared__ struct box_table table;
-  load_table(&table, job.table);
-  if (threadIdx.x == 0) job.mark[0] = choose_mark(node_needed(job, table, 0), 1);
-  __syncthreads();
-  for (int level = 0; level <= last; level++) {
-    int32_t end = job.levels.begin[level + 1];
-    for (int32_t base = job.levels.begin[level]; base < end; base += TOP_THREADS / ROW)
-      mark_child(job, table, open_cell(job, base + (int32_t)threadIdx.x / ROW, end));
+  __shared__ struct question sheet[COUNT / WARP][CHILDREN];
+  int warp = (int)threadIdx.x / WARP;
+  for (int g = first; g <= last; g++) {
+    int2 range = generation(job, g);
+    for (int64_t base = range.x + (int64_t)blockIdx.x * (COUNT / WARP); base < range.y; base += (int64_t)gridDim.x * (COUNT / WARP))
+      open_cell<COUNT / WARP>(job, g, (int32_t)base + warp, range, sheet[warp]);
     __syncthreads();
   }
 }
 
+/* At most so many cells may be in a generation. */
+static int64_t cells_most(const struct choose_job &job, const struct levels &levels, int g)
+{
+  int32_t nodes = levels.begin[g + 1] - levels.begin[g], parents = g > 0 ? levels.begin[g] - levels.begin[g - 1] : 1;
+  return (int64_t)job.receivers * (nodes < parents ? nodes : parents);
+}
+
 static void mark_nodes(struct device *d, const struct choose_job &job)
 {
-  int last = job.levels.count - 2, top = -1;   /* the deepest level has no cells */
-  while (top < last && job.levels.begin[top + 2] - job.levels.begin[top + 1] <= TOP_NODES) top++;
-  CHECK(cudaMemsetAsync(job.mark, MARK_NONE, (size_t)job.t.nodes, d->stream));
-  LAUNCH(d, mark_top, 1, TOP_THREADS, job, top);
-  for (int level = top + 1; level <= last; level++)
-    LAUNCH(d, mark_level, blocks_for((int64_t)ROW * (job.levels.begin[level + 1] - job.levels.begin[level]), THREADS), THREADS, job, level);
+  const struct levels levels = d->part[SLOW].levels;
+  int64_t most = (int64_t)BLOCKS_EACH * d->multiprocessors;
+  for (int g = 0, end; g < levels.count; g = end) {
+    int64_t cells = cells_most(job, levels, g), blocks = blocks_for(cells, THREADS / WARP);
+    end = g + 1;
+    if (cells > FEW_CELLS) {
+      LAUNCH(d, open_cells<THREADS>, blocks < most ? blocks : most, THREADS, job, g, g);
+      continue;
+    }
+    while (end < levels.count && cells_most(job, levels, end) <= FEW_CELLS) end++;
+    LAUNCH(d, open_cells<FEW_THREADS>, 1, FEW_THREADS, job, g, end - 1);
+  }
 }
 
 /* --- particles --------------------------------------------------------------------------------------------------- */
 
-/* An open leaf: its first particle and their number; else 0. */
-static __device__ int2 open_leaf(const struct choose_job &job, int32_t i)
+/* Lanes of `there` have a particle, from `first` on: which of these may come within the cutoff. They are noted. */
+static __device__ unsigned near_bodies(const struct choose_job &job, int32_t r, int32_t first, unsigned there, double pull,
+                                       struct question *sheet)
 {
-  if (i >= job.t.nodes || job.mark[i] != MARK_OPEN) return make_int2(0, 0);
-  const int2 link = *(const int2 *)&job.t.node[i].first;
-  return (uint32_t)link.y & NODE_LEAF ? make_int2(link.x, (int)((uint32_t)link.y & NODE_COUNT)) : make_int2(0, 0);
-}
-
-static __device__ bool body_needed(const struct choose_job &job, const struct box_table &table, int32_t j, double pull)
-{
-  const struct body b = job.t.body[j];
-  const struct course w = job.t.course[j];
-  const int32_t x[3] = {b.x, b.y, b.z};
-  const struct asked a = essential_particle(&job.asking, x, w.v, w.a, w.tick, pull);
-  return essential_needs(&table, &a) != NEED_NOTHING;
-}
-
-/* Which particles of a warp's open leaves, one leaf a lane, may come within the cutoff; returns how many of this lane's. */
-static __device__ int keep_bodies(const struct choose_job &job, const struct box_table &table, int32_t i, int2 leaf)
-{
-  double pull = 0;
-  int kept = 0;
-  if (leaf.y > 0) {
-    const struct motion w = load_motion(&job.t.motion[i]);
-    pull = essential_pull(&w);
+  const struct receiver to = job.receiver[r];
+  struct asked own = {};
+  if (there >> lane_id() & 1) {
+    const struct body b = job.t.body[first + lane_id()];
+    const struct course w = job.t.course[first + lane_id()];
+    const int32_t x[3] = {b.x, b.y, b.z};
+    const struct asking asking = asking_of(job, to);
+    own = essential_particle(&asking, x, w.v, w.a, w.tick, pull);
+    put_question(&sheet[lane_id()], own);
   }
-  for (unsigned leaves = __ballot_sync(FULL, leaf.y > 0); leaves; leaves &= leaves - 1) {
-    int from = __ffs((int)leaves) - 1, count = __shfl_sync(FULL, leaf.y, from), all = 0;
-    int32_t first = __shfl_sync(FULL, leaf.x, from);
-    double most = __shfl_sync(FULL, pull, from);
+  __syncwarp();
+  unsigned near = ask_boxes<false>(job, to, sheet, own, there).near;
+  __syncwarp();
+  unsigned bits = part_of(near, first % 32);
+  if (bits) atomicOr(&job.keep[(int64_t)r * job.keep_words + first / 32 + lane_id()], bits);
+  return near;
+}
+
+/* A warp a leaf: which of its particles are sent, and when the first of them will be corrected. */
+static __global__ void __launch_bounds__(THREADS) keep_bodies(const __grid_constant__ struct choose_job job)
+{
+  __shared__ struct question sheet[THREADS / WARP][WARP];
+  int warp = (int)threadIdx.x / WARP;
+  int64_t leaves = min(job.chosen->leaves, job.leaf_room);
+  for (int64_t k = (int64_t)blockIdx.x * (THREADS / WARP) + warp; k < leaves; k += (int64_t)gridDim.x * (THREADS / WARP)) {
+    const int2 leaf = job.leaf[k];
+    const int2 link = *(const int2 *)&job.t.node[leaf.x].first;
+    const struct motion w = load_motion(&job.t.motion[leaf.x]);
+    int count = (int)((uint32_t)link.y & NODE_COUNT), kept = 0, soonest = 0;
+    double pull = essential_pull(&w);
     for (int base = 0; base < count; base += WARP) {
-      int k = base + lane_id();
-      bool needed = k < count && body_needed(job, table, first + k, most);
-      if (k < count) job.keep[first + k] = needed;
-      all += __popc(__ballot_sync(FULL, needed));
+      int32_t first = link.x + base, j = first + lane_id();
+      unsigned there = __ballot_sync(FULL, base + lane_id() < count);
+      if (job.asking.cutoff >= 0) there = near_bodies(job, leaf.y, first, there, pull, sheet[warp]);
+      kept += __popc(there);
+      if (job.moving && there >> lane_id() & 1) soonest = max(soonest, TICKS - (job.tick[j] + timeline_ticks(job.level[j])));
     }
-    if (lane_id() == from) kept = all;
+    soonest = __reduce_max_sync(FULL, soonest);
+    if (lane_id() == 0 && kept > 0) atomicAdd(&job.sum[(int64_t)leaf.y * job.words + leaf.x / MARKED], (unsigned long long)kept);
+    int32_t *so_far = &job.chosen->soonest[leaf.y];
+    if (lane_id() == 0 && soonest > *(const volatile int32_t *)so_far) atomicMax(so_far, soonest);
   }
-  return kept;
 }
 
-/* What every node puts into the message; one number more than nodes, for the sum of all. */
-static __global__ void __launch_bounds__(THREADS) find_shares(const __grid_constant__ struct choose_job job)
+/* --- places ------------------------------------------------------------------------------------------------------ */
+
+static __global__ void tell_totals(const __grid_constant__ struct choose_job job)
 {
-  __shared__ struct box_table table;
-  int32_t i = (int32_t)(blockIdx.x * THREADS + threadIdx.x);
-  int2 leaf = open_leaf(job, i);
-  int bodies = leaf.y;
-  if (job.asking.cutoff >= 0 && __syncthreads_or(bodies > 0)) {
-    load_table(&table, job.table);
-    bodies = keep_bodies(job, table, i, leaf);
-  }
-  if (i <= job.t.nodes) job.place[i] = i < job.t.nodes ? choose_share(job.mark[i], bodies) : 0;
+  int r = (int)threadIdx.x;
+  if (r < job.receivers) job.chosen->total[r] = job.sum[(int64_t)(r + 1) * job.words] - job.sum[(int64_t)r * job.words];
 }
 
-/* Shares become places; *total of all. */
-static void find_places(struct device *d, const struct choose_job &job, uint64_t *total)
+/* Shares become places; the host is told of all numbers. */
+static void find_places(struct device *d, const struct choose_job &job)
 {
   size_t bytes = 0;
-  int n = job.t.nodes + 1;
-  LAUNCH(d, find_shares, blocks_for(n, THREADS), THREADS, job);
-  CHECK(cub::DeviceScan::ExclusiveSum(NULL, bytes, job.place, job.place, n, d->stream));
+  int n = job.receivers * job.words + 1;
+  CHECK(cub::DeviceScan::ExclusiveSum(NULL, bytes, job.sum, job.sum, n, d->stream));
   array_room(&d->scratch, "device scratch", (int64_t)bytes);
-  CHECK(cub::DeviceScan::ExclusiveSum(d->scratch.at, bytes, job.place, job.place, n, d->stream));
-  CHECK(cudaMemcpyAsync(total, job.place + job.t.nodes, sizeof *total, cudaMemcpyDeviceToHost, d->stream));
+  CHECK(cub::DeviceScan::ExclusiveSum(d->scratch.at, bytes, job.sum, job.sum, n, d->stream));
+  LAUNCH(d, tell_totals, 1, RECEIVERS_MOST, job);
+  CHECK(cudaMemcpyAsync(d->lets->choosing->told, job.chosen, sizeof(struct chosen), cudaMemcpyDeviceToHost, d->stream));
   gpu_wait(d);
-}
-
-/* --- the message ------------------------------------------------------------------------------------------------- */
-
-/* Where the parts of a message go; NULL what it does not have. */
-struct pack_job {
-  struct node *node;
-  struct motion *motion;
-  struct quad *quad;
-  struct body *body;
-  struct course *course;
-  int32_t *node_from, *body_from;
-  struct particles p;
-  int32_t *next;
-};
-
-static __device__ void pack_node(const struct choose_job &job, const struct pack_job &to, int32_t i)
-{
-  int32_t at = place_node(job.place[i]);
-  const struct node n = load_node(&job.t.node[i]), out = choose_record(&n, i, job.mark[i], job.place);
-  int4 *record = (int4 *)&to.node[at];
-  record[0] = make_int4(out.x[0], out.x[1], out.x[2], __float_as_int(out.mass));
-  record[1] = make_int4(__float_as_int(out.b), __float_as_int(out.reach), out.first, (int)out.info);
-  if (to.motion) {
-    const float4 *from = (const float4 *)&job.t.motion[i];
-    ((float4 *)&to.motion[at])[0] = from[0];
-    ((float4 *)&to.motion[at])[1] = from[1];
-  }
-  for (int k = 0; k < 3 && to.quad; k++) ((float2 *)&to.quad[at])[k] = ((const float2 *)&job.t.quad[i])[k];
-  if (to.node_from) to.node_from[at] = i;
-}
-
-/* Returns the end of its step. */
-static __device__ int32_t pack_body(const struct choose_job &job, const struct pack_job &to, int32_t j, int32_t at)
-{
-  to.body[at] = job.t.body[j];
-  if (!to.course) return TICKS;
-  to.course[at] = job.t.course[j];
-  to.body_from[at] = j;
-  return to.p.tick[j] + timeline_ticks(to.p.level[j]);
-}
-
-/* A thread for each node; the particles of a warp's leaves by all its lanes. */
-static __global__ void __launch_bounds__(THREADS) pack(const __grid_constant__ struct choose_job job, const __grid_constant__ struct pack_job to)
-{
-  int32_t i = (int32_t)(blockIdx.x * THREADS + threadIdx.x), place = 0, next = TICKS;
-  int2 leaf = open_leaf(job, i);
-  if (i < job.t.nodes && job.mark[i] != MARK_NONE) {
-    pack_node(job, to, i);
-    place = place_body(job.place[i]);
-  }
-  for (unsigned leaves = __ballot_sync(FULL, leaf.y > 0); leaves; leaves &= leaves - 1) {
-    int from = __ffs((int)leaves) - 1, count = __shfl_sync(FULL, leaf.y, from);
-    int32_t first = __shfl_sync(FULL, leaf.x, from), at = __shfl_sync(FULL, place, from);
-    for (int base = 0; base < count; base += WARP) {
-      int k = base + lane_id();
-      bool kept = k < count && (job.asking.cutoff < 0 || job.keep[first + k]);
-      unsigned lanes = __ballot_sync(FULL, kept);
-      if (kept) next = min(next, pack_body(job, to, first + k, at + __popc(lanes & lanes_below())));
-      at += __popc(lanes);
-    }
-  }
-  if (!to.next) return;
-  next = __reduce_min_sync(FULL, next);
-  if (lane_id() == 0 && next < TICKS) atomicMin(to.next, next);
-}
-
-static struct pack_job places_in(struct device *d, enum let_kind kind, struct outgoing *out, const struct let_layout &at)
-{
-  char *block = array_room(&out->packed, "device LETs", (int64_t)at.bytes);
-  struct pack_job to = {(struct node *)(block + at.node)};
-  to.body = (struct body *)(block + at.body);
-  if (out->quad) to.quad = (struct quad *)(block + at.quad);
-  if (kind != LET_STEP) return to;
-  to.motion = (struct motion *)(block + at.motion);
-  to.course = (struct course *)(block + at.course);
-  to.node_from = array_room(&out->node_from, "device LETs", out->nodes);
-  to.body_from = array_room(&out->body_from, "device LETs", out->bodies);
-  to.p = d->p;
-  to.next = &d->lets->chosen->next;
-  return to;
-}
-
-/* The message on the device; on the host too, or there the head alone. */
-static void pack_message(struct device *d, enum let_kind kind, struct outgoing *out, const struct choose_job &job)
-{
-  struct let_layout at = let_layout(out->nodes, out->bodies, out->quad, kind == LET_STEP);
-  struct pack_job to = places_in(d, kind, out, at);
-  char *told = (char *)pinned_room(&out->told, d->bypass ? sizeof(struct let_head) : at.bytes);
-  struct let_head head = {LET_FORMAT, out->quad, kind == LET_STEP, d->motion_tick, out->nodes, out->bodies};
-  memcpy(told, &head, sizeof head);
-  LAUNCH(d, pack, blocks_for(job.t.nodes, THREADS), THREADS, job, to);
-  if (!d->bypass) CHECK(cudaMemcpyAsync(told + at.node, out->packed.at + at.node, at.bytes - at.node, cudaMemcpyDeviceToHost, d->stream));
 }
 
 /* --- the verb ---------------------------------------------------------------------------------------------------- */
 
-static struct choose_job prepare(struct device *d, const struct let_request *r)
+/* Boxes as kernels read them, and what bounds each chunk. */
+static void put_chunks(const struct box_table *t, struct receiver *to, float4 *box, struct box_bound *bound)
 {
-  struct lets *l = d->lets;
-  int64_t nodes = d->tree.nodes;
-  if (!l->chosen) {
-    l->table = (struct box_table *)device_alloc("device LETs", sizeof *l->table);
-    l->chosen = (struct chosen *)device_alloc("device LETs", sizeof *l->chosen);
-    CHECK(cudaMallocHost(&l->table_told, sizeof *l->table_told));
-    CHECK(cudaMallocHost(&l->chosen_told, sizeof *l->chosen_told));
+  for (int c = 0; c < 3; c++) to->origin[c] = t->origin[c];
+  for (int32_t chunk = to->chunk; chunk < to->chunk + to->chunks; chunk++) {
+    int from = (chunk - to->chunk) * WARP, end = from + WARP < t->n ? from + WARP : t->n;
+    bound[chunk] = essential_bound(t, from, end);
+    for (int k = 0; k < WARP; k++) {
+      const struct table_box b = essential_box(t, from + k < end ? from + k : end - 1);
+      float4 *at = box + (int64_t)chunk * 3 * WARP + k;
+      at[0] = make_float4(b.low[0], b.low[1], b.low[2], b.high[0]);
+      at[WARP] = make_float4(b.high[1], b.high[2], b.way[0], b.way[1]);
+      at[2 * WARP] = make_float4(b.way[2], b.stray, b.sink, 0);
+    }
   }
-  essential_table(l->table_told, r);
-  CHECK(cudaMemcpyAsync(l->table, l->table_told, sizeof *l->table, cudaMemcpyHostToDevice, d->stream));
-  struct choose_job job = {d->tree, d->part[SLOW].levels, essential_asking(&d->lattice, l->table_told, r), l->table};
-  job.mark = array_room(&l->mark, "device LETs", nodes);
-  job.place = array_room(&l->place, "device LETs", nodes + 1);
-  if (r->cutoff >= 0) job.keep = array_room(&l->keep, "device LETs", d->p.n);
+}
+
+/* The receivers' boxes on the device. */
+static void put_table(struct device *d, const struct let_request *request, struct let_choice *const *choice, struct choose_job *job)
+{
+  struct choosing *c = d->lets->choosing;
+  struct box_table table;
+  struct let_request r = *request;
+  int32_t chunks = 0;
+  for (int k = 0; k < job->receivers; k++) chunks += (int32_t)blocks_for(choice[k]->box_count, WARP);
+  size_t boxes = sizeof(struct receiver) * RECEIVERS_MOST, bounds = boxes + sizeof(float4) * 3 * WARP * (size_t)chunks;
+  size_t bytes = bounds + sizeof(struct box_bound) * (size_t)chunks;
+  char *host = (char *)pinned_room(&c->table_told, bytes), *there = array_room(&c->table, "device LETs", (int64_t)bytes);
+  struct receiver *receiver = (struct receiver *)host;
+  chunks = 0;
+  for (int k = 0; k < job->receivers; k++) {
+    r.boxes = choice[k]->boxes;
+    r.box_count = choice[k]->box_count;
+    essential_table(&table, &r);
+    receiver[k].chunk = chunks;
+    receiver[k].chunks = (int32_t)blocks_for(r.box_count, WARP);
+    chunks += receiver[k].chunks;
+    put_chunks(&table, &receiver[k], (float4 *)(host + boxes), (struct box_bound *)(host + bounds));
+  }
+  CHECK(cudaMemcpyAsync(there, host, bytes, cudaMemcpyHostToDevice, d->stream));
+  job->asking = essential_asking(&d->lattice, &table, request);
+  job->cutoff = table.cutoff;
+  job->receiver = (const struct receiver *)there;
+  job->box = (const float4 *)(there + boxes);
+  job->bound = (const struct box_bound *)(there + bounds);
+}
+
+static int32_t words_of(const struct device *d) { return d->tree.nodes / MARKED + 1; }
+static int32_t keep_words_of(const struct device *d, const struct let_request *r)
+{
+  return r->cutoff >= 0 ? (int32_t)(d->p.n / 32 + 2) : 0;
+}
+
+/* Marks, sums and kept particles of a receiver. */
+static int64_t table_bytes(const struct device *d, const struct let_request *r)
+{
+  return 2 * (int64_t)sizeof(uint64_t) * words_of(d) + (int64_t)sizeof(unsigned) * keep_words_of(d, r);
+}
+
+static struct choose_job prepare(struct device *d, enum let_kind kind, const struct let_request *r, int receivers,
+                                 struct let_choice *const *choice)
+{
+  struct choosing *c = d->lets->choosing;
+  struct choose_job job = {d->tree};
+  job.receivers = receivers;
+  job.moving = kind == LET_STEP;
+  job.list_leaves = job.moving || r->cutoff >= 0;
+  job.words = words_of(d);
+  job.keep_words = keep_words_of(d, r);
+  put_table(d, r, choice, &job);
+  int64_t bytes = (int64_t)sizeof(struct chosen) + (int64_t)sizeof(uint64_t) + receivers * table_bytes(d, r);
+  int64_t cells = d->tree.nodes / 2 + 1024;   /* most often enough */
+  char *numbers = array_room(&c->numbers, "device LETs", bytes);
+  job.chosen = (struct chosen *)numbers;
+  job.mark = (unsigned long long *)(numbers + sizeof(struct chosen));
+  job.sum = job.mark + (int64_t)receivers * job.words;
+  job.keep = (unsigned *)(job.sum + (int64_t)receivers * job.words + 1);
+  CHECK(cudaMemsetAsync(numbers, 0, (size_t)bytes, d->stream));
+  job.cell = array_room(&c->cell, "device LETs", cells);
+  if (job.list_leaves) job.leaf = array_room(&c->leaf, "device LETs", cells);
+  job.cell_room = (int32_t)c->cell.room;
+  job.leaf_room = (int32_t)c->leaf.room;
+  job.tick = d->p.tick;
+  job.level = d->p.level;
   return job;
 }
 
-size_t gpu_let_select(struct device *d, enum let_kind kind, int peer, const struct let_request *r, int32_t *next, void **message)
+/* A list was too short: it becomes longer, and all is to be done again. */
+static bool outgrown(const struct choosing *c, struct array<int2> *list, int64_t found)
 {
-  struct lets *l = d->lets;
-  struct outgoing *out = &l->out[kind][peer];
-  out->nodes = out->bodies = 0;
-  out->quad = carries_quads(d, r);
-  *message = out->told.at;
-  if (next) *next = TICKS;
-  if (d->tree.nodes == 0 || r->box_count == 0) return 0;
-  if (d->parts != 1) fatal("a LET was asked for of a tree whose fast particles stand apart");
-  if (r->box_count > TABLE_MOST) fatal("a LET for %d boxes, at most %d", r->box_count, TABLE_MOST);
-  struct choose_job job = prepare(d, r);
-  mark_nodes(d, job);
-  find_places(d, job, &l->chosen_told->total);
-  out->nodes = place_node(l->chosen_told->total);
-  out->bodies = place_body(l->chosen_told->total);
-  CHECK(cudaMemsetAsync(&l->chosen->next, 0x7f, sizeof l->chosen->next, d->stream));   /* beyond all ticks */
-  pack_message(d, kind, out, job);
-  if (kind == LET_STEP)
-    CHECK(cudaMemcpyAsync(&l->chosen_told->next, &l->chosen->next, sizeof l->chosen->next, cudaMemcpyDeviceToHost, d->stream));
-  if (kind == LET_STEP || !d->bypass) gpu_wait(d);
-  if (kind == LET_STEP && next && l->chosen_told->next < TICKS) *next = l->chosen_told->next;
-  *message = out->told.at;
-  return let_layout(out->nodes, out->bodies, out->quad, kind == LET_STEP).bytes;
+  if (found <= list->room) return false;
+  if (found > INT32_MAX / 2) fatal("LETs that open %lld cells at once are too many: use more ranks", (long long)found);
+  array_room(list, "device LETs", 2 * found > INT32_MAX / 2 ? found : 2 * found);
+  return true;
+}
+
+static bool lists_outgrown(struct choosing *c)
+{
+  int64_t cells = 0;
+  for (int g = 1; g <= GENERATIONS; g++) cells += c->told->cells[g];
+  bool longer = outgrown(c, &c->cell, cells);
+  return outgrown(c, &c->leaf, c->told->leaves) || longer;
+}
+
+static void choose_some(struct device *d, enum let_kind kind, const struct let_request *r, int receivers, struct let_choice *const *choice)
+{
+  struct choose_job job;
+  do {
+    job = prepare(d, kind, r, receivers, choice);
+    mark_nodes(d, job);
+    if (job.list_leaves) LAUNCH(d, keep_bodies, BLOCKS_EACH * d->multiprocessors, THREADS, job);
+    find_places(d, job);
+  } while (lists_outgrown(d->lets->choosing));
+  pack_messages(d, kind, job, choice);
+}
+
+static void choose_open(struct lets *l)
+{
+  if (l->choosing) return;
+  l->choosing = (struct choosing *)memory_alloc("LETs", sizeof *l->choosing);
+  CHECK(cudaMallocHost(&l->choosing->told, sizeof *l->choosing->told));
+}
+
+void gpu_let_select(struct device *d, enum let_kind kind, const struct let_request *r, int count, struct let_choice *choice)
+{
+  struct let_choice *some[RECEIVERS_MOST];
+  int64_t room = TABLES_MOST / table_bytes(d, r);
+  int most = room < 1 ? 1 : room < RECEIVERS_MOST ? (int)room : RECEIVERS_MOST, now = 0;
+  choose_open(d->lets);
+  for (int k = 0; k < count; k++) {
+    struct let_choice *c = &choice[k];
+    struct outgoing *out = &d->lets->out[kind][c->peer];
+    out->nodes = out->bodies = 0;
+    out->quad = carries_quads(d, r);
+    c->message = out->told.at;
+    c->bytes = 0;
+    c->next = TICKS;
+    if (c->box_count > TABLE_MOST) fatal("a LET for %d boxes, at most %d", c->box_count, TABLE_MOST);
+    if (d->tree.nodes > 0 && c->box_count > 0) some[now++] = c;
+    if (now == 0 || (now < most && k + 1 < count)) continue;
+    if (d->parts != 1) fatal("a LET was asked for of a tree whose fast particles stand apart");
+    choose_some(d, kind, r, now, some);
+    now = 0;
+  }
+  if (!d->bypass) gpu_wait(d);
 }
 
 void *gpu_let_body(struct device *d, enum let_kind kind, int peer) { return d->lets->out[kind][peer].packed.at + LET_HEAD; }
 
 void device_choose_close(struct device *d)
 {
-  struct lets *l = d->lets;
-  device_free("device LETs", l->table, sizeof *l->table);
-  device_free("device LETs", l->chosen, sizeof *l->chosen);
-  if (l->table_told) CHECK(cudaFreeHost(l->table_told));
-  if (l->chosen_told) CHECK(cudaFreeHost(l->chosen_told));
+  struct choosing *c = d->lets->choosing;
+  if (!c) return;
+  array_free(&c->table);
+  array_free(&c->numbers);
+  array_free(&c->cell);
+  array_free(&c->leaf);
+  pinned_free(&c->table_told);
+  CHECK(cudaFreeHost(c->told));
+  memory_free(c);
 }

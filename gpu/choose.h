@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The choice of a LET on a device, for one node at a time: nodes are marked level by level, sums over the marks of the nodes
- * before give places in the message, and from places follow the message's links. The local tree is in breadth-first order,
- * so the chosen nodes in the order of their numbers are too. For host and device. */
+/* The choice of a LET on a device, for one node at a time: nodes are marked from the root down, sums over the marks of the
+ * nodes before give places in the message, and from places follow the message's links. The local tree is in breadth-first
+ * order, so the chosen nodes in the order of their numbers are too. For host and device. */
 #ifndef GPU_CHOOSE_H
 #define GPU_CHOOSE_H
 #include "essential.h"
@@ -12,26 +12,52 @@ enum mark { MARK_NONE, MARK_EMPTY = 1 + NEED_NOTHING, MARK_CELL = 1 + NEED_CELL,
 /* The root is always there, as an empty cell where nothing of it is needed. Others: children of open nodes. */
 HD uint8_t choose_mark(enum need need, int root) { return need == NEED_NOTHING && !root ? MARK_NONE : (uint8_t)(1 + need); }
 
-/* What a node puts into the message: itself in the upper half, particles of a leaf in the lower. Sums of these over the nodes
- * before are places. */
-HD uint64_t choose_share(uint8_t mark, int bodies) { return mark == MARK_NONE ? 0 : (uint64_t)1 << 32 | (uint64_t)bodies; }
+/* Marks of 32 nodes in a word, two bits each: needed in the lower half, opened in the upper; a root that is not needed has
+ * the latter alone. Node i is in word i / MARKED. */
+enum { MARKED = 32 };
+
+HD uint64_t choose_word(uint32_t needed, uint32_t opened) { return (uint64_t)opened << 32 | needed; }
+HD uint8_t choose_marked(uint64_t word, int bit)
+{
+  int needed = (int)(word >> bit & 1), opened = (int)(word >> (32 + bit) & 1);
+  return (uint8_t)(needed ? opened ? MARK_OPEN : MARK_CELL : opened ? MARK_EMPTY : MARK_NONE);
+}
+/* Those that are in the message. */
+HD uint32_t choose_there(uint64_t word) { return (uint32_t)word | (uint32_t)(word >> 32); }
+
+HD int choose_bits(uint32_t x)
+{
+  x -= x >> 1 & 0x55555555u;
+  x = (x & 0x33333333u) + (x >> 2 & 0x33333333u);
+  return (int)(((x + (x >> 4)) & 0x0f0f0f0fu) * 0x01010101u >> 24);
+}
+
+/* What nodes put into the message: themselves in the upper half, particles of their leaves in the lower. Sums of these over
+ * the words before are places; only differences are of use, since the sums of receivers follow each other. */
+HD uint64_t choose_share(int nodes, int bodies) { return (uint64_t)nodes << 32 | (uint64_t)bodies; }
 HD int32_t place_node(uint64_t place) { return (int32_t)(place >> 32); }
 HD int32_t place_body(uint64_t place) { return (int32_t)(place & 0xffffffffu); }
 
-/* The record of a chosen node in the message. `place` holds one more number than there are nodes. */
-HD struct node choose_record(const struct node *n, int32_t i, uint8_t mark, const uint64_t *place)
+/* Where node i of the tree stands in the message, if it does; else where the next one does. i may be one past the last. */
+HD int32_t choose_place(const uint64_t *word, const uint64_t *sum, int32_t i)
+{
+  uint32_t before = choose_there(word[i / MARKED]) & ((1u << i % MARKED) - 1);
+  return place_node(sum[i / MARKED] - sum[0]) + choose_bits(before);
+}
+
+/* The record of a chosen node in the message; an opened leaf has so many particles there, from `body` on. */
+HD struct node choose_record(const struct node *n, uint8_t mark, const uint64_t *word, const uint64_t *sum, int32_t body, int bodies)
 {
   struct node out = *n;
-  int32_t end = n->first + (int32_t)(n->info & NODE_COUNT);
   if (mark != MARK_OPEN) {
     out.first = 0;
     out.info = mark == MARK_CELL ? NODE_TERMINAL : 0;
   } else if (n->info & NODE_LEAF) {
-    out.first = place_body(place[i]);
-    out.info = NODE_LEAF | (uint32_t)(place_body(place[i + 1]) - out.first);
+    out.first = body;
+    out.info = NODE_LEAF | (uint32_t)bodies;
   } else {
-    out.first = place_node(place[n->first]);
-    out.info = (uint32_t)(place_node(place[end]) - out.first);
+    out.first = choose_place(word, sum, n->first);
+    out.info = (uint32_t)(choose_place(word, sum, n->first + (int32_t)(n->info & NODE_COUNT)) - out.first);
   }
   return out;
 }

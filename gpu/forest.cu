@@ -177,9 +177,6 @@ void device_lets_close(struct device *d)
   device_choose_close(d);
   array_free(&l->box_begin);
   array_free(&l->rows);
-  array_free(&l->mark);
-  array_free(&l->keep);
-  array_free(&l->place);
   array_free(&l->staging);
   array_free(&l->root);
   pinned_free(&l->numbers);

@@ -134,11 +134,7 @@ struct lets {
   struct array<double> rows;
   struct pinned numbers;
 
-  /* the choice */
-  struct box_table *table, *table_told;   /* on the device; pinned */
-  struct array<uint8_t> mark, keep;       /* of every node, of every particle */
-  struct array<uint64_t> place;
-  struct chosen *chosen, *chosen_told;    /* see choose.cu */
+  struct choosing *choosing;         /* see choose.cu */
 
   struct watch watch;
   struct pinned staged;              /* updates on their way to the device, */

@@ -47,7 +47,7 @@ void gpu_tune(struct device *d, enum knob knob, double value);
 int gpu_boxes(struct device *d, const struct let_request *request, int most, struct let_box *boxes);
 void gpu_card(struct device *d, struct let_card *card);
 /* choose.cu */
-size_t gpu_let_select(struct device *d, enum let_kind kind, int peer, const struct let_request *request, int32_t *next, void **message);
+void gpu_let_select(struct device *d, enum let_kind kind, const struct let_request *request, int count, struct let_choice *choice);
 /* forest.cu */
 void *gpu_let_room(struct device *d, enum let_kind kind, int peer, size_t bytes);
 void gpu_let_attach(struct device *d, enum let_kind kind, int peer, size_t bytes, struct let_count *count);

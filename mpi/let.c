@@ -8,6 +8,10 @@
 #include "memory.h"
 #include "parcel.h"
 
+/* LETs for several receivers are chosen at once, so boxes that have come wait for others: so long, which is less than a choice
+ * takes. They come from all ranks at nearly the same time. */
+#define GATHER_SECONDS 5e-5
+
 /* What travels in a parcel where the LET itself goes from device to device. */
 struct announcement {
   uint64_t bytes;   /* of the LET, its head included */
@@ -51,6 +55,7 @@ struct lets {
   struct let_traffic *traffic;              /* of updates, */
   struct let_traffic *exchanged[LET_KINDS]; /* and of the LETs that the last exchanges bring */
   struct let_request request;
+  struct let_choice *choice;    /* [ranks]: whose boxes have come */
   int32_t next_cells;
   const struct let_card **root;     /* [ranks]: cards of which the root is enough */
   int64_t strays[2];        /* of all ranks, asked for; of this rank */
@@ -67,6 +72,7 @@ struct lets *lets_open(const struct comm *c, const struct backend *be, struct de
   l->peer = memory_alloc("let", sizeof *l->peer * ranks);
   l->card = memory_alloc("let", sizeof *l->card * ranks);
   l->root = memory_alloc("let", sizeof *l->root * ranks);
+  l->choice = memory_alloc("let", sizeof *l->choice * ranks);
   for (int k = 0; k < LET_KINDS; k++) {
     l->forest[k] = memory_alloc("let", sizeof **l->forest * ranks);
     l->asked_by[k] = memory_alloc("let", sizeof **l->asked_by * ranks);
@@ -98,6 +104,7 @@ void lets_close(struct lets *l)
   }
   memory_free(l->round);
   memory_free(l->root);
+  memory_free(l->choice);
   memory_free(l->card);
   memory_free(l->peer);
   memory_free(l);
@@ -342,22 +349,16 @@ static void poll_updates(struct lets *l, int r)
 
 /* --- the choice, and what comes of it ---------------------------------------------------------------------------- */
 
-/* A peer's boxes are here: choose its LET, and send or announce it. */
-static void answer(struct lets *l, int r)
+/* A peer's LET has been chosen: it is sent or announced. */
+static void answer(struct lets *l, const struct let_choice *c)
 {
-  struct peer *p = &l->peer[r];
-  struct let_request request = l->request;
-  int32_t next = TICKS;
-  void *message;
-  request.boxes = p->boxes.data;
-  request.box_count = (int)(p->boxes.bytes / sizeof(struct let_box));
-  size_t bytes = l->be->let_select(l->d, l->kind, r, &request, &next, &message);
-  if (l->next_cells < next) next = l->next_cells;
+  struct peer *p = &l->peer[c->peer];
+  int32_t next = l->next_cells < c->next ? l->next_cells : c->next;
   if (transport_direct(l->t)) {
-    announce(l, r, next, message, bytes);
+    announce(l, c->peer, next, c->message, c->bytes);
   } else {
-    outbox_send(&l->out, r, PARCEL_LET + (int)l->kind, next, message, bytes, 1);
-    let_account(l->exchanged[l->kind], l->c, bytes);
+    outbox_send(&l->out, c->peer, PARCEL_LET + (int)l->kind, next, c->message, c->bytes, 1);
+    let_account(l->exchanged[l->kind], l->c, c->bytes);
   }
   memory_free(p->boxes.data);
   inbox_done(&p->boxes);
@@ -423,21 +424,32 @@ static void meet(struct lets *l, const struct lattice *lattice)
   memory_free(boxes);
 }
 
-/* Answer those whose boxes have come. Returns 0 when there is nobody left, else 1 + a rank that is waited for. */
-static int answer_some(struct lets *l, int *answered)
+/* Answer those whose boxes have come, all at once: when nobody is missing any more, or has been since `some_came` for too long.
+ * *news: some came. Returns 0 when there is nobody left, else 1 + a rank that is waited for. */
+static int answer_some(struct lets *l, double *some_came, int *news)
 {
-  int left = 0;
+  int missing = 0, count = 0;
   for (int k = 0; k < l->asked_by_count[l->kind]; k++) {
     int r = l->asked_by[l->kind][k];
-    if (!l->peer[r].asks) continue;
-    if (inbox_poll(&l->peer[r].boxes, l->c, own_room, l)) {
-      answer(l, r);
-      *answered = 1;
-    } else {
-      left = r + 1;
-    }
+    struct peer *p = &l->peer[r];
+    if (!p->asks) continue;
+    if (inbox_poll(&p->boxes, l->c, own_room, l))
+      l->choice[count++] =
+          (struct let_choice){.peer = r, .boxes = p->boxes.data, .box_count = (int)(p->boxes.bytes / sizeof(struct let_box))};
+    else
+      missing = r + 1;
   }
-  return left;
+  if (count == 0) return missing;
+  if (missing && *some_came == 0) {
+    *some_came = timer_clock();
+    *news = 1;
+  }
+  if (missing && timer_clock() - *some_came < GATHER_SECONDS) return missing;
+  l->be->let_select(l->d, l->kind, &l->request, count, l->choice);
+  for (int k = 0; k < count; k++) answer(l, &l->choice[k]);
+  *some_came = 0;
+  *news = 1;
+  return missing;
 }
 
 /* The same with announcements. */
@@ -467,10 +479,11 @@ void let_exchange(struct lets *l, enum let_kind kind, const struct lattice *latt
   l->round_count = 0;
   meet(l, lattice);
   struct patience patience = {0};
+  double some_came = 0;
   for (int left = 1; left;) {
-    int answered = 0, boxes = answer_some(l, &answered), announcements = hear_some(l);
+    int news = 0, boxes = answer_some(l, &some_came, &news), announcements = hear_some(l);
     left = boxes ? boxes : announcements;
-    if (answered) comm_rested(&patience);
+    if (news) comm_rested(&patience);
     if (left) comm_rest(l->c, &patience, left - 1);
   }
   comm_rested(&patience);

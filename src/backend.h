@@ -72,7 +72,7 @@ struct let_box {
 enum let_kind { LET_SOFT, LET_STEP, LET_KINDS };   /* of the synchronisation; of the substeps */
 
 struct let_request {
-  const struct let_box *boxes;   /* of the receiver */
+  const struct let_box *boxes;   /* of the receiver, where there is one */
   int box_count;
   const struct mac *mac;
   double a_floor;                /* |a_old| is raised to it */
@@ -81,6 +81,16 @@ struct let_request {
   double horizon;                /* for so long a time from now (0: now) */
   int32_t tick;                  /* now */
   double tick_length;
+};
+
+/* A receiver of a LET, and what becomes of it. */
+struct let_choice {
+  int peer;
+  const struct let_box *boxes;
+  int box_count;
+  size_t bytes;                  /* of its message; 0: nothing is needed */
+  void *message;                 /* owner: device, until the next selection of this kind for the same peer */
+  int32_t next;                  /* LET_STEP: the tick at which the first of its entries will be corrected; TICKS: none in this soft step */
 };
 
 /* Messages between ranks (particles that move, LETs, updates) are a backend's own: all ranks of a run have the same backend.
@@ -268,11 +278,10 @@ struct backend {
   /* The root with its motion and second moments, and the number of particles, into the card; needs moments. */
   void (*card)(struct device *d, struct let_card *card);
 
-  /* Choose and pack the LET for one receiver. *message (owner: device, until the next selection of this kind for the
-   * same peer). Needs moments at the request's tick. LET_STEP: *next becomes the tick at which the first of its entries
-   * will be corrected, TICKS where none will in this soft step; else next may be NULL. Returns the message's bytes. The
-   * chosen nodes stand in the message in the order of the local tree, which is breadth-first. */
-  size_t (*let_select)(struct device *d, enum let_kind kind, int peer, const struct let_request *request, int32_t *next, void **message);
+  /* Choose and pack the LETs for so many receivers, each another peer; the request's boxes are not looked at. Needs moments at
+   * the request's tick. The chosen nodes stand in a message in the order of the local tree, which is breadth-first; it does
+   * not depend on who else is asked for. */
+  void (*let_select)(struct device *d, enum let_kind kind, const struct let_request *request, int count, struct let_choice *choice);
   /* The place where a message from a peer is to be received (owner: device), and its use as part of the forest. A message
    * of no bytes takes the peer out of the forest. `count` is added to. */
   void *(*let_room)(struct device *d, enum let_kind kind, int peer, size_t bytes);

@@ -169,22 +169,84 @@ HD struct asked essential_particle(const struct asking *g, const int32_t x[3], c
   return a;
 }
 
-/* The largest of what the boxes need: essential_need for one box after the other, with floats. */
+/* A box of a table. */
+struct table_box {
+  float low[3], high[3], way[3], stray, sink;
+};
+
+HD struct table_box essential_box(const struct box_table *t, int k)
+{
+  struct table_box b;
+  for (int c = 0; c < 3; c++) b.low[c] = t->low[c][k], b.high[c] = t->high[c][k], b.way[c] = t->way[c][k];
+  b.stray = t->stray[k];
+  b.sink = t->sink[k];
+  return b;
+}
+
+/* essential_need with floats. */
+HD enum need essential_of(const struct table_box *t, float cutoff, const struct asked *a)
+{
+  float r2 = 0;
+  for (int c = 0; c < 3; c++) {
+    float x = a->x[c], there = x + (a->way[c] - t->way[c]);
+    float out = fmaxf(fmaxf(t->low[c] - fmaxf(x, there), fminf(x, there) - t->high[c]), 0.0f);
+    r2 += out * out;
+  }
+  float d = sqrtf(r2) - (a->grow + t->stray);
+  if (!(d - a->b <= cutoff)) return NEED_NOTHING;
+  return a->opened || !(d > a->b && d >= a->reach * t->sink) ? NEED_OPEN : NEED_CELL;
+}
+
+/* The largest of what the boxes need, one after the other. */
 HD enum need essential_needs(const struct box_table *t, const struct asked *a)
 {
-  enum need need = NEED_NOTHING;
-  for (int k = 0; k < t->n; k++) {
-    float r2 = 0;
-    for (int c = 0; c < 3; c++) {
-      float x = a->x[c], there = x + (a->way[c] - t->way[c][k]);
-      float out = fmaxf(fmaxf(t->low[c][k] - fmaxf(x, there), fminf(x, there) - t->high[c][k]), 0.0f);
-      r2 += out * out;
-    }
-    float d = sqrtf(r2) - (a->grow + t->stray[k]);
-    if (!(d - a->b <= t->cutoff)) continue;
-    if (a->opened || !(d > a->b && d >= a->reach * t->sink[k])) return NEED_OPEN;
-    need = NEED_CELL;
+  enum need most = NEED_NOTHING;
+  for (int k = 0; k < t->n && most != NEED_OPEN; k++) {
+    const struct table_box b = essential_box(t, k);
+    enum need need = essential_of(&b, t->cutoff, a);
+    most = need > most ? need : most;
   }
-  return need;
+  return most;
+}
+
+/* What bounds several boxes of a table. */
+struct box_bound {
+  float low[3], high[3], way_low[3], way_high[3], stray;
+};
+
+/* Of boxes [from, to). */
+HD struct box_bound essential_bound(const struct box_table *t, int from, int to)
+{
+  struct box_bound g;
+  g.stray = 0;
+  for (int c = 0; c < 3; c++) {
+    g.low[c] = g.way_low[c] = MAC_FAR;
+    g.high[c] = g.way_high[c] = -MAC_FAR;
+  }
+  for (int k = from; k < to; k++) {
+    g.stray = fmaxf(g.stray, t->stray[k]);
+    for (int c = 0; c < 3; c++) {
+      g.low[c] = fminf(g.low[c], t->low[c][k]);
+      g.high[c] = fmaxf(g.high[c], t->high[c][k]);
+      g.way_low[c] = fminf(g.way_low[c], t->way[c][k]);
+      g.way_high[c] = fmaxf(g.way_high[c], t->way[c][k]);
+    }
+  }
+  return g;
+}
+
+/* A root of three squares is known so well, however they were added. */
+#define BOUND_ROUNDING 1e-6f
+
+/* None of the boxes needs anything: every step of essential_of is monotonous, also as it is rounded. */
+HD int essential_beyond(const struct box_bound *g, float cutoff, const struct asked *a)
+{
+  float r2 = 0;
+  for (int c = 0; c < 3; c++) {
+    float x = a->x[c], least = x + (a->way[c] - g->way_high[c]), most = x + (a->way[c] - g->way_low[c]);
+    float out = fmaxf(fmaxf(g->low[c] - fmaxf(x, most), fminf(x, least) - g->high[c]), 0.0f);
+    r2 += out * out;
+  }
+  return sqrtf(r2) * (1 - BOUND_ROUNDING) - (a->grow + g->stray) - a->b > cutoff;
 }
 #endif

@@ -227,19 +227,16 @@ static void first_pass(struct labour *l)
 /* --- second pass: what the others need of a rank ----------------------------------------------------------------- */
 
 /* A LET, as it is when the receiver has it. */
-static void send_let(struct labour *l, int sender, int receiver, enum let_kind kind, struct let_request *request)
+static void send_let(struct labour *l, int sender, int receiver, enum let_kind kind, const struct let_request *request)
 {
   struct virtual_rank *to = &l->rows[receiver], *from = &l->rows[sender];
-  void *message;
-  int32_t next;
-  request->boxes = l->boxes[receiver];
-  request->box_count = l->card[receiver].boxes;
-  size_t bytes = be->let_select(l->d, kind, 0, request, &next, &message);
-  memcpy(be->let_room(l->d, kind, 0, bytes), message, bytes);
-  be->let_attach(l->d, kind, 0, bytes, &to->let[kind].received);
+  struct let_choice choice = {.boxes = l->boxes[receiver], .box_count = l->card[receiver].boxes};
+  be->let_select(l->d, kind, request, 1, &choice);
+  memcpy(be->let_room(l->d, kind, 0, choice.bytes), choice.message, choice.bytes);
+  be->let_attach(l->d, kind, 0, choice.bytes, &to->let[kind].received);
   to->contacts[kind]++;
-  let_account(&to->let[kind], l->c, sizeof *request->boxes * (size_t)request->box_count);
-  let_account(&from->let[kind], l->c, bytes);
+  let_account(&to->let[kind], l->c, sizeof *choice.boxes * (size_t)choice.box_count);
+  let_account(&from->let[kind], l->c, choice.bytes);
   if (kind != LET_STEP) return;
   struct let_traffic update = {.bytes = 0};
   let_account(&update, l->c, be->let_update_most(l->d, 0));

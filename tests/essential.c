@@ -73,6 +73,45 @@ static void check_table(const struct walk_isa *isa, double cutoff, double horizo
   tap_ok(less == 0 && more < NODES / 1000 && seen[NEED_OPEN] > 100 && seen[NEED_CELL] > 100 && (cutoff < 0 || seen[NEED_NOTHING] > 100), what);
 }
 
+/* What bounds some of the boxes leaves nothing out that one of them needs, and often rejects what none does. */
+static void check_bound(double cutoff, double horizon)
+{
+  struct random r = {.state = 4321};
+  struct mac mac = {MAC_ACCELERATION, 1, 1, 1e-3};
+  struct let_box box[BOXES];
+  struct lattice l = lattice_cover((const double[3]){-3, -3, -3}, (const double[3]){3, 3, 3}, 0, 0);
+  struct let_request q = {.boxes = box, .box_count = BOXES, .mac = &mac, .a_typical = 0.1, .cutoff = cutoff, .horizon = horizon};
+  struct box_table t;
+  int lost = 0, rejected = 0, nothing = 0;
+  for (int b = 0; b < BOXES; b++) box[b] = random_box(&r);
+  essential_table(&t, &q);
+  struct asking asking = essential_asking(&l, &t, &q);
+  for (int from = 0; from < BOXES; from += 9) {
+    int end = from + 9 < BOXES ? from + 9 : BOXES;
+    struct box_bound bound = essential_bound(&t, from, end);
+    for (int k = 0; k < NODES; k++) {
+      struct node n = {.first = 0};
+      struct motion w;
+      enum need need = NEED_NOTHING;
+      random_node(&r, &mac, &n, &w);
+      struct asked a = essential_node(&asking, &n, &w);
+      for (int b = from; b < end; b++) {
+        struct table_box one = essential_box(&t, b);
+        enum need own = essential_of(&one, t.cutoff, &a);
+        need = own > need ? own : need;
+      }
+      int beyond = essential_beyond(&bound, t.cutoff, &a);
+      lost += beyond && need != NEED_NOTHING;
+      rejected += beyond;
+      nothing += need == NEED_NOTHING;
+    }
+  }
+  char what[160];
+  snprintf(what, sizeof what, "bounds of boxes, cutoff %g, horizon %g: %d rejected of %d that nobody needs, %d that somebody does", cutoff, horizon,
+           rejected, nothing, lost);
+  tap_ok(lost == 0 && (cutoff < 0 ? rejected == 0 : rejected > 1000), what);
+}
+
 /* Two particles on curved ways: when they come within the cutoff, the box of the one asks for the other. */
 static void check_ways(void)
 {
@@ -183,8 +222,8 @@ static void check_updates(void)
   struct device *d = g.dev;
   struct let_box box = {{0.2, -1, -1}, {1, 1, 1}, 1, {0}, 1};
   struct mac mac = rig_mac(&g, MAC_ACCELERATION, 1.0 / 512);
-  struct let_request q = {
-      .boxes = &box, .box_count = 1, .mac = &mac, .a_typical = 1, .cutoff = 0.1, .horizon = soft_step, .tick_length = tick_length};
+  struct let_request q = {.mac = &mac, .a_typical = 1, .cutoff = 0.1, .horizon = soft_step, .tick_length = tick_length};
+  struct let_choice c = {.boxes = &box, .box_count = 1};
   struct let_box own[BOX_MOST];
   struct let_count count = {0, 0};
   struct step_rule rule = {.eta = 0.1, .softening = sets[0].softening, .soft_step = soft_step};
@@ -194,8 +233,10 @@ static void check_updates(void)
   int bad = 0, ticks = 0, early = 0;
   g.be->let_clear(d, LET_STEP);
   g.be->boxes(d, &q, 16, own);
-  size_t bytes = g.be->let_select(d, LET_STEP, 0, &q, &next, &message);
-  memcpy(g.be->let_room(d, LET_STEP, 0, bytes), message, bytes);
+  g.be->let_select(d, LET_STEP, &q, 1, &c);
+  size_t bytes = c.bytes;
+  next = c.next;
+  memcpy(g.be->let_room(d, LET_STEP, 0, bytes), c.message, bytes);
   g.be->let_attach(d, LET_STEP, 0, bytes, &count);
   g.be->let_watch(d, &q);
   const struct let *l = &d->let[LET_STEP][0];
@@ -242,50 +283,61 @@ static void check_choice(enum let_kind kind, double cutoff, double low, const ch
   struct let_request q = {.boxes = box, .box_count = 2, .mac = &mac, .a_typical = 1, .cutoff = cutoff, .tick_length = tick_length,
                           .horizon = kind == LET_STEP ? soft_step : 0};
   struct box_table table;
-  void *message;
-  int32_t next;
-  g.be->let_select(d, kind, 0, &q, &next, &message);
+  struct let_choice choice = {.boxes = box, .box_count = 2};
+  g.be->let_select(d, kind, &q, 1, &choice);
   const struct let *l = &d->let[kind][0];
   essential_table(&table, &q);
   struct asking asking = essential_asking(&d->lattice, &table, &q);
   uint8_t *mark = memory_alloc("test", (size_t)t->nodes), *keep = memory_alloc("test", (size_t)t->source.n);
-  uint64_t *place = memory_alloc("test", sizeof *place * (size_t)(t->nodes + 1)), sum = 0;
+  int words = t->nodes / MARKED + 1;
+  uint64_t *word = memory_alloc("test", sizeof *word * (size_t)words), *sum = memory_alloc("test", sizeof *sum * (size_t)words), all = 12345;
+  int *bodies = memory_alloc("test", sizeof *bodies * (size_t)t->nodes);
   for (int32_t i = 0; i < t->nodes; i++) {   /* parents stand before their children */
     const struct node *n = &t->node[i];
     struct asked a = essential_node(&asking, n, &t->motion[i]);
     if (i == 0) mark[0] = choose_mark((enum need)d->isa->needs(&table, &a), 1);
-    int bodies = 0;
     for (int32_t k = n->first; mark[i] == MARK_OPEN && k < n->first + (int32_t)(n->info & NODE_COUNT); k++) {
       if (n->info & NODE_LEAF) {
         const struct sources *s = &t->source;
         const int32_t x[3] = {s->x[k], s->y[k], s->z[k]};
         const float v[3] = {s->vx[k], s->vy[k], s->vz[k]}, acc[3] = {s->ax[k], s->ay[k], s->az[k]};
         struct asked p = essential_particle(&asking, x, v, acc, s->tick[k], essential_pull(&t->motion[i]));
-        bodies += keep[k] = cutoff < 0 || d->isa->needs(&table, &p) != NEED_NOTHING;
+        bodies[i] += keep[k] = cutoff < 0 || d->isa->needs(&table, &p) != NEED_NOTHING;
       } else {
         struct asked c = essential_node(&asking, &t->node[k], &t->motion[k]);
         mark[k] = choose_mark((enum need)d->isa->needs(&table, &c), 0);
       }
     }
-    place[i] = sum;
-    sum += choose_share(mark[i], bodies);
   }
-  place[t->nodes] = sum;
-  int bad = place_node(sum) != l->sent.nodes || place_body(sum) != l->sent.source.n, kinds[4] = {0};
+  for (int32_t i = 0; i < t->nodes; i++) {
+    uint32_t needed = mark[i] == MARK_CELL || mark[i] == MARK_OPEN, opened = mark[i] == MARK_EMPTY || mark[i] == MARK_OPEN;
+    if (i % MARKED == 0) sum[i / MARKED] = all;
+    word[i / MARKED] |= choose_word(needed << i % MARKED, opened << i % MARKED);
+    all += choose_share(mark[i] != MARK_NONE, bodies[i]);
+  }
+  if (t->nodes % MARKED == 0) sum[words - 1] = all;
+  all -= sum[0];
+  int bad = place_node(all) != l->sent.nodes || place_body(all) != l->sent.source.n, kinds[4] = {0};
+  int32_t next_body = 0;
   for (int32_t i = 0; i < t->nodes && !bad; i++) {
+    bad += choose_marked(word[i / MARKED], i % MARKED) != mark[i];
     kinds[mark[i]]++;
     if (mark[i] == MARK_NONE) continue;
-    int32_t at = place_node(place[i]), body = place_body(place[i]);
-    struct node n = choose_record(&t->node[i], i, mark[i], place);
+    int32_t at = choose_place(word, sum, i), body = next_body;
+    struct node n = choose_record(&t->node[i], mark[i], word, sum, body, bodies[i]);
+    next_body += bodies[i];
+    bad += at != choose_place(word, sum, i + 1) - 1;
     bad += l->node_from[at] != i || n.first != l->sent.node[at].first || n.info != l->sent.node[at].info;
     for (int32_t k = t->node[i].first; mark[i] == MARK_OPEN && t->node[i].info & NODE_LEAF && k < t->node[i].first + (int32_t)(t->node[i].info & NODE_COUNT); k++)
       if (keep[k]) bad += l->source_from[body++] != k;
   }
   char what[160];
   snprintf(what, sizeof what, "a choice by levels is that of the host, %s (%d cells, %d opened, %d particles; %d wrong)", name, kinds[MARK_CELL],
-           kinds[MARK_OPEN], place_body(sum), bad);
+           kinds[MARK_OPEN], place_body(all), bad);
   tap_ok(bad == 0, what);
-  memory_free(place);
+  memory_free(bodies);
+  memory_free(sum);
+  memory_free(word);
   memory_free(keep);
   memory_free(mark);
   rig_close(&g);
@@ -299,6 +351,9 @@ int main(void)
     check_table(isas[k], 0.3, 0.1);
     check_table(isas[k], -1, 0.1);
   }
+  check_bound(0.3, 0.1);
+  check_bound(0.05, 0);
+  check_bound(-1, 0.1);
   check_ways();
   check_union();
   check_boxes();

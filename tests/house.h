@@ -135,14 +135,30 @@ static inline void meet(struct house *h, enum let_kind kind, int r, const struct
   h->be->let_roots(mine->dev, kind, r, roots, root);
 }
 
-static inline void send(struct house *h, enum let_kind kind, int from, int to, struct let_request request)
+/* From a rank to others, for which it chooses at once. */
+static inline void send(struct house *h, enum let_kind kind, int from, int count, const int to[], const struct let_request *request)
 {
-  void *message;
-  request.boxes = h->side[to].box;
-  request.box_count = h->side[to].card.boxes;
-  size_t bytes = h->be->let_select(h->side[from].dev, kind, to, &request, &h->side[from].next[to], &message);
-  memcpy(h->be->let_room(h->side[to].dev, kind, from, bytes), message, bytes);
-  h->be->let_attach(h->side[to].dev, kind, from, bytes, &h->received);
+  struct side *mine = &h->side[from];
+  struct let_choice choice[RANKS_MOST];
+  for (int k = 0; k < count; k++)
+    choice[k] = (struct let_choice){.peer = to[k], .boxes = h->side[to[k]].box, .box_count = h->side[to[k]].card.boxes};
+  h->be->let_select(mine->dev, kind, request, count, choice);
+  for (int k = 0; k < count; k++) {
+    struct let_choice *c = &choice[k];
+    struct device *dev = h->side[c->peer].dev;
+    mine->next[c->peer] = c->next;
+    memcpy(h->be->let_room(dev, kind, from, c->bytes), c->message, c->bytes);
+    h->be->let_attach(dev, kind, from, c->bytes, &h->received);
+  }
+}
+
+/* To all who asked. */
+static inline void send_all(struct house *h, enum let_kind kind, int from, const struct let_request *request)
+{
+  int to[RANKS_MOST], count = 0;
+  for (int r = 0; r < h->ranks; r++)
+    if (r != from && h->side[from].asked_by[r]) to[count++] = r;
+  send(h, kind, from, count, to, request);
 }
 
 static inline void exchange(struct house *h, enum let_kind kind, const struct let_request *request)
@@ -154,9 +170,7 @@ static inline void exchange(struct house *h, enum let_kind kind, const struct le
     let_introduce(h->be, h->side[r].dev, request, h->side[r].box, &h->side[r].card);
   }
   for (int r = 0; r < h->ranks; r++) meet(h, kind, r, request);
-  for (int s = 0; s < h->ranks; s++)
-    for (int r = 0; r < h->ranks; r++)
-      if (s != r && h->side[s].asked_by[r] && (kind != LET_SOFT || h->arrival == BEFORE)) send(h, kind, s, r, *request);
+  for (int s = 0; s < h->ranks && (kind != LET_SOFT || h->arrival == BEFORE); s++) send_all(h, kind, s, request);
   if (kind == LET_SOFT) h->soft = *request;
   for (int r = 0; r < h->ranks && kind == LET_STEP; r++) h->be->let_watch(h->side[r].dev, request);
 }
@@ -165,7 +179,7 @@ static inline void exchange(struct house *h, enum let_kind kind, const struct le
 static inline void come(struct house *h, int r)
 {
   const struct side *mine = &h->side[r];
-  for (int k = 1; k < mine->trees; k++) send(h, LET_SOFT, mine->forest[h->arrival == BACKWARDS ? mine->trees - k : k], r, h->soft);
+  for (int k = 1; k < mine->trees; k++) send(h, LET_SOFT, mine->forest[h->arrival == BACKWARDS ? mine->trees - k : k], 1, &r, &h->soft);
 }
 
 /* The forest in one part, in two (the local tree first), or tree by tree. */

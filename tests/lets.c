@@ -253,17 +253,16 @@ static struct let_count count_of(const struct backend *be, const struct set *s, 
   struct let_count count = {0, 0};
   struct particles p;
   struct rig g;
-  void *message;
-  int32_t next;
+  struct let_choice c = {.boxes = box, .box_count = 2};
   set_make(s, 0.7, &p);
   rig_open(&g, be, s, &p, 1, 8, 32);
   struct mac mac = rig_mac(&g, MAC_ACCELERATION, 1.0 / 64);
   rig_first_force(&g, 1.0 / 64);
-  struct let_request q = {.boxes = box, .box_count = 2, .mac = &mac, .a_typical = 1, .cutoff = -1};
+  struct let_request q = {.mac = &mac, .a_typical = 1, .cutoff = -1};
   if (kind == LET_STEP) q.cutoff = s->r2, q.horizon = 0.05, q.tick_length = 0.05 / TICKS;
-  size_t bytes = be->let_select(g.dev, kind, 0, &q, &next, &message);
-  memcpy(be->let_room(g.dev, kind, 0, bytes), message, bytes);
-  be->let_attach(g.dev, kind, 0, bytes, &count);
+  be->let_select(g.dev, kind, &q, 1, &c);
+  memcpy(be->let_room(g.dev, kind, 0, c.bytes), c.message, c.bytes);
+  be->let_attach(g.dev, kind, 0, c.bytes, &count);
   rig_close(&g);
   return count;
 }

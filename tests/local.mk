@@ -9,6 +9,7 @@ SH_LOG_COMPILER = $(SHELL)
 
 unit_tests = \
   %D%/brent \
+  %D%/choices \
   %D%/depth_first \
   %D%/domain \
   %D%/essential \
@@ -173,6 +174,7 @@ clean-local:
 %C%_fuzz_input_mpi_SOURCES = %D%/fuzz_input.c %D%/writers.h %D%/files.h %D%/tap.h
 %C%_full_disk_SOURCES = %D%/full_disk.c %D%/files.h %D%/tap.h
 %C%_make_snapshot_SOURCES = %D%/make_snapshot.c %D%/files.h %D%/tap.h
+%C%_choices_SOURCES = %D%/choices.c %D%/chance.h %D%/rig.h %D%/sets.h %D%/tap.h
 %C%_cuts_ranks_mpi_SOURCES = %D%/cuts_ranks.c %D%/chance.h %D%/cuts.h %D%/tap.h
 %C%_domain_SOURCES = %D%/domain.c %D%/chance.h %D%/cuts.h %D%/tap.h
 %C%_domain_ranks_mpi_SOURCES = %D%/domain_ranks.c %D%/chance.h %D%/everywhere.h %D%/tap.h

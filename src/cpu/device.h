@@ -128,7 +128,7 @@ void cpu_groups(struct device *d);
 void cpu_tune(struct device *d, enum knob knob, double value);
 int cpu_boxes(struct device *d, const struct let_request *request, int most, struct let_box *boxes);
 void cpu_card(struct device *d, struct let_card *card);
-size_t cpu_let_select(struct device *d, enum let_kind kind, int peer, const struct let_request *request, int32_t *next, void **message);
+void cpu_let_select(struct device *d, enum let_kind kind, const struct let_request *request, int count, struct let_choice *choice);
 void *cpu_let_room(struct device *d, enum let_kind kind, int peer, size_t bytes);
 void cpu_let_attach(struct device *d, enum let_kind kind, int peer, size_t bytes, struct let_count *count);
 void cpu_let_clear(struct device *d, enum let_kind kind);

@@ -175,9 +175,10 @@ static int32_t first_end(const struct device *d, struct let *l)
   return next;
 }
 
-size_t cpu_let_select(struct device *d, enum let_kind kind, int peer, const struct let_request *request, int32_t *next, void **message)
+/* The LET of one receiver, whose boxes are the request's. */
+static void select_one(struct device *d, enum let_kind kind, const struct let_request *request, struct let_choice *c)
 {
-  struct let *l = &d->let[kind][peer];
+  struct let *l = &d->let[kind][c->peer];
   struct selection s = {0};
   int moving = kind == LET_STEP;
   choose(d, request, &s);
@@ -201,11 +202,21 @@ size_t cpu_let_select(struct device *d, enum let_kind kind, int peer, const stru
     if (s.sources > 0) memcpy(l->source_from, s.source, sizeof *s.source * (size_t)s.sources);
     fill(d, l);
   }
-  if (next) *next = first_end(d, l);
+  c->next = moving ? first_end(d, l) : TICKS;
   memory_free(s.choice);
   memory_free(s.source);
-  *message = l->packed;
-  return l->packed_bytes;
+  c->message = l->packed;
+  c->bytes = l->packed_bytes;
+}
+
+void cpu_let_select(struct device *d, enum let_kind kind, const struct let_request *request, int count, struct let_choice *choice)
+{
+  struct let_request r = *request;
+  for (int k = 0; k < count; k++) {
+    r.boxes = choice[k].boxes;
+    r.box_count = choice[k].box_count;
+    select_one(d, kind, &r, &choice[k]);
+  }
 }
 
 void *cpu_let_room(struct device *d, enum let_kind kind, int peer, size_t bytes)
