@@ -83,7 +83,8 @@ static bool keeps_work(const struct walk_request *r) { return forest_joins(r) &&
 
 static struct walk_job job_of(struct device *d, const struct walk_request *r, const struct forest *f, int cells)
 {
-  struct walk_job job = {f->t, f->root, f->roots, f->adding, f->local_roots, d->p, d->tree.body};
+  struct walk_job job = {f->t, f->root, f->roots, f->adding, d->p, d->tree.body};
+  job.local_roots = f->local_roots;
   double unit = unit_of(d);
   job.inverse_unit = (float)(1 / unit);
   job.spacing = (float)(d->lattice.spacing / unit);

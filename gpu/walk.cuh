@@ -31,8 +31,7 @@ struct walk_job {
   struct tree t;               /* one or several, whose links hold in its arrays; course: NULL where bodies stand at the present tick */
   const int32_t *root;         /* where traversals start: the roots of the forest */
   int32_t roots;
-  int32_t adding;              /* the forces of families before this one are added to; those of the others begin anew, */
-  int local_roots;             /* and start from all roots: the others not from the first of them, so many (hard walks: 0) */
+  int32_t adding;              /* the forces of families before this one are added to; those of the others begin anew */
   struct particles p;
   const struct body *target;   /* where the particles of this rank are; where they are sources too, the same array */
 
@@ -62,7 +61,6 @@ struct walk_job {
   double per_a, per_psi;       /* sums to accelerations and potentials: with G, from the walk's unit */
   const float *a_old;
   float a_floor;               /* |a_old| is raised to it */
-  float work_kept;             /* of `work`, where forces begin anew */
   float spacing, eps2, eps, inverse_unit;
   float quad_scale;            /* of second moments: to the walk's unit */
   struct since since[2];       /* of the nodes before `fast_node`, and of those from it on */
@@ -79,6 +77,9 @@ struct walk_job {
   float near;                  /* R2, in the unit */
   float reach;                 /* of what the criterion asks for: HARD_REACH, HARD_REACH_EXTENT */
   float y_slope, y_start;      /* Y = y_start - y_slope r, clipped */
+  /* of walks of all (last, since the hard kernels' registers depend on where their numbers stand): */
+  int local_roots;             /* so many roots, the first, are not for families that are added to */
+  float work_kept;             /* of `work`, where forces begin anew */
 };
 enum { OF_FAMILY, OF_GROUP };   /* which expansion */
 enum { PIECE = 16, HARD_PIECE = 8 };   /* targets of a heavy group's pieces: a sub-group */

@@ -73,8 +73,9 @@ static const struct {
   {"ESPALIER_SIMD", "avx512, avx2 or generic: the CPU's kernels are these at most (default: the widest that the processor has)", 0},
   {"ESPALIER_CUDA_MPI", "1: the MPI library takes device memory, 0: it does not, whatever it says of itself", 0},
   {"ESPALIER_NCCL", "the name or path of the NCCL library to load, instead of the one that configure chose", 0},
+  {"ESPALIER_FIRST_PART",
+   "several GPUs: the part of the particles (0 to 1, default 0.125) that walk the local tree before LETs are there; the same for all ranks", 0},
   {"ESPALIER_SHARE", "GPUs: threads to a target of a direct sum, a power of two up to 32 (default: what fits their number)", 1},
-  {"ESPALIER_FIRST_PART", "several GPUs: the part of the particles (0 to 1) that walk the local tree before LETs are there (default: 0.125)", 1},
   {"ESPALIER_LARGEST_MESSAGE", "bytes (at most 1 GiB, the default) beyond which a message is cut", 1},
   {"ESPALIER_STALL", "RANK:WALK:SECONDS: that walk of that rank's GPU stands still so long", 1},
 };
