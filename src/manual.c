@@ -74,6 +74,7 @@ static const struct {
   {"ESPALIER_CUDA_MPI", "1: the MPI library takes device memory, 0: it does not, whatever it says of itself", 0},
   {"ESPALIER_NCCL", "the name or path of the NCCL library to load, instead of the one that configure chose", 0},
   {"ESPALIER_SHARE", "GPUs: threads to a target of a direct sum, a power of two up to 32 (default: what fits their number)", 1},
+  {"ESPALIER_FEW_PIECES", "GPUs: pieces of few active targets on a multiprocessor that teams of warps walk, 0: never (default: 8)", 1},
   {"ESPALIER_LARGEST_MESSAGE", "bytes (at most 1 GiB, the default) beyond which a message is cut", 1},
   {"ESPALIER_STALL", "RANK:WALK:SECONDS: that walk of that rank's GPU stands still so long", 1},
 };
