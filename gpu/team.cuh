@@ -197,7 +197,8 @@ static __device__ __forceinline__ float4 source_of(const struct walk_job &job, c
 /* The opened leaf that holds a particle, counted over all of them. */
 template <class R> static __device__ __forceinline__ int owner_of(const R &s, const struct entries &e, int particle, int lane)
 {
-  int at = lane * WARP, first = (__popc(__ballot_sync(FULL, at < e.opened && s.opened[min(at, e.opened - 1)].y <= particle)) - 1) * WARP;
+  int at = lane * WARP;
+  int first = (__popc(__ballot_sync(FULL, at < e.opened && s.opened[min(at, e.opened - 1)].y <= particle)) - 1) * WARP;
   at = first + lane;
   return first + __popc(__ballot_sync(FULL, at < e.opened && s.opened[min(at, e.opened - 1)].y <= particle)) - 1;
 }
@@ -268,7 +269,10 @@ static __device__ __forceinline__ void team_file(R &s, const struct tested t[SLO
 #pragma unroll
   for (int i = 0; i < SLOTS; i++) {
     if (verdict[i] == OPEN) s.ring[(ring + (unsigned)__popc(open[i] & lanes_below())) % FRONT_ROOM] = range_of(t[i]);
-    if (verdict[i] == LEAF) s.opened[list + (unsigned)__popc(leaf[i] & lanes_below())] = make_int2(t[i].first - first - before[i], first + before[i]);
+    if (verdict[i] == LEAF) {
+      int begin = first + before[i];
+      s.opened[list + (unsigned)__popc(leaf[i] & lanes_below())] = make_int2(t[i].first - begin, begin);
+    }
     ring += (unsigned)__popc(open[i]), list += (unsigned)__popc(leaf[i]);
   }
   m.ranges += (int)(all & 0xffff), m.e.opened += (int)(all >> 16), m.e.particles += particles;

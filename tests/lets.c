@@ -3,182 +3,18 @@
  * to the other. Forces at a synchronisation and in substeps against the direct sum. With arguments: the name of one backend;
  * "short" for one small set, for sanitizers. */
 #include <config.h>
-#include "let.h"
-#include "memory.h"
-#include "rig.h"
-#include "tap.h"
-#include "timeline.h"
+#include "house.h"
 
-enum { RANKS_MOST = 5, SUBSTEPS = 10, REFRESH = TICKS / 8 };
+enum { SUBSTEPS = 10, REFRESH = TICKS / 8 };
 
-/* A rank. */
-struct side {
-  struct device *dev;
-  struct let_card card;
-  struct let_box box[LET_BOXES];
-  int forest[RANKS_MOST], trees;
-  int32_t next[RANKS_MOST];   /* announced to each of the others */
-  int asked_by[RANKS_MOST];
-};
-
-struct house {
-  const struct backend *be;
-  const struct set *set;
-  int ranks, order;
-  struct lattice lattice;
-  struct split split;
-  double a_floor, a_rms;
-  struct side side[RANKS_MOST];
-  struct let_count received;
-  int roots;                  /* that came with cards */
-  struct tally tally;
-};
-
-static char label[100];
 static const char *only;
 static int brief;
-
-static void say(int good, const struct house *h, const char *what, const struct errors *e)
-{
-  char line[400], numbers[80] = "";
-  if (e) snprintf(numbers, sizeof numbers, " (median %.1e, 99 %% %.1e)", e->median, e->most99);
-  snprintf(line, sizeof line, "%s, %d ranks, %s%s%s: %s%s", label, h->ranks, h->set->name, h->order == 2 ? ", second moments" : "",
-           h->split.on ? "" : ", no split", what, numbers);
-  tap_ok(good, line);
-}
-
-static struct mac mac_of(const struct house *h, int kind, double delta) { return (struct mac){kind, h->order, h->set->gravity, delta}; }
 
 /* Spheres so far from each other that a rank needs no more than the root of another. */
 static void place_apart(struct random *r, int64_t i, int64_t n, double x[3], float *mass)
 {
   place_plummer(r, i, n, x, mass);
   x[0] += i % 2 ? 50 : -50;
-}
-
-/* --- ranks ------------------------------------------------------------------------------------------------------- */
-
-static int ascending(const void *a, const void *b)
-{
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
-/* Slabs with the same number of particles each, as far as these differ in x. */
-static void cut(const struct particles *all, int ranks, double face[RANKS_MOST + 1])
-{
-  double *x = memory_alloc("test", sizeof *x * (size_t)all->n);
-  for (int64_t i = 0; i < all->n; i++) x[i] = all->pos[3 * i];
-  qsort(x, (size_t)all->n, sizeof *x, ascending);
-  face[0] = -1e300;
-  face[ranks] = 1e300;
-  for (int r = 1; r < ranks; r++) face[r] = x[all->n * r / ranks];
-  memory_free(x);
-}
-
-static void house_open(struct house *h, const struct backend *be, const struct set *s, int ranks, int order)
-{
-  struct particles all, mine;
-  double face[RANKS_MOST + 1], low[3] = {1e300, 1e300, 1e300}, high[3] = {-1e300, -1e300, -1e300};
-  memset(h, 0, sizeof *h);
-  h->be = be, h->set = s, h->ranks = ranks, h->order = order;
-  h->split = split_make(order == 2 ? SPLIT_DLL : SPLIT_QUINTIC, s->r1, s->r2);
-  set_make(s, 0.7 * sqrt(s->gravity), &all);
-  cut(&all, ranks, face);
-  for (int64_t k = 0; k < 3 * all.n; k++) low[k % 3] = fmin(low[k % 3], all.pos[k]), high[k % 3] = fmax(high[k % 3], all.pos[k]);
-  h->lattice = lattice_cover(low, high, 0.2, 16 * s->softening);
-  for (int r = 0; r < ranks; r++) {
-    struct device_config config = {
-        .gravity = s->gravity, .softening = s->softening, .max_leaf = 8, .max_group = 32, .quadrupole = order == 2, .ranks = ranks};
-    const double from[3] = {face[r], -1e300, -1e300}, to[3] = {face[r + 1], 1e300, 1e300};
-    particles_init(&mine);
-    particles_reserve(&mine, all.n);
-    for (int64_t i = 0; i < all.n; i++)
-      if (all.pos[3 * i] >= face[r] && all.pos[3 * i] < face[r + 1]) particles_copy(&mine, mine.n++, &all, i);
-    h->side[r].dev = be->open(&config);
-    be->upload(h->side[r].dev, &mine);
-    be->order(h->side[r].dev, &h->lattice);
-    be->build(h->side[r].dev, from, to);
-  }
-  particles_free(&all);
-}
-
-static void house_close(struct house *h)
-{
-  for (int r = 0; r < h->ranks; r++) {
-    struct particles p;
-    h->be->download(h->side[r].dev, &p);
-    particles_free(&p);
-    h->be->close(h->side[r].dev);
-  }
-}
-
-/* --- LETs -------------------------------------------------------------------------------------------------------- */
-
-/* Who needs what of whom: roots become a tree, the others stand in the forest behind it. */
-static void meet(struct house *h, enum let_kind kind, int r, const struct let_request *request)
-{
-  struct side *mine = &h->side[r];
-  const struct let_card *root[RANKS_MOST];
-  int roots = 0;
-  mine->trees = 1;
-  for (int k = 1; k < h->ranks; k++) {
-    int s = (r + k) % h->ranks;
-    enum need need = let_contact(&h->lattice, &h->side[s].card, &mine->card, request);
-    h->side[s].asked_by[r] = need == NEED_OPEN;
-    if (need == NEED_CELL) root[roots++] = &h->side[s].card;
-    if (need == NEED_OPEN) mine->forest[mine->trees++] = s;
-  }
-  mine->forest[0] = r;
-  h->roots += roots;
-  h->be->let_roots(mine->dev, kind, r, roots, root);
-}
-
-static void send(struct house *h, enum let_kind kind, int from, int to, struct let_request request)
-{
-  void *message;
-  request.boxes = h->side[to].box;
-  request.box_count = h->side[to].card.boxes;
-  size_t bytes = h->be->let_select(h->side[from].dev, kind, to, &request, &h->side[from].next[to], &message);
-  memcpy(h->be->let_room(h->side[to].dev, kind, from, bytes), message, bytes);
-  h->be->let_attach(h->side[to].dev, kind, from, bytes, &h->received);
-}
-
-static void exchange(struct house *h, enum let_kind kind, const struct let_request *request)
-{
-  h->received = (struct let_count){0, 0};
-  h->roots = 0;
-  for (int r = 0; r < h->ranks; r++) {
-    h->be->let_clear(h->side[r].dev, kind);
-    let_introduce(h->be, h->side[r].dev, request, h->side[r].box, &h->side[r].card);
-  }
-  for (int r = 0; r < h->ranks; r++) meet(h, kind, r, request);
-  for (int s = 0; s < h->ranks; s++)
-    for (int r = 0; r < h->ranks; r++)
-      if (s != r && h->side[s].asked_by[r]) send(h, kind, s, r, *request);
-  for (int r = 0; r < h->ranks && kind == LET_STEP; r++) h->be->let_watch(h->side[r].dev, request);
-}
-
-/* The forest in one part, in two (the local tree first), or tree by tree. */
-enum parting { WHOLE, LOCAL_FIRST, ONE_BY_ONE };
-
-static void walk(struct house *h, int r, struct walk_request q, enum parting parting)
-{
-  struct side *mine = &h->side[r];
-  int done = 0, all = mine->trees;
-  q.local = 1;
-  q.peers = mine->forest;
-  q.peer_count = parting == WHOLE ? all : 0;
-  q.last = parting == WHOLE;
-  h->be->walk(mine->dev, &q, &h->tally);
-  q.local = 0;
-  while (parting != WHOLE && done < all) {
-    q.peers = mine->forest + done;
-    q.peer_count = parting == ONE_BY_ONE ? 1 : all - done;
-    done += q.peer_count;
-    q.last = done == all;
-    h->be->walk(mine->dev, &q, &h->tally);
-  }
 }
 
 /* --- the start --------------------------------------------------------------------------------------------------- */
@@ -487,6 +323,80 @@ static void check_strays(const struct backend *be, const struct set *s)
   tap_ok(strays[0] == 0 && late[0] == 0 && strays[1] > s->n / 4 && late[1] > 0, line);
 }
 
+/* --- few active particles ---------------------------------------------------------------------------------------- */
+
+/* One in 300 is active, without a split: forces from the local trees and from LETs, twice. `never`: not by teams of warps. */
+static int64_t few_active(const struct backend *be, const struct set *s, int order, int never, struct errors *e, int *same, struct tally *tally)
+{
+  struct house h;
+  int64_t outside = 0, count = 0, active = 0;
+  double soft_step = 0.02, tick_length = soft_step / TICKS;
+  int32_t tick = TICKS / 4;
+  if (never) setenv("ESPALIER_FEW_PIECES", "0", 1);
+  house_open(&h, be, s, 3, order);
+  unsetenv("ESPALIER_FEW_PIECES");
+  h.split.on = 0;
+  struct mac mac = mac_of(&h, MAC_ACCELERATION, 1.0 / 512), angle = mac_of(&h, MAC_ANGLE, 0.7);
+  force(&h, &angle, LOCAL_FIRST);
+  force(&h, &mac, LOCAL_FIRST);
+  struct let_request request = {
+      .mac = &mac, .a_floor = h.a_floor, .a_typical = h.a_rms, .cutoff = -1, .horizon = soft_step, .tick_length = tick_length};
+  for (int r = 0; r < h.ranks; r++) {
+    struct particles p;
+    be->download(h.side[r].dev, &p);
+    for (int64_t i = 0; i < p.n; i++) p.level[i] = p.id[i] % 300 == 0 ? 2 : 1;
+    be->upload(h.side[r].dev, &p);
+    be->sources(h.side[r].dev);
+    be->moments(h.side[r].dev, &mac, 0, 0);
+  }
+  exchange(&h, LET_STEP, &request);
+  for (int r = 0; r < h.ranks; r++) active += be->select(h.side[r].dev, tick, tick_length, &outside);
+  double(*all)[4] = everyone(&h, tick, tick_length), *error = memory_alloc("test", sizeof *error * (size_t)(active + 1));
+  float(*first)[3] = memory_alloc("test", sizeof *first * (size_t)(active + 1));
+  memset(&h.tally, 0, sizeof h.tally);
+  *same = 1;
+  for (int time = 0; time < 2; time++) {
+    if (time) *tally = h.tally;
+    count = 0;
+    for (int r = 0; r < h.ranks; r++) {
+      struct walk_request q = {
+          .kind = WALK_HARD, .mac = mac, .a_floor = h.a_floor, .split = h.split, .let = LET_STEP, .tick = tick, .tick_length = tick_length};
+      walk(&h, r, q, r % 2 == time ? ONE_BY_ONE : LOCAL_FIRST);
+      const struct particles *p = be->view(h.side[r].dev);
+      for (int64_t i = 0; i < p->n; i++) {
+        if (!is_active(p, i, tick) || count == active) continue;
+        if (time) *same &= memcmp(first[count], &p->acc_hard[3 * i], sizeof *first) == 0;
+        error[count] = hard_error(&h, all, s->n, &p->pos[3 * i], &p->acc_hard[3 * i]);
+        memcpy(first[count++], &p->acc_hard[3 * i], sizeof *first);
+      }
+    }
+  }
+  *e = errors_of(error, count);
+  memory_free(first);
+  memory_free(error);
+  memory_free(all);
+  house_close(&h);
+  return count;
+}
+
+static void check_few(const struct backend *be, const struct set *s, int order)
+{
+  const struct house h = {.set = s, .ranks = 3, .order = order};
+  struct errors e[2];
+  struct tally tally[2];
+  int same[2], teams = be != &backend_cpu, good = 1;
+  char what[200];
+  for (int never = 0; never < 2; never++) {
+    int64_t count = few_active(be, s, order, never, &e[never], &same[never], &tally[never]);
+    good &= count == s->n / 300 && tally[never].targets == count && e[never].finite && e[never].median < 5e-3 && e[never].most99 < 1.7e-2;
+  }
+  int other = tally[0].tests != tally[1].tests || tally[0].cell_pairs != tally[1].cell_pairs;
+  snprintf(what, sizeof what, "%lld active%s, and as many are", (long long)tally[0].targets, teams ? ", walked by teams of warps" : "");
+  say(good, &h, what, &e[0]);
+  snprintf(what, sizeof what, "the same bits in other parts%s", teams ? "; teams have a tally of their own" : "");
+  say(same[0] && same[1] && other == teams, &h, what, NULL);
+}
+
 /* --- all --------------------------------------------------------------------------------------------------------- */
 
 /* What a LET for some boxes holds: of all, or of what comes within R2. */
@@ -553,6 +463,7 @@ static void check(const struct backend *be)
   check_set(be, &sets[0], 4, 2, 1, 1e-9, 1e-4);
   check_set(be, &sets[0], 3, 1, 0, delta, 0);
   check_set(be, &sets[2], 2, 2, 0, delta, 0);
+  for (int order = 1; order <= 2; order++) check_few(be, &sets[0], order);
   check_counts(be, &sets[0], LET_SOFT);
   check_counts(be, &sets[0], LET_STEP);
   check_boxes(be, &sets[0]);

@@ -185,7 +185,7 @@ clean-local:
 %C%_keys_SOURCES = %D%/keys.c %D%/chance.h %D%/tap.h
 %C%_last_words_SOURCES = %D%/last_words.c %D%/tap.h
 %C%_lattice_SOURCES = %D%/lattice.c %D%/chance.h %D%/tap.h
-%C%_lets_SOURCES = %D%/lets.c %D%/chance.h %D%/rig.h %D%/sets.h %D%/tap.h
+%C%_lets_SOURCES = %D%/lets.c %D%/chance.h %D%/house.h %D%/rig.h %D%/sets.h %D%/tap.h
 %C%_mac_SOURCES = %D%/mac.c %D%/chance.h %D%/tap.h
 %C%_neighbours_SOURCES = %D%/neighbours.c %D%/chance.h %D%/rig.h %D%/sets.h %D%/tap.h %D%/walks.h
 %C%_outputs_SOURCES = %D%/outputs.c %D%/tap.h
