@@ -270,6 +270,7 @@ struct handled {
   double a_rms;
   int64_t *id;
   int kept, same;
+  double refreshed;        /* the largest difference that refreshed moments make, over |a| */
   struct tally tally;
 };
 
@@ -353,6 +354,16 @@ static void handle(const struct backend *be, const struct handful *h, int never,
   at = 0;
   for (int64_t i = 0; i < n; i++)
     if (v->level[i] == 2) out->same &= memcmp(&v->acc_hard[3 * i], out->acc[at++], sizeof *out->acc) == 0;
+  be->moments(g.dev, &mac, TICKS / 4, tick_length);
+  be->walk(g.dev, &r, &g.tally);
+  v = be->view(g.dev);
+  at = 0;
+  out->refreshed = 0;
+  for (int64_t i = 0; i < n; i++) {
+    if (v->level[i] != 2) continue;
+    const float *a = &v->acc_hard[3 * i], *b = out->acc[at++], d[3] = {a[0] - b[0], a[1] - b[1], a[2] - b[2]};
+    out->refreshed = fmax(out->refreshed, modulus(d) / (modulus(b) + 1e-3 * out->a_rms + 1e-30));
+  }
   memory_free(before);
   rig_close(&g);
 }
@@ -408,13 +419,15 @@ static void check_handful(const struct backend *be, struct handful h, double mos
   int good = wrong.finite && apart.finite && team.kept && told;
   good &= most > 0 ? wrong.worst <= most && apart.worst <= 2 * most
                    : wrong.median <= 5e-3 && wrong.most99 <= 1.7e-2 && apart.median <= 5e-3 && apart.most99 <= 1.7e-2;
+  good &= team.refreshed <= (most > 0 ? 2 * most : 5e-2);
   char what[250];
   snprintf(what, sizeof what,
            "%lld active %s%s, order %d, leaf %d, criterion %d, Delta %.0e%s: direct sum (median %.1e, 99 %% %.1e), the walk of many",
            (long long)h.active, h.together ? "together" : "apart", h.fast ? ", two trees" : "", h.order, h.leaf, h.kind, h.delta,
            has_teams(be) ? ", walked by teams of warps" : "", wrong.median, wrong.most99);
   say(good, h.set, what, wrong.worst);
-  snprintf(what, sizeof what, "and the same bits again, %s", has_teams(be) ? "by teams (their tally is another one), as by families" : "in both");
+  snprintf(what, sizeof what, "and the same bits again, %s; moments refreshed: %.1e",
+           has_teams(be) ? "by teams (their tally is another one), as by families" : "in both", team.refreshed);
   say(team.same && many.same && many.kept && other == has_teams(be), h.set, what, apart.worst);
   put_away(&team);
   put_away(&many);
