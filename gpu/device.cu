@@ -105,6 +105,7 @@ struct device *gpu_open(const struct device_config *config)
   int device = choose_device(config->node_rank);
   d->config = *config;
   d->group_width = HUGE_VAL;
+  d->few_pieces = few_pieces_asked();
   CHECK(cudaDeviceGetAttribute(&d->multiprocessors, cudaDevAttrMultiProcessorCount, device));
   CHECK(cudaStreamCreateWithFlags(&d->stream, cudaStreamNonBlocking));
   CHECK(cudaStreamCreateWithFlags(&d->beside, cudaStreamNonBlocking));
@@ -207,6 +208,7 @@ void gpu_close(struct device *d)
   array_free(&d->piece);
   array_free(&d->single);
   array_free(&d->item);
+  array_free(&d->few_piece);
   array_free(&d->present);
   array_free(&d->root);
   array_free(&d->points);

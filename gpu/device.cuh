@@ -110,7 +110,8 @@ struct answers {
   double box[6], sums[SUMS], work;
   unsigned long long outside, active, targets, particle_pairs, cell_pairs, split_pairs, tests, groups;
   struct walk_count walked[COUNT_SLOTS];
-  int32_t pieces[2], unused;
+  int32_t pieces[2];
+  int32_t few;           /* pieces of few active targets */
   unsigned long long histogram[LEVEL_BINS];
   int32_t count;         /* of a selection */
   int32_t apart, fast_group, fast_family;   /* first of the fast particles, their first group and family */
@@ -203,6 +204,9 @@ struct device {
   struct array<int2> piece;             /* of heavy groups: particles [x, y); single targets of heavy pieces */
   struct array<int32_t> single;
   struct array<struct item> item;       /* what is walked */
+  struct array<struct few_piece> few_piece;   /* of few active targets, */
+  int few_listed;                       /* which this walk has listed */
+  int few_pieces;                       /* that may be on a multiprocessor */
   struct array<struct body> present;    /* sources predicted to `present_tick`, by moments or a walk; -1: not yet */
   int32_t present_tick;
   struct array<int32_t> root;           /* where walks start */

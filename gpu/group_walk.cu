@@ -7,7 +7,7 @@
  * leaves that are accepted as cells, and the particles of the others. Pair loops have a source in every lane and meet a
  * block of eight targets in registers. */
 #include <config.h>
-#include "lists.cuh"
+#include "results.cuh"
 
 /* Warps on a multiprocessor: the compiler spends no more registers than they leave. The pair loop of quadrupole cells
  * wants more of them; before compute capability 9.0 shared memory is smaller. */
@@ -95,12 +95,7 @@ static __device__ __forceinline__ void quad_cells(const R &s, const struct walk_
   for (int j = begin + lane; j < end; j += WARP) {
     float4 c = s.entry[j];
     struct quad q = {};
-    if (c.w > 0) {
-      const float2 *m = (const float2 *)&job.t.quad[s.node[j]];
-      const float2 x = __ldg(m), y = __ldg(m + 1), z = __ldg(m + 2);
-      float f = job.quad_scale;
-      q = {{f * x.x, f * x.y, f * y.x, f * y.y, f * z.x, f * z.y}};
-    }
+    if (c.w > 0) q = second_moments(job, s.node[j]);
     quad_pairs_add<POT>(b, c, q, job.eps2);
   }
 }
@@ -194,11 +189,6 @@ static __device__ __forceinline__ void use_lists(R &s, const struct walk_job &jo
 
 /* --- results ----------------------------------------------------------------------------------------------------- */
 
-static __device__ __forceinline__ void put(bool anew, float *to, double unit, double value)
-{
-  *to = anew ? (float)(unit * value) : *to + (float)(unit * value);
-}
-
 static __device__ __forceinline__ void put_all(const struct walk_job &job, bool anew, float *to, const float4 &a)
 {
   put(anew, &to[0], job.per_a, a.x), put(anew, &to[1], job.per_a, a.y), put(anew, &to[2], job.per_a, a.z);
@@ -231,19 +221,6 @@ static __device__ __forceinline__ void store(const R &s, const struct walk_job &
   }
 }
 
-/* Each of five lanes adds one of the numbers. */
-static __device__ __forceinline__ void tell(const struct walk_job &job, const struct run &g, const struct view &v, const struct walked &w,
-                                            int far, int lane)
-{
-  bool anew = g.family >= job.adding;
-  unsigned long long mine = anew ? (unsigned)v.targets : 0;
-  if (lane == 1) mine = anew;
-  if (lane == 2) mine = w.particle_pairs;
-  if (lane == 3) mine = w.cell_pairs + (unsigned long long)far * (unsigned)v.targets;
-  if (lane == 4) mine = (unsigned)w.tests;
-  if (lane < 5) atomicAdd(&(&job.count[blockIdx.x % COUNT_SLOTS].targets)[lane], mine);
-}
-
 template <int CELLS, int HOW>
 static __device__ __forceinline__ void walk_one(struct room<CELLS, HOW> &s, const struct walk_job &job, const struct run &g, int lane)
 {
@@ -264,7 +241,7 @@ static __device__ __forceinline__ void walk_one(struct room<CELLS, HOW> &s, cons
   __syncwarp();
   int far = w.far + job.family[g.family].far;
   store<HOW>(s, job, g, v, ((float)w.cell_pairs + (float)w.particle_pairs) * inverse((float)n) + (float)far, lane);
-  tell(job, g, v, w, far, lane);
+  tell(job, g.family >= job.adding, v, w, far, lane);
 }
 
 template <int CELLS, int HOW>

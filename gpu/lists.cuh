@@ -241,18 +241,29 @@ template <class R> static __device__ __forceinline__ int particle_of(const R &s,
   return base + lane < e.particles ? s.opened[mine].x + base + lane : -1;
 }
 
+/* A source in the group's frame, and its way to the present. */
+static __device__ __forceinline__ float4 in_frame(const struct walk_job &job, const struct view &v, const int4 &x)
+{
+  return make_float4((float)(x.x - v.centre[0]) * job.spacing, (float)(x.y - v.centre[1]) * job.spacing,
+                     (float)(x.z - v.centre[2]) * job.spacing, __int_as_float(x.w));
+}
+
+static __device__ __forceinline__ void predict(const struct walk_job &job, float4 &e, const float4 &p, const float4 &q)
+{
+  float dt = (float)(job.tick - __float_as_int(p.w)) * job.tick_length, half = 0.5f * dt, length = dt * job.inverse_unit;
+  e.x += (p.x + q.x * half) * length;
+  e.y += (p.y + q.y * half) * length;
+  e.z += (p.z + q.z * half) * length;
+}
+
 /* A source in the group's frame, predicted to the present. */
 template <int HOW> static __device__ __forceinline__ float4 source_seen(const struct walk_job &job, const struct view &v, int32_t i, const int4 &x)
 {
-  float4 e = make_float4((float)(x.x - v.centre[0]) * job.spacing, (float)(x.y - v.centre[1]) * job.spacing,
-                         (float)(x.z - v.centre[2]) * job.spacing, __int_as_float(x.w));
+  float4 e = in_frame(job, v, x);
   if (HOW == WALK_MOVING && job.t.course) {
     const float4 *c = (const float4 *)&job.t.course[i];
     const float4 p = __ldg(c), q = __ldg(c + 1);
-    float dt = (float)(job.tick - __float_as_int(p.w)) * job.tick_length, half = 0.5f * dt, length = dt * job.inverse_unit;
-    e.x += (p.x + q.x * half) * length;
-    e.y += (p.y + q.y * half) * length;
-    e.z += (p.z + q.z * half) * length;
+    predict(job, e, p, q);
   }
   return e;
 }

@@ -148,7 +148,17 @@ static void choose_listed(struct device *d, struct walk_job *job, const int32_t 
          d->active_family.at, &d->answers->active_families);
 }
 
-/* The active groups; where they are many, the sources' places at the tick. */
+/* Where active groups are many, the sources' places at the tick. */
+static void choose_sources(struct device *d, struct walk_job *job)
+{
+  if (job->root) return;   /* LETs are seen by few */
+  if (d->present_tick != job->tick && d->active_groups <= d->groups / MANY_ACTIVE) return;
+  /* a target must stand exactly where it stands as a source, or it would pull itself */
+  job->target = job->t.body = device_present(d, job->tick, job->tick_length);
+  job->t.course = NULL;
+}
+
+/* The active groups and their families. */
 static void choose_active(struct device *d, struct walk_job *job)
 {
   if (d->active_families < 0) {
@@ -157,11 +167,18 @@ static void choose_active(struct device *d, struct walk_job *job)
     take_list(d, job, d->active_group.at, d->active_groups);
     job->families = d->active_families;
   }
-  if (job->root) return;   /* LETs are seen by few */
-  if (d->present_tick != job->tick && d->active_groups <= d->groups / MANY_ACTIVE) return;
-  /* a target must stand exactly where it stands as a source, or it would pull itself */
-  job->target = job->t.body = device_present(d, job->tick, job->tick_length);
-  job->t.course = NULL;
+  choose_sources(d, job);
+}
+
+/* The active groups alone, which are few. */
+static void choose_few(struct device *d, struct walk_job *job)
+{
+  job->list = d->active_group.at;
+  job->groups = d->active_groups;
+  job->group = d->group.at;
+  job->a_old = d->a_old.at;
+  if (!job->root) job->roots = d->parts;
+  choose_sources(d, job);
 }
 
 /* All, or those of the first families. */
@@ -249,6 +266,11 @@ static void full_walk(struct device *d, const struct walk_request *r, const stru
   int cells = cells_of(d, &r->mac), how = r->kind == WALK_HARD ? WALK_MOVING : r->potential ? WALK_STILL_POTENTIAL : WALK_STILL;
   struct walk_job job = job_of(d, r, f, cells);
   if (d->groups == 0) return;
+  if (how == WALK_MOVING && few_serves(d)) {
+    choose_few(d, &job);
+    few_walk(d, &job, cells);
+    return;
+  }
   if (r->kind == WALK_HARD)
     choose_active(d, &job);
   else
@@ -364,6 +386,7 @@ void gpu_walk(struct device *d, const struct walk_request *r, struct tally *tall
     CHECK(cudaEventRecord(joined->rest_began, d->stream));
   }
   joined->apart = joins && !(r->local && r->last);
+  d->few_listed = 0;
   device_stall(d);
   for (struct parting parting = {}; forest_next(d, r, &parting, &f);) {
     if (f.t.nodes >= NODES_MOST) fatal("%d tree nodes on one device, at most %d: use more ranks", f.t.nodes, NODES_MOST);

@@ -27,6 +27,12 @@ struct __align__(16) item {
 };
 enum { ITEM_CLASSES = 3 };   /* the longest walks first */
 
+/* A few active targets of a group. */
+struct __align__(16) few_piece {
+  int32_t begin, targets;
+  uint32_t member[GROUP_MOST / WARP];   /* which they are, counted from the particle `begin` */
+};
+
 struct walk_job {
   struct tree t;               /* one or several, whose links hold in its arrays; course: NULL where bodies stand at the present tick */
   const int32_t *root;         /* where traversals start: the roots of the forest */
@@ -96,6 +102,11 @@ void walk_items(struct device *d, struct walk_job *job, int how, int cut, int pi
 /* family.cu, group_walk.cu: launched for job.families and job.groups of them, in this way. */
 void walk_families(struct device *d, const struct walk_job *job, int cells, int how);
 void walk_groups(struct device *d, const struct walk_job *job, int cells, int how, int64_t blocks);
+/* few_walk.cu: few active targets without a split, which host counts tell of; ESPALIER_FEW_PIECES in the environment. job.root
+ * may be NULL: the roots of the local trees. */
+int few_pieces_asked(void);
+int few_serves(const struct device *d);
+void few_walk(struct device *d, const struct walk_job *walk, int cells);
 /* The same of the hard walk (family.cu, hard.cu). */
 void hard_families(struct device *d, const struct walk_job *job, int cells, int how);
 void hard_groups(struct device *d, const struct walk_job *job, int cells, int how, int64_t blocks);

@@ -244,6 +244,80 @@ static void check_strays(const struct backend *be, const struct set *s)
   tap_ok(strays[0] == 0 && late[0] == 0 && strays[1] > s->n / 4 && late[1] > 0, line);
 }
 
+/* --- few active particles ---------------------------------------------------------------------------------------- */
+
+/* One in 300 is active, without a split: forces from the local trees and from LETs, twice. `never`: not by teams of warps. */
+static int64_t few_active(const struct backend *be, const struct set *s, int order, int never, struct errors *e, int *same, struct tally *tally)
+{
+  struct house h;
+  int64_t outside = 0, count = 0, active = 0;
+  double soft_step = 0.02, tick_length = soft_step / TICKS;
+  int32_t tick = TICKS / 4;
+  if (never) setenv("ESPALIER_FEW_PIECES", "0", 1);
+  house_open(&h, be, s, 3, order);
+  unsetenv("ESPALIER_FEW_PIECES");
+  h.split.on = 0;
+  struct mac mac = mac_of(&h, MAC_ACCELERATION, 1.0 / 512), angle = mac_of(&h, MAC_ANGLE, 0.7);
+  force(&h, &angle, LOCAL_FIRST);
+  force(&h, &mac, LOCAL_FIRST);
+  struct let_request request = {
+      .mac = &mac, .a_floor = h.a_floor, .a_typical = h.a_rms, .cutoff = -1, .horizon = soft_step, .tick_length = tick_length};
+  for (int r = 0; r < h.ranks; r++) {
+    struct particles p;
+    be->download(h.side[r].dev, &p);
+    for (int64_t i = 0; i < p.n; i++) p.level[i] = p.id[i] % 300 == 0 ? 2 : 1;
+    be->upload(h.side[r].dev, &p);
+    be->sources(h.side[r].dev);
+    be->moments(h.side[r].dev, &mac, 0, 0);
+  }
+  exchange(&h, LET_STEP, &request);
+  for (int r = 0; r < h.ranks; r++) active += be->select(h.side[r].dev, tick, tick_length, &outside);
+  double(*all)[4] = everyone(&h, tick, tick_length), *error = memory_alloc("test", sizeof *error * (size_t)(active + 1));
+  float(*first)[3] = memory_alloc("test", sizeof *first * (size_t)(active + 1));
+  memset(&h.tally, 0, sizeof h.tally);
+  *same = 1;
+  for (int time = 0; time < 2; time++) {
+    if (time) *tally = h.tally;
+    count = 0;
+    for (int r = 0; r < h.ranks; r++) {
+      struct walk_request q = {
+          .kind = WALK_HARD, .mac = mac, .a_floor = h.a_floor, .split = h.split, .let = LET_STEP, .tick = tick, .tick_length = tick_length};
+      walk(&h, r, q, r % 2 == time ? ONE_BY_ONE : LOCAL_FIRST);
+      const struct particles *p = be->view(h.side[r].dev);
+      for (int64_t i = 0; i < p->n; i++) {
+        if (!is_active(p, i, tick) || count == active) continue;
+        if (time) *same &= memcmp(first[count], &p->acc_hard[3 * i], sizeof *first) == 0;
+        error[count] = hard_error(&h, all, s->n, &p->pos[3 * i], &p->acc_hard[3 * i]);
+        memcpy(first[count++], &p->acc_hard[3 * i], sizeof *first);
+      }
+    }
+  }
+  *e = errors_of(error, count);
+  memory_free(first);
+  memory_free(error);
+  memory_free(all);
+  house_close(&h);
+  return count;
+}
+
+static void check_few(const struct backend *be, const struct set *s, int order)
+{
+  const struct house h = {.set = s, .ranks = 3, .order = order};
+  struct errors e[2];
+  struct tally tally[2];
+  int same[2], teams = be != &backend_cpu, good = 1;
+  char what[200];
+  for (int never = 0; never < 2; never++) {
+    int64_t count = few_active(be, s, order, never, &e[never], &same[never], &tally[never]);
+    good &= count == s->n / 300 && tally[never].targets == count && e[never].finite && e[never].median < 5e-3 && e[never].most99 < 1.7e-2;
+  }
+  int other = tally[0].tests != tally[1].tests || tally[0].cell_pairs != tally[1].cell_pairs;
+  snprintf(what, sizeof what, "%lld active%s, and as many are", (long long)tally[0].targets, teams ? ", walked by teams of warps" : "");
+  say(good, &h, what, &e[0]);
+  snprintf(what, sizeof what, "the same bits in other parts%s", teams ? "; teams have a tally of their own" : "");
+  say(same[0] && same[1] && other == teams, &h, what, NULL);
+}
+
 /* --- all --------------------------------------------------------------------------------------------------------- */
 
 /* What a LET for some boxes holds: of all, or of what comes within R2. */
@@ -309,6 +383,7 @@ static void check(const struct backend *be)
   check_set(be, &sets[0], 4, 2, 1, 1e-9, 1e-4);
   check_set(be, &sets[0], 3, 1, 0, delta, 0);
   check_set(be, &sets[2], 2, 2, 0, delta, 0);
+  for (int order = 1; order <= 2; order++) check_few(be, &sets[0], order);
   check_counts(be, &sets[0], LET_SOFT);
   check_counts(be, &sets[0], LET_STEP);
   check_boxes(be, &sets[0]);

@@ -252,6 +252,210 @@ static void check_lengths(const struct backend *be)
   tap_ok(same, line);
 }
 
+/* --- few among many, without a split ------------------------------------------------------------------------------- */
+
+/* So many active particles, nearest to a place, or strewn over all; the criterion. */
+struct handful {
+  const struct set *set;
+  int order, leaf, kind;
+  double delta;
+  int64_t active;
+  int together, fast;      /* they have a tree of their own */
+};
+
+/* What a walk of them came to, by the active particles' order of ids. */
+struct handled {
+  float (*acc)[3];
+  double (*from)[4];       /* predicted places of all, with masses, by id */
+  double a_rms;
+  int64_t *id;
+  int kept, same;
+  double refreshed;        /* the largest difference that refreshed moments make, over |a| */
+  struct tally tally;
+};
+
+/* Whether walks of few active particles are others than those of many. */
+static int has_teams(const struct backend *be) { return be != &backend_cpu; }
+
+static int nearest_first(const void *a, const void *b)
+{
+  const double *x = a, *y = b;
+  return x[0] != y[0] ? (x[0] > y[0]) - (x[0] < y[0]) : (x[1] > y[1]) - (x[1] < y[1]);
+}
+
+/* The active particles are those at the deeper level. */
+static void choose_handful(const struct handful *h, struct particles *p)
+{
+  double(*far)[2] = memory_alloc("test", sizeof *far * (size_t)p->n);
+  for (int64_t i = 0; i < p->n; i++) {
+    const double *x = &p->pos[3 * i], *y = &p->pos[3 * (p->n / 3)];
+    far[i][0] = h->together ? pow(x[0] - y[0], 2) + pow(x[1] - y[1], 2) + pow(x[2] - y[2], 2) : (double)(i % (p->n / h->active));
+    far[i][1] = (double)i;
+    p->level[i] = 1;
+  }
+  qsort(far, (size_t)p->n, sizeof *far, nearest_first);
+  for (int64_t k = 0; k < h->active; k++) p->level[(int64_t)far[k][1]] = 2;
+  memory_free(far);
+}
+
+/* The walk of them at a quarter of the step, by teams or, `never`, as that of many; twice. */
+static void handle(const struct backend *be, const struct handful *h, int never, struct handled *out)
+{
+  struct particles p;
+  struct rig g;
+  double most = 0, dt = 0.005;
+  if (never || h->active > 100) setenv("ESPALIER_FEW_PIECES", never ? "0" : "1000", 1);
+  set_make(h->set, 0.5, &p);
+  rig_open(&g, be, h->set, &p, h->order, h->leaf, 128);
+  unsetenv("ESPALIER_FEW_PIECES");
+  memset(&g.split, 0, sizeof g.split);
+  struct mac mac = rig_mac(&g, h->kind, h->delta);
+  if (h->kind == MAC_ACCELERATION) rig_first_force(&g, 1.0 / 512);
+  be->download(g.dev, &p);
+  choose_handful(h, &p);
+  for (int64_t i = 0; i < p.n; i++) most = fmax(most, modulus(&p.acc_hard[3 * i]));
+  if (most > 0) dt = fmin(dt, sqrt(10 * h->set->softening / most));
+  double tick_length = dt / (TICKS / 4);
+  be->upload(g.dev, &p);
+  be->sources(g.dev);
+  if (h->fast) {
+    be->reorder(g.dev, 0, tick_length, 2, 0);
+    be->build(g.dev, everywhere[0], everywhere[1]);
+  }
+  be->groups(g.dev);
+  be->moments(g.dev, &mac, 0, 0);
+  const struct particles *v = be->view(g.dev);
+  float(*before)[3] = by_id(v, v->acc_hard);
+  int64_t n = v->n, at = 0;
+  out->from = memory_alloc("test", sizeof *out->from * (size_t)n);
+  out->id = memory_alloc("test", sizeof *out->id * (size_t)h->active);
+  out->acc = memory_alloc("test", sizeof *out->acc * (size_t)h->active);
+  for (int64_t i = 0; i < n; i++) {
+    for (int c = 0; c < 3; c++)
+      out->from[v->id[i] - 1][c] = v->pos[3 * i + c] + (v->vel[3 * i + c] + 0.5 * dt * v->acc_hard[3 * i + c]) * dt;
+    out->from[v->id[i] - 1][3] = v->mass[i];
+  }
+  out->a_rms = rms_of(v);
+  memset(&g.tally, 0, sizeof g.tally);
+  v = hard_walk(&g, &mac, TICKS / 4, tick_length);
+  out->tally = g.tally;
+  out->kept = out->same = 1;
+  for (int64_t i = 0; i < n; i++)
+    if (v->level[i] != 2)
+      out->kept &= memcmp(&v->acc_hard[3 * i], before[v->id[i] - 1], sizeof *before) == 0;
+    else if (at < h->active) {
+      out->id[at] = (int64_t)v->id[i] - 1;
+      memcpy(out->acc[at++], &v->acc_hard[3 * i], sizeof *out->acc);
+    }
+  struct walk_request r = {.kind = WALK_HARD, .mac = mac, .a_floor = g.a_floor, .let = LET_STEP, .tick = TICKS / 4, .tick_length = tick_length,
+                           .local = 1, .last = 1};
+  be->walk(g.dev, &r, &g.tally);
+  v = be->view(g.dev);
+  at = 0;
+  for (int64_t i = 0; i < n; i++)
+    if (v->level[i] == 2) out->same &= memcmp(&v->acc_hard[3 * i], out->acc[at++], sizeof *out->acc) == 0;
+  be->moments(g.dev, &mac, TICKS / 4, tick_length);
+  be->walk(g.dev, &r, &g.tally);
+  v = be->view(g.dev);
+  at = 0;
+  out->refreshed = 0;
+  for (int64_t i = 0; i < n; i++) {
+    if (v->level[i] != 2) continue;
+    const float *a = &v->acc_hard[3 * i], *b = out->acc[at++], d[3] = {a[0] - b[0], a[1] - b[1], a[2] - b[2]};
+    out->refreshed = fmax(out->refreshed, modulus(d) / (modulus(b) + 1e-3 * out->a_rms + 1e-30));
+  }
+  memory_free(before);
+  rig_close(&g);
+}
+
+static void put_away(struct handled *h)
+{
+  memory_free(h->acc);
+  memory_free(h->from);
+  memory_free(h->id);
+}
+
+/* Errors against the direct sum over predicted places, and the differences of two walks, over |a|. */
+static void compare_handful(const struct handful *h, const struct handled *team, const struct handled *many, struct errors *wrong,
+                            struct errors *apart)
+{
+  double *error[2];
+  for (int k = 0; k < 2; k++) error[k] = memory_alloc("test", sizeof **error * (size_t)h->active);
+  for (int64_t k = 0; k < h->active; k++) {
+    const double *x = team->from[team->id[k]];
+    double acc[3] = {0}, e2 = 0, d2 = 0, a2 = 0, eps2 = h->set->softening * h->set->softening;
+    for (int64_t j = 0; j < h->set->n; j++) {
+      const double *y = team->from[j];
+      double dx[3] = {y[0] - x[0], y[1] - x[1], y[2] - x[2]}, rho2 = dx[0] * dx[0] + dx[1] * dx[1] + dx[2] * dx[2] + eps2;
+      for (int c = 0; c < 3; c++) acc[c] += h->set->gravity * y[3] / (rho2 * sqrt(rho2)) * dx[c];
+    }
+    for (int c = 0; c < 3; c++) {
+      a2 += acc[c] * acc[c];
+      e2 += pow(team->acc[k][c] - acc[c], 2);
+      d2 += pow((double)team->acc[k][c] - many->acc[k][c], 2);
+    }
+    double scale = a2 > 1e-12 * team->a_rms * team->a_rms ? sqrt(a2) : team->a_rms > 0 ? team->a_rms : 1;
+    error[0][k] = sqrt(e2) / scale;
+    error[1][k] = sqrt(d2) / scale;
+  }
+  *wrong = errors_of(error[0], h->active);
+  *apart = errors_of(error[1], h->active);
+  memory_free(error[0]);
+  memory_free(error[1]);
+}
+
+/* Few active particles, on their way and among others on theirs, are walked by teams of warps where the backend has these.
+ * `most`: of errors where the criterion lets nothing pass; else 0. */
+static void check_handful(const struct backend *be, struct handful h, double most)
+{
+  struct handled team, many;
+  struct errors wrong, apart;
+  handle(be, &h, 0, &team);
+  handle(be, &h, 1, &many);
+  compare_handful(&h, &team, &many, &wrong, &apart);
+  const struct tally *t = &team.tally, *u = &many.tally;
+  int other = t->tests != u->tests || t->cell_pairs != u->cell_pairs || t->particle_pairs != u->particle_pairs || t->groups != u->groups;
+  int told = t->targets == h.active && (h.kind != MAC_ACCELERATION || t->tests > 0) && pairs_of(t) > 0;
+  int good = wrong.finite && apart.finite && team.kept && told;
+  good &= most > 0 ? wrong.worst <= most && apart.worst <= 2 * most
+                   : wrong.median <= 5e-3 && wrong.most99 <= 1.7e-2 && apart.median <= 5e-3 && apart.most99 <= 1.7e-2;
+  good &= team.refreshed <= (most > 0 ? 2 * most : 5e-2);
+  char what[250];
+  snprintf(what, sizeof what,
+           "%lld active %s%s, order %d, leaf %d, criterion %d, Delta %.0e%s: direct sum (median %.1e, 99 %% %.1e), the walk of many",
+           (long long)h.active, h.together ? "together" : "apart", h.fast ? ", two trees" : "", h.order, h.leaf, h.kind, h.delta,
+           has_teams(be) ? ", walked by teams of warps" : "", wrong.median, wrong.most99);
+  say(good, h.set, what, wrong.worst);
+  snprintf(what, sizeof what, "and the same bits again, %s; moments refreshed: %.1e",
+           has_teams(be) ? "by teams (their tally is another one), as by families" : "in both", team.refreshed);
+  say(team.same && many.same && many.kept && other == has_teams(be), h.set, what, apart.worst);
+  put_away(&team);
+  put_away(&many);
+}
+
+static void check_handfuls(const struct backend *be)
+{
+  const struct set large = {"large Plummer", 20000, 1, 0.0125, 0.14, 0.28, place_plummer};
+  const double delta = 1.0 / 512;
+  for (int64_t active = 1; active <= 7; active += active < 2 ? 1 : 5) {   /* 1, 2, 7 */
+    check_handful(be, (struct handful){&sets[0], 1, 8, MAC_ACCELERATION, delta, active, 0, 0}, 0);
+    check_handful(be, (struct handful){&sets[2], 2, 16, MAC_ACCELERATION, delta, active, 1, 0}, 0);
+    check_handful(be, (struct handful){&sets[0], 1, 8, MAC_ANGLE, 0.3, active, 0, 0}, 0);
+  }
+  check_handful(be, (struct handful){&sets[0], 1, 8, MAC_ACCELERATION, delta, 100, 1, 0}, 0);
+  check_handful(be, (struct handful){&sets[0], 2, 16, MAC_ACCELERATION, delta, 100, 1, 0}, 0);
+  for (int order = 1; order <= 2; order++) check_handful(be, (struct handful){&sets[1], order, 8, MAC_ACCELERATION, delta, 100, 1, 1}, 0);
+  check_handful(be, (struct handful){&sets[3], 1, 16, MAC_ANGLE, 0.2, 100, 1, 0}, 0);
+  check_handful(be, (struct handful){&sets[4], 1, 16, MAC_ACCELERATION, delta, 100, 1, 0}, 0);
+  check_handful(be, (struct handful){&sets[8], 1, 1, MAC_ACCELERATION, 1e-9, 100, 1, 0}, 1e-4);   /* long lists */
+  check_handful(be, (struct handful){&sets[8], 2, 1, MAC_ACCELERATION, 1e-9, 7, 0, 0}, 1e-4);
+  check_handful(be, (struct handful){&sets[5], 1, 8, MAC_ANGLE, 1e-6, 7, 1, 0}, 1e-4);            /* large leaves alone */
+  check_handful(be, (struct handful){&sets[4], 2, 16, MAC_ANGLE, 1e-6, 100, 1, 0}, 1e-4);
+  /* so many that pieces have eight targets on any device */
+  for (int order = 1; order <= 2; order++) check_handful(be, (struct handful){&large, order, 8, MAC_ANGLE, 0.3, 1200, 1, 0}, 0);
+  check_handful(be, (struct handful){&large, 1, 1, MAC_ANGLE, 1e-6, 7, 0, 0}, 1e-4);              /* the front is full */
+}
+
 static void check(const struct backend *be)
 {
   snprintf(label, sizeof label, "%s", be->name);
@@ -267,6 +471,7 @@ static void check(const struct backend *be)
   }
   check_few(be, &sets[8], SPLIT_QUINTIC, 1, 1, 1);
   check_few(be, &sets[8], SPLIT_DLL, 2, 1, 3);
+  check_handfuls(be);
   check_repeats(be, &sets[8], 1);
   check_repeats(be, &sets[4], 16);
   check_lengths(be);
