@@ -5,6 +5,7 @@
 #include <config.h>
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "domain.h"
@@ -13,6 +14,9 @@
 /* Sums of weights stay below 2^61, and twice as much within an int64. */
 enum { SUM_BITS = 61 };
 /* So many buckets at most (as powers of two) of one interval; of all where ranks send them; where nobody does; at least of each. */
+/* An aligned cut is so large a part of a domain's weight away from where it would be, at most; so many sizes of cells have faces; the
+ * digits of their centre. */
+enum { ALIGN = 32, FACES_MOST = 31, CENTRE_BITS = 40 };
 enum { BITS_MOST = 11, BITS_SENT = 12, BITS_ALONE = 15, BITS_LEAST = 4 };
 
 struct bucket {
@@ -50,6 +54,7 @@ struct cutter {
   int64_t *sum;               /* of a group */
   struct bucket *bucket;
   int32_t *next;              /* numbers of intervals in the next round, by bucket */
+  double *face;               /* of aligned cuts; not a number: of others */
   double *ends;               /* of parts: largest coordinate and largest negative one */
   int64_t buckets;            /* room for so many */
 };
@@ -193,10 +198,13 @@ static void keep(struct cutter *k, int bits, int shift)
   k->entries = kept;
 }
 
+/* Searches for each cut: with `align` there is one on each side of it. */
+static int searches(const struct domain *d) { return d->align ? 3 : 1; }
+
 /* For parts - 1 cuts of each group the last keys below them. All keys are between `first` and `last`. */
-static void search(struct cutter *k, int axis, int groups, int parts, uint64_t first, uint64_t last)
+static void search(struct cutter *k, const struct domain *d, int axis, int groups, int parts, uint64_t first, uint64_t last)
 {
-  int rest = bits_of(first ^ last), each = parts - 1;
+  int rest = bits_of(first ^ last), of_cut = searches(d), each = of_cut * (parts - 1), finer = d->align ? ALIGN : 1;
   int32_t intervals = groups;
   k->entries = k->count;
   for (int64_t i = 0; i < k->count; i++) k->entry[i] = (struct entry){ascending(k->s[i].pos[axis]), (int32_t)i, k->group[i]};
@@ -209,10 +217,79 @@ static void search(struct cutter *k, int axis, int groups, int parts, uint64_t f
     memset(k->next, -1, sizeof *k->next * ((size_t)intervals << bits));
     intervals = 0;
     for (int q = 0; q < groups * each; q++)
-      if (k->search[q].interval >= 0) narrow(k, &k->search[q], q / each, q % each + 1, parts, bits, shift, &intervals);
+      if (k->search[q].interval >= 0)
+        narrow(k, &k->search[q], q / each, finer * (q % each / of_cut + 1) + q % of_cut - of_cut / 2, finer * parts, bits, shift, &intervals);
     keep(k, bits, shift);
     rest = shift;
   }
+}
+
+static int ascend(const void *a, const void *b)
+{
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+/* Of each search the largest coordinate below it: how far searches went depends on the ranks, this does not. */
+static double *below_searches(const struct cutter *k, int axis, int groups, int parts)
+{
+  int each = 3 * (parts - 1);
+  double *below = memory_alloc("domain", sizeof *below * (size_t)(groups * each));
+  for (int q = 0; q < groups * each; q++) below[q] = -HUGE_VAL;
+  for (int64_t i = 0; i < k->count; i++) {
+    double x = k->s[i].pos[axis] + 0.0;
+    uint64_t key = ascending(x);
+    int first = k->group[i] * each;
+    for (int q = first; q < first + each; q++)
+      if (key <= k->search[q].last && x > below[q]) below[q] = x;
+  }
+  if (k->c && k->c->size > 1) comm_max_double(k->c, below, groups * each);
+  return below;
+}
+
+/* Where all lattices of these cuts have a face: at the middle cut, that of the group in the middle. */
+static double middle_cut(const double *below, int groups, int parts)
+{
+  double *x = memory_alloc("domain", sizeof *x * (size_t)groups), middle;
+  for (int g = 0; g < groups; g++) x[g] = below[3 * (g * (parts - 1) + (parts - 1) / 2) + 1];
+  qsort(x, (size_t)groups, sizeof *x, ascend);
+  middle = x[groups / 2];
+  memory_free(x);
+  return middle;
+}
+
+/* The face of the largest cells between `low` and `high`: a multiple of a power of two away from the centre; not a number: none. */
+static double coarsest(double centre, double low, double high)
+{
+  int exponent;
+  if (!(low < high) || high - low > DBL_MAX || isnan(centre)) return NAN;
+  if (low <= centre && centre <= high) return centre;
+  frexp(fmax(fabs(low - centre), fabs(high - centre)), &exponent);
+  for (int e = exponent; e > exponent - FACES_MOST; e--) {
+    double x = centre + ldexp(ceil(ldexp(low - centre, -e)), e);
+    if (x >= low && x <= high) return x;
+  }
+  return NAN;
+}
+
+/* A number with so few digits that faces, and corners of lattices, are whole steps of a double away from it. */
+static double rounded(double x, const struct extent *e, int axis)
+{
+  int exponent;
+  if (!isfinite(x)) return NAN;
+  frexp(fmax(fabs(e->most[1 + axis]), fabs(e->most[4 + axis])), &exponent);
+  return ldexp(rint(ldexp(x, CENTRE_BITS - exponent)), exponent - CENTRE_BITS);
+}
+
+/* Cuts give way to faces. */
+static void align(struct cutter *k, struct domain *d, const struct extent *e, int axis, int groups, int parts)
+{
+  double *below = below_searches(k, axis, groups, parts), centre = d->centre[axis] = rounded(middle_cut(below, groups, parts), e, axis);
+  for (int q = 0; q < groups * (parts - 1); q++) {
+    double x = k->face[q] = coarsest(centre, below[3 * q], below[3 * q + 2]);
+    if (!isnan(x)) k->search[3 * q + 1].last = ascending(x) - 1;
+  }
+  memory_free(below);
 }
 
 /* Between two neighbours, so that the upper one is at or above the cut and the lower one below it; where there is no neighbour (an
@@ -226,26 +303,28 @@ static double between(double lower, double upper)
 }
 
 /* From last keys to cuts: coordinates of the neighbours on both sides. Samples become those of the parts. */
-static void part(struct cutter *k, int axis, int groups, int parts, double *cut)
+static void part(struct cutter *k, const struct domain *d, int axis, int groups, int parts, double *cut)
 {
+  int of_cut = searches(d);
+  const double *face = k->face;
   int64_t all = (int64_t)groups * parts;
   double *high = k->ends, *low = k->ends + all;
   for (int64_t i = 0; i < 2 * all; i++) k->ends[i] = -HUGE_VAL;
   for (int64_t i = 0; i < k->count; i++) {
-    const struct search *q = k->search + (int64_t)k->group[i] * (parts - 1);
+    const struct search *q = k->search + (int64_t)k->group[i] * of_cut * (parts - 1) + of_cut / 2;
     double x = k->s[i].pos[axis] + 0.0;
     uint64_t key = ascending(x);
     int32_t slot = k->group[i] * parts;
-    for (int p = 0; p < parts - 1; p++) slot += key > q[p].last;
+    for (int p = 0; p < parts - 1; p++) slot += key > q[of_cut * p].last;
     k->group[i] = slot;
     if (x > high[slot]) high[slot] = x;
     if (-x > low[slot]) low[slot] = -x;
   }
   if (k->c && k->c->size > 1) comm_max_double(k->c, k->ends, (int)(2 * all));
-  for (int g = 0; g < groups; g++, high += parts, low += parts, cut += parts - 1) {
+  for (int g = 0; g < groups; g++, high += parts, low += parts, cut += parts - 1, face += parts - 1) {
     for (int p = 1; p < parts; p++) high[p] = fmax(high[p], high[p - 1]);
     for (int p = parts - 1; p > 0; p--) {
-      cut[p - 1] = between(high[p - 1], -low[p]);
+      cut[p - 1] = d->align && !isnan(face[p - 1]) ? face[p - 1] : between(high[p - 1], -low[p]);
       low[p - 1] = fmax(low[p - 1], low[p]);
     }
   }
@@ -260,21 +339,25 @@ void domain_cut(struct domain *d, const struct comm *c, const struct weighted *s
   k.weight = memory_alloc("domain", sizeof *k.weight * n);
   k.group = memory_alloc("domain", sizeof *k.group * n);
   k.entry = memory_alloc("domain", sizeof *k.entry * n);
-  k.search = memory_alloc("domain", sizeof *k.search * domains);
+  k.search = memory_alloc("domain", sizeof *k.search * domains * (size_t)searches(d));
+  k.face = memory_alloc("domain", sizeof *k.face * domains);
   k.sum = memory_alloc("domain", sizeof *k.sum * domains);
   k.ends = memory_alloc("domain", sizeof *k.ends * 2 * domains);
   memset(k.group, 0, sizeof *k.group * n);
   struct extent e = measure(&k);
   weigh(&k, &e);
   for (int axis = 0; axis < 3; groups *= parts[axis++]) {
+    d->centre[axis] = NAN;
     if (parts[axis] == 1) continue;
-    search(&k, axis, groups, parts[axis], ascending(-e.most[4 + axis]), ascending(e.most[1 + axis]));
-    part(&k, axis, groups, parts[axis], cut[axis]);
+    search(&k, d, axis, groups, parts[axis], ascending(-e.most[4 + axis]), ascending(e.most[1 + axis]));
+    if (d->align) align(&k, d, &e, axis, groups, parts[axis]);
+    part(&k, d, axis, groups, parts[axis], cut[axis]);
   }
   memory_free(k.next);
   memory_free(k.bucket);
   memory_free(k.ends);
   memory_free(k.sum);
+  memory_free(k.face);
   memory_free(k.search);
   memory_free(k.entry);
   memory_free(k.group);

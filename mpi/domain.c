@@ -7,16 +7,26 @@
 
 #include "memory.h"
 
+/* Of the box's longest side, on every side of it; the least side. */
+#define LATTICE_MARGIN 0.05
+#define LATTICE_SOFTENINGS 16
+
 enum { SAMPLES_PER_RANK = 1024, SAMPLES_SPREAD = 8, SAMPLES_MOST = 1 << 22 };
 
 void domain_open_grid(struct domain *d, int ranks, const int grid[3])
 {
   int dims[3] = {grid[0], grid[1], grid[2]};
   MPI_Dims_create(ranks, 3, dims);
-  *d = (struct domain){.px = dims[0], .py = dims[1], .pz = dims[2]};
+  *d = (struct domain){.px = dims[0], .py = dims[1], .pz = dims[2], .centre = {NAN, NAN, NAN}};
   d->x = memory_alloc("domain", sizeof(double) * (size_t)ranks);
   d->y = d->x + d->px - 1;
   d->z = d->y + d->px * (d->py - 1);
+}
+
+struct lattice domain_lattice(const struct domain *d, const double box[6], double softening)
+{
+  double least = LATTICE_SOFTENINGS * softening;
+  return d->align ? lattice_about(d->centre, box, box + 3, LATTICE_MARGIN, least) : lattice_cover(box, box + 3, LATTICE_MARGIN, least);
 }
 
 void domain_open(struct domain *d, int ranks) { domain_open_grid(d, ranks, (const int[3]){0, 0, 0}); }

@@ -6,10 +6,13 @@
 #include "backend.h"
 #include "comm.h"
 #include "cuboids.h"
+#include "lattice.h"
 #include "transport.h"
 
 /* Near-cubic numbers of domains for so many ranks; no cuts yet. */
 void domain_open(struct domain *d, int ranks);
+/* The lattice for what is in the box (low, then high): that to which the cuts are aligned, where they are. */
+struct lattice domain_lattice(const struct domain *d, const double box[6], double softening);
 /* So many domains along each axis; zeros: numbers that make `ranks` in all, as near to cubic as can be. */
 void domain_open_grid(struct domain *d, int ranks, const int grid[3]);
 void domain_close(struct domain *d);
@@ -24,7 +27,9 @@ struct weighted {
 
 /* Cut so that the domains share the weight of all ranks' samples evenly; `c` NULL: of these alone. Pure: the result depends on
  * the set of samples alone, not on their order, nor on who has them. A cut is the middle between the two neighbouring
- * coordinates that share the weight best; samples with the same coordinate stay together. Samples of no weight matter where
+ * coordinates that share the weight best; samples with the same coordinate stay together. With d->align it is the coarsest face
+ * of the lattice's cells within 1/32 of a domain's weight on either side, if there is one: a cell that lies across a cut is there on both
+ * sides, in two parts, which both must be walked. Samples of no weight matter where
  * there are no others: then by their number. Weights below 2^-60 n of the largest are none, with n samples in all; a rank has
  * fewer than 2^31. Collective. */
 void domain_cut(struct domain *d, const struct comm *c, const struct weighted *samples, int64_t count);

@@ -440,10 +440,7 @@ static int answer_some(struct lets *l, double *some_came, int *news)
       missing = r + 1;
   }
   if (count == 0) return missing;
-  if (missing && *some_came == 0) {
-    *some_came = timer_clock();
-    *news = 1;
-  }
+  if (missing && *some_came == 0) *some_came = timer_clock(), *news = 1;
   if (missing && timer_clock() - *some_came < GATHER_SECONDS) return missing;
   l->be->let_select(l->d, l->kind, &l->request, count, l->choice);
   for (int k = 0; k < count; k++) answer(l, &l->choice[k]);

@@ -9,6 +9,8 @@ struct domain {
   double *x;   /* [px - 1] cuts; y and z stand behind them: P - 1 in all */
   double *y;   /* [px][py - 1] */
   double *z;   /* [px][py][pz - 1] */
+  int align;          /* cuts may give way a little to stand on faces of cells of a lattice about `centre` */
+  double centre[3];   /* made with the cuts: on an axis without any not a number */
 };
 
 /* How many of the ascending cuts lie at or below x. */

@@ -3,6 +3,7 @@
  * Differences of lattice coordinates are exact, so pair arithmetic in float32 keeps 2^-31 of the box in resolution. */
 #ifndef LATTICE_H
 #define LATTICE_H
+#include <math.h>
 #include <stdint.h>
 
 #include "hd.h"
@@ -28,6 +29,25 @@ HD struct lattice lattice_cover(const double low[3], const double high[3], doubl
   l.spacing = side / (LATTICE_SIDE - 1);
   l.inverse = 1 / l.spacing;
   for (int c = 0; c < 3; c++) l.corner[c] = 0.5 * (low[c] + high[c]) - 0.5 * side;
+  return l;
+}
+
+/* The same about `centre`, where it is a number: a point of the lattice, and a face of cells of all levels but the root's. Its side is
+ * a power of two, so that faces of cells are multiples of powers of two away from the centre, whatever the side. */
+static inline struct lattice lattice_about(const double centre[3], const double low[3], const double high[3], double margin, double least_side)
+{
+  struct lattice l = lattice_cover(low, high, margin, least_side);
+  double half = 0.5 * l.spacing * LATTICE_SIDE, longest = 0, at[3];
+  int exponent;
+  for (int c = 0; c < 3; c++) longest = fmax(longest, high[c] - low[c]);
+  for (int c = 0; c < 3; c++) {
+    at[c] = isnan(centre[c]) ? 0.5 * (low[c] + high[c]) : centre[c];
+    half = fmax(half, fmax(high[c] - at[c], at[c] - low[c]) + margin * longest);
+  }
+  frexp(half, &exponent);
+  l.spacing = ldexp(2 / LATTICE_SIDE, exponent);
+  l.inverse = 1 / l.spacing;
+  for (int c = 0; c < 3; c++) l.corner[c] = at[c] - ldexp(1, exponent);
   return l;
 }
 

@@ -10,8 +10,6 @@
 #include "radius.h"
 #include "units.h"
 
-/* Margin of the lattice about the particles and their way in the next soft step, as a fraction of the extent. */
-#define LATTICE_MARGIN 0.05
 /* The way ahead may widen the lattice to this spacing, as a part of the softening, or to twice the extent of the particles: a soft
  * step of many orbits, whose ballistic ways lead far beyond them, would take the digits of all forces. Who gets farther than
  * that is clamped and counted. */
@@ -53,6 +51,7 @@ int sim_open(struct sim *s, const struct comm *c, const struct params *par, cons
   int grid[3];
   params_grid(par->DomainGrid, grid);
   domain_open_grid(&s->domain, c->size, grid);
+  s->domain.align = c->size > 1;
   timer_reset(&s->timer);
   s->log.table = par->SubstepLog && c->rank == 0;
   tuning_open(&s->tuning, par, be->tunes, c->size, c->rank);
@@ -115,7 +114,7 @@ static void plant(struct sim *s, double horizon)
   double box[6];
   global_bounds(s, horizon, box);
   double began = timer_clock();
-  s->lattice = lattice_cover(box, box + 3, LATTICE_MARGIN, 16 * s->par->Softening);
+  s->lattice = domain_lattice(&s->domain, box, s->par->Softening);
   timer_phase(&s->timer, PHASE_order);
   s->counts.outside += s->be->order(s->dev, &s->lattice);
   build(s);

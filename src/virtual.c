@@ -134,6 +134,18 @@ static void open_domain(const struct crowd *w, int ranks, struct domain *domain)
     domain_open_grid(domain, ranks, grid);
   else
     domain_open(domain, ranks);
+  domain->align = ranks > 1;
+}
+
+/* The lattice to which the cuts are aligned. */
+static void cover(const struct comm *c, struct crowd *w, struct device *d, const struct domain *domain)
+{
+  double box[6];
+  be->bounds(d, w->soft_step, box, box + 3);
+  for (int k = 0; k < 3; k++) box[k] = -box[k];
+  comm_max_double(c, box, 6);
+  for (int k = 0; k < 3; k++) box[k] = -box[k];
+  w->lattice = domain_lattice(domain, box, w->par->Softening);
 }
 
 /* Cuts of space into so many domains: those that real ranks get when one of them has all particles at first. */
@@ -145,6 +157,7 @@ static void cut(const struct comm *c, struct crowd *w, struct domain *domain)
   be->upload(d, all);
   struct domain_load even = {.by_work = 0};
   domain_decompose(domain, c, be, d, w->par->SamplingRate, &even);
+  cover(c, w, d, domain);
   be->download(d, all);
   particles_free(&none);
   be->close(d);

@@ -57,6 +57,31 @@ static int check(const struct comm *c, int64_t n, enum shape shape, enum burden 
   return (int)comm_max_int64(c, wrong);
 }
 
+/* Aligned cuts, and their centre, are those of one who has all samples; returns how many were not. */
+static int check_aligned(const struct comm *c, int64_t n, enum shape shape, enum burden burden)
+{
+  static const int domains[] = {2, 3, 8, 12, 64};
+  struct weighted *all = memory_alloc("test", 2 * sizeof *all * (size_t)(n + 1)), *mine = all + n + 1;
+  int wrong = 0;
+  for (size_t k = 0; k < sizeof domains / sizeof *domains; k++) {
+    struct random r = {7 + (uint64_t)domains[k]};
+    struct domain d, alone;
+    fill(all, n, shape, burden, &r);
+    domain_open(&d, domains[k]);
+    domain_open(&alone, domains[k]);
+    d.align = alone.align = 1;
+    domain_cut(&alone, NULL, all, n);
+    for (int deal = 0; deal < DEALS; deal++) {
+      domain_cut(&d, c, mine, deal_out(c, deal, all, n, mine));
+      wrong += !same_cuts(&d, &alone) || memcmp(d.centre, alone.centre, sizeof d.centre) != 0;
+    }
+    domain_close(&alone);
+    domain_close(&d);
+  }
+  memory_free(all);
+  return (int)comm_max_int64(c, wrong);
+}
+
 static void check_all(const struct comm *c)
 {
   static const int64_t numbers[] = {4000, 20, 3, 2, 1, 0};
@@ -70,6 +95,13 @@ static void check_all(const struct comm *c)
       snprintf(line, sizeof line, "%s, %s, on %d ranks: the plain way's cuts, bit by bit, whoever has the samples", shape_names[shape], burden_names[burden], c->size);
       if (c->rank == 0) tap_ok(wrong == 0, line);
     }
+  for (int shape = 0; shape < SHAPES; shape++) {
+    int wrong = 0;
+    for (int burden = 0; burden < BURDENS; burden++)
+      for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++) wrong += check_aligned(c, numbers[k], (enum shape)shape, (enum burden)burden);
+    snprintf(line, sizeof line, "%s, on %d ranks: aligned cuts do not depend on who has the samples", shape_names[shape], c->size);
+    if (c->rank == 0) tap_ok(wrong == 0, line);
+  }
 }
 
 static void measure(const struct comm *c, int domains, int64_t n)
@@ -80,6 +112,7 @@ static void measure(const struct comm *c, int domains, int64_t n)
   fill(all, n, CUSP, ANY, &r);
   int64_t count = deal_out(c, DEALT, all, n, mine);
   domain_open(&d, domains);
+  d.align = domains > 1;
   double ms = time_cut(&d, c, mine, count);
   comm_max_double(c, &ms, 1);
   ledger_reset(c->ledger);

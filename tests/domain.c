@@ -73,6 +73,82 @@ static void check(enum shape shape, int64_t n, int ranks, double tolerance, cons
   memory_free(w);
 }
 
+/* How many times a cut can be halved towards a face of the root's cells: the larger, the smaller the cells. */
+static int level_of(double centre, double cut)
+{
+  int level = 0;
+  for (double x = ldexp(cut - centre, -20); x != rint(x); x *= 2) level++;
+  return level;
+}
+
+/* Aligned cuts: shares as even as they may be, positions have one home, and no face of larger cells shares about as evenly. */
+static void check_aligned(enum shape shape, int ranks, const char *what)
+{
+  enum { SAMPLES = 20000 };
+  struct random r = {5 + (uint64_t)ranks};
+  struct domain d, plain;
+  double share[RANKS_MOST] = {0}, worst = 0, box[6] = {HUGE_VAL, HUGE_VAL, HUGE_VAL, -HUGE_VAL, -HUGE_VAL, -HUGE_VAL};
+  int homes = 1, faces = 1, coarse = 1;
+  struct weighted *w = memory_alloc("test", sizeof *w * SAMPLES), *sorted = memory_alloc("test", sizeof *w * SAMPLES);
+  fill(w, SAMPLES, shape, SAME, &r);
+  memcpy(sorted, w, sizeof *w * SAMPLES);
+  domain_open(&d, ranks);
+  domain_open(&plain, ranks);
+  d.align = 1;
+  domain_cut(&d, NULL, w, SAMPLES);
+  plain_cut(&plain, sorted, SAMPLES);
+  for (int64_t i = 0; i < SAMPLES; i++) {
+    int home = domain_home(&d, w[i].pos);
+    homes &= home >= 0 && home < ranks && one_home(&d, w[i].pos);
+    share[home] += 1;
+    for (int c = 0; c < 3; c++) box[c] = fmin(box[c], w[i].pos[c]), box[c + 3] = fmax(box[c + 3], w[i].pos[c]);
+  }
+  for (int k = 0; k < ranks; k++) worst = fmax(worst, fabs(share[k] * ranks / SAMPLES - 1));
+  struct lattice l = domain_lattice(&d, box, 1e-4);
+  for (int p = 0; p < d.px - 1; p++) {
+    int64_t at = 0, low = (int64_t)(SAMPLES * (p + 1.0 - 1.0 / 40) / d.px), high = (int64_t)(SAMPLES * (p + 1.0 + 1.0 / 40) / d.px);
+    double u = (d.x[p] - l.corner[0]) * l.inverse;
+    faces &= u == rint(u) && lattice_position(&l, 0, u) == d.x[p];
+    plain_axis = 0;
+    qsort(sorted, SAMPLES, sizeof *sorted, plain_order);
+    for (at = low; at < high; at++) {   /* a point between two samples is on a face of smaller cells, or of as large ones */
+      double x = sorted[at].pos[0], y = sorted[at + 1].pos[0], step = ldexp(1, 20 - level_of(d.centre[0], d.x[p]) + 1);
+      coarse &= d.x[p] == d.centre[0] || floor((y - d.centre[0]) / step) == floor((x - d.centre[0]) / step);
+    }
+  }
+  char line[200];
+  snprintf(line, sizeof line, "%s, %d domains, aligned: every position has one home, the work is shared evenly (worst by %.3f)", what, ranks, worst);
+  tap_ok(homes && worst <= 0.2, line);
+  snprintf(line, sizeof line, "%s, %d domains, aligned: cuts are points of the lattice, faces of cells as large as can be", what, ranks);
+  tap_ok(faces && coarse, line);
+  domain_close(&plain);
+  domain_close(&d);
+  memory_free(sorted);
+  memory_free(w);
+}
+
+/* Of a set that is its own mirror image all middle cuts are in one place. */
+static void check_mirrored(void)
+{
+  enum { SAMPLES = 8 * 3000 };
+  struct random r = {29};
+  struct domain d;
+  int same = 1;
+  struct weighted *w = memory_alloc("test", sizeof *w * SAMPLES);
+  fill(w, SAMPLES / 8, CUSP, SAME, &r);
+  for (int i = SAMPLES - 1; i >= 0; i--) {
+    w[i] = w[i / 8];
+    for (int c = 0; c < 3; c++) w[i].pos[c] = 7 + (i >> c & 1 ? w[i].pos[c] : -w[i].pos[c]);
+  }
+  domain_open(&d, 8);
+  d.align = 1;
+  domain_cut(&d, NULL, w, SAMPLES);
+  for (int i = 0; i < 2; i++) same &= d.y[i] == d.centre[1] && d.z[2 * i] == d.centre[2] && d.z[2 * i + 1] == d.centre[2];
+  tap_ok(same && d.x[0] == d.centre[0] && fabs(d.x[0] - 7) < 1e-3, "the middle cuts of slabs that are alike are one");
+  domain_close(&d);
+  memory_free(w);
+}
+
 /* Numbers of domains: near-cubic, or those given. */
 static void check_grid(void)
 {
@@ -204,6 +280,12 @@ int main(int argc, char **argv)
   check(TWO_POINTS, SAMPLES, 4, 0, "two points");
   for (int n = 0; n <= 3; n++) check(BALL, n, 8, 0, "fewer samples than ranks");
   check(POINT, 3, 12, 0, "fewer samples than ranks, all equal");
+  static const int aligned[] = {2, 3, 4, 7, 8, 64};
+  for (size_t k = 0; k < sizeof aligned / sizeof *aligned; k++) {
+    check_aligned(BALL, aligned[k], "a ball");
+    check_aligned(CUSP, aligned[k], "a cusp");
+  }
+  check_mirrored();
   check_grid();
   check_slot();
   check_planes();

@@ -34,6 +34,32 @@ static void check_cover(struct random *r)
   tap_ok(margin, "the margin is there on every side of every axis");
 }
 
+/* About a centre: a point of the lattice, half-way through the cube, whose faces are whole steps away. */
+static void check_about(struct random *r)
+{
+  int inside = 1, point = 1, centred = 1;
+  for (int k = 0; k < 2000; k++) {
+    double low[3], high[3], centre[3];
+    for (int c = 0; c < 3; c++) {
+      low[c] = random_between(r, -1, 1) * random_log(r, 1e-6, 1e6);
+      high[c] = low[c] + random_log(r, 1e-6, 1e6);
+      centre[c] = c == k % 3 ? NAN : ldexp(rint(ldexp(random_between(r, low[c], high[c]), 20)), -20);
+    }
+    struct lattice l = lattice_about(centre, low, high, 0.05, 1e-3);
+    for (int c = 0; c < 3; c++) {
+      int outside = 0;
+      lattice_of(&l, c, low[c], &outside);
+      lattice_of(&l, c, high[c], &outside);
+      inside &= !outside;
+      if (isnan(centre[c])) continue;
+      point &= lattice_position(&l, c, LATTICE_SIDE / 2) == centre[c] && lattice_of(&l, c, centre[c], &outside) == 1 << 30;
+      centred &= lattice_position(&l, c, LATTICE_SIDE / 16) == centre[c] - 7 * l.spacing * (LATTICE_SIDE / 16);
+    }
+  }
+  tap_ok(inside, "a lattice about a centre covers the box");
+  tap_ok(point && centred, "the centre is half-way, and faces are whole steps away");
+}
+
 static void check_round_trip(struct random *r)
 {
   const double low[3] = {-3, 5, 1e3}, high[3] = {4, 5.5, 1e3 + 1};
@@ -79,6 +105,7 @@ int main(void)
 {
   struct random r = {2};
   check_cover(&r);
+  check_about(&r);
   check_round_trip(&r);
   check_edges();
   return tap_end();

@@ -29,5 +29,18 @@ for n in 1 2 3 7; do on $n 30 tests/cuts_ranks.mpi; done
 ESPALIER_CUDA_MPI=1
 export ESPALIER_CUDA_MPI
 for n in 2 3 7; do on $n 20 tests/force_ranks.mpi short cpu; done
+# Domains do not cut the cells of a sphere in eight: no more interactions than on one rank, where cut ones had made them 1.6 times as many.
+dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT
+printf '[Input]\nInitCondFile = %s\n[Output]\nOutputDir = %s\n[Units]\nGravityConstantInternal = 1\n[Gravity]\nSoftening = 0.004\n' "$dir/p.hdf5" "$dir" > "$dir/p.ini"
+./espalier ic hernquist -n 60000 -o "$dir/p.hdf5" > /dev/null
+interactions() {
+  OMP_NUM_THREADS=1 ${MPIRUN:-mpirun} $MPIRUN_FLAGS -n "$1" ./espalier force -P Split:Mode=tree "$dir/p.ini" | awk '/^per particle/ { print $3 + $5 }'
+}
+one=$(interactions 1) eight=$(interactions 8)
+number=$((number + 1))
+if awk "BEGIN { exit !($one > 0 && $eight < 1.25 * $one) }"; then echo "ok $number - interactions of a particle on 8 ranks: $eight, on one $one"; else
+  echo "not ok $number - interactions of a particle on 8 ranks: $eight, on one $one"
+  failed=1
+fi
 echo "1..$number"
 exit $failed

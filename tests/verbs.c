@@ -234,7 +234,7 @@ static void check_exchange(const struct backend *be, const struct set *s)
 {
   enum { RANKS = 4, SELF = 1 };
   double x = 0.05, y[2] = {-0.1, 0.2};
-  struct domain domain = {2, 2, 1, &x, y, NULL};
+  struct domain domain = {.px = 2, .py = 2, .pz = 1, .x = &x, .y = y};
   struct device_config config = {.gravity = 1, .softening = 1, .max_leaf = 8, .max_group = 32, .ranks = RANKS};
   struct particles p, q, one;
   int64_t counts[RANKS], want[RANKS] = {0}, at[RANKS] = {0}, kept = 0, leaving = 0;
