@@ -29,6 +29,7 @@ for n in 1 2 3 7; do on $n 30 tests/cuts_ranks.mpi; done
 ESPALIER_CUDA_MPI=1
 export ESPALIER_CUDA_MPI
 for n in 2 3 7; do on $n 20 tests/force_ranks.mpi short cpu; done
+unset ESPALIER_CUDA_MPI
 # Domains do not cut the cells of a sphere in eight: no more interactions than on one rank, where cut ones had made them 1.6 times as many.
 dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT
 printf '[Input]\nInitCondFile = %s\n[Output]\nOutputDir = %s\n[Units]\nGravityConstantInternal = 1\n[Gravity]\nSoftening = 0.004\n' "$dir/p.hdf5" "$dir" > "$dir/p.ini"
