@@ -55,6 +55,8 @@ while :; do wait $child; result=$?; kill -0 $child 2> /dev/null || exit $result;
 END
 chmod +x launcher
 printf '[Output]\nOutputDir   =  out ; where it goes\n' > run.ini
+# what the pretended program goes by, whatever the environment holds
+unset OUT CHECKPOINTS NO_CHECKPOINT TIME_MAX LAUNCHED
 export ESPALIER="$dir/espalier" REAL="$real"
 
 # try STATUS FRAGMENT TITLE ARGUMENT...: one call
