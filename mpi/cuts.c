@@ -14,9 +14,9 @@
 /* Sums of weights stay below 2^61, and twice as much within an int64. */
 enum { SUM_BITS = 61 };
 /* So many buckets at most (as powers of two) of one interval; of all where ranks send them; where nobody does; at least of each. */
-/* An aligned cut is so large a part of a domain's weight away from where it would be, at most; so many sizes of cells have faces; the
- * digits of their centre. */
-enum { ALIGN = 32, FACES_MOST = 31, CENTRE_BITS = 40 };
+/* An aligned cut is so large a part of a domain's weight away from where it would be, at most, the middle one MIDDLE times as far: it gains
+ * most. So many sizes of cells have faces; the digits of their centre. */
+enum { ALIGN = 128, MIDDLE = 4, FACES_MOST = 31, CENTRE_BITS = 40 };
 enum { BITS_MOST = 11, BITS_SENT = 12, BITS_ALONE = 15, BITS_LEAST = 4 };
 
 struct bucket {
@@ -201,6 +201,15 @@ static void keep(struct cutter *k, int bits, int shift)
 /* Searches for each cut: with `align` there is one on each side of it. */
 static int searches(const struct domain *d) { return d->align ? 3 : 1; }
 
+static int middle_of(int parts) { return (parts - 1) / 2; }
+
+/* What share of a group search q of one axis is for: so many parts of `finer` times as many as there are. */
+static int wanted(int q, int parts, int of_cut, int finer)
+{
+  int cut = q / of_cut, side = q % of_cut - of_cut / 2;
+  return finer * (cut + 1) + side * (cut == middle_of(parts) ? MIDDLE : 1);
+}
+
 /* For parts - 1 cuts of each group the last keys below them. All keys are between `first` and `last`. */
 static void search(struct cutter *k, const struct domain *d, int axis, int groups, int parts, uint64_t first, uint64_t last)
 {
@@ -218,10 +227,20 @@ static void search(struct cutter *k, const struct domain *d, int axis, int group
     intervals = 0;
     for (int q = 0; q < groups * each; q++)
       if (k->search[q].interval >= 0)
-        narrow(k, &k->search[q], q / each, finer * (q % each / of_cut + 1) + q % of_cut - of_cut / 2, finer * parts, bits, shift, &intervals);
+        narrow(k, &k->search[q], q / each, wanted(q % each, parts, of_cut, finer), finer * parts, bits, shift, &intervals);
     keep(k, bits, shift);
     rest = shift;
   }
+}
+
+/* Between two neighbours, so that the upper one is at or above the cut and the lower one below it; where there is no neighbour (an
+ * infinity) as near as can be to the other. */
+static double between(double lower, double upper)
+{
+  if (lower == -HUGE_VAL) return upper == HUGE_VAL ? 0 : upper;
+  if (upper == HUGE_VAL) upper = nextafter(lower, HUGE_VAL);
+  double middle = 0.5 * lower + 0.5 * upper;
+  return middle > lower ? middle : upper;
 }
 
 static int ascend(const void *a, const void *b)
@@ -230,44 +249,53 @@ static int ascend(const void *a, const void *b)
   return (x > y) - (x < y);
 }
 
-/* Of each search the largest coordinate below it: how far searches went depends on the ranks, this does not. */
-static double *below_searches(const struct cutter *k, int axis, int groups, int parts)
+/* Of each search the largest coordinate below it; behind these of each cut the smallest above it. How far searches went depends on the
+ * ranks, this does not. */
+static double *neighbours_of(const struct cutter *k, int axis, int groups, int parts)
 {
-  int each = 3 * (parts - 1);
-  double *below = memory_alloc("domain", sizeof *below * (size_t)(groups * each));
-  for (int q = 0; q < groups * each; q++) below[q] = -HUGE_VAL;
+  int cuts = parts - 1, all = groups * cuts;
+  double *below = memory_alloc("domain", sizeof *below * 4 * (size_t)all), *above = below + 3 * all;
+  for (int q = 0; q < 4 * all; q++) below[q] = -HUGE_VAL;
   for (int64_t i = 0; i < k->count; i++) {
     double x = k->s[i].pos[axis] + 0.0;
     uint64_t key = ascending(x);
-    int first = k->group[i] * each;
-    for (int q = first; q < first + each; q++)
+    int first = k->group[i] * cuts;
+    for (int q = 3 * first; q < 3 * (first + cuts); q++)
       if (key <= k->search[q].last && x > below[q]) below[q] = x;
+    for (int q = first; q < first + cuts; q++)
+      if (key > k->search[3 * q + 1].last && -x > above[q]) above[q] = -x;
   }
-  if (k->c && k->c->size > 1) comm_max_double(k->c, below, groups * each);
+  if (k->c && k->c->size > 1) comm_max_double(k->c, below, 4 * all);
+  for (int q = 0; q < all; q++) above[q] = -above[q];
   return below;
 }
 
 /* Where all lattices of these cuts have a face: at the middle cut, that of the group in the middle. */
 static double middle_cut(const double *below, int groups, int parts)
 {
+  int cuts = parts - 1;
+  const double *above = below + 3 * groups * cuts;
   double *x = memory_alloc("domain", sizeof *x * (size_t)groups), middle;
-  for (int g = 0; g < groups; g++) x[g] = below[3 * (g * (parts - 1) + (parts - 1) / 2) + 1];
+  for (int g = 0; g < groups; g++) {
+    int q = g * cuts + middle_of(parts);
+    x[g] = between(below[3 * q + 1], above[q]);
+  }
   qsort(x, (size_t)groups, sizeof *x, ascend);
   middle = x[groups / 2];
   memory_free(x);
   return middle;
 }
 
-/* The face of the largest cells between `low` and `high`: a multiple of a power of two away from the centre; not a number: none. */
+/* The face of the largest cells above `low` and not above `high`: a multiple of a power of two away from the centre; not a number: none. */
 static double coarsest(double centre, double low, double high)
 {
   int exponent;
   if (!(low < high) || high - low > DBL_MAX || isnan(centre)) return NAN;
-  if (low <= centre && centre <= high) return centre;
+  if (low < centre && centre <= high) return centre;
   frexp(fmax(fabs(low - centre), fabs(high - centre)), &exponent);
   for (int e = exponent; e > exponent - FACES_MOST; e--) {
-    double x = centre + ldexp(ceil(ldexp(low - centre, -e)), e);
-    if (x >= low && x <= high) return x;
+    double x = centre + ldexp(floor(ldexp(high - centre, -e)), e);
+    if (x > low && x <= high) return x;
   }
   return NAN;
 }
@@ -281,25 +309,19 @@ static double rounded(double x, const struct extent *e, int axis)
   return ldexp(rint(ldexp(x, CENTRE_BITS - exponent)), exponent - CENTRE_BITS);
 }
 
-/* Cuts give way to faces. */
+/* Cuts give way to faces: within their windows, or at least between their neighbours. */
 static void align(struct cutter *k, struct domain *d, const struct extent *e, int axis, int groups, int parts)
 {
-  double *below = below_searches(k, axis, groups, parts), centre = d->centre[axis] = rounded(middle_cut(below, groups, parts), e, axis);
-  for (int q = 0; q < groups * (parts - 1); q++) {
-    double x = k->face[q] = coarsest(centre, below[3 * q], below[3 * q + 2]);
+  int all = groups * (parts - 1);
+  double *below = neighbours_of(k, axis, groups, parts), *above = below + 3 * all;
+  double centre = d->centre[axis] = rounded(middle_cut(below, groups, parts), e, axis);
+  for (int q = 0; q < all; q++) {
+    double x = coarsest(centre, below[3 * q], fmax(below[3 * q + 2], above[q]));
+    if (q % (parts - 1) > 0 && x < k->face[q - 1]) x = k->face[q - 1];
+    k->face[q] = x;
     if (!isnan(x)) k->search[3 * q + 1].last = ascending(x) - 1;
   }
   memory_free(below);
-}
-
-/* Between two neighbours, so that the upper one is at or above the cut and the lower one below it; where there is no neighbour (an
- * infinity) as near as can be to the other. */
-static double between(double lower, double upper)
-{
-  if (lower == -HUGE_VAL) return upper == HUGE_VAL ? 0 : upper;
-  if (upper == HUGE_VAL) upper = nextafter(lower, HUGE_VAL);
-  double middle = 0.5 * lower + 0.5 * upper;
-  return middle > lower ? middle : upper;
 }
 
 /* From last keys to cuts: coordinates of the neighbours on both sides. Samples become those of the parts. */
@@ -327,6 +349,7 @@ static void part(struct cutter *k, const struct domain *d, int axis, int groups,
       cut[p - 1] = d->align && !isnan(face[p - 1]) ? face[p - 1] : between(high[p - 1], -low[p]);
       low[p - 1] = fmax(low[p - 1], low[p]);
     }
+    for (int p = 1; p < parts - 1; p++) cut[p] = fmax(cut[p], cut[p - 1]);   /* without samples between them a face may be above the other */
   }
 }
 

@@ -28,7 +28,7 @@ struct weighted {
 /* Cut so that the domains share the weight of all ranks' samples evenly; `c` NULL: of these alone. Pure: the result depends on
  * the set of samples alone, not on their order, nor on who has them. A cut is the middle between the two neighbouring
  * coordinates that share the weight best; samples with the same coordinate stay together. With d->align it is the coarsest face
- * of the lattice's cells within 1/32 of a domain's weight on either side, if there is one: a cell that lies across a cut is there on both
+ * of the lattice's cells within 1/128 of a domain's weight on either side, the middle cut within 1/32, if there is one: a cell that lies across a cut is there on both
  * sides, in two parts, which both must be walked. Samples of no weight matter where
  * there are no others: then by their number. Weights below 2^-60 n of the largest are none, with n samples in all; a rank has
  * fewer than 2^31. Collective. */

@@ -9,6 +9,7 @@
 #include "hd.h"
 
 #define LATTICE_SIDE 2147483648.0   /* points a side */
+#define LATTICE_WIDER 4             /* so many times the side of lattice_cover lattice_about may have */
 
 struct lattice {
   double corner[3];   /* position of the point (0, 0, 0) */

@@ -90,7 +90,7 @@ static double reach(struct sim *s, double horizon, double box[6])
 /* The box that the lattice is to hold. Collective. */
 static void global_bounds(struct sim *s, double horizon, double box[6])
 {
-  double here[6], most = WAY_SPACING * s->par->Softening * LATTICE_SIDE, side = reach(s, horizon, box);
+  double here[6], side = reach(s, horizon, box), most = WAY_SPACING * s->par->Softening * LATTICE_SIDE / (s->domain.align ? LATTICE_WIDER : 1);
   if (side <= most) return;
   double extent = reach(s, 0, here), way = 0.5 * (fmax(most, 2 * extent) - extent);
   for (int c = 0; c < 3; c++) {

@@ -106,7 +106,8 @@ static void check_aligned(enum shape shape, int ranks, const char *what)
   for (int k = 0; k < ranks; k++) worst = fmax(worst, fabs(share[k] * ranks / SAMPLES - 1));
   struct lattice l = domain_lattice(&d, box, 1e-4);
   for (int p = 0; p < d.px - 1; p++) {
-    int64_t at = 0, low = (int64_t)(SAMPLES * (p + 1.0 - 1.0 / 40) / d.px), high = (int64_t)(SAMPLES * (p + 1.0 + 1.0 / 40) / d.px);
+    double window = p == (d.px - 1) / 2 ? 1.0 / 40 : 1.0 / 160;
+    int64_t at = 0, low = (int64_t)(SAMPLES * (p + 1.0 - window) / d.px), high = (int64_t)(SAMPLES * (p + 1.0 + window) / d.px);
     double u = (d.x[p] - l.corner[0]) * l.inverse;
     faces &= u == rint(u) && lattice_position(&l, 0, u) == d.x[p];
     plain_axis = 0;
@@ -118,7 +119,7 @@ static void check_aligned(enum shape shape, int ranks, const char *what)
   }
   char line[200];
   snprintf(line, sizeof line, "%s, %d domains, aligned: every position has one home, the work is shared evenly (worst by %.3f)", what, ranks, worst);
-  tap_ok(homes && worst <= 0.2, line);
+  tap_ok(homes && worst <= 0.08, line);
   snprintf(line, sizeof line, "%s, %d domains, aligned: cuts are points of the lattice, faces of cells as large as can be", what, ranks);
   tap_ok(faces && coarse, line);
   domain_close(&plain);
@@ -147,6 +148,32 @@ static void check_mirrored(void)
   tap_ok(same && d.x[0] == d.centre[0] && fabs(d.x[0] - 7) < 1e-3, "the middle cuts of slabs that are alike are one");
   domain_close(&d);
   memory_free(w);
+}
+
+/* Planes that are as heavy as windows are wide, or heavier: shares stay within a plane of even ones, and no plane is in the middle. */
+static void check_aligned_planes(void)
+{
+  static const int numbers[] = {2, 3, 8};
+  int even = 1, between_planes = 1;
+  for (int planes = 4; planes <= 64; planes *= 2)
+    for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++) {
+      enum { EACH = 16 };
+      struct domain d;
+      struct weighted *w = memory_alloc("test", sizeof *w * (size_t)(planes * EACH));
+      int share[8] = {0};
+      for (int i = 0; i < planes * EACH; i++) w[i] = (struct weighted){{0.1 * (i / EACH), 0, 0}, 1};
+      domain_open_grid(&d, numbers[k], (const int[3]){numbers[k], 1, 1});
+      d.align = 1;
+      domain_cut(&d, NULL, w, planes * EACH);
+      for (int i = 0; i < planes * EACH; i++) share[domain_home(&d, w[i].pos)]++;
+      for (int p = 0; p < numbers[k]; p++) even &= abs(share[p] * numbers[k] - planes * EACH) <= EACH * numbers[k];
+      if (numbers[k] == 2) even &= share[0] == share[1];
+      for (int i = 0; i < planes; i++) between_planes &= d.centre[0] != 0.1 * i;
+      memory_free(w);
+      domain_close(&d);
+    }
+  tap_ok(even, "aligned cuts between planes: shares are even within a plane, of two domains alike");
+  tap_ok(between_planes, "and the centre is between planes");
 }
 
 /* Numbers of domains: near-cubic, or those given. */
@@ -286,6 +313,7 @@ int main(int argc, char **argv)
     check_aligned(CUSP, aligned[k], "a cusp");
   }
   check_mirrored();
+  check_aligned_planes();
   check_grid();
   check_slot();
   check_planes();
