@@ -20,14 +20,16 @@ result $? "two nodes are idle"
 [ -n "$SLURM_CONF" ] || { sed 's/^/# /' "$dir/cluster.err"; give_up; }
 cd "$dir" || exit 99
 
-# wait_for JOB SECONDS: until it has left the queue; one that waits to be begun again after a requeue may begin at once.
+# wait_for JOB SECONDS: until it has left the queue; one that waits to be begun again after a requeue may begin soon, but not within the
+# same second: nodes refuse a job whose credential is as old as the one that was revoked.
 wait_for() {
-  waited=0 absent=0   # a busy controller may fail to answer now and then
+  waited=0 absent=0 waiting=0   # a busy controller may fail to answer now and then
   while [ $waited -lt "$2" ]; do
     state=$(squeue -h -a -j "$1" -o '%T %r' 2> /dev/null)
     if [ -n "$state" ]; then absent=0; else absent=$((absent + 1)); fi
     [ $absent -lt 5 ] || return 0
-    case $state in *BeginTime*) scontrol update "JobId=$1" StartTime=now 2> /dev/null ;; esac
+    case $state in *BeginTime*) waiting=$((waiting + 1)) ;; *) waiting=0 ;; esac
+    [ $waiting -lt 4 ] || scontrol update "JobId=$1" StartTime=now 2> /dev/null
     sleep 1
     waited=$((waited + 1))
   done
