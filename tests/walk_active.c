@@ -49,6 +49,14 @@ static void check_tree_mode(const struct backend *be, const struct set *s, int o
   rig_close(&g);
 }
 
+/* A time in which no particle of these goes farther than five softenings by its acceleration, at most `dt`. */
+static double step_of(const struct particles *p, const struct set *s, double dt)
+{
+  double most = 0;
+  for (int64_t i = 0; i < p->n; i++) most = fmax(most, modulus(&p->acc_hard[3 * i]));
+  return most > 0 ? fmin(dt, sqrt(10 * s->softening / most)) : dt;
+}
+
 /* Every third particle is active at the tick of level 2, on its way and among others on theirs; without a split. */
 static void choose_third(struct rig *g)
 {
@@ -78,9 +86,7 @@ static void check_tree_moving(const struct backend *be, const struct set *s, int
   be->sources(g.dev);
   be->moments(g.dev, &mac, 0, 0);
   const struct particles *v = be->view(g.dev);
-  double most = 0, dt = 0.05;
-  for (int64_t i = 0; i < v->n; i++) most = fmax(most, modulus(&v->acc_hard[3 * i]));
-  if (most > 0) dt = fmin(dt, sqrt(10 * s->softening / most));
+  double dt = step_of(v, s, 0.05);
   particles_init(&later);
   particles_reserve(&later, v->n);
   later.n = v->n;
@@ -142,9 +148,7 @@ static void check_few(const struct backend *be, const struct set *s, int kernel,
   be->sources(g.dev);
   be->moments(g.dev, &mac, 0, 0);
   const struct particles *v = be->view(g.dev);
-  double most = 0, dt = 0.02;
-  for (int64_t i = 0; i < v->n; i++) most = fmax(most, modulus(&v->acc_hard[3 * i]));
-  if (most > 0) dt = fmin(dt, sqrt(10 * s->softening / most));
+  double dt = step_of(v, s, 0.02);
   double tick_length = dt / (TICKS / 4);
   particles_init(&later);
   particles_reserve(&later, v->n);
