@@ -244,9 +244,7 @@ void walk_told(struct device *d);
 #define device_zero(d, field) CHECK(cudaMemsetAsync(&(d)->answers->field, 0, sizeof (d)->answers->field, (d)->stream))
 /* Room for n particles in a set of device arrays; what was in it is lost when it grows. */
 void device_particles_room(struct device *d, struct particles *p, int64_t n);
-/* The new particle i is the old particle order[i], i < n, in all fields; d->p and d->spare change places. */
-void device_permute(struct device *d, const int32_t *order, int64_t n);
-/* The same of all particles, and their bodies and courses. */
+/* The new particle i is the old particle order[i] in all fields, and so are their bodies and courses; d->p and d->spare change places. */
 void device_permute_sources(struct device *d, const int32_t *order);
 /* The same of the particles from `first` on; order[0] belongs to the first of them, in numbers of all. */
 void device_permute_last(struct device *d, const int32_t *order, int32_t first);

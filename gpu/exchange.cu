@@ -2,19 +2,32 @@
 /* Particles that change ranks: packed by destination, and taken in. */
 #include <config.h>
 #include <cub/device/device_radix_sort.cuh>
+#include <cub/device/device_select.cuh>
+#include <thrust/iterator/counting_iterator.h>
 
 #include "cuboids.h"
 #include "device.cuh"
 #include "memory.h"
 
-/* Who stays is 0, who goes to rank r is r + 1: sorted by it, those that stay come first. */
-static __global__ void find_homes(struct particles p, struct domain domain, int self, uint32_t *home, int32_t *place)
+/* Who stays is 0, who goes to rank r is r + 1. */
+static __global__ void find_homes(struct particles p, struct domain domain, int self, uint32_t *home)
 {
   int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
   if (i >= p.n) return;
   int rank = domain_home(&domain, &p.pos[3 * i]);
   home[i] = rank == self ? 0 : (uint32_t)rank + 1;
-  place[i] = (int32_t)i;
+}
+
+struct has_left {
+  const uint32_t *home;
+  int left;
+  __device__ __forceinline__ bool operator()(int32_t i) const { return (home[i] != 0) == left; }
+};
+
+static __global__ void take_homes(const uint32_t *home, const int32_t *from, int32_t n, uint32_t *taken)
+{
+  int32_t k = (int32_t)(blockIdx.x * THREADS + threadIdx.x);
+  if (k < n) taken[k] = home[from[k]];
 }
 
 /* first[k]: where the homes of at least k begin in the sorted list. */
@@ -61,29 +74,77 @@ static struct domain put_domain(struct device *d, const struct domain *domain)
   return there;
 }
 
-/* The order by home; bounds[k] of the homes on the host. */
-static const int32_t *sort_homes(struct device *d, const struct domain *domain, int self, int32_t *bounds)
+/* Those of the n particles from `first` on that have left, or have not, in ascending order; their number goes to the device's. */
+static void select_left(struct device *d, const uint32_t *home, int left, int32_t first, int64_t n, int32_t *found)
+{
+  size_t bytes = 0;
+  struct has_left rule = {home, left};
+  thrust::counting_iterator<int32_t> particles(first);
+  CHECK(cub::DeviceSelect::If(NULL, bytes, particles, found, &d->answers->count, (int)n, rule, d->stream));
+  array_room(&d->scratch, "device scratch", (int64_t)bytes);
+  CHECK(cub::DeviceSelect::If(d->scratch.at, bytes, particles, found, &d->answers->count, (int)n, rule, d->stream));
+}
+
+/* Particles that leave, in lists of the device that stand in its arrays of keys and places. */
+struct leaving {
+  uint32_t *home;      /* of all particles */
+  int32_t *place;      /* of those that leave, ascending, */
+  int32_t *order;      /* and by home */
+  int64_t count;
+};
+
+static struct leaving find_leaving(struct device *d, const struct domain *domain, int self)
 {
   int64_t n = d->p.n;
-  int homes = d->config.ranks + 1, bits = 1;
+  struct leaving l = {(uint32_t *)array_room(&d->key[0], "device order", n), array_room(&d->place[0], "device order", n),
+                      array_room(&d->place[1], "device order", n)};
+  LAUNCH(d, find_homes, blocks_for(n, THREADS), THREADS, d->p, put_domain(d, domain), self, l.home);
+  select_left(d, l.home, 1, 0, n, l.place);
+  l.count = device_ask(d)->count;
+  return l;
+}
+
+/* By home; the numbers of each rank go to `counts`. */
+static void sort_leaving(struct device *d, const struct leaving *l, int64_t *counts)
+{
+  int ranks = d->config.ranks, bits = 1;
   size_t bytes = 0;
-  while (bits < 31 && 1 << bits < homes) bits++;
-  uint32_t *home[2];
-  for (int k = 0; k < 2; k++) {
-    home[k] = (uint32_t *)array_room(&d->key[k], "device order", n);
-    array_room(&d->place[k], "device order", n);
-  }
-  cub::DoubleBuffer<uint32_t> key(home[0], home[1]);
-  cub::DoubleBuffer<int32_t> place(d->place[0].at, d->place[1].at);
-  LAUNCH(d, find_homes, blocks_for(n, THREADS), THREADS, d->p, put_domain(d, domain), self, key.Current(), place.Current());
-  CHECK(cub::DeviceRadixSort::SortPairs(NULL, bytes, key, place, (int)n, 0, bits, d->stream));
+  int32_t n = (int32_t)l->count;
+  while (bits < 31 && 1 << bits < ranks + 1) bits++;
+  uint32_t *key = (uint32_t *)array_room(&d->key[1], "device order", d->p.n), *sorted = key + n;   /* a key has room for two */
+  LAUNCH(d, take_homes, blocks_for(n, THREADS), THREADS, l->home, l->place, n, key);
+  CHECK(cub::DeviceRadixSort::SortPairs(NULL, bytes, key, sorted, l->place, l->order, n, 0, bits, d->stream));
   array_room(&d->scratch, "device scratch", (int64_t)bytes);
-  CHECK(cub::DeviceRadixSort::SortPairs(d->scratch.at, bytes, key, place, (int)n, 0, bits, d->stream));
-  int32_t *first = array_room(&d->tile_count, "device build", homes + 1);
-  LAUNCH(d, find_bounds, blocks_for(homes + 1, THREADS), THREADS, key.Current(), (int32_t)n, homes + 1, first);
-  CHECK(cudaMemcpyAsync(bounds, first, sizeof(int32_t) * (size_t)(homes + 1), cudaMemcpyDeviceToHost, d->stream));
+  CHECK(cub::DeviceRadixSort::SortPairs(d->scratch.at, bytes, key, sorted, l->place, l->order, n, 0, bits, d->stream));
+  int32_t *first = array_room(&d->tile_count, "device build", ranks + 2);
+  int32_t *bounds = (int32_t *)memory_alloc("exchange", sizeof *bounds * (size_t)(ranks + 2));
+  LAUNCH(d, find_bounds, blocks_for(ranks + 2, THREADS), THREADS, sorted, n, ranks + 2, first);
+  CHECK(cudaMemcpyAsync(bounds, first, sizeof *bounds * (size_t)(ranks + 2), cudaMemcpyDeviceToHost, d->stream));
   gpu_wait(d);
-  return place.Current();
+  for (int r = 0; r < ranks; r++) counts[r] = bounds[r + 2] - bounds[r + 1];
+  memory_free(bounds);
+}
+
+/* Particle from[k] takes the place to[k], k < *count. */
+static __global__ void move_particles(struct particles p, const int32_t *from, const int32_t *to, const int32_t *count)
+{
+  int64_t k = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+  if (k >= *count) return;
+  int64_t i = to[k], j = from[k];
+#define X(member, ctype, components) \
+  _Pragma("unroll") for (int c = 0; c < (components); c++) p.member[(components) * i + c] = p.member[(components) * j + c];
+  PARTICLE_FIELDS(X)
+#undef X
+}
+
+/* Those who stay and stand behind the place where the last of them is to be fill the places that were left before it. */
+static void close_ranks(struct device *d, const struct leaving *l)
+{
+  int64_t kept = d->p.n - l->count;
+  int32_t *mover = (int32_t *)(l->home + d->p.n);   /* a key has room for two */
+  select_left(d, l->home, 0, (int32_t)kept, l->count, mover);
+  LAUNCH(d, move_particles, blocks_for(l->count, THREADS), THREADS, d->p, mover, l->place, &d->answers->count);
+  d->p.n = kept;
 }
 
 int64_t gpu_pack(struct device *d, const struct domain *domain, int self, int64_t *counts, void **buffer)
@@ -94,12 +155,10 @@ int64_t gpu_pack(struct device *d, const struct domain *domain, int self, int64_
   memset(counts, 0, sizeof *counts * (size_t)ranks);
   *buffer = d->packed_told;
   if (n == 0) return 0;
-  int32_t *bounds = (int32_t *)memory_alloc("exchange", sizeof *bounds * (size_t)(ranks + 2));
-  const int32_t *order = sort_homes(d, domain, self, bounds);
-  int64_t kept = bounds[1], leaving = n - kept;
-  for (int r = 0; r < ranks; r++) counts[r] = bounds[r + 2] - bounds[r + 1];
-  memory_free(bounds);
+  const struct leaving l = find_leaving(d, domain, self);
+  int64_t leaving = l.count, kept = n - leaving;
   if (leaving == 0) return kept;
+  sort_leaving(d, &l, counts);
   if (!d->bypass && stride * (size_t)leaving > d->packed_room) {
     d->packed_room = stride * (size_t)with_slack(leaving);
     memory_free(d->packed_told);
@@ -111,11 +170,11 @@ int64_t gpu_pack(struct device *d, const struct domain *domain, int self, int64_
     const struct particle_field *field = &particle_fields[f];
     const char *from = *(char **)((char *)&d->p + field->offset);
     LAUNCH(d, pack_field, blocks_for((int64_t)field->bytes * leaving, THREADS), THREADS, record + at, stride, from, field->bytes,
-           order + kept, leaving);
+           l.order, leaving);
     at += field->bytes;
   }
   if (!d->bypass) CHECK(cudaMemcpyAsync(d->packed_told, record, stride * (size_t)leaving, cudaMemcpyDeviceToHost, d->stream));
-  device_permute(d, order, kept);
+  close_ranks(d, &l);
   gpu_wait(d);
   *buffer = d->bypass ? record : d->packed_told;
   return kept;

@@ -40,12 +40,6 @@ static struct particles change_places(struct device *d, int64_t n)
   return from;
 }
 
-void device_permute(struct device *d, const int32_t *order, int64_t n)
-{
-  struct particles from = change_places(d, n);
-  LAUNCH(d, permute<false>, blocks_for(n, THREADS), THREADS, d->p, from, order, n, 0, d->lattice, NULL, NULL, NULL);
-}
-
 void device_permute_sources(struct device *d, const int32_t *order)
 {
   int64_t n = d->p.n;

@@ -11,7 +11,9 @@
 #define LATTICE_MARGIN 0.05
 #define LATTICE_SOFTENINGS 16
 
-enum { SAMPLES_PER_RANK = 1024, SAMPLES_SPREAD = 8, SAMPLES_MOST = 1 << 22 };
+/* Samples of a domain: at least, at most. With the most its share of them is within about one in a hundred of its share of the particles: aligned cuts
+ * give way by as much. */
+enum { SAMPLES_LEAST = 1024, SAMPLES_MOST = 8192, SAMPLES_SPREAD = 8 };
 
 void domain_open_grid(struct domain *d, int ranks, const int grid[3])
 {
@@ -63,7 +65,7 @@ static int64_t take_samples(const struct backend *be, struct device *device, uin
                             double *work)
 {
   double expected = rate * (double)local;
-  int64_t most = (int64_t)fmin(expected + SAMPLES_SPREAD * sqrt(expected) + SAMPLES_PER_RANK, (double)local);
+  int64_t most = (int64_t)fmin(expected + SAMPLES_SPREAD * sqrt(expected) + SAMPLES_LEAST, (double)local);
   for (;;) {
     *s = memory_alloc("domain", sizeof **s * (size_t)(most + 1));
     int64_t n = be->sample(device, threshold, most, *s, work);
@@ -78,9 +80,8 @@ void domain_decompose(struct domain *d, const struct comm *c, const struct backe
 {
   int64_t local = be->count(device), total = local;
   comm_sum_int64(c, &total, 1);
-  int domains = d->px * d->py * d->pz;
-  double least = (double)SAMPLES_PER_RANK * domains / (double)total, most = (double)SAMPLES_MOST / (double)total;
-  rate = fmin(fmax(rate, least), most);
+  double domains = (double)d->px * d->py * d->pz;
+  rate = fmin(fmax(rate, SAMPLES_LEAST * domains / (double)total), SAMPLES_MOST * domains / (double)total);
   uint64_t threshold = rate >= 1 ? UINT64_MAX : (uint64_t)(rate * 18446744073709551615.0);
   double work, all_work;
   struct sample *s;

@@ -41,7 +41,7 @@ struct domain_load {
   double extra;      /* else: the load is the number of particles of the rank, and this */
 };
 
-/* Sample the particles of all ranks (a fraction `rate`, at least enough for sensible cuts), weigh the samples so that those
+/* Sample the particles of all ranks (a fraction `rate`, at least enough for sensible cuts and at most for good ones), weigh the samples so that those
  * of a rank sum to its load, and cut. The paper takes from rank i a number of samples in proportion to
  * f_samp,i = (N_local,i + N_hard,i) / N (eqs 12-13); the same samples with weights in that proportion have the same sums,
  * and a rank with a small load is sampled as finely. There may be more or fewer domains than ranks. Collective. */

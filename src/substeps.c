@@ -38,20 +38,23 @@ static void choose_lets(struct sim *s, double soft_step, int32_t tick, int32_t n
   let_exchange(s->lets, LET_STEP, &s->lattice, request, tick > 0 ? tick : next_cells, &s->counts.step_let);
 }
 
-/* Moments of the moving particles, and LETs anew where somebody left, or is about to leave, the way that their choice
- * allowed for. Collective in that all ranks come here at the same ticks; a rank waits only where it is a whole interval ahead
- * of others, or LETs are made anew. */
-static void refresh(struct sim *s, double soft_step, int32_t tick, int32_t interval)
+/* Moments of the moving particles, and LETs anew where the tree is new, or somebody left, or is about to leave, the way that
+ * their choice allowed for. Collective in that all ranks come here at the same ticks; a rank waits only where it is a whole
+ * interval ahead of others, or LETs are made anew. */
+static void refresh(struct sim *s, double soft_step, int32_t tick, int32_t interval, int rebuilt)
 {
+  int renews = rebuilt && s->comm->size > 1;
   timer_phase(&s->timer, PHASE_moments);
   s->be->moments(s->dev, &s->mac, tick, soft_step / TICKS);
   s->counts.refreshes++;
   timer_phase(&s->timer, PHASE_hard_let);
-  if (!let_anyone_strays(s->lets, s->counts.strays - s->counts.mended, 0)) return;
-  let_take_updates(s->lets, tick, &s->counts.updates);
+  if (!renews) {
+    if (!let_anyone_strays(s->lets, s->counts.strays - s->counts.mended, 0)) return;
+    let_take_updates(s->lets, tick, &s->counts.updates);
+    s->counts.remakes++;
+  }
   choose_lets(s, soft_step, tick, tick + interval);
   let_anyone_strays(s->lets, 0, 1);
-  s->counts.remakes++;
   s->counts.mended = s->counts.strays;
 }
 
@@ -70,6 +73,7 @@ struct ageing {
   int builds;              /* shortest steps between builds; 0: none within the soft step */
   int fast;                /* particles of this level and deeper have a tree of their own, */
   int apart;               /* since the tree of all was built */
+  int together;            /* several ranks: all trees are built anew at every refresh */
   int32_t built;           /* tick of the last build */
 };
 
@@ -114,12 +118,37 @@ static int fast_level(int64_t count[32], int deepest)
   return best;
 }
 
+/* Whether hard walks go through the tree: with lists in their place it may age. */
+static int walks_trees(const struct sim *s) { return !(s->be->keeps_tree && s->be->keeps_tree(s->dev)); }
+
+/* Whether all ranks build their trees anew at every refresh: with LETs, since those are of the trees that were. Without the split
+ * refreshes come as often as builds are asked for, by a power of two. Collective. */
+static void plan_together(struct sim *s, struct ageing *a)
+{
+  int asked = s->par->RebuildInterval, level = s->counts.level_most;
+  int64_t count[32];
+  if (s->split.on) {
+    a->together = comm_max_int64(s->comm, walks_trees(s)) > 0;
+    return;
+  }
+  a->together = asked || s->be->rebuild_interval > 0;
+  if (!a->together) return;
+  s->be->histogram(s->dev, count);
+  comm_sum_int64(s->comm, count, 32);
+  if (!asked) level = crowded_level(count, level);
+  for (int rest = (asked ? asked : s->be->rebuild_interval) - 1; rest > 0 && level > 1; rest /= 2) level--;
+  if (timeline_ticks(level) < a->interval) a->interval = timeline_ticks(level);
+}
+
+/* Collective where there are several ranks. */
 static struct ageing plan_ageing(struct sim *s)
 {
   struct ageing a = {.interval = refresh_interval(s), .shortest = timeline_ticks(s->counts.level_most), .fast = LEVEL_MOST + 1};
   int asked = s->par->RebuildInterval, level = s->counts.level_most;
   int64_t count[32];
-  if (a.interval == 0 || s->split.on || s->comm->size > 1) return a;
+  if (a.interval == 0) return a;
+  if (s->comm->size > 1) plan_together(s, &a);
+  if (s->split.on || s->comm->size > 1) return a;
   a.builds = asked ? asked : s->be->rebuild_interval;
   if (a.builds == 0 && !s->tuning.tunes_rebuild) return a;
   s->be->histogram(s->dev, count);
@@ -134,8 +163,8 @@ static struct ageing plan_ageing(struct sim *s)
  * is most of the error of the energy. */
 static int build_due(struct sim *s, const struct ageing *a, int32_t tick, double tick_length)
 {
-  if (s->comm->size > 1) return 0;
-  if (s->split.on) return tick % a->interval == 0 && !(s->be->keeps_tree && s->be->keeps_tree(s->dev));
+  if (s->comm->size > 1) return a->together && tick % a->interval == 0;
+  if (s->split.on) return tick % a->interval == 0 && walks_trees(s);
   if (s->tuning.tunes_rebuild)
     return tuning_due(&s->tuning, (tick - a->built) * tick_length, (TICKS - tick) * tick_length, timeline_aligned(tick, 0));
   return a->builds > 0 && (tick - a->built) / a->shortest >= a->builds;
@@ -144,6 +173,10 @@ static int build_due(struct sim *s, const struct ageing *a, int32_t tick, double
 /* Before the substep at this tick: that of the fast particles alone where the others rest and will not be looked at. */
 static int rebuild(struct sim *s, struct ageing *a, int32_t tick, double tick_length)
 {
+  if (a->together) {   /* what is still to come is for places in the tree that was */
+    timer_phase(&s->timer, PHASE_hard_let);
+    let_take_updates(s->lets, tick, &s->counts.updates);
+  }
   int renew = a->apart && timeline_aligned(tick, 0) >= a->fast && tick % a->interval != 0;
   sim_rebuild(s, tick, tick_length, a->fast, renew);
   a->apart = 1;
@@ -221,7 +254,7 @@ static int32_t substep(struct sim *s, const struct step_rule *rule, struct agein
   int64_t active = s->be->select(s->dev, tick, tick_length, &s->counts.outside);
   part_ends(s, &parts, row, SUBSTEP_select);
   if (refreshes || rebuilds) {
-    refresh(s, rule->soft_step, tick, a->interval);
+    refresh(s, rule->soft_step, tick, a->interval, rebuilds);
     row->refreshed++;
     part_ends(s, &parts, row, SUBSTEP_moments);
   }

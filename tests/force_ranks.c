@@ -319,12 +319,25 @@ static void check_fine(const struct comm *c, const struct set *s, int64_t n, int
   say(c, r.acc.finite && r.hard.finite && r.acc.worst < most && r.hard.worst < most, s->name, what, &r.hard);
 }
 
+/* Trees that last for a soft step, and trees that are built anew within it. */
+static int keeps(struct device *d)
+{
+  (void)d;
+  return 1;
+}
+static int renews(struct device *d)
+{
+  (void)d;
+  return 0;
+}
+
 /* One soft step of all ranks of a communicator, so many times as long as the rule's; *kick: what the rms acceleration does
  * to a velocity in it. */
-static void long_step(const struct comm *c, const struct set *set, int64_t n, double times, double speed, struct particles *mine,
-                      struct step_counts *counts, double *kick)
+static void long_step(const struct comm *c, const struct set *set, int64_t n, double times, double speed, int (*keeps_tree)(struct device *),
+                      struct particles *mine, struct step_counts *counts, double *kick)
 {
   struct params par = params_of(set, 1e-9);
+  struct backend be = *tested;
   struct sim s;
   share(c, set, n, speed, 0, mine);
   for (int64_t i = 0; speed > SPEED && i < mine->n; i++) {   /* two halves run into each other: no spread hides their ways */
@@ -332,7 +345,8 @@ static void long_step(const struct comm *c, const struct set *set, int64_t n, do
     mine->vel[3 * i] = (float)(mine->pos[3 * i] < 0 ? speed : -speed) * (float)sqrt(set->gravity);
   }
   struct fault f = {""};
-  sim_open(&s, c, &par, tested, mine, &f);
+  be.keeps_tree = keeps_tree;
+  sim_open(&s, c, &par, &be, mine, &f);
   sim_first_force(&s);
   par.SoftStep = times * plan_next(&par, &s.now, 0, par.TimeMax, s.split.r2, 1, 1).soft_step;
   struct plan plan = plan_next(&par, &s.now, 0, par.TimeMax, s.split.r2, 1, 1);
@@ -372,16 +386,17 @@ static void check_new_radius(const struct comm *c, const struct set *set, int64_
 }
 
 /* Nothing is missed: the step ends as it does on one rank. With `strays` it is so long that LETs do not suffice any more and
- * are chosen anew. */
-static void check_step(const struct comm *c, const struct set *s, int64_t n, double times, double speed, int strays)
+ * are chosen anew, if they are not with every new tree. */
+static void check_step(const struct comm *c, const struct set *s, int64_t n, double times, double speed, int (*keeps_tree)(struct device *),
+                       int strays)
 {
   struct comm alone;
   struct particles mine, all;
   struct step_counts counts, single;
   double kick;
   comm_open(&alone, MPI_COMM_SELF);
-  long_step(c, s, n, times, speed, &mine, &counts, &kick);
-  long_step(&alone, s, n, times, speed, &all, &single, &kick);
+  long_step(c, s, n, times, speed, keeps_tree, &mine, &counts, &kick);
+  long_step(&alone, s, n, times, speed, keeps_tree, &all, &single, &kick);
   int64_t *at = memory_alloc("test", sizeof *at * (size_t)(n + 1));
   struct record errors = {0};
   double speeds = 0;
@@ -401,11 +416,11 @@ static void check_step(const struct comm *c, const struct set *s, int64_t n, dou
   comm_sum_int64(c, &counts.strays, 1);
   char what[200];
   snprintf(what, sizeof what,
-           "a step at %.0f times the speed, R2 = %g, with %lld strays, LETs chosen anew %lld times: as on one rank, velocities to %.1e",
-           speed / SPEED, s->r2, (long long)counts.strays, (long long)counts.remakes, speeds);
+           "a step at %.0f times the speed, R2 = %g, %s trees, with %lld strays, LETs chosen anew %lld times: as on one rank, velocities to %.1e",
+           speed / SPEED, s->r2, keeps_tree == keeps ? "old" : "new", (long long)counts.strays, (long long)counts.remakes, speeds);
   int good = e.finite && e.median < 1e-6 && e.most99 < 1e-3 && counts.substeps > 0;
   if (strays)
-    good &= c->size == 1 || (counts.strays > 0 && counts.remakes > 0);
+    good &= c->size == 1 || (counts.strays > 0 && (counts.remakes > 0) == (keeps_tree == keeps));
   else
     good &= speeds < 5e-4;
   say(c, good, s->name, what, &e);
@@ -503,13 +518,17 @@ static void check_all(const struct comm *c, int brief)
   check_bits(c, &sets[0], 800);
   if (c->size <= 7) check_joined(c, &sets[0], 650 * c->size);
   check_new_radius(c, &sets[0], 800);
-  for (int k = 0; k < SETS; k++)
-    if (sets[k].place == place_coincident) check_step(c, &sets[k], 800, 1, SPEED, 1);
+  for (int k = 0; k < SETS; k++) {
+    if (sets[k].place != place_coincident) continue;
+    check_step(c, &sets[k], 800, 1, SPEED, keeps, 1);
+    check_step(c, &sets[k], 800, 1, SPEED, renews, 1);
+  }
   /* particles cross several R2, of spheres that few of all come near */
   for (int k = 0; k < 2; k++) {
     struct set few = sets[k];
     few.r1 = 0.03, few.r2 = 0.06;
-    check_step(c, &few, 800, 30, 30 * SPEED, 0);
+    check_step(c, &few, 800, 30, 30 * SPEED, keeps, 0);
+    check_step(c, &few, 800, 30, 30 * SPEED, renews, 0);
   }
 }
 
