@@ -216,18 +216,18 @@ static void place_tree(struct device *d, int32_t nodes)
   t->nodes = nodes;
   t->bodies = (int32_t)n;
   array_room(&d->node, "device octree", d->renewing ? 0 : all);
-  array_room(&d->motion, "device octree", room);
+  array_room(&d->motion, "device octree", d->renewing ? 0 : all);
   array_room(&d->quad, "device octree", d->renewing ? 0 : all);
   array_room(&d->range, "device octree", room);
   array_room(&d->cut, "device octree", room);
   t->node = array_keep(&d->node, "device octree", all, d->stream);
-  t->motion = array_keep(&d->motion, "device octree", nodes, d->stream);
+  t->motion = array_keep(&d->motion, "device octree", all, d->stream);
   t->quad = array_keep(&d->quad, "device octree", all, d->stream);
   t->range = array_keep(&d->range, "device octree", nodes, d->stream);
   t->cut = array_keep(&d->cut, "device octree", nodes, d->stream);
   array_room(&d->big, "device octree", nodes);
   t->body = d->body.at;
-  t->course = array_room(&d->course, "device sources", n);
+  t->course = array_room(&d->course, "device sources", n + d->behind_bodies);
 }
 
 /* Where a part's counts stand among those of all tiles: by level and tile, and one more, which becomes the number of nodes. */

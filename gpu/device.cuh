@@ -208,7 +208,7 @@ struct device {
   int few_listed;                       /* which this walk has listed */
   int few_pieces;                       /* that may be on a multiprocessor */
   struct array<struct body> present;    /* sources predicted to `present_tick`, by moments or a walk; -1: not yet */
-  int32_t present_tick;
+  int32_t present_tick, present_bodies;   /* the first so many of them */
   struct array<int32_t> root;           /* where walks start */
   struct neighbours neighbours;
   int split_off;                      /* the last walk had no split: acc_hard is the whole acceleration */
@@ -252,8 +252,9 @@ void device_permute_last(struct device *d, const int32_t *order, int32_t first);
 void device_copied(struct device *d);
 /* Make room for `n` particles, keeping those that are there. */
 void device_particles_grow(struct device *d, int64_t n);
-/* Where the sources are at a tick, which must not lie before their own; for the tree of now, until `sources`. */
-struct body *device_present(struct device *d, int32_t tick, double tick_length);
+/* Where the first `bodies` sources (the local ones, and those of LETs behind them) are at a tick, which must not lie before their own;
+ * for the tree of now, until `sources`. */
+struct body *device_present(struct device *d, int32_t tick, double tick_length, int32_t bodies);
 /* What LETs had behind the local tree is the tree's again: they are no part of a forest any more (forest.cu). */
 void lets_uproot(struct device *d);
 /* For tests: with ESPALIER_STALL=RANK:WALK:SECONDS in the environment that rank's walk of that number (from 1 on) waits for a kernel of

@@ -37,13 +37,14 @@ void pinned_free(struct pinned *p)
   p->room = 0;
 }
 
-/* Room for n elements of which `used` stay; where there is not, it becomes room for `most`. What is queued may be writing those that
+/* Room for n elements of which `used` stay, as far as there are so many; where there is not, it becomes room for `most`. What is queued may be writing those that
  * stay, and must be done when the old ones go. */
 template <typename T>
 static void grow(struct device *d, struct array<T> *a, const char *where, int64_t used, int64_t n, int64_t most)
 {
   if (n <= a->room) return;
   struct array<T> old = *a;
+  if (used > old.room) used = old.room;
   gpu_wait(d);
   a->at = NULL;
   a->room = 0;
@@ -53,31 +54,19 @@ static void grow(struct device *d, struct array<T> *a, const char *where, int64_
   array_free(&old);
 }
 
-/* The arrays in which the LETs of a kind stand; it has the nodes and bodies up to where the next LET begins. */
-static struct tree ground_of(const struct device *d, enum let_kind kind)
+/* The arrays of the local tree, with nodes and bodies up to where the next LET begins. */
+static struct tree ground_of(const struct device *d)
 {
-  const struct arena *a = &d->lets->arena[kind];
   struct tree t = d->tree;
-  if (kind == LET_SOFT) {
-    t.nodes += a->nodes;
-    t.bodies += a->bodies;
-    return t;
-  }
-  memset(&t, 0, sizeof t);
-  t.nodes = a->nodes;
-  t.bodies = a->bodies;
-  t.node = a->node.at;
-  t.motion = a->motion.at;
-  t.quad = a->quad.at;
-  t.body = a->body.at;
-  t.course = a->course.at;
+  t.nodes += d->lets->behind.nodes;
+  t.bodies += d->lets->behind.bodies;
   return t;
 }
 
 /* Room behind the local tree for so many nodes and bodies in all, and for as many LETs again. */
-static void room_behind(struct device *d, int64_t nodes, int64_t bodies)
+static void room_behind(struct device *d, int64_t nodes, int64_t bodies, int moving)
 {
-  const struct tree t = ground_of(d, LET_SOFT);
+  const struct tree t = ground_of(d);
   int64_t most = 2 * nodes - d->tree.nodes, most_bodies = 2 * bodies - d->tree.bodies;
   grow(d, &d->node, "device octree", t.nodes, nodes, most);
   grow(d, &d->quad, "device octree", t.nodes, nodes, most);
@@ -85,36 +74,22 @@ static void room_behind(struct device *d, int64_t nodes, int64_t bodies)
   d->tree.node = d->node.at;
   d->tree.quad = d->quad.at;
   d->tree.body = d->body.at;
+  if (!moving) return;
+  grow(d, &d->motion, "device octree", t.nodes, nodes, most);
+  grow(d, &d->course, "device sources", t.bodies, bodies, most_bodies);
+  d->tree.motion = d->motion.at;
+  d->tree.course = d->course.at;
 }
 
 /* Room for a LET more. */
-static void arena_room(struct device *d, enum let_kind kind, int64_t nodes, int64_t bodies, int moving)
+static void let_room(struct device *d, int64_t nodes, int64_t bodies, int moving)
 {
-  struct arena *a = &d->lets->arena[kind];
-  const struct tree t = ground_of(d, kind);
+  const struct tree t = ground_of(d);
   nodes += t.nodes;
   bodies += t.bodies;
   if (nodes > INT32_MAX / 8 || bodies > INT32_MAX / 2)
     fatal("LETs of %lld cells and %lld particles on one device are too long: use more ranks", (long long)nodes, (long long)bodies);
-  if (kind == LET_SOFT) {
-    room_behind(d, nodes, bodies);
-    return;
-  }
-  grow(d, &a->node, "device LETs", a->nodes, nodes, nodes);
-  grow(d, &a->quad, "device LETs", a->nodes, nodes, nodes);
-  grow(d, &a->body, "device LETs", a->bodies, bodies, bodies);
-  if (!moving) return;
-  grow(d, &a->motion, "device LETs", a->nodes, nodes, nodes);
-  grow(d, &a->course, "device LETs", a->bodies, bodies, bodies);
-}
-
-static void arena_free(struct arena *a)
-{
-  array_free(&a->node);
-  array_free(&a->motion);
-  array_free(&a->quad);
-  array_free(&a->body);
-  array_free(&a->course);
+  room_behind(d, nodes, bodies, moving);
 }
 
 void device_choose_close(struct device *d);
@@ -151,7 +126,6 @@ static void free_kind(struct device *d, int kind)
     pinned_free(&out->update);
     pinned_free(&l->in[kind][p].message);
   }
-  arena_free(&l->arena[kind]);
   memory_free(l->out[kind]);
   memory_free(l->in[kind]);
 }
@@ -260,14 +234,13 @@ template <typename T> static void arrive(struct lets *l, T *to, const struct inc
   if (n > 0) CHECK(cudaMemcpyAsync(to, from + at, sizeof(T) * (size_t)n, kind, l->stream));
 }
 
-/* A message in its room becomes part of the arena, behind what is there. Behind the local tree nothing moves. */
+/* A message in its room becomes part of what stands behind the local tree. LETs of a synchronisation do not move. */
 static void place(struct device *d, enum let_kind kind, struct incoming *in, const struct let_head *head, const struct let_layout &at)
 {
   struct lets *l = d->lets;
-  struct arena *a = &l->arena[kind];
   int moving = head->moving && kind != LET_SOFT;
-  arena_room(d, kind, head->nodes, head->bodies, moving);
-  const struct tree to = ground_of(d, kind);
+  let_room(d, head->nodes, head->bodies, moving);
+  const struct tree to = ground_of(d);
   in->root = to.nodes;
   in->body = to.bodies;
   in->nodes = (int32_t)head->nodes;
@@ -282,11 +255,10 @@ static void place(struct device *d, enum let_kind kind, struct incoming *in, con
   if (moving) arrive(l, to.course + in->body, in, at.course, in->bodies);
   LAUNCH(l, shift_links, blocks_for(in->nodes, THREADS), THREADS, to.node + in->root, in->nodes, in->root, in->body);
   lets_arrived(d);
-  a->nodes += in->nodes;
-  a->bodies += in->bodies;
-  if (kind != LET_SOFT) return;
-  if (a->nodes > d->behind_nodes) d->behind_nodes = a->nodes;
-  if (a->bodies > d->behind_bodies) d->behind_bodies = a->bodies;
+  l->behind.nodes += in->nodes;
+  l->behind.bodies += in->bodies;
+  if (l->behind.nodes > d->behind_nodes) d->behind_nodes = l->behind.nodes;
+  if (l->behind.bodies > d->behind_bodies) d->behind_bodies = l->behind.bodies;
 }
 
 void gpu_let_attach(struct device *d, enum let_kind kind, int peer, size_t bytes, struct let_count *count)
@@ -323,6 +295,31 @@ void gpu_let_roots(struct device *d, enum let_kind kind, int self, int count, co
   gpu_let_attach(d, kind, self, at.bytes, &none);
 }
 
+static bool any_attached(const struct device *d, int kind)
+{
+  for (int p = 0; p < d->config.ranks; p++)
+    if (d->lets->in[kind][p].attached) return true;
+  return false;
+}
+
+/* The places of a kind are free again, if no others stand behind them. */
+static void free_places(struct device *d, enum let_kind kind)
+{
+  struct lets *l = d->lets;
+  const struct behind none = {0, 0};
+  bool first = true, last = true;
+  for (int k = 0; k < LET_KINDS; k++) {
+    if (k == (int)kind || !any_attached(d, k)) continue;
+    first = false;
+    if (l->base[k].nodes >= l->base[kind].nodes && l->base[k].bodies >= l->base[kind].bodies) last = false;
+  }
+  if (first)
+    l->behind = none;
+  else if (last)
+    l->behind = l->base[kind];
+  l->base[kind] = l->behind;
+}
+
 void gpu_let_clear(struct device *d, enum let_kind kind)
 {
   struct lets *l = d->lets;
@@ -331,18 +328,20 @@ void gpu_let_clear(struct device *d, enum let_kind kind)
     l->in[kind][p].attached = false;
     l->out[kind][p].nodes = l->out[kind][p].bodies = 0;
   }
-  l->arena[kind].nodes = l->arena[kind].bodies = 0;
+  free_places(d, kind);
   if (kind == LET_STEP) l->watch.on = false;
 }
 
 void lets_uproot(struct device *d)
 {
   struct lets *l = d->lets;
-  struct arena *a = &l->arena[LET_SOFT];
-  if (a->nodes + a->bodies == 0) return;
+  if (l->behind.nodes + l->behind.bodies == 0) return;
   lets_join(d);   /* what still arrives there comes before what is queued next */
-  for (int p = 0; p < d->config.ranks; p++) l->in[LET_SOFT][p].attached = false;
-  a->nodes = a->bodies = 0;
+  for (int k = 0; k < LET_KINDS; k++) {
+    for (int p = 0; p < d->config.ranks; p++) l->in[k][p].attached = false;
+    l->base[k].nodes = l->base[k].bodies = 0;
+  }
+  l->behind = l->base[LET_SOFT];
 }
 
 /* --- walks ------------------------------------------------------------------------------------------------------- */
@@ -378,11 +377,11 @@ static const int32_t *put_roots(struct device *d)
 }
 
 /* What waits is walked. */
-static void take_waiting(struct device *d, enum let_kind kind, struct forest *f)
+static void take_waiting(struct device *d, struct forest *f)
 {
   struct waiting *w = &d->lets->waiting;
   memset(f, 0, sizeof *f);
-  f->t = ground_of(d, kind);
+  f->t = ground_of(d);
   f->roots = w->count;
   f->motion_tick = w->motion_tick;
   f->root = put_roots(d);
@@ -442,7 +441,7 @@ static int join_local(struct device *d, struct forest *f)
 /* All from all roots, but the first families from those of LETs. */
 static int join_all(struct device *d, struct forest *f)
 {
-  take_waiting(d, LET_SOFT, f);
+  take_waiting(d, f);
   f->motion_tick = d->motion_tick;
   f->adding = d->lets->joined.families;
   f->local_roots = d->parts;
@@ -465,10 +464,44 @@ static int next_joined(struct device *d, const struct walk_request *r, struct pa
   return r->last ? join_all(d, f) : 0;
 }
 
+bool forest_gains(const struct device *d, const struct walk_request *r)
+{
+  return r->kind == WALK_HARD && r->let == LET_STEP && !(r->split.on && neighbours_expected(&d->neighbours));
+}
+
+/* Whether the walk is of the local tree and of all that is asked for: moments of all are to be of one tick. */
+static bool at_once(const struct device *d, const struct walk_request *r)
+{
+  if (!r->local || r->peer_count == 0 || d->tree.nodes == 0 || !forest_gains(d, r)) return false;
+  for (int k = 0; k < r->peer_count; k++) {
+    const struct incoming *in = &d->lets->in[r->let][r->peers[k]];
+    if (in->attached && in->nodes > 0 && in->motion_tick != d->motion_tick) return false;
+  }
+  return true;
+}
+
+static int all_at_once(struct device *d, const struct walk_request *r, struct parting *p, struct forest *f)
+{
+  struct waiting *w = &d->lets->waiting;
+  w->count = 0;
+  for (int k = 0; k < d->parts; k++) w->root[w->count++] = d->part[k].base;
+  for (; p->at < r->peer_count; p->at++) {
+    const struct incoming *in = &d->lets->in[r->let][r->peers[p->at]];
+    if (in->attached && in->nodes > 0) w->root[w->count++] = in->root;
+  }
+  p->local_done = p->done = 1;
+  w->motion_tick = d->motion_tick;
+  take_waiting(d, f);
+  f->adding = 0;
+  f->whole = 1;
+  return 1;
+}
+
 int forest_next(struct device *d, const struct walk_request *r, struct parting *p, struct forest *f)
 {
   struct waiting *w = &d->lets->waiting;
   if (forest_joins(r)) return next_joined(d, r, p, f);
+  if (!p->local_done && at_once(d, r)) return all_at_once(d, r, p, f);
   double enough = WORTH_A_LAUNCH * ((double)d->tree.nodes + d->tree.bodies);
   if (r->local && !p->local_done) {
     p->local_done = 1;
@@ -483,7 +516,7 @@ int forest_next(struct device *d, const struct walk_request *r, struct parting *
   }
   p->done = p->at == r->peer_count;
   if (w->count == 0 || (p->done && !r->last && (double)w->size < enough)) return 0;
-  take_waiting(d, r->let, f);
+  take_waiting(d, f);
   return 1;
 }
 

@@ -2,9 +2,9 @@
 /* LETs on the device: what was chosen for peers, what came from them, and the updates of both. doc/gpu-lets.md says how it
  * works together.
  *
- * What peers send goes to a second stream, so that it arrives while the local tree is walked. All LETs of a kind stand in one
- * set of arrays with links that hold there: a walk over any of them is one over the same arrays from several roots. LETs of a
- * synchronisation stand behind the local tree in its own arrays, so that they can be walked along with it. */
+ * What peers send goes to a second stream, so that it arrives while the local tree is walked. All LETs stand behind the local tree
+ * in its own arrays, with links that hold there: a walk over any of them, or over them and the local tree, is one over the same
+ * arrays from several roots. */
 #ifndef GPU_LET_CUH
 #define GPU_LET_CUH
 #include "device.cuh"
@@ -72,14 +72,9 @@ struct incoming {
   int32_t root, nodes, body, bodies, motion_tick;
 };
 
-/* The LETs of a kind, one behind the other. LET_SOFT: behind the local tree, and these arrays are not used. */
-struct arena {
+/* So many nodes and bodies behind those of the local tree. */
+struct behind {
   int32_t nodes, bodies;
-  struct array<struct node> node;
-  struct array<struct motion> motion;
-  struct array<struct quad> quad;
-  struct array<struct body> body;
-  struct array<struct course> course;
 };
 
 /* The straight way that the choice of LETs allowed a particle, and how far it may leave it. */
@@ -125,7 +120,8 @@ struct lets {
   bool news;                   /* the device's main stream has not waited for `arrived` yet */
   struct outgoing *out[LET_KINDS];   /* [ranks] */
   struct incoming *in[LET_KINDS];
-  struct arena arena[LET_KINDS];
+  struct behind behind;              /* where the next LET begins: all that came stand there one behind the other, */
+  struct behind base[LET_KINDS];     /* those of a kind from here on */
 
   /* boxes */
   struct let_box box[BOX_MOST];
@@ -162,6 +158,7 @@ struct forest {
   int32_t families;      /* in walks of all those before this one have forces from it */
   int32_t adding;        /* the forces of families before this one are added to; those of the others begin anew */
   int local_roots;       /* so many roots, the first, are not for families that are added to */
+  int whole;             /* the local tree and LETs, for all that are walked */
 };
 
 /* The parts of a walk: for (struct parting p = {}; forest_next(d, r, &p, &f);) walk f.
@@ -169,13 +166,16 @@ struct forest {
  * Walks of all with LETs of a synchronisation have two: the first families from the local tree, which LETs need not have reached, and
  * at the end (`last`) all roots together, of which the first families take the LETs'. In other walks the local tree comes first, and
  * small LETs wait for others, also beyond this call of the verb, until together they are worth a launch. What is walked together
- * depends on the order of particles and of LETs and on sizes alone, so the bits of the sums do too. */
+ * depends on the order of particles and of LETs and on sizes alone, so the bits of the sums do too. Hard walks that are asked for all
+ * trees at once walk them so, where there are no lists of neighbours and all moments are of one tick. */
 struct parting {
   int local_done, at, done;
 };
 /* Whether the request is part of such a walk in two parts. */
 bool forest_joins(const struct walk_request *r);
 int forest_next(struct device *d, const struct walk_request *r, struct parting *p, struct forest *f);
+/* Whether a hard walk should be asked for all trees at once. */
+bool forest_gains(const struct device *d, const struct walk_request *r);
 /* To be called when a walk over the forest is queued: what arrives later stays behind it. */
 void forest_walked(struct device *d, const struct forest *f);
 /* What arrives next stays behind the walks over LETs that are queued. */

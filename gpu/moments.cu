@@ -390,23 +390,27 @@ void gpu_moments(struct device *d, const struct mac *mac, int32_t tick, double t
   if (!d->renewing) d->motion_tick = tick;
   d->fast_tick = tick;
   d->present_tick = there && !d->renewing ? tick : -1;
+  d->present_bodies = d->tree.bodies;
   d->renewing = 0;
 }
 
 /* Where the sources are at a tick. */
-static __global__ void predict_sources(struct tree t, struct body *present, int32_t tick, float tick_length, double inverse)
+static __global__ void predict_sources(struct tree t, struct body *present, int32_t first, int32_t bodies, int32_t tick, float tick_length,
+                                       double inverse)
 {
-  int32_t i = (int32_t)(blockIdx.x * THREADS + threadIdx.x);
-  if (i < t.bodies) present[i] = body_at(&t.body[i], &t.course[i], tick, tick_length, inverse);
+  int32_t i = first + (int32_t)(blockIdx.x * THREADS + threadIdx.x);
+  if (i < bodies) present[i] = body_at(&t.body[i], &t.course[i], tick, tick_length, inverse);
 }
 
-struct body *device_present(struct device *d, int32_t tick, double tick_length)
+struct body *device_present(struct device *d, int32_t tick, double tick_length, int32_t bodies)
 {
-  array_room(&d->present, "device sources", d->tree.bodies);
-  if (tick != d->present_tick)
-    LAUNCH(d, predict_sources, blocks_for(d->tree.bodies, THREADS), THREADS, d->tree, d->present.at, tick, (float)tick_length,
-           d->lattice.inverse);
+  int32_t first = d->present_tick == tick && d->present.room >= bodies ? d->present_bodies : 0;
+  if (first >= bodies) return d->present.at;
+  array_room(&d->present, "device sources", bodies);
+  LAUNCH(d, predict_sources, blocks_for(bodies - first, THREADS), THREADS, d->tree, d->present.at, first, bodies, tick, (float)tick_length,
+         d->lattice.inverse);
   d->present_tick = tick;
+  d->present_bodies = bodies;
   return d->present.at;
 }
 

@@ -70,6 +70,8 @@ struct neighbours {
  * moments by the criterion of the request. Returns how many groups are still to be walked, listed in d->neighbours.rest;
  * -1: all of them (there is no room for lists, or they would not pay). */
 int32_t neighbours_forces(struct device *d, const struct walk_request *r);
+/* Whether there are lists, or the next hard forces would make them. */
+static inline int neighbours_expected(const struct neighbours *s) { return s->made || (!s->declined && s->pause == 0); }
 /* Particles or tree are others now: lists are made anew. */
 void neighbours_forget(struct device *d);
 /* Look whether the active particles, corrected at `tick`, keep to the ways of the lists; if not, lists are made anew after

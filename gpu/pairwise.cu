@@ -380,6 +380,7 @@ static int32_t take_targets(struct device *d, const struct walk_request *r, stru
   if (d->present_tick != r->tick)
     LAUNCH(d, predict_bodies, blocks_for(n, THREADS), THREADS, d->present.at, d->tree, r->tick, (float)r->tick_length, d->lattice.inverse);
   d->present_tick = r->tick;
+  d->present_bodies = d->tree.bodies;
   job->list = pairwise_list_active(d, r->tick);
   return (int32_t)d->actives;
 }

@@ -46,7 +46,7 @@ void device_permute_sources(struct device *d, const int32_t *order)
   struct particles from = change_places(d, n);
   lets_uproot(d);
   array_room(&d->body, "device sources", n + d->behind_bodies);
-  array_room(&d->course, "device sources", n);
+  array_room(&d->course, "device sources", n + d->behind_bodies);
   LAUNCH(d, permute<true>, blocks_for(n, THREADS), THREADS, d->p, from, order, n, 0, d->lattice, d->body.at, d->course.at, NULL);
 }
 

@@ -484,7 +484,7 @@ int64_t gpu_let_apply(struct device *d, int peer, const void *message, size_t by
 {
   struct lets *l = d->lets;
   struct incoming *in = &l->in[LET_STEP][peer];
-  struct arena *a = &l->arena[LET_STEP];
+  const struct tree t = d->tree;   /* LETs stand behind it */
   struct update_head head;
   if (bytes >= sizeof head) memcpy(&head, message, sizeof head);
   if (bytes < sizeof head || head.format != UPDATE_FORMAT || head.entries > in->bodies ||
@@ -497,9 +497,9 @@ int64_t gpu_let_apply(struct device *d, int peer, const void *message, size_t by
   char *block = in->update_bypassed ? in->update.at : stage(d, message, bytes);
   in->update_bypassed = false;
   LAUNCH(l, apply_entries, blocks_for(head.entries, THREADS), THREADS, (const struct update_entry *)(block + at.entry), (int32_t)head.entries,
-         head.tick, a->body.at + in->body, a->course.at + in->body, in->bodies);
+         head.tick, t.body + in->body, t.course + in->body, in->bodies);
   if (head.cells) {
-    struct cells_job to = {a->node.at + in->root, a->motion.at + in->root, head.quad ? a->quad.at + in->root : NULL, in->nodes};
+    struct cells_job to = {t.node + in->root, t.motion + in->root, head.quad ? t.quad + in->root : NULL, in->nodes};
     LAUNCH(l, apply_cells, blocks_for(in->nodes, THREADS), THREADS, cells_in(block, at, in->nodes, head.quad), to);
     in->motion_tick = head.tick;
   }

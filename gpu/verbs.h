@@ -71,6 +71,7 @@ void gpu_direct(struct device *d, int64_t n, const double (*at)[3], const uint64
 void gpu_nearest(struct device *d, int64_t n, const double (*at)[3], const uint64_t *skip, int k, double *distance);
 /* pairwise.cu */
 double gpu_ceiling(struct device *d);
+int gpu_walks_at_once(struct device *d, const struct walk_request *r);
 int gpu_keeps_tree(struct device *d);
 double gpu_pair_rate(struct device *d, int64_t n, int *share);
 /* integrate.cu */

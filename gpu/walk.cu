@@ -149,17 +149,17 @@ static void choose_listed(struct device *d, struct walk_job *job, const int32_t 
 }
 
 /* Where active groups are many, the sources' places at the tick. */
-static void choose_sources(struct device *d, struct walk_job *job)
+static void choose_sources(struct device *d, struct walk_job *job, const struct forest *f)
 {
-  if (job->root) return;   /* LETs are seen by few */
+  if (f->root && !f->whole) return;   /* LETs are seen by few */
   if (d->present_tick != job->tick && d->active_groups <= d->groups / MANY_ACTIVE) return;
   /* a target must stand exactly where it stands as a source, or it would pull itself */
-  job->target = job->t.body = device_present(d, job->tick, job->tick_length);
+  job->target = job->t.body = device_present(d, job->tick, job->tick_length, f->t.bodies);
   job->t.course = NULL;
 }
 
 /* The active groups and their families. */
-static void choose_active(struct device *d, struct walk_job *job)
+static void choose_active(struct device *d, struct walk_job *job, const struct forest *f)
 {
   if (d->active_families < 0) {
     choose_listed(d, job, d->active_group.at, d->active_groups);
@@ -167,18 +167,18 @@ static void choose_active(struct device *d, struct walk_job *job)
     take_list(d, job, d->active_group.at, d->active_groups);
     job->families = d->active_families;
   }
-  choose_sources(d, job);
+  choose_sources(d, job, f);
 }
 
 /* The active groups alone, which are few. */
-static void choose_few(struct device *d, struct walk_job *job)
+static void choose_few(struct device *d, struct walk_job *job, const struct forest *f)
 {
   job->list = d->active_group.at;
   job->groups = d->active_groups;
   job->group = d->group.at;
   job->a_old = d->a_old.at;
   if (!job->root) job->roots = d->parts;
-  choose_sources(d, job);
+  choose_sources(d, job, f);
 }
 
 /* All, or those of the first families. */
@@ -267,12 +267,12 @@ static void full_walk(struct device *d, const struct walk_request *r, const stru
   struct walk_job job = job_of(d, r, f, cells);
   if (d->groups == 0) return;
   if (how == WALK_MOVING && few_serves(d)) {
-    choose_few(d, &job);
+    choose_few(d, &job, f);
     few_walk(d, &job, cells);
     return;
   }
   if (r->kind == WALK_HARD)
-    choose_active(d, &job);
+    choose_active(d, &job, f);
   else
     choose_all(d, &job, f->families);
   if (job.families == 0) return;
@@ -299,7 +299,7 @@ void hard_forces(struct device *d, const struct walk_request *r, const struct fo
   if (rest == 0 || job.roots == 0) return;
   take_split(&job, &r->split, unit_of(d));
   if (r->kind == WALK_HARD)
-    choose_active(d, &job);
+    choose_active(d, &job, f);
   else
     choose_all(d, &job, INT32_MAX);
   if (rest > 0) choose_listed(d, &job, d->neighbours.rest.at, rest);
@@ -359,6 +359,11 @@ void walk_told(struct device *d)
   }
   add_tally(d->owed, d->told, 1e-3 * (milliseconds + rest));
   d->owed = NULL;
+}
+
+int gpu_walks_at_once(struct device *d, const struct walk_request *r)
+{
+  return d->config.method != METHOD_NEXT_MORE && !pairwise_serves(d) && forest_gains(d, r);
 }
 
 int gpu_keeps_tree(struct device *d) { return d->neighbours.made || pairwise_serves(d); }

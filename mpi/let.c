@@ -116,39 +116,6 @@ void let_account(struct let_traffic *t, const struct comm *c, size_t bytes)
   t->bytes += (int64_t)(bytes + PARCEL_HEAD);
 }
 
-/* --- who needs what ---------------------------------------------------------------------------------------------- */
-
-struct let_box let_union(const struct let_box *boxes, int count, double horizon)
-{
-  struct let_box u = {{1e300, 1e300, 1e300}, {-1e300, -1e300, -1e300}, 1e300, {0}, 0};
-  for (int b = 0; b < count; b++) {
-    u.a_old = fmin(u.a_old, boxes[b].a_old);
-    u.a_spread = fmax(u.a_spread, boxes[b].a_spread);
-    for (int c = 0; c < 3; c++) u.v[c] += boxes[b].v[c] / count;
-  }
-  for (int b = 0; b < count; b++)
-    for (int c = 0; c < 3; c++) {
-      double way = (boxes[b].v[c] - u.v[c]) * horizon;   /* of the box in the frame of all */
-      u.low[c] = fmin(u.low[c], boxes[b].low[c] + fmin(way, 0));
-      u.high[c] = fmax(u.high[c], boxes[b].high[c] + fmax(way, 0));
-    }
-  return u;
-}
-
-enum need let_contact(const struct lattice *l, const struct let_card *sender, const struct let_card *receiver, const struct let_request *r)
-{
-  if (sender->particles == 0 || receiver->boxes == 0) return NEED_NOTHING;
-  enum need need = essential_need(l, &sender->root, &sender->motion, &receiver->box, r);
-  return need == NEED_CELL && r->horizon > 0 ? NEED_OPEN : need;
-}
-
-void let_introduce(const struct backend *be, struct device *d, const struct let_request *request, struct let_box *boxes, struct let_card *card)
-{
-  be->card(d, card);
-  card->boxes = be->boxes(d, request, LET_BOXES, boxes);
-  card->box = let_union(boxes, card->boxes, request->horizon);
-}
-
 /* --- arrivals ---------------------------------------------------------------------------------------------------- */
 
 static void *let_room_of(void *of, int peer, size_t bytes)
@@ -490,6 +457,23 @@ void let_exchange(struct lets *l, enum let_kind kind, const struct lattice *latt
 
 /* --- the forest -------------------------------------------------------------------------------------------------- */
 
+/* Wait until all LETs of the forest are there, and true at the tick. Returns for how long. */
+static double wait_for_all(struct lets *l)
+{
+  struct patience patience = {0};
+  int count = l->trees[l->kind], *forest = l->forest[l->kind];
+  double waited = 0;
+  for (int there = 0; there < count;) {
+    if (!poll_let(l, forest[there])) {
+      comm_rest(l->c, &patience, forest[there]);
+      continue;
+    }
+    waited += comm_rested(&patience);
+    there++;
+  }
+  return waited;
+}
+
 void let_walk(struct lets *l, struct walk_request request, struct tally *tally, struct let_traffic *updates)
 {
   int count = l->trees[request.let], done = 0, *forest = l->forest[request.let];
@@ -502,7 +486,12 @@ void let_walk(struct lets *l, struct walk_request request, struct tally *tally, 
   request.progress = l->c->size > 1 ? progress : NULL;
   request.progress_of = l;
   request.local = 1;
-  request.last = count == 0;
+  if (l->be->walks_at_once && l->be->walks_at_once(l->d, &request)) {
+    waited = wait_for_all(l);
+    request.peers = forest;
+    request.peer_count = done = count;
+  }
+  request.last = done == count;
   double before = tally->seconds;
   l->be->walk(l->d, &request, tally);
   tally->local_seconds += tally->seconds - before;
@@ -573,17 +562,10 @@ void let_send_updates(struct lets *l, int32_t tick, int cells, int32_t next_cell
 
 void let_take_updates(struct lets *l, int32_t tick, struct let_traffic *traffic)
 {
-  struct patience patience = {0};
-  int count = l->trees[LET_STEP], *forest = l->forest[LET_STEP];
   l->kind = LET_STEP;
   l->tick = tick;
   l->traffic = traffic;
-  for (int done = 0; done < count;) {
-    if (poll_let(l, forest[done]))
-      done++, comm_rested(&patience);
-    else
-      comm_rest(l->c, &patience, forest[done]);
-  }
+  wait_for_all(l);
 }
 
 int let_anyone_strays(struct lets *l, int64_t mine, int begin)

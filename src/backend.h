@@ -320,6 +320,9 @@ struct backend {
   /* Forces from the local tree and from each attached LET in the order of the request. Each target's interactions
    * (its group's mean) are added to `work`, of which WALK_TOTAL first leaves WORK_KEPT. */
   void (*walk)(struct device *d, const struct walk_request *request, struct tally *tally);
+  /* Whether this hard walk is better made of the local tree and all LETs in one call, when they are there, than of the local tree while
+   * they travel. The same call may part the forest all the same. May be NULL: none is. */
+  int (*walks_at_once)(struct device *d, const struct walk_request *request);
   /* Whether hard walks would gain nothing from a new tree: they are from lists of neighbours, which it would end, or direct
    * sums. May be NULL: they always gain. */
   int (*keeps_tree)(struct device *d);
