@@ -24,15 +24,26 @@ static int32_t refresh_interval(struct sim *s)
   return timeline_ticks(log2);
 }
 
-/* LETs for the rest of the soft step. Collective. */
-static void choose_lets(struct sim *s, double soft_step, int32_t tick, int32_t next_cells)
+/* When moments, and the tree, were and are to be taken anew. */
+struct ageing {
+  int32_t interval;        /* ticks between refreshes, at ticks that all ranks know */
+  int32_t shortest;        /* ticks of the steps in which the age of the tree is counted: the shortest but for those of a few */
+  int builds;              /* shortest steps between builds; 0: none within the soft step */
+  int fast;                /* particles of this level and deeper have a tree of their own, */
+  int apart;               /* since the tree of all was built */
+  int together;            /* several ranks: all trees are built anew at every refresh */
+  int32_t built;           /* tick of the last build */
+};
+
+/* LETs from `tick` to `end`, when they are chosen anew, or to that of the soft step. Collective. */
+static void choose_lets(struct sim *s, double soft_step, int32_t tick, int32_t end, int32_t next_cells)
 {
   double tick_length = soft_step / TICKS;
   struct let_request request = {.mac = &s->mac,
                                 .a_floor = s->a_floor,
                                 .a_typical = s->now.a_rms_plain,
                                 .cutoff = s->split.on ? s->split.r2 : -1,
-                                .horizon = (TICKS - tick) * tick_length,
+                                .horizon = (end - tick) * tick_length,
                                 .tick = tick,
                                 .tick_length = tick_length};
   let_exchange(s->lets, LET_STEP, &s->lattice, request, tick > 0 ? tick : next_cells, &s->counts.step_let);
@@ -41,9 +52,9 @@ static void choose_lets(struct sim *s, double soft_step, int32_t tick, int32_t n
 /* Moments of the moving particles, and LETs anew where the tree is new, or somebody left, or is about to leave, the way that
  * their choice allowed for. Collective in that all ranks come here at the same ticks; a rank waits only where it is a whole
  * interval ahead of others, or LETs are made anew. */
-static void refresh(struct sim *s, double soft_step, int32_t tick, int32_t interval, int rebuilt)
+static void refresh(struct sim *s, double soft_step, int32_t tick, const struct ageing *a, int rebuilt)
 {
-  int renews = rebuilt && s->comm->size > 1;
+  int renews = rebuilt && a->together;
   timer_phase(&s->timer, PHASE_moments);
   s->be->moments(s->dev, &s->mac, tick, soft_step / TICKS);
   s->counts.refreshes++;
@@ -53,7 +64,7 @@ static void refresh(struct sim *s, double soft_step, int32_t tick, int32_t inter
     let_take_updates(s->lets, tick, &s->counts.updates);
     s->counts.remakes++;
   }
-  choose_lets(s, soft_step, tick, tick + interval);
+  choose_lets(s, soft_step, tick, renews ? tick + a->interval : TICKS, tick + a->interval);
   let_anyone_strays(s->lets, 0, 1);
   s->counts.mended = s->counts.strays;
 }
@@ -66,24 +77,15 @@ static double lap(double *since)
   return *since - before;
 }
 
-/* When moments, and the tree, were and are to be taken anew. */
-struct ageing {
-  int32_t interval;        /* ticks between refreshes, at ticks that all ranks know */
-  int32_t shortest;        /* ticks of the steps in which the age of the tree is counted: the shortest but for those of a few */
-  int builds;              /* shortest steps between builds; 0: none within the soft step */
-  int fast;                /* particles of this level and deeper have a tree of their own, */
-  int apart;               /* since the tree of all was built */
-  int together;            /* several ranks: all trees are built anew at every refresh */
-  int32_t built;           /* tick of the last build */
-};
-
 /* What a build costs whatever the number of particles, in particles. */
 #define BUILD_LEAST 8e5
 /* The fast tree is for as many particles as so much more than the least cost allows: the tree of the others ages, the less
  * the slower they are. */
 #define FAST_SLACK 1.1
-/* A walk of less than this part of all, on a tree that is one of their steps old, costs less than a build. */
+/* A walk of less than this part of all, on a tree that is one of their steps old, costs less than a build; with the split on, where
+ * walks end at R2. */
 #define FEW 256
+#define FEW_HARD 16
 
 /* Cost of the builds of a soft step when those at ticks of level `fast` and deeper are of the fast particles alone. */
 static double build_cost(const int64_t *count, int deepest, int fast)
@@ -96,13 +98,13 @@ static double build_cost(const int64_t *count, int deepest, int fast)
   return whole * (all + BUILD_LEAST) + (steps - whole) * (quick + BUILD_LEAST);
 }
 
-/* The deepest level that, with those below it, has enough particles to build trees for. */
-static int crowded_level(const int64_t count[32], int deepest)
+/* The deepest level that, with those below it, has enough particles to build trees for: one in `few`. */
+static int crowded_level(const int64_t count[32], int deepest, int few)
 {
   int64_t all = 0, here = 0;
   int level = deepest;
   for (int l = 0; l <= deepest; l++) all += count[l];
-  while (level > 1 && FEW * (here += count[level]) < all) level--;
+  while (level > 1 && few * (here += count[level]) < all) level--;
   return level;
 }
 
@@ -121,38 +123,38 @@ static int fast_level(int64_t count[32], int deepest)
 /* Whether hard walks go through the tree: with lists in their place it may age. */
 static int walks_trees(const struct sim *s) { return !(s->be->keeps_tree && s->be->keeps_tree(s->dev)); }
 
-/* Whether all ranks build their trees anew at every refresh: with LETs, since those are of the trees that were. Without the split
- * refreshes come as often as builds are asked for, by a power of two. Collective. */
-static void plan_together(struct sim *s, struct ageing *a)
+/* With the split on, and on several ranks, trees are built anew at refreshes alone: these come as often as builds are worth their cost, on
+ * several ranks by a power of two as often as they are asked for. LETs are of the trees that were, so these ranks do it together.
+ * Collective. */
+static void plan_builds(struct sim *s, struct ageing *a)
 {
-  int asked = s->par->RebuildInterval, level = s->counts.level_most;
+  int asked = s->split.on ? 0 : s->par->RebuildInterval, level = s->counts.level_most;
   int64_t count[32];
-  if (s->split.on) {
-    a->together = comm_max_int64(s->comm, walks_trees(s)) > 0;
-    return;
-  }
-  a->together = asked || s->be->rebuild_interval > 0;
-  if (!a->together) return;
+  int gains = s->split.on ? (int)comm_max_int64(s->comm, walks_trees(s)) : asked || s->be->rebuild_interval > 0;
+  a->together = gains && s->comm->size > 1;
+  if (!gains || (s->split.on && s->be->rebuild_interval == 0)) return;
   s->be->histogram(s->dev, count);
   comm_sum_int64(s->comm, count, 32);
-  if (!asked) level = crowded_level(count, level);
+  if (!asked) level = crowded_level(count, level, s->split.on ? FEW_HARD : FEW);
   for (int rest = (asked ? asked : s->be->rebuild_interval) - 1; rest > 0 && level > 1; rest /= 2) level--;
   if (timeline_ticks(level) < a->interval) a->interval = timeline_ticks(level);
 }
 
-/* Collective where there are several ranks. */
+/* Collective. */
 static struct ageing plan_ageing(struct sim *s)
 {
   struct ageing a = {.interval = refresh_interval(s), .shortest = timeline_ticks(s->counts.level_most), .fast = LEVEL_MOST + 1};
   int asked = s->par->RebuildInterval, level = s->counts.level_most;
   int64_t count[32];
   if (a.interval == 0) return a;
-  if (s->comm->size > 1) plan_together(s, &a);
-  if (s->split.on || s->comm->size > 1) return a;
+  if (s->split.on || s->comm->size > 1) {
+    plan_builds(s, &a);
+    return a;
+  }
   a.builds = asked ? asked : s->be->rebuild_interval;
   if (a.builds == 0 && !s->tuning.tunes_rebuild) return a;
   s->be->histogram(s->dev, count);
-  if (!asked && !s->tuning.tunes_rebuild) level = crowded_level(count, level);
+  if (!asked && !s->tuning.tunes_rebuild) level = crowded_level(count, level, FEW);
   a.shortest = timeline_ticks(level);
   a.fast = fast_level(count, level);
   return a;
@@ -254,7 +256,7 @@ static int32_t substep(struct sim *s, const struct step_rule *rule, struct agein
   int64_t active = s->be->select(s->dev, tick, tick_length, &s->counts.outside);
   part_ends(s, &parts, row, SUBSTEP_select);
   if (refreshes || rebuilds) {
-    refresh(s, rule->soft_step, tick, a->interval, rebuilds);
+    refresh(s, rule->soft_step, tick, a, rebuilds);
     row->refreshed++;
     part_ends(s, &parts, row, SUBSTEP_moments);
   }
@@ -314,7 +316,7 @@ void substeps(struct sim *s, const struct step_rule *rule, int shared)
   s->be->moments(s->dev, &s->mac, 0, 0);
   timer_phase(&s->timer, PHASE_hard_let);
   let_anyone_strays(s->lets, 0, 1);
-  choose_lets(s, rule->soft_step, 0, a.interval);
+  choose_lets(s, rule->soft_step, 0, a.together ? a.interval : TICKS, a.interval);
   int32_t next = s->be->next_tick(s->dev);
   row.seconds[SUBSTEP_moments] = lap(&clock);
   for (int32_t tick = 0;;) {
