@@ -5,11 +5,12 @@
 #include <config.h>
 #include "let.cuh"
 #include "reduce.cuh"
+#include "timeline.h"
 
 enum {
   BOX_PARTS = 16,   /* blocks for each box */
-  COLUMNS = 11,     /* sums of v[3]; largest -low[3], high[3], -|a_old|, |a_hard| */
-  ADDED = 3,        /* so many of them are added up */
+  COLUMNS = 12,     /* sums of v[3] and of 1; largest -low[3], high[3], -|a_old|, |a_hard| */
+  ADDED = 4,        /* so many of them are added up */
   ENDS = 6          /* largest -low[3], high[3] */
 };
 
@@ -23,7 +24,7 @@ struct boxes_job {
   double *rows, *result;     /* [boxes][BOX_PARTS][COLUMNS]; [boxes][COLUMNS] */
   struct lattice lattice;
   double tick_length, horizon;
-  int32_t tick;
+  int32_t tick, active;
 };
 
 /* A block's box, and which part of it is its own. */
@@ -45,6 +46,12 @@ static __device__ int2 block_range(const struct boxes_job &job)
 }
 
 static __device__ double *block_row(const struct boxes_job &job, int columns) { return job.rows + (int64_t)blockIdx.x * columns; }
+
+/* Whether a particle is a target. */
+static __device__ bool counts(const struct boxes_job &job, int32_t i)
+{
+  return !job.active || job.p.tick[i] + timeline_ticks(job.p.level[i]) == job.tick;
+}
 
 /* Position and velocity of a source at the request's tick. */
 static __device__ void predict_source(const struct boxes_job &job, int32_t i, double x[3], double v[3])
@@ -74,8 +81,10 @@ static __global__ void __launch_bounds__(THREADS) box_rows(struct boxes_job job)
   double sum[ADDED] = {}, most[COLUMNS - ADDED], x[3], v[3];
   for (int k = 0; k < COLUMNS - ADDED; k++) most[k] = most_op::start();
   for (int32_t i = part.x + (int32_t)threadIdx.x; i < part.y; i += THREADS) {
+    if (!counts(job, i)) continue;
     predict_source(job, i, x, v);
     for (int c = 0; c < 3; c++) sum[c] += v[c];
+    sum[3]++;
     widen(job, most, x);
     most[6] = fmax(most[6], -essential_norm(&job.p.acc[3 * (int64_t)i]));
     most[7] = fmax(most[7], essential_norm(&job.p.acc_hard[3 * (int64_t)i]));
@@ -91,12 +100,12 @@ static __global__ void __launch_bounds__(THREADS) end_rows(struct boxes_job job)
   int2 part = block_range(job);
   const double *own = job.result + (int64_t)own_box() * COLUMNS;
   double most[ENDS], x[3], v[3];
-  double count = box_begin(job, own_box() + 1) - box_begin(job, own_box());
   for (int k = 0; k < ENDS; k++) most[k] = most_op::start();
   for (int32_t i = part.x + (int32_t)threadIdx.x; i < part.y; i += THREADS) {
+    if (!counts(job, i)) continue;
     predict_source(job, i, x, v);
     widen(job, most, x);
-    for (int c = 0; c < 3; c++) x[c] += (v[c] - own[c] / count) * job.horizon;
+    for (int c = 0; c < 3; c++) x[c] += (v[c] - own[c] / own[3]) * job.horizon;
     widen(job, most, x);
   }
   reduce_block<most_op>(most, block_row(job, ENDS));
@@ -137,24 +146,24 @@ int gpu_boxes(struct device *d, const struct let_request *r, int most, struct le
   job.tick_length = r->tick_length;
   job.horizon = r->horizon;
   job.tick = r->tick;
+  job.active = r->active;
   launch_rows(d, job);
   const double *row = (const double *)pinned_room(&l->numbers, bytes);
   CHECK(cudaMemcpyAsync(l->numbers.at, job.result, bytes, cudaMemcpyDeviceToHost, d->stream));
-  int32_t begin[BOX_MOST + 1];
-  CHECK(cudaMemcpyAsync(begin, job.begin, sizeof *begin * (size_t)(l->boxes + 1), cudaMemcpyDeviceToHost, d->stream));
   gpu_wait(d);
+  int count = 0;
   for (int b = 0; b < l->boxes; b++, row += COLUMNS) {
     struct let_box *box = &l->box[b];
     for (int c = 0; c < 3; c++) {
-      box->v[c] = row[c] / (begin[b + 1] - begin[b]);
+      box->v[c] = row[c] / row[3];
       box->low[c] = -row[ADDED + c];
       box->high[c] = row[ADDED + 3 + c];
     }
     box->a_old = -row[ADDED + 6];
-    box->a_spread = row[ADDED + 7];
+    box->a_spread = row[3] > 0 ? row[ADDED + 7] : BOX_EMPTY;
+    if (row[3] > 0) boxes[count++] = *box;
   }
-  memcpy(boxes, l->box, sizeof *boxes * (size_t)l->boxes);
-  return l->boxes;
+  return count;
 }
 
 void gpu_card(struct device *d, struct let_card *card)

@@ -81,6 +81,7 @@ struct let_request {
   double horizon;                /* for so long a time from now (0: now) */
   int32_t tick;                  /* now */
   double tick_length;
+  int active;                    /* for `boxes`: the targets are those alone whose steps end now, as nobody else's does within the horizon */
 };
 
 /* A receiver of a LET, and what becomes of it. */
@@ -273,7 +274,7 @@ struct backend {
   /* Set a knob, at any time; it is looked at by the next `groups`. */
   void (*tune)(struct device *d, enum knob knob, double value);
   /* At most `most` boxes around this rank's groups, of positions predicted to the request's tick, for its horizon; returns
-   * how many. */
+   * how many: those that would hold nobody are left out. */
   int (*boxes)(struct device *d, const struct let_request *request, int most, struct let_box *boxes);
   /* The root with its motion and second moments, and the number of particles, into the card; needs moments. */
   void (*card)(struct device *d, struct let_card *card);

@@ -25,6 +25,9 @@ HD double essential_stray(double pull, double typical, double time)
   return 0.5 * time * time * (ESSENTIAL_PULL * pull + typical);
 }
 
+/* Of a box without targets: its particles may go anywhere as far as it is concerned. */
+#define BOX_EMPTY 1e18
+
 HD double essential_norm(const float a[3]) { return sqrt((double)a[0] * a[0] + (double)a[1] * a[1] + (double)a[2] * a[2]); }
 
 /* Least distance within the horizon between the targets of a box and a point that moves with velocity v, both on straight

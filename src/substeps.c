@@ -35,18 +35,22 @@ struct ageing {
   int32_t built;           /* tick of the last build */
 };
 
-/* LETs from `tick` to `end`, when they are chosen anew, or to that of the soft step. Collective. */
-static void choose_lets(struct sim *s, double soft_step, int32_t tick, int32_t end, int32_t next_cells)
+/* LETs from `tick` on, to the next refresh, where all are `renewed` then, else to the end of the soft step. Within it targets of the
+ * former are those whose steps end now: steps are powers of two, and who has one that ends between two refreshes has one that ends at the
+ * first of them too. Collective. */
+static void choose_lets(struct sim *s, double soft_step, const struct ageing *a, int32_t tick, int renewed)
 {
   double tick_length = soft_step / TICKS;
+  int32_t next = tick + a->interval;
   struct let_request request = {.mac = &s->mac,
                                 .a_floor = s->a_floor,
                                 .a_typical = s->now.a_rms_plain,
                                 .cutoff = s->split.on ? s->split.r2 : -1,
-                                .horizon = (end - tick) * tick_length,
+                                .horizon = ((renewed ? next : TICKS) - tick) * tick_length,
                                 .tick = tick,
-                                .tick_length = tick_length};
-  let_exchange(s->lets, LET_STEP, &s->lattice, request, tick > 0 ? tick : next_cells, &s->counts.step_let);
+                                .tick_length = tick_length,
+                                .active = renewed && tick > 0};
+  let_exchange(s->lets, LET_STEP, &s->lattice, request, tick > 0 ? tick : next, &s->counts.step_let);
 }
 
 /* Moments of the moving particles, and LETs anew where the tree is new, or somebody left, or is about to leave, the way that
@@ -64,7 +68,7 @@ static void refresh(struct sim *s, double soft_step, int32_t tick, const struct 
     let_take_updates(s->lets, tick, &s->counts.updates);
     s->counts.remakes++;
   }
-  choose_lets(s, soft_step, tick, renews ? tick + a->interval : TICKS, tick + a->interval);
+  choose_lets(s, soft_step, a, tick, renews);
   let_anyone_strays(s->lets, 0, 1);
   s->counts.mended = s->counts.strays;
 }
@@ -123,16 +127,16 @@ static int fast_level(int64_t count[32], int deepest)
 /* Whether hard walks go through the tree: with lists in their place it may age. */
 static int walks_trees(const struct sim *s) { return !(s->be->keeps_tree && s->be->keeps_tree(s->dev)); }
 
-/* With the split on, and on several ranks, trees are built anew at refreshes alone: these come as often as builds are worth their cost, on
- * several ranks by a power of two as often as they are asked for. LETs are of the trees that were, so these ranks do it together.
- * Collective. */
+/* With the split on, and on several ranks, trees are built anew at refreshes alone. LETs are of the trees that were, so several ranks do it
+ * together, where any of them gains. There refreshes come as often as builds are worth their cost, with the split on also that of the updates
+ * that they save; or as often as was asked for, by a power of two. Collective. */
 static void plan_builds(struct sim *s, struct ageing *a)
 {
   int asked = s->split.on ? 0 : s->par->RebuildInterval, level = s->counts.level_most;
   int64_t count[32];
-  int gains = s->split.on ? (int)comm_max_int64(s->comm, walks_trees(s)) : asked || s->be->rebuild_interval > 0;
-  a->together = gains && s->comm->size > 1;
-  if (!gains || (s->split.on && s->be->rebuild_interval == 0)) return;
+  if (s->comm->size == 1) return;
+  a->together = s->split.on ? comm_max_int64(s->comm, walks_trees(s)) > 0 : asked || s->be->rebuild_interval > 0;
+  if (!a->together || (s->split.on && s->be->rebuild_interval == 0)) return;
   s->be->histogram(s->dev, count);
   comm_sum_int64(s->comm, count, 32);
   if (!asked) level = crowded_level(count, level, s->split.on ? FEW_HARD : FEW);
@@ -316,7 +320,7 @@ void substeps(struct sim *s, const struct step_rule *rule, int shared)
   s->be->moments(s->dev, &s->mac, 0, 0);
   timer_phase(&s->timer, PHASE_hard_let);
   let_anyone_strays(s->lets, 0, 1);
-  choose_lets(s, rule->soft_step, 0, a.together ? a.interval : TICKS, a.interval);
+  choose_lets(s, rule->soft_step, &a, 0, a.together);
   int32_t next = s->be->next_tick(s->dev);
   row.seconds[SUBSTEP_moments] = lap(&clock);
   for (int32_t tick = 0;;) {

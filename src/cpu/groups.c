@@ -9,6 +9,7 @@
 
 #include "device.h"
 #include "memory.h"
+#include "timeline.h"
 
 static void add_group(struct device *d, int32_t begin, int32_t end)
 {
@@ -99,21 +100,32 @@ static void predict(const struct device *d, int32_t i, double dt, double x[3], d
   }
 }
 
-/* In the frame of the mean velocity, a particle on a straight way runs through the box around its two ends. */
-static void box_of(const struct device *d, int32_t begin, int32_t end, const struct let_request *r, struct let_box *b)
+static int is_target(const struct device *d, int32_t i, const struct let_request *r)
+{
+  return !r->active || d->p.tick[i] + timeline_ticks(d->p.level[i]) == r->tick;
+}
+
+/* In the frame of the mean velocity, a particle on a straight way runs through the box around its two ends. Returns how many there
+ * are in it. */
+static int32_t box_of(const struct device *d, int32_t begin, int32_t end, const struct let_request *r, struct let_box *b)
 {
   const struct particles *p = &d->p;
   const int32_t *own = d->tree.source.tick;
   double x[3], v[3], mean[3] = {0}, spacing = d->lattice.spacing;
+  int32_t targets = 0;
   *b = (struct let_box){{1e300, 1e300, 1e300}, {-1e300, -1e300, -1e300}, 1e300, {0}, 0};
   for (int32_t i = begin; i < end; i++) {
+    if (!is_target(d, i, r)) continue;
+    targets++;
     predict(d, i, (r->tick - own[i]) * r->tick_length, x, v);
     b->a_old = fmin(b->a_old, modulus(&p->acc[3 * i]));
     b->a_spread = fmax(b->a_spread, modulus(&p->acc_hard[3 * i]));
     for (int c = 0; c < 3; c++) mean[c] += v[c];
   }
-  for (int c = 0; c < 3; c++) b->v[c] = mean[c] / (end - begin);
+  if (targets == 0) b->a_spread = BOX_EMPTY;
+  for (int c = 0; c < 3 && targets > 0; c++) b->v[c] = mean[c] / targets;
   for (int32_t i = begin; i < end; i++) {
+    if (!is_target(d, i, r)) continue;
     predict(d, i, (r->tick - own[i]) * r->tick_length, x, v);
     for (int c = 0; c < 3; c++) {
       double there = x[c] + (v[c] - b->v[c]) * r->horizon;
@@ -121,17 +133,19 @@ static void box_of(const struct device *d, int32_t begin, int32_t end, const str
       b->high[c] = fmax(b->high[c], fmax(x[c], there) + spacing);
     }
   }
+  return targets;
 }
 
 int cpu_boxes(struct device *d, const struct let_request *request, int most, struct let_box *boxes)
 {
   if (most > BOX_MOST) most = BOX_MOST;
-  int count = d->groups < most ? d->groups : most;
+  int count = d->groups < most ? d->groups : most, targets[BOX_MOST], held = 0;
   for (int b = 0; b <= count && count > 0; b++) d->box_first[b] = (int)((int64_t)d->groups * b / count);
 #pragma omp parallel for schedule(static)
   for (int b = 0; b < count; b++)
-    box_of(d, d->group[d->box_first[b]].begin, d->group[d->box_first[b + 1] - 1].end, request, &d->box[b]);
+    targets[b] = box_of(d, d->group[d->box_first[b]].begin, d->group[d->box_first[b + 1] - 1].end, request, &d->box[b]);
   d->boxes = count;
-  memcpy(boxes, d->box, sizeof *boxes * (size_t)count);
-  return count;
+  for (int b = 0; b < count; b++)
+    if (targets[b] > 0) boxes[held++] = d->box[b];
+  return held;
 }
