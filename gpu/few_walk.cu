@@ -8,7 +8,7 @@
 
 enum {
   FEW_PART = 8,      /* at most this part of the groups is active, */
-  FEW_PIECES = 8,    /* and at most so many pieces are on a multiprocessor */
+  FEW_PIECES = 16,   /* and at most so many pieces are on a multiprocessor */
   TEAM_BLOCKS = 2    /* teams on a multiprocessor: the compiler spends no more registers than they leave */
 };
 

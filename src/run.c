@@ -183,9 +183,9 @@ static void greet(const struct run *r)
            s->step + 1);
   transport_describe(&s->transport, stdout);
   if (s->split.on) printf("split: R1 = %g, R2 = %g\n", s->split.r1, s->split.r2);
-  if (s->par->RebuildInterval > 0 && (s->split.on || s->comm->size > 1 || s->par->Scheme == SCHEME_SHARED))
+  if (s->par->RebuildInterval > 0 && (s->split.on || s->par->Scheme == SCHEME_SHARED))
     printf("note: RebuildInterval = %d does nothing %s\n", s->par->RebuildInterval,
-           s->comm->size > 1 ? "on several ranks" : s->split.on ? "while the split is on" : "with one step for all particles");
+           s->split.on ? "while the split is on" : "with one step for all particles");
   note_defaults(r);
   if (s->tuning.tunes_width || s->tuning.tunes_rebuild)
     printf("tuning by measured times: no two runs are alike in the last bits ([Device] Tuning = frozen: they are)\n");

@@ -235,7 +235,7 @@ expect 1 'made.hdf5: is the input' study let --overwrite -o made.hdf5 force.ini
 expect 1 'WalkMethod = direct' study let --ranks 2 --overwrite -o rows.csv -P Gravity:WalkMethod=direct force.ini
 expect 1 'WalkMethod = direct' study let --ranks 2 -o never.csv -P Gravity:WalkMethod=direct force.ini
 expect 0 '^note: RebuildInterval = 8 does nothing while the split is on' run -n 1 -P Gravity:RebuildInterval=8 -P Output:OutputDir=o1 force.ini
-RANKS=3 expect 0 '^note: RebuildInterval = 8 does nothing on several ranks' run -n 1 -P Gravity:RebuildInterval=8 -P Split:Mode=tree -P Output:OutputDir=o2 force.ini
+RANKS=3 expect 0 '^note: RebuildInterval = 8 does nothing with one step for all' run -n 1 -P Gravity:RebuildInterval=8 -P Split:Mode=tree -P Steps:Scheme=shared -P Output:OutputDir=o2 force.ini
 expect 0 '^10 particles on 1 rank x ' run -n 1 -P Output:OutputDir=o3 force.ini
 expect 1 'DomainGrid = 2x2x2 is for 8 ranks' force --delta 5 --overwrite -o table.csv -P Domain:DomainGrid=2x2x2 force.ini
 expect 1 'DomainGrid = 2x2x2 is for 8 ranks' force --delta 5 -o never.csv -P Domain:DomainGrid=2x2x2 force.ini

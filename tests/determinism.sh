@@ -92,10 +92,21 @@ pair threads 1 2 "one rank of two threads, twice"
 go one 1 1
 "$python" same.py one.hdf5 threadsa.hdf5
 ok $? "one thread or two: the same snapshot, bit by bit"
+# renews NAME TEXT
+renews() {
+  awk -F, '$1 == "step" { for (k = 1; k <= NF; k++) at[$k] = k; next } !/^#/ && $at["level"] > 0 { if ($at["refreshed"] > 0) r++; if ($at["rebuilt"] == 1) b++ }
+    END { exit !(r > 0 && b == r) }' "$1/substeps.csv"
+  ok $? "$2: a new tree at every refresh within a soft step"
+}
 go new 1 1 -P Device:Backend=cpu -P Output:SubstepLog=on
-awk -F, '$1 == "step" { for (k = 1; k <= NF; k++) at[$k] = k; next } !/^#/ && $at["level"] > 0 { if ($at["refreshed"] > 0) r++; if ($at["rebuilt"] == 1) b++ }
-  END { exit !(r > 0 && b == r) }' new/substeps.csv
-ok $? "with the split on, one rank: a new tree at every refresh within a soft step"
+renews new "with the split on, one rank"
+go newer 3 1 -P Device:Backend=cpu -P Output:SubstepLog=on
+renews newer "with the split on, three ranks"
+go lasts 1 1 -P Split:Mode=tree -P Device:Backend=cpu
+pair blocks 2 1 "two ranks, block steps without the split, trees that are built anew, twice" -P Split:Mode=tree -P Gravity:RebuildInterval=2 -P Device:Backend=cpu -P Output:SubstepLog=on
+renews blocksa "two ranks, block steps without the split"
+"$python" near.py lasts.hdf5 blocksa.hdf5
+ok $? "one rank and blocksa: positions, velocities and potentials agree within the criterion"
 go three 3 1
 go four 4 1
 pair hard 3 1 "three ranks, balanced by what hard forces need, twice" -P Domain:Balance=hard
