@@ -307,16 +307,18 @@ static void free_places(struct device *d, enum let_kind kind)
 {
   struct lets *l = d->lets;
   const struct behind none = {0, 0};
-  bool first = true, last = true;
+  bool alone = true, last = true;
   for (int k = 0; k < LET_KINDS; k++) {
     if (k == (int)kind || !any_attached(d, k)) continue;
-    first = false;
+    alone = false;
     if (l->base[k].nodes >= l->base[kind].nodes && l->base[k].bodies >= l->base[kind].bodies) last = false;
   }
-  if (first)
+  if (alone) {
     l->behind = none;
-  else if (last)
+    for (int k = 0; k < LET_KINDS; k++) l->base[k] = none;
+  } else if (last) {
     l->behind = l->base[kind];
+  }
   l->base[kind] = l->behind;
 }
 

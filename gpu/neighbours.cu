@@ -214,7 +214,7 @@ static int make(struct device *d, const struct walk_request *r)
   struct neighbours *s = &d->neighbours;
   int64_t n = d->p.n;
   s->made = 0;
-  if (s->declined) return 0;
+  if (s->declined || s->passing) return 0;
   if (s->r2 != r->split.r2) s->pause = 0;
   if (r->kind == WALK_TOTAL && s->pause > 0) s->pause--;
   if (s->pause > 0) return 0;

@@ -42,6 +42,7 @@ struct making_numbers {
 /* State of the lists. */
 struct neighbours {
   int made, declined;                /* there are lists; there is no room for them */
+  int passing;                       /* the tree is built anew within this soft step: lists would not last */
   int pause;                         /* synchronisations until lists are tried again */
   int unchecked;                     /* velocities may be others since */
   int total;                         /* made for all particles at a synchronisation, and not yet used later */
@@ -71,7 +72,7 @@ struct neighbours {
  * -1: all of them (there is no room for lists, or they would not pay). */
 int32_t neighbours_forces(struct device *d, const struct walk_request *r);
 /* Whether there are lists, or the next hard forces would make them. */
-static inline int neighbours_expected(const struct neighbours *s) { return s->made || (!s->declined && s->pause == 0); }
+static inline int neighbours_expected(const struct neighbours *s) { return s->made || (!s->declined && !s->passing && s->pause == 0); }
 /* Particles or tree are others now: lists are made anew. */
 void neighbours_forget(struct device *d);
 /* Look whether the active particles, corrected at `tick`, keep to the ways of the lists; if not, lists are made anew after

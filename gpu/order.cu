@@ -92,6 +92,7 @@ static void divide(struct device *d, int32_t apart)
 int64_t gpu_order(struct device *d, const struct lattice *lattice)
 {
   neighbours_forget(d);
+  d->neighbours.passing = 0;
   d->lattice = *lattice;
   d->next_known = d->tiles_known = 0;
   divide(d, 0);
@@ -139,6 +140,7 @@ void gpu_reorder(struct device *d, int32_t tick, double tick_length, int fast, i
   if (d->p.n == 0 || pairwise_serves(d)) return;   /* without a tree the order may stay */
   if (d->config.method == METHOD_NEXT_MORE) fast = INT32_MAX;   /* it knows one root */
   neighbours_forget(d);
+  d->neighbours.passing = 1;
   room_for_keys(d);
   struct later_keys keys = {d->tree, d->p.level, all ? fast : 0, all ? 0 : d->part[FAST].first, tick, (float)tick_length,
                             d->lattice.inverse, ~(uint64_t)0 << (KEY_BITS - 3 * levels)};

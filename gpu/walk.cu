@@ -366,7 +366,7 @@ int gpu_walks_at_once(struct device *d, const struct walk_request *r)
   return d->config.method != METHOD_NEXT_MORE && !pairwise_serves(d) && forest_gains(d, r);
 }
 
-int gpu_keeps_tree(struct device *d) { return d->neighbours.made || pairwise_serves(d); }
+int gpu_keeps_tree(struct device *d) { return neighbours_expected(&d->neighbours) || pairwise_serves(d); }
 
 void gpu_walk(struct device *d, const struct walk_request *r, struct tally *tally)
 {

@@ -11,8 +11,8 @@
 #define LATTICE_MARGIN 0.05
 #define LATTICE_SOFTENINGS 16
 
-/* Samples of a domain: at least, at most. With the most its share of them is within about one in a hundred of its share of the particles: aligned cuts
- * give way by as much. */
+/* Samples of a domain in the mean: at least, at most. With the most its share of them is within about one in a hundred of its share of the
+ * particles: aligned cuts give way by as much. */
 enum { SAMPLES_LEAST = 1024, SAMPLES_MOST = 8192, SAMPLES_SPREAD = 8 };
 
 void domain_open_grid(struct domain *d, int ranks, const int grid[3])

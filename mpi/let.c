@@ -431,7 +431,11 @@ void let_exchange(struct lets *l, enum let_kind kind, const struct lattice *latt
                   struct let_traffic *traffic)
 {
   end_round(l);
-  if (kind == LET_STEP) traffic->received = (struct let_count){0};   /* these take the place of those that came before */
+  if (kind == LET_STEP) {   /* these take the place of those that came before, and of those of the synchronisation */
+    traffic->received = (struct let_count){0};
+    l->be->let_clear(l->d, LET_SOFT);
+    l->trees[LET_SOFT] = 0;
+  }
   l->be->let_clear(l->d, kind);
   if (l->c->size == 1) return;
   outbox_flush(&l->out);   /* the device's messages are about to be replaced */

@@ -46,7 +46,7 @@ void lets_close(struct lets *l);
 /* Choose and send this rank's LETs to all who need them; what others send is on its way when this returns. Where LETs go
  * from device to device, this waits until everyone who sends to this rank has chosen. The request's boxes are filled in
  * here. LET_STEP: `next_cells` is the tick of the first update that will tell of cells, and what was received begins anew:
- * LETs that are chosen anew take the place of the former. Else `traffic` is added to, until the last of the LETs has come.
+ * LETs that are chosen anew take the place of the former. Else `traffic` is added to, until the last of the LETs has come; LETs of the synchronisation end here.
  * Collective. */
 void let_exchange(struct lets *l, enum let_kind kind, const struct lattice *lattice, struct let_request request, int32_t next_cells,
                   struct let_traffic *traffic);

@@ -18,7 +18,7 @@ struct step_counts {
   struct tally full, hard;
   int64_t substeps, refreshes, migrated;
   int level_most;
-  struct let_traffic soft_let, step_let, updates;
+  struct let_traffic soft_let, step_let, updates, renewed_let;
   int64_t strays, late;         /* particles that were about to leave, or had left, the way that LETs allowed for; */
   int64_t mended, remakes;      /* of those, before the last time that LETs were chosen anew; how often they were */
   int64_t outside;

@@ -50,7 +50,9 @@ static void choose_lets(struct sim *s, double soft_step, const struct ageing *a,
                                 .tick = tick,
                                 .tick_length = tick_length,
                                 .active = renewed && tick > 0};
-  let_exchange(s->lets, LET_STEP, &s->lattice, request, tick > 0 ? tick : next, &s->counts.step_let);
+  /* the first choice of a soft step is for all targets: it is what they need, N_hard */
+  struct let_traffic *traffic = renewed && tick > 0 ? &s->counts.renewed_let : &s->counts.step_let;
+  let_exchange(s->lets, LET_STEP, &s->lattice, request, tick > 0 ? tick : next, traffic);
 }
 
 /* Moments of the moving particles, and LETs anew where the tree is new, or somebody left, or is about to leave, the way that
@@ -125,7 +127,7 @@ static int fast_level(int64_t count[32], int deepest)
 }
 
 /* Whether hard walks go through the tree: with lists in their place it may age. */
-static int walks_trees(const struct sim *s) { return !(s->be->keeps_tree && s->be->keeps_tree(s->dev)); }
+static int walks_trees(const struct sim *s) { return s->be->count(s->dev) > 0 && !(s->be->keeps_tree && s->be->keeps_tree(s->dev)); }
 
 /* With the split on, and on several ranks, trees are built anew at refreshes alone. LETs are of the trees that were, so several ranks do it
  * together, where any of them gains. There refreshes come as often as builds are worth their cost, with the split on also that of the updates
@@ -139,7 +141,7 @@ static void plan_builds(struct sim *s, struct ageing *a)
   if (!a->together || (s->split.on && s->be->rebuild_interval == 0)) return;
   s->be->histogram(s->dev, count);
   comm_sum_int64(s->comm, count, 32);
-  if (!asked) level = crowded_level(count, level, s->split.on ? FEW_HARD : FEW);
+  level = crowded_level(count, level, s->split.on ? FEW_HARD : FEW);
   for (int rest = (asked ? asked : s->be->rebuild_interval) - 1; rest > 0 && level > 1; rest /= 2) level--;
   if (timeline_ticks(level) < a->interval) a->interval = timeline_ticks(level);
 }
@@ -332,6 +334,8 @@ void substeps(struct sim *s, const struct step_rule *rule, int shared)
   }
   timer_phase(&s->timer, PHASE_hard_let);
   let_take_updates(s->lets, TICKS, &s->counts.updates);
+  s->counts.step_let.messages += s->counts.renewed_let.messages;
+  s->counts.step_let.bytes += s->counts.renewed_let.bytes;
   row.all = timer_clock() - began;
   s->log.rest = row;
 }
