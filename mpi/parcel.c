@@ -17,6 +17,7 @@ enum { FIRST_MOST = 32768 };   /* bytes of the first message, its head included 
 enum { IDLE, HEAD, PIECES, COMPLETE };
 
 struct flight {
+  int peer;
   MPI_Request *request;
   int requests;
   void *first, *copy;
@@ -53,7 +54,7 @@ void outbox_send(struct outbox *o, int peer, int tag, int32_t note, const void *
     o->flight = memory_resize("messages", o->flight, sizeof *o->flight * (size_t)o->capacity);
   }
   struct flight *f = &o->flight[o->count++];
-  *f = (struct flight){.first = memory_alloc("messages", sizeof(struct head) + first)};
+  *f = (struct flight){.peer = peer, .first = memory_alloc("messages", sizeof(struct head) + first)};
   struct head head = {.bytes = bytes, .note = note};
   memcpy(f->first, &head, sizeof head);
   if (first) memcpy((char *)f->first + sizeof head, data, first);
@@ -91,7 +92,8 @@ void outbox_tidy(struct outbox *o)
 
 void outbox_flush(struct outbox *o)
 {
-  for (int k = 0; k < o->count; k++) comm_wait(o->c, o->flight[k].requests, o->flight[k].request);
+  for (int k = 0; k < o->count; k++)
+    for (int i = 0; i < o->flight[k].requests; i++) comm_wait_peers(o->c, 1, &o->flight[k].request[i], &o->flight[k].peer);
   while (o->count > 0) let_go(o, o->count - 1);
 }
 
