@@ -404,9 +404,9 @@ static __global__ void predict_sources(struct tree t, struct body *present, int3
 
 struct body *device_present(struct device *d, int32_t tick, double tick_length, int32_t bodies)
 {
-  int32_t first = d->present_tick == tick && d->present.room >= bodies ? d->present_bodies : 0;
+  int32_t first = d->present_tick == tick ? d->present_bodies : 0;
   if (first >= bodies) return d->present.at;
-  array_room(&d->present, "device sources", bodies);
+  array_keep(&d->present, "device sources", bodies, d->stream);   /* those of moments are rounded in another way */
   LAUNCH(d, predict_sources, blocks_for(bodies - first, THREADS), THREADS, d->tree, d->present.at, first, bodies, tick, (float)tick_length,
          d->lattice.inverse);
   d->present_tick = tick;
