@@ -129,14 +129,13 @@ static int fast_level(int64_t count[32], int deepest)
 /* Whether hard walks go through the tree: with lists in their place it may age. */
 static int walks_trees(const struct sim *s) { return s->be->count(s->dev) > 0 && !(s->be->keeps_tree && s->be->keeps_tree(s->dev)); }
 
-/* With the split on, and on several ranks, trees are built anew at refreshes alone. LETs are of the trees that were, so several ranks do it
- * together, where any of them gains. There refreshes come as often as builds are worth their cost, with the split on also that of the updates
+/* On several ranks trees are built anew at refreshes alone, for LETs are of the trees that were: all do it together, where any of them
+ * gains. Refreshes then come as often as builds are worth their cost, with the split on also that of the updates
  * that they save; or as often as was asked for, by a power of two. Collective. */
-static void plan_builds(struct sim *s, struct ageing *a)
+static void plan_together(struct sim *s, struct ageing *a)
 {
   int asked = s->split.on ? 0 : s->par->RebuildInterval, level = s->counts.level_most;
   int64_t count[32];
-  if (s->comm->size == 1) return;
   a->together = s->split.on ? comm_max_int64(s->comm, walks_trees(s)) > 0 : asked || s->be->rebuild_interval > 0;
   if (!a->together || (s->split.on && s->be->rebuild_interval == 0)) return;
   s->be->histogram(s->dev, count);
@@ -153,10 +152,8 @@ static struct ageing plan_ageing(struct sim *s)
   int asked = s->par->RebuildInterval, level = s->counts.level_most;
   int64_t count[32];
   if (a.interval == 0) return a;
-  if (s->split.on || s->comm->size > 1) {
-    plan_builds(s, &a);
-    return a;
-  }
+  if (s->comm->size > 1) plan_together(s, &a);
+  if (s->comm->size > 1 || s->split.on) return a;
   a.builds = asked ? asked : s->be->rebuild_interval;
   if (a.builds == 0 && !s->tuning.tunes_rebuild) return a;
   s->be->histogram(s->dev, count);
