@@ -255,6 +255,9 @@ void device_particles_grow(struct device *d, int64_t n);
 /* Where the first `bodies` sources (the local ones, and those of LETs behind them) are at a tick, which must not lie before their own;
  * for the tree of now, until `sources`. */
 struct body *device_present(struct device *d, int32_t tick, double tick_length, int32_t bodies);
+/* The accelerations that are |a_old|: without a split those of the last steps are whole ones, and what particles feel where they
+ * are now; at the last synchronisation, orbits ago, some felt little. */
+static inline const float *device_latest(const struct device *d, const struct particles *p) { return d->split_off ? p->acc_hard : p->acc; }
 /* What LETs had behind the local tree is the tree's again: they are no part of a forest any more (forest.cu). */
 void lets_uproot(struct device *d);
 /* For tests: with ESPALIER_STALL=RANK:WALK:SECONDS in the environment that rank's walk of that number (from 1 on) waits for a kernel of

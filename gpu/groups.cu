@@ -302,13 +302,6 @@ void groups_settle(struct device *d)
   take_groups(d, &kept);
 }
 
-/* The accelerations that are |a_old|: without a split those of the last steps are whole ones, and what particles feel where they
- * are now; at the last synchronisation, orbits ago, some felt little. LETs of other ranks were chosen by those of that time. */
-static const float *latest(const struct device *d, const struct particles *p)
-{
-  return d->split_off && d->config.ranks == 1 ? p->acc_hard : p->acc;
-}
-
 void gpu_groups(struct device *d)
 {
   const struct kept kept = kept_groups(d);
@@ -325,7 +318,7 @@ void gpu_groups(struct device *d)
   groups_room(d, most);
   find_heads(d, first, most);
   struct groups_job job = {d->head.at, first, n, d->head_count.at, kept.groups, kept.families, (int32_t)d->family.room,
-                           d->group_begin.at, d->family_begin.at, d->group.at, d->family.at, latest(d, p),
+                           d->group_begin.at, d->family_begin.at, d->group.at, d->family.at, device_latest(d, p),
                            d->home.at, d->a_old.at, d->answers};
   if (!d->unsettled) job.family_room = INT32_MAX;
   LAUNCH(d, list_heads, blocks_for(n - first, HEAD_TILE), THREADS, job);
