@@ -8,6 +8,7 @@ const struct backend backend_cuda = {.name = "cuda",
                                      .methods = 1 << METHOD_GROUPS | 1 << METHOD_NEXT_MORE | 1 << METHOD_DIRECT | 1 << METHOD_AUTO,
                                      .particle_bytes = 400,   /* measured: doc/measurements.md; */
                                      .split_bytes = 500,      /* and doc/gpu-hard.md */
+                                     .plants_apart = 1,
                                      .rebuild_interval = 1,
                                      .probe = gpu_probe,
                                      .describe = gpu_describe,

@@ -167,16 +167,17 @@ int gpu_boxes(struct device *d, const struct let_request *r, int most, struct le
   return count;
 }
 
-void gpu_card(struct device *d, struct let_card *card)
+void gpu_card(struct device *d, const struct let_request *r, struct let_card *card)
 {
   struct lets *l = d->lets;
+  const struct part *part = lets_part(d, r);
   memset(card, 0, sizeof *card);
-  card->particles = d->p.n;
-  if (d->tree.nodes == 0) return;
+  card->particles = part->count;
+  if (d->tree.nodes == 0 || part->nodes == 0) return;
   struct let_card *told = (struct let_card *)pinned_room(&l->numbers, sizeof *told);
-  CHECK(cudaMemcpyAsync(&told->root, d->tree.node, sizeof told->root, cudaMemcpyDeviceToHost, d->stream));
-  CHECK(cudaMemcpyAsync(&told->motion, d->tree.motion, sizeof told->motion, cudaMemcpyDeviceToHost, d->stream));
-  CHECK(cudaMemcpyAsync(told->quad, d->tree.quad, sizeof told->quad, cudaMemcpyDeviceToHost, d->stream));
+  CHECK(cudaMemcpyAsync(&told->root, d->tree.node + part->base, sizeof told->root, cudaMemcpyDeviceToHost, d->stream));
+  CHECK(cudaMemcpyAsync(&told->motion, d->tree.motion + part->base, sizeof told->motion, cudaMemcpyDeviceToHost, d->stream));
+  CHECK(cudaMemcpyAsync(told->quad, d->tree.quad + part->base, sizeof told->quad, cudaMemcpyDeviceToHost, d->stream));
   gpu_wait(d);
   card->root = told->root;
   card->motion = told->motion;

@@ -227,7 +227,7 @@ static void place_tree(struct device *d, int32_t nodes)
   t->cut = array_keep(&d->cut, "device octree", nodes, d->stream);
   array_room(&d->big, "device octree", nodes);
   t->body = d->body.at;
-  t->course = array_room(&d->course, "device sources", n + d->behind_bodies);
+  t->course = array_keep(&d->course, "device sources", n + d->behind_bodies, d->stream);
 }
 
 /* Where a part's counts stand among those of all tiles: by level and tile, and one more, which becomes the number of nodes. */
@@ -264,7 +264,7 @@ static void take_levels(struct device *d, int part)
   const int32_t *told = d->level_told + part * (LEVELS + 1);
   struct part *p = &d->part[part];
   memset(&p->levels, 0, sizeof p->levels);
-  p->base = part == FAST ? d->part[SLOW].nodes : 0;
+  if (!d->renewing) p->base = part == FAST ? d->part[SLOW].nodes : 0;
   p->nodes = told[LEVELS];
   for (int l = 0; l <= LEVELS; l++) p->levels.begin[l] = p->base + told[l];
   p->levels.begin[LEVELS + 1] = p->base + p->nodes;
@@ -315,7 +315,7 @@ void gpu_build(struct device *d, const double low[3], const double high[3])
   memcpy(d->face_low, low, sizeof d->face_low);
   memcpy(d->face_high, high, sizeof d->face_high);
   if (!d->renewing) place_tree(d, 0);
-  if (n == 0 || pairwise_serves(d)) return;
+  if (n == 0 || begin == d->parts || pairwise_serves(d)) return;
   array_room(&d->span, "device build", n);
   array_room(&d->tile_count, "device build", places);
   array_room(&d->tile_place, "device build", places);

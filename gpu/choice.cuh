@@ -37,6 +37,7 @@ struct choose_job {
   struct asking asking;                /* without an origin */
   float cutoff;
   int receivers, moving, list_leaves;
+  int32_t root;
   int32_t words, keep_words;           /* of each receiver */
   const struct receiver *receiver;
   const float4 *box;                   /* [chunk][3][WARP] */
@@ -51,6 +52,6 @@ struct choose_job {
 };
 enum { RECEIVER_SHIFT = 8, CHILDREN_MASK = (1 << RECEIVER_SHIFT) - 1 };
 
-/* The messages of what was chosen, on the device; on the host too, or there the heads alone. */
-void pack_messages(struct device *d, enum let_kind kind, const struct choose_job &job, struct let_choice *const *choice);
+/* The messages of what was chosen, with moments of a tick, on the device; on the host too, or there the heads alone. */
+void pack_messages(struct device *d, enum let_kind kind, int32_t motion_tick, const struct choose_job &job, struct let_choice *const *choice);
 #endif

@@ -106,7 +106,7 @@ static __device__ void mark_children(const struct choose_job &job, int2 cell, un
 {
   int shift = cell.x % MARKED, later = shift + lane_id() >= MARKED;
   int here = __reduce_add_sync(FULL, later ? 0 : bodies), there = __reduce_add_sync(FULL, later ? bodies : 0);
-  if (cell.x == 0 && !near) open = 1;   /* an empty root */
+  if (cell.x == job.root && !near) open = 1;   /* an empty root */
   unsigned needed = part_of(near, shift), opened = part_of(open, shift);
   if (!(needed | opened)) return;
   int64_t word = (int64_t)(cell.y >> RECEIVER_SHIFT) * job.words + cell.x / MARKED + lane_id();
@@ -145,7 +145,7 @@ static __device__ void append(const struct choose_job &job, int g, int32_t next,
 template <int WARPS> static __device__ void open_cell(const struct choose_job &job, int g, int32_t k, int2 range, struct question *sheet)
 {
   bool mine = k < range.y && (g == 0 || k < job.cell_room);
-  int2 cell = mine ? g > 0 ? job.cell[k] : make_int2(0, 1 | k << RECEIVER_SHIFT) : make_int2(0, 0);
+  int2 cell = mine ? g > 0 ? job.cell[k] : make_int2(job.root, 1 | k << RECEIVER_SHIFT) : make_int2(0, 0);
   int count = cell.y & CHILDREN_MASK, r = cell.y >> RECEIVER_SHIFT;
   struct receiver to = {};
   struct node n = {};
@@ -190,9 +190,8 @@ static int64_t cells_most(const struct choose_job &job, const struct levels &lev
   return (int64_t)job.receivers * (nodes < parents ? nodes : parents);
 }
 
-static void mark_nodes(struct device *d, const struct choose_job &job)
+static void mark_nodes(struct device *d, const struct choose_job &job, const struct levels &levels)
 {
-  const struct levels levels = d->part[SLOW].levels;
   int64_t most = (int64_t)BLOCKS_EACH * d->multiprocessors;
   for (int g = 0, end; g < levels.count; g = end) {
     int64_t cells = cells_most(job, levels, g), blocks = blocks_for(cells, THREADS / WARP);
@@ -344,7 +343,8 @@ static struct choose_job prepare(struct device *d, enum let_kind kind, const str
   struct choosing *c = d->lets->choosing;
   struct choose_job job = {d->tree};
   job.receivers = receivers;
-  job.moving = kind == LET_STEP;
+  job.moving = kind != LET_SOFT;
+  job.root = lets_part(d, r)->base;
   job.list_leaves = job.moving || r->cutoff >= 0;
   job.words = words_of(d);
   job.keep_words = keep_words_of(d, r);
@@ -388,11 +388,11 @@ static void choose_some(struct device *d, enum let_kind kind, const struct let_r
   struct choose_job job;
   do {
     job = prepare(d, kind, r, receivers, choice);
-    mark_nodes(d, job);
+    mark_nodes(d, job, lets_part(d, r)->levels);
     if (job.list_leaves) LAUNCH(d, keep_bodies, BLOCKS_EACH * d->multiprocessors, THREADS, job);
     find_places(d, job);
   } while (lists_outgrown(d->lets->choosing));
-  pack_messages(d, kind, job, choice);
+  pack_messages(d, kind, r->part == LET_OF_FAST ? d->fast_tick : d->motion_tick, job, choice);
 }
 
 static void choose_open(struct lets *l)
@@ -419,7 +419,7 @@ void gpu_let_select(struct device *d, enum let_kind kind, const struct let_reque
     if (c->box_count > TABLE_MOST) fatal("a LET for %d boxes, at most %d", c->box_count, TABLE_MOST);
     if (d->tree.nodes > 0 && c->box_count > 0) some[now++] = c;
     if (now == 0 || (now < most && k + 1 < count)) continue;
-    if (d->parts != 1) fatal("a LET was asked for of a tree whose fast particles stand apart");
+    if (d->parts != 1 && r->part == LET_OF_ALL) fatal("a LET was asked for of all particles, whose trees are two");
     choose_some(d, kind, r, now, some);
     now = 0;
   }

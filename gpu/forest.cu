@@ -54,6 +54,8 @@ static void grow(struct device *d, struct array<T> *a, const char *where, int64_
   array_free(&old);
 }
 
+static const struct behind nothing_behind = {0, 0};
+
 /* The arrays of the local tree, with nodes and bodies up to where the next LET begins. */
 static struct tree ground_of(const struct device *d)
 {
@@ -94,16 +96,19 @@ static void let_room(struct device *d, int64_t nodes, int64_t bodies, int moving
 
 void device_choose_close(struct device *d);
 
+/* So many trees may be walked at once: the local ones, and two of every rank. */
+static int64_t roots_most(const struct device *d) { return PARTS_MOST + 2 * (int64_t)(d->config.ranks > 0 ? d->config.ranks : 1); }
+
 void device_lets_open(struct device *d)
 {
   size_t ranks = (size_t)(d->config.ranks > 0 ? d->config.ranks : 1);
   struct lets *l = d->lets = (struct lets *)memory_alloc("LETs", sizeof *l);
-  for (int k = 0; k < LET_KINDS; k++) {
+  for (int k = 0; k < LET_SETS; k++) {
     l->out[k] = (struct outgoing *)memory_alloc("LETs", sizeof **l->out * ranks);
     l->in[k] = (struct incoming *)memory_alloc("LETs", sizeof **l->in * ranks);
   }
-  l->waiting.root = (int32_t *)memory_alloc("LETs", sizeof *l->waiting.root * (ranks + PARTS_MOST));
-  l->root_told = (int32_t *)memory_alloc("LETs", sizeof *l->root_told * (ranks + PARTS_MOST));
+  l->waiting.root = (int32_t *)memory_alloc("LETs", sizeof *l->waiting.root * (size_t)roots_most(d));
+  l->root_told = (int32_t *)memory_alloc("LETs", sizeof *l->root_told * (size_t)roots_most(d));
   CHECK(cudaStreamCreateWithFlags(&l->stream, cudaStreamNonBlocking));
   CHECK(cudaEventCreateWithFlags(&l->arrived, cudaEventDisableTiming));
   CHECK(cudaEventCreateWithFlags(&l->walked, cudaEventDisableTiming));
@@ -146,7 +151,7 @@ void device_lets_close(struct device *d)
 {
   struct lets *l = d->lets;
   CHECK(cudaStreamSynchronize(l->stream));
-  for (int k = 0; k < LET_KINDS; k++) free_kind(d, k);
+  for (int k = 0; k < LET_SETS; k++) free_kind(d, k);
   free_watch(&l->watch);
   device_choose_close(d);
   array_free(&l->box_begin);
@@ -295,31 +300,12 @@ void gpu_let_roots(struct device *d, enum let_kind kind, int self, int count, co
   gpu_let_attach(d, kind, self, at.bytes, &none);
 }
 
-static bool any_attached(const struct device *d, int kind)
+static bool any_attached(const struct device *d)
 {
-  for (int p = 0; p < d->config.ranks; p++)
-    if (d->lets->in[kind][p].attached) return true;
+  for (int k = 0; k < LET_SETS; k++)
+    for (int p = 0; p < d->config.ranks; p++)
+      if (d->lets->in[k][p].attached) return true;
   return false;
-}
-
-/* The places of a kind are free again, if no others stand behind them. */
-static void free_places(struct device *d, enum let_kind kind)
-{
-  struct lets *l = d->lets;
-  const struct behind none = {0, 0};
-  bool alone = true, last = true;
-  for (int k = 0; k < LET_KINDS; k++) {
-    if (k == (int)kind || !any_attached(d, k)) continue;
-    alone = false;
-    if (l->base[k].nodes >= l->base[kind].nodes && l->base[k].bodies >= l->base[kind].bodies) last = false;
-  }
-  if (alone) {
-    l->behind = none;
-    for (int k = 0; k < LET_KINDS; k++) l->base[k] = none;
-  } else if (last) {
-    l->behind = l->base[kind];
-  }
-  l->base[kind] = l->behind;
 }
 
 void gpu_let_clear(struct device *d, enum let_kind kind)
@@ -330,8 +316,27 @@ void gpu_let_clear(struct device *d, enum let_kind kind)
     l->in[kind][p].attached = false;
     l->out[kind][p].nodes = l->out[kind][p].bodies = 0;
   }
-  free_places(d, kind);
-  if (kind == LET_STEP) l->watch.on = false;
+  if (!any_attached(d)) l->behind = nothing_behind;
+  if (kind != LET_STEP) return;
+  l->step = l->behind;
+  l->watch.on = false;
+}
+
+static void detach(struct device *d, int kind)
+{
+  for (int p = 0; p < d->config.ranks; p++) d->lets->in[kind][p].attached = false;
+}
+
+/* The fast particles' new tree goes behind the LETs of slow ones: so what stays stands before what is renewed. */
+static void uproot_fast(struct device *d)
+{
+  struct lets *l = d->lets;
+  detach(d, LET_STEP);
+  l->behind = l->step;
+  if (l->behind.nodes == 0) return;
+  d->tree.nodes += l->behind.nodes;
+  d->part[FAST].base = d->tree.nodes;
+  l->behind.nodes = l->step.nodes = 0;
 }
 
 void lets_uproot(struct device *d)
@@ -339,11 +344,12 @@ void lets_uproot(struct device *d)
   struct lets *l = d->lets;
   if (l->behind.nodes + l->behind.bodies == 0) return;
   lets_join(d);   /* what still arrives there comes before what is queued next */
-  for (int k = 0; k < LET_KINDS; k++) {
-    for (int p = 0; p < d->config.ranks; p++) l->in[k][p].attached = false;
-    l->base[k].nodes = l->base[k].bodies = 0;
+  if (d->renewing) {
+    uproot_fast(d);
+    return;
   }
-  l->behind = l->base[LET_SOFT];
+  for (int k = 0; k < LET_SETS; k++) detach(d, k);
+  l->behind = l->step = nothing_behind;
 }
 
 /* --- walks ------------------------------------------------------------------------------------------------------- */
@@ -368,7 +374,7 @@ static const int32_t *put_roots(struct device *d)
   if (count <= l->roots && memcmp(l->root_told, l->waiting.root, bytes) == 0) return l->root.at;
   memcpy(l->root_told, l->waiting.root, bytes);
   l->roots = count;
-  array_room(&l->root, "device LETs", d->config.ranks + PARTS_MOST);
+  array_room(&l->root, "device LETs", roots_most(d));
   for (int at = 0; at < count; at += ROOTS_AT_ONCE) {
     struct some_roots some = {};
     int n = count - at < ROOTS_AT_ONCE ? count - at : (int)ROOTS_AT_ONCE;
@@ -386,11 +392,21 @@ static void take_waiting(struct device *d, struct forest *f)
   f->t = ground_of(d);
   f->roots = w->count;
   f->motion_tick = w->motion_tick;
+  f->fast_node = INT32_MAX;
   f->root = put_roots(d);
   f->families = f->adding = INT32_MAX;
   lets_join(d);
   w->count = 0;
   w->size = 0;
+}
+
+/* LETs of a walk, by number: at LET_STEP those of slow particles too, each before the peer's other. NULL: there is none. */
+static int trees_of(const struct walk_request *r) { return 2 * r->peer_count; }
+static const struct incoming *tree_at(const struct device *d, const struct walk_request *r, int at)
+{
+  int kind = at % 2 ? r->let : LET_SLOW;
+  const struct incoming *in = &d->lets->in[kind][r->peers[at / 2]];
+  return in->attached && in->nodes > 0 && (kind != LET_SLOW || r->let == LET_STEP) ? in : NULL;
 }
 
 /* Whether a LET may be walked along with those that wait; then it waits too. */
@@ -410,6 +426,7 @@ static int local_tree(struct device *d, struct forest *f)
   f->t = d->tree;
   f->roots = d->tree.nodes > 0;
   f->motion_tick = d->motion_tick;
+  f->fast_node = d->parts == 2 ? d->part[FAST].base : INT32_MAX;
   f->families = INT32_MAX;
   d->lets->waiting.count = 0;
   d->lets->waiting.size = 0;
@@ -458,9 +475,9 @@ static int next_joined(struct device *d, const struct walk_request *r, struct pa
     return join_local(d, f);
   }
   if (p->done) return 0;
-  for (; p->at < r->peer_count; p->at++) {
-    const struct incoming *in = &d->lets->in[r->let][r->peers[p->at]];
-    if (in->attached && in->nodes > 0) w->root[w->count++] = in->root;
+  for (; p->at < trees_of(r); p->at++) {
+    const struct incoming *in = tree_at(d, r, p->at);
+    if (in) w->root[w->count++] = in->root;
   }
   p->done = 1;
   return r->last ? join_all(d, f) : 0;
@@ -471,13 +488,14 @@ bool forest_gains(const struct device *d, const struct walk_request *r)
   return r->kind == WALK_HARD && r->let == LET_STEP && !(r->split.on && neighbours_expected(&d->neighbours));
 }
 
-/* Whether the walk is of the local tree and of all that is asked for: moments of all are to be of one tick. */
+/* Whether the walk is of the local tree and of all that is asked for: moments of all are to be of one tick, those of fast particles of
+ * another. */
 static bool at_once(const struct device *d, const struct walk_request *r)
 {
   if (!r->local || r->peer_count == 0 || d->tree.nodes == 0 || !forest_gains(d, r)) return false;
-  for (int k = 0; k < r->peer_count; k++) {
-    const struct incoming *in = &d->lets->in[r->let][r->peers[k]];
-    if (in->attached && in->nodes > 0 && in->motion_tick != d->motion_tick) return false;
+  for (int k = 0; k < trees_of(r); k++) {
+    const struct incoming *in = tree_at(d, r, k);
+    if (in && in->motion_tick != (k % 2 ? d->fast_tick : d->motion_tick)) return false;
   }
   return true;
 }
@@ -487,13 +505,14 @@ static int all_at_once(struct device *d, const struct walk_request *r, struct pa
   struct waiting *w = &d->lets->waiting;
   w->count = 0;
   for (int k = 0; k < d->parts; k++) w->root[w->count++] = d->part[k].base;
-  for (; p->at < r->peer_count; p->at++) {
-    const struct incoming *in = &d->lets->in[r->let][r->peers[p->at]];
-    if (in->attached && in->nodes > 0) w->root[w->count++] = in->root;
+  for (; p->at < trees_of(r); p->at++) {
+    const struct incoming *in = tree_at(d, r, p->at);
+    if (in) w->root[w->count++] = in->root;
   }
   p->local_done = p->done = 1;
   w->motion_tick = d->motion_tick;
   take_waiting(d, f);
+  f->fast_node = d->parts == 2 ? d->part[FAST].base : d->tree.nodes + d->lets->step.nodes;
   f->adding = 0;
   f->whole = 1;
   return 1;
@@ -511,12 +530,12 @@ int forest_next(struct device *d, const struct walk_request *r, struct parting *
     return local_tree(d, f);
   }
   if (p->done) return 0;
-  while (p->at < r->peer_count && (w->count == 0 || (double)w->size < enough)) {
-    const struct incoming *in = &d->lets->in[r->let][r->peers[p->at]];
-    if (in->attached && in->nodes > 0 && !wait_along(d, in)) break;
+  while (p->at < trees_of(r) && (w->count == 0 || (double)w->size < enough)) {
+    const struct incoming *in = tree_at(d, r, p->at);
+    if (in && !wait_along(d, in)) break;
     p->at++;
   }
-  p->done = p->at == r->peer_count;
+  p->done = p->at == trees_of(r);
   if (w->count == 0 || (p->done && !r->last && (double)w->size < enough)) return 0;
   take_waiting(d, f);
   return 1;

@@ -308,6 +308,7 @@ void gpu_groups(struct device *d)
   int32_t n = (int32_t)d->p.n, first = kept.particles;
   int best = d->config.quadrupole ? GROUP_QUADRUPOLE : GROUP_MONOPOLE, most = d->config.max_group < best ? d->config.max_group : best;
   neighbours_forget(d);
+  if (parts_begin(d) == d->parts) return;
   if (!d->unsettled) d->groups = d->families = 0;
   if (n == 0) return;
   if (pairwise_serves(d)) {

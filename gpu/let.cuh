@@ -55,7 +55,7 @@ struct outgoing {
   struct array<char> packed;               /* the message, */
   struct pinned told;                      /* and where it, or only its head, is copied to */
   struct array<int32_t> node_from, body_from;   /* LET_STEP: the local node and particle behind each */
-  int32_t first;                           /* of its particles, among the watched ones of all peers */
+  int32_t first;                           /* of its particles (those of LET_SLOW before them), among the watched ones of all peers */
   struct array<char> cells;                /* of an update, or with `bypass` all of it */
   struct pinned update;
 };
@@ -85,7 +85,7 @@ struct __align__(16) let_way {
 };
 
 struct watch {
-  bool on;
+  bool on, ways;               /* LETs are watched; and so is whether particles keep to their ways */
   int32_t tick, end;           /* when LETs were chosen; until when the choice holds */
   double tick_length;
   int32_t collected;           /* tick of the last corrections that were looked for among the entries */
@@ -102,7 +102,7 @@ struct watch {
 /* LETs that are to be walked. */
 struct waiting {
   int count;
-  int32_t *root;               /* [ranks + PARTS_MOST] */
+  int32_t *root;               /* [roots_most] */
   int64_t size;                /* nodes and particles */
   int32_t motion_tick;
 };
@@ -118,10 +118,10 @@ struct lets {
   cudaStream_t stream;         /* of what arrives */
   cudaEvent_t arrived, walked; /* the last that did; the last walk over LETs */
   bool news;                   /* the device's main stream has not waited for `arrived` yet */
-  struct outgoing *out[LET_KINDS];   /* [ranks] */
-  struct incoming *in[LET_KINDS];
+  struct outgoing *out[LET_SETS];    /* [ranks] */
+  struct incoming *in[LET_SETS];
   struct behind behind;              /* where the next LET begins: all that came stand there one behind the other, */
-  struct behind base[LET_KINDS];     /* those of a kind from here on */
+  struct behind step;                /* those of LET_STEP from here on, behind those of LET_SLOW */
 
   /* boxes */
   struct let_box box[BOX_MOST];
@@ -144,6 +144,12 @@ struct lets {
   int roots;                         /* so many */
 };
 
+/* The part of the local tree that a request is about. */
+static inline const struct part *lets_part(const struct device *d, const struct let_request *r)
+{
+  return &d->part[r->part == LET_OF_FAST ? FAST : SLOW];
+}
+
 void device_lets_open(struct device *d);
 void device_lets_close(struct device *d);
 
@@ -154,7 +160,8 @@ struct forest {
   struct tree t;
   const int32_t *root;   /* NULL: those of the local tree alone */
   int roots;
-  int32_t motion_tick;
+  int32_t motion_tick;   /* but of the fast ones', */
+  int32_t fast_node;     /* from this one on, those of the device's fast_tick */
   int32_t families;      /* in walks of all those before this one have forces from it */
   int32_t adding;        /* the forces of families before this one are added to; those of the others begin anew */
   int local_roots;       /* so many roots, the first, are not for families that are added to */

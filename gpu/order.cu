@@ -141,6 +141,10 @@ void gpu_reorder(struct device *d, int32_t tick, double tick_length, int fast, i
   if (d->config.method == METHOD_NEXT_MORE) fast = INT32_MAX;   /* it knows one root */
   neighbours_forget(d);
   d->neighbours.passing = 1;
+  if (renew && d->parts < 2 && d->config.ranks > 1) {   /* a single particle: peers count on its tree */
+    d->renewing = 1;
+    return;
+  }
   room_for_keys(d);
   struct later_keys keys = {d->tree, d->p.level, all ? fast : 0, all ? 0 : d->part[FAST].first, tick, (float)tick_length,
                             d->lattice.inverse, ~(uint64_t)0 << (KEY_BITS - 3 * levels)};
@@ -154,5 +158,7 @@ void gpu_reorder(struct device *d, int32_t tick, double tick_length, int fast, i
   const int32_t *order = sort_later(d, &keys, levels, 1);
   LAUNCH(d, find_apart, 1, 1, d->key[d->key_now].at, (int32_t)d->p.n, &d->answers->apart);
   device_permute_sources(d, order);
-  divide(d, device_ask(d)->apart);
+  int32_t apart = device_ask(d)->apart, n = (int32_t)d->p.n;
+  if (d->config.ranks > 1 && fast <= LEVEL_MOST && n > 1) apart = min(max(apart, 1), n - 1);   /* peers expect both trees */
+  divide(d, apart);
 }

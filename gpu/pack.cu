@@ -118,7 +118,7 @@ static struct packing packing_of(enum let_kind kind, struct outgoing *out, const
   struct packing to = {(struct node *)(block + at.node)};
   to.body = (struct body *)(block + at.body);
   if (out->quad) to.quad = (struct quad *)(block + at.quad);
-  if (kind != LET_STEP) return to;
+  if (kind == LET_SOFT) return to;
   to.motion = (struct motion *)(block + at.motion);
   to.course = (struct course *)(block + at.course);
   to.node_from = array_room(&out->node_from, "device LETs", out->nodes);
@@ -126,7 +126,7 @@ static struct packing packing_of(enum let_kind kind, struct outgoing *out, const
   return to;
 }
 
-void pack_messages(struct device *d, enum let_kind kind, const struct choose_job &job, struct let_choice *const *choice)
+void pack_messages(struct device *d, enum let_kind kind, int32_t motion_tick, const struct choose_job &job, struct let_choice *const *choice)
 {
   const struct chosen *told = d->lets->choosing->told;
   struct let_layout at[RECEIVERS_MOST];
@@ -136,12 +136,12 @@ void pack_messages(struct device *d, enum let_kind kind, const struct choose_job
     struct outgoing *out = &d->lets->out[kind][c->peer];
     out->nodes = place_node(told->total[r]);
     out->bodies = place_body(told->total[r]);
-    at[r] = let_layout(out->nodes, out->bodies, out->quad, kind == LET_STEP);
+    at[r] = let_layout(out->nodes, out->bodies, out->quad, kind != LET_SOFT);
     to.of[r] = packing_of(kind, out, at[r]);
     c->bytes = at[r].bytes;
     c->message = pinned_room(&out->told, d->bypass ? sizeof(struct let_head) : c->bytes);
-    if (kind == LET_STEP) c->next = TICKS - told->soonest[r];
-    struct let_head head = {LET_FORMAT, out->quad, kind == LET_STEP, d->motion_tick, out->nodes, out->bodies};
+    if (kind != LET_SOFT) c->next = TICKS - told->soonest[r];
+    struct let_head head = {LET_FORMAT, out->quad, kind != LET_SOFT, motion_tick, out->nodes, out->bodies};
     memcpy(c->message, &head, sizeof head);
   }
   LAUNCH(d, pack, blocks_for((int64_t)job.receivers * ((job.words + PACK_WORDS - 1) / PACK_WORDS), THREADS / WARP), THREADS, job, to);

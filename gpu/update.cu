@@ -126,13 +126,23 @@ static void watch_ways(struct device *d, const struct let_request *r)
   LAUNCH(d, note_ways, blocks_for((int64_t)d->tree.nodes * ROW, THREADS), THREADS, job);
 }
 
+/* Entries of a peer: those of LET_SLOW, then those of LET_STEP. */
+static int64_t entries_of(const struct lets *l, int peer) { return (int64_t)l->out[LET_SLOW][peer].bodies + l->out[LET_STEP][peer].bodies; }
+
+static int32_t append_entries(struct device *d, const struct outgoing *out, int32_t at)
+{
+  size_t bytes = sizeof(int32_t) * (size_t)out->bodies;
+  if (bytes > 0) CHECK(cudaMemcpyAsync(d->lets->watch.from.at + at, out->body_from.at, bytes, cudaMemcpyDeviceToDevice, d->stream));
+  return at + out->bodies;
+}
+
 /* The entries of all peers, one peer after the other. */
 static void watch_entries(struct device *d)
 {
   struct lets *l = d->lets;
   struct watch *w = &l->watch;
   int64_t entries = 0;
-  for (int p = 0; p < d->config.ranks; p++) entries += l->out[LET_STEP][p].bodies;
+  for (int p = 0; p < d->config.ranks; p++) entries += entries_of(l, p);
   if (entries > INT32_MAX / 2) fatal("%lld particles in LETs of one device: use more ranks", (long long)entries);
   w->entries = (int32_t)entries;
   array_room(&w->from, "device LETs", entries);
@@ -140,11 +150,9 @@ static void watch_entries(struct device *d)
   array_room(&w->packed, "device LETs", entries * (int64_t)sizeof(struct update_entry));
   int32_t at = 0;
   for (int p = 0; p < d->config.ranks; p++) {
-    struct outgoing *out = &l->out[LET_STEP][p];
-    size_t bytes = sizeof(int32_t) * (size_t)out->bodies;
-    out->first = at;
-    if (bytes > 0) CHECK(cudaMemcpyAsync(w->from.at + at, out->body_from.at, bytes, cudaMemcpyDeviceToDevice, d->stream));
-    at += out->bodies;
+    l->out[LET_STEP][p].first = at;
+    at = append_entries(d, &l->out[LET_SLOW][p], at);
+    at = append_entries(d, &l->out[LET_STEP][p], at);
   }
 }
 
@@ -185,7 +193,8 @@ void gpu_let_watch(struct device *d, const struct let_request *r)
   w->collected = -1;   /* corrections at this very tick are still to come */
   w->tick_length = r->tick_length;
   w->end = r->tick + (int32_t)lrint(r->horizon / r->tick_length);
-  watch_ways(d, r);
+  w->ways = r->part == LET_OF_ALL;
+  if (w->ways) watch_ways(d, r);
   watch_entries(d);
   watch_numbers(d);
   gpu_wait(d);   /* what is on its way stands in memory that others use */
@@ -239,7 +248,7 @@ int64_t gpu_strays(struct device *d, int64_t *late)
   struct lets *l = d->lets;
   const struct watch *w = &l->watch;
   unsigned long long told[2];
-  if (!w->on || d->active_groups == 0) return 0;
+  if (!w->on || !w->ways || d->active_groups == 0) return 0;
   struct stray_job job = {d->tree, d->p, w->way.at, d->group.at, d->active_group.at, d->active_groups, d->active_tick};
   job.gone = (d->active_tick - w->tick) * w->tick_length;
   job.left = (w->end - d->active_tick) * w->tick_length;
@@ -394,29 +403,30 @@ static __global__ void __launch_bounds__(THREADS) pack_cells(struct tree t, cons
 /* Cells of a peer's LET as they stand in its update, and on the host too, or with `bypass` nowhere else. */
 static void send_cells(struct device *d, struct outgoing *out, const struct update_layout &at)
 {
-  char *block = array_room(&out->cells, "device LETs", (int64_t)(d->bypass ? at.bytes : at.entry));
+  char *block = out->cells.at;
   LAUNCH(d, pack_cells, blocks_for(out->nodes, THREADS), THREADS, d->tree, out->node_from.at,
          cells_in(block, at, out->nodes, out->quad));
   if (!d->bypass) CHECK(cudaMemcpyAsync(out->update.at + at.node, block + at.node, at.entry - at.node, cudaMemcpyDeviceToHost, d->stream));
 }
 
-size_t gpu_let_update(struct device *d, int peer, int32_t tick, int cells, int32_t *next, void **message)
+size_t gpu_let_update(struct device *d, int peer, int32_t tick, enum let_news news, int32_t *next, void **message)
 {
   struct watch *w = &d->lets->watch;
   struct outgoing *out = &d->lets->out[LET_STEP][peer];
+  int cells = news == NEWS_CELLS, apart = news != NEWS_FEW && d->bypass;   /* all but the head stays on the device */
   *next = TICKS;
-  if (!w->on || out->nodes == 0) return 0;
+  if (!w->on || out->nodes + d->lets->out[LET_SLOW][peer].nodes == 0) return 0;
   collect(d, tick);
   struct numbers told = numbers_in(d, w->told.at);
   int32_t begin = told.begin[peer], count = told.begin[peer + 1] - begin, few = told.begin[d->config.ranks] <= AT_ONCE;
   if (told.next[peer] < TICKS) *next = told.next[peer];
-  if (count == 0 && !cells) return 0;
+  if (count == 0 && news == NEWS_FEW) return 0;
   struct update_layout at = update_layout(cells ? out->nodes : 0, count, out->quad);
   struct update_head head = {UPDATE_FORMAT, tick, cells, out->quad, cells ? out->nodes : 0, count};
   size_t from = sizeof(struct update_entry) * (size_t)begin, bytes = sizeof(struct update_entry) * (size_t)count;
-  int apart = cells && d->bypass;   /* all but the head stays on the device */
   memcpy(pinned_room(&out->update, apart ? sizeof head : at.bytes), &head, sizeof head);
   *message = out->update.at;
+  array_room(&out->cells, "device LETs", (int64_t)(apart ? at.bytes : cells ? at.entry : 0));
   if (cells) send_cells(d, out, at);
   if (apart) {
     if (count > 0) CHECK(cudaMemcpyAsync(out->cells.at + at.entry, w->packed.at + from, bytes, cudaMemcpyDeviceToDevice, d->stream));
@@ -451,16 +461,30 @@ static __global__ void __launch_bounds__(THREADS) apply_cells(struct cells_job f
   copy_cell(&from.motion[k], from.quad ? &from.quad[k] : NULL, &to.motion[k], to.quad ? &to.quad[k] : NULL);
 }
 
-static __global__ void __launch_bounds__(THREADS) apply_entries(const struct update_entry *entry, int32_t n, int32_t tick, struct body *body,
-                                                                struct course *course, int32_t bodies)
+/* Where a peer's entries stand, of which the first `slows` are of its LET of slow particles. */
+struct places {
+  int32_t slow, slows, step, all;
+};
+
+static __global__ void __launch_bounds__(THREADS) apply_entries(const struct update_entry *entry, int32_t n, int32_t tick, struct tree t,
+                                                                struct places to)
 {
   int32_t k = (int32_t)(blockIdx.x * THREADS + threadIdx.x);
   if (k >= n) return;
   const struct update_entry e = entry[k];
-  if ((uint32_t)e.place >= (uint32_t)bodies) return;
-  body[e.place].x = e.x[0], body[e.place].y = e.x[1], body[e.place].z = e.x[2];
+  if ((uint32_t)e.place >= (uint32_t)to.all) return;
+  int32_t at = e.place < to.slows ? to.slow + e.place : to.step + e.place - to.slows;
+  t.body[at].x = e.x[0], t.body[at].y = e.x[1], t.body[at].z = e.x[2];
   const struct course w = {{e.v[0], e.v[1], e.v[2]}, tick, {e.a[0], e.a[1], e.a[2]}, 0};
-  course[e.place] = w;
+  t.course[at] = w;
+}
+
+static struct places places_of(const struct lets *l, int peer)
+{
+  const struct incoming *slow = &l->in[LET_SLOW][peer], *step = &l->in[LET_STEP][peer];
+  struct places to = {slow->body, slow->attached ? slow->bodies : 0, step->body, step->attached ? step->bodies : 0};
+  to.all += to.slows;
+  return to;
 }
 
 /* A copy of the message on its way to the device; returns where it will be there. */
@@ -485,9 +509,10 @@ int64_t gpu_let_apply(struct device *d, int peer, const void *message, size_t by
   struct lets *l = d->lets;
   struct incoming *in = &l->in[LET_STEP][peer];
   const struct tree t = d->tree;   /* LETs stand behind it */
+  const struct places places = places_of(l, peer);
   struct update_head head;
   if (bytes >= sizeof head) memcpy(&head, message, sizeof head);
-  if (bytes < sizeof head || head.format != UPDATE_FORMAT || head.entries > in->bodies ||
+  if (bytes < sizeof head || head.format != UPDATE_FORMAT || head.entries > places.all ||
       (head.cells && (head.nodes != in->nodes || head.quad != in->quad)))
     fatal("an update of rank %d's LET (%zu bytes) is not of what it sent before", peer, bytes);
   struct update_layout at = update_layout(head.nodes, head.entries, head.quad);
@@ -497,7 +522,7 @@ int64_t gpu_let_apply(struct device *d, int peer, const void *message, size_t by
   char *block = in->update_bypassed ? in->update.at : stage(d, message, bytes);
   in->update_bypassed = false;
   LAUNCH(l, apply_entries, blocks_for(head.entries, THREADS), THREADS, (const struct update_entry *)(block + at.entry), (int32_t)head.entries,
-         head.tick, t.body + in->body, t.course + in->body, in->bodies);
+         head.tick, t, places);
   if (head.cells) {
     struct cells_job to = {t.node + in->root, t.motion + in->root, head.quad ? t.quad + in->root : NULL, in->nodes};
     LAUNCH(l, apply_cells, blocks_for(in->nodes, THREADS), THREADS, cells_in(block, at, in->nodes, head.quad), to);

@@ -45,7 +45,7 @@ void gpu_groups(struct device *d);
 void gpu_tune(struct device *d, enum knob knob, double value);
 /* boxes.cu */
 int gpu_boxes(struct device *d, const struct let_request *request, int most, struct let_box *boxes);
-void gpu_card(struct device *d, struct let_card *card);
+void gpu_card(struct device *d, const struct let_request *request, struct let_card *card);
 /* choose.cu */
 void gpu_let_select(struct device *d, enum let_kind kind, const struct let_request *request, int count, struct let_choice *choice);
 /* forest.cu */
@@ -57,7 +57,7 @@ void gpu_let_roots(struct device *d, enum let_kind kind, int self, int count, co
 void gpu_let_clear(struct device *d, enum let_kind kind);
 /* update.cu */
 void gpu_let_watch(struct device *d, const struct let_request *request);
-size_t gpu_let_update(struct device *d, int peer, int32_t tick, int cells, int32_t *next, void **message);
+size_t gpu_let_update(struct device *d, int peer, int32_t tick, enum let_news news, int32_t *next, void **message);
 void *gpu_update_body(struct device *d, int peer);
 void *gpu_update_room(struct device *d, int peer, size_t bytes);
 size_t gpu_let_update_most(struct device *d, int peer);

@@ -100,7 +100,7 @@ static struct walk_job job_of(struct device *d, const struct walk_request *r, co
   lengths(&job, &r->mac);
   job.since[SLOW] = time_since(r->tick - f->motion_tick, r->tick_length, unit);
   job.since[FAST] = time_since(r->tick - d->fast_tick, r->tick_length, unit);
-  job.fast_node = !f->root && d->parts == 2 ? d->part[FAST].base : INT32_MAX;
+  job.fast_node = f->fast_node;
   job.tick = r->tick;
   job.tick_length = (float)r->tick_length;
   job.hard_only = r->kind != WALK_TOTAL;

@@ -31,7 +31,7 @@ enum need let_contact(const struct lattice *l, const struct let_card *sender, co
 
 void let_introduce(const struct backend *be, struct device *d, const struct let_request *request, struct let_box *boxes, struct let_card *card)
 {
-  be->card(d, card);
+  be->card(d, request, card);
   card->boxes = be->boxes(d, request, LET_BOXES, boxes);
   card->box = let_union(boxes, card->boxes, request->horizon);
 }

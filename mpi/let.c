@@ -20,12 +20,12 @@ struct announcement {
 
 /* What this rank and another have to do with each other. */
 struct peer {
-  struct inbox boxes, let[LET_KINDS], update;
+  struct inbox boxes, let[LET_SETS], update;
   int asks;                 /* it needs a LET, and its boxes have not been answered yet */
-  int wanted[LET_KINDS];    /* its LET is part of the forest */
-  int told[LET_KINDS];      /* it was announced: so many bytes, */
-  size_t bytes[LET_KINDS];
-  int there[LET_KINDS];     /* and it has come */
+  int wanted[LET_SETS];    /* its LET is part of the forest */
+  int told[LET_SETS];      /* it was announced: so many bytes, */
+  size_t bytes[LET_SETS];
+  int there[LET_SETS];     /* and it has come */
   int updating;             /* an update is part of the round: */
   struct announcement update_told;
   int32_t update_note;      /* what `next` will be then */
@@ -46,14 +46,15 @@ struct lets {
   struct let_card *card;    /* [ranks] */
   /* Ranks by what they have to do with this one, each in the order of the ranks after it: nothing in a substep loops over
    * all ranks. */
-  int *forest[LET_KINDS];   /* whose LETs the forest has (roots stand first, as the LET of this rank), */
-  int trees[LET_KINDS];     /* so many */
-  int *asked_by[LET_KINDS]; /* who needs a LET of this rank; those of LET_STEP must be told of corrections */
-  int asked_by_count[LET_KINDS];
+  int *forest[LET_SETS];   /* whose LETs the forest has (roots stand first, as the LET of this rank), */
+  int trees[LET_SETS];     /* so many */
+  int *asked_by[LET_SETS]; /* who needs a LET of this rank; those of LET_STEP must be told of corrections */
+  int asked_by_count[LET_SETS];
+  int apart;                /* LETs of substeps are LET_SLOW, which everyone has who has any, and LET_STEP */
   enum let_kind kind;       /* what `progress` looks for: LETs of this kind, */
   int32_t tick;             /* and updates of ticks before this one */
   struct let_traffic *traffic;              /* of updates, */
-  struct let_traffic *exchanged[LET_KINDS]; /* and of the LETs that the last exchanges bring */
+  struct let_traffic *exchanged[LET_SETS]; /* and of the LETs that the last exchanges bring */
   struct let_request request;
   struct let_choice *choice;    /* [ranks]: whose boxes have come */
   int32_t next_cells;
@@ -73,7 +74,7 @@ struct lets *lets_open(const struct comm *c, const struct backend *be, struct de
   l->card = memory_alloc("let", sizeof *l->card * ranks);
   l->root = memory_alloc("let", sizeof *l->root * ranks);
   l->choice = memory_alloc("let", sizeof *l->choice * ranks);
-  for (int k = 0; k < LET_KINDS; k++) {
+  for (int k = 0; k < LET_SETS; k++) {
     l->forest[k] = memory_alloc("let", sizeof **l->forest * ranks);
     l->asked_by[k] = memory_alloc("let", sizeof **l->asked_by * ranks);
   }
@@ -81,7 +82,7 @@ struct lets *lets_open(const struct comm *c, const struct backend *be, struct de
   for (int r = 0; r < c->size; r++) {
     inbox_open(&l->peer[r].boxes, r, PARCEL_BOXES);
     inbox_open(&l->peer[r].update, r, PARCEL_UPDATE);
-    for (int k = 0; k < LET_KINDS; k++) inbox_open(&l->peer[r].let[k], r, PARCEL_LET + k);
+    for (int k = 0; k < LET_SETS; k++) inbox_open(&l->peer[r].let[k], r, PARCEL_LET + k);
   }
   return l;
 }
@@ -96,9 +97,9 @@ void lets_close(struct lets *l)
   for (int r = 0; r < l->c->size; r++) {
     inbox_close(&l->peer[r].boxes);
     inbox_close(&l->peer[r].update);
-    for (int k = 0; k < LET_KINDS; k++) inbox_close(&l->peer[r].let[k]);
+    for (int k = 0; k < LET_SETS; k++) inbox_close(&l->peer[r].let[k]);
   }
-  for (int k = 0; k < LET_KINDS; k++) {
+  for (int k = 0; k < LET_SETS; k++) {
     memory_free(l->forest[k]);
     memory_free(l->asked_by[k]);
   }
@@ -165,7 +166,7 @@ static int hear(struct lets *l, int r)
   add_body(l, r, 1, l->be->let_body_room ? l->be->let_body_room(l->d, l->kind, r, a.bytes) : room + LET_HEAD, a.bytes);
   p->bytes[l->kind] = a.bytes;
   p->told[l->kind] = 1;
-  if (l->kind == LET_STEP) p->next = box->note;
+  if (l->kind != LET_SOFT) p->next = box->note;
   memory_free(box->data);
   inbox_done(box);
   return 1;
@@ -182,17 +183,17 @@ static int has_come(struct lets *l, int r, size_t *bytes)
   }
   if (!inbox_poll(box, l->c, let_room_of, l)) return 0;
   *bytes = box->bytes;
-  if (l->kind == LET_STEP) p->next = box->note;
+  if (l->kind != LET_SOFT) p->next = box->note;
   inbox_done(box);
   return 1;
 }
 
-/* Whether a peer's LET is part of the forest now. */
+/* Whether a peer's LET is part of the forest now, if it is to be. */
 static int attach(struct lets *l, int r)
 {
   struct peer *p = &l->peer[r];
   size_t bytes;
-  if (p->there[l->kind]) return 1;
+  if (!p->wanted[l->kind] || p->there[l->kind]) return 1;
   if (!has_come(l, r, &bytes)) return 0;
   l->be->let_attach(l->d, l->kind, r, bytes, &l->exchanged[l->kind]->received);
   p->there[l->kind] = 1;
@@ -200,9 +201,12 @@ static int attach(struct lets *l, int r)
   return 1;
 }
 
+/* The lists in which those are whose LETs of this kind the forest has. */
+static enum let_kind lists_of(const struct lets *l, enum let_kind kind) { return kind == LET_STEP && l->apart ? LET_SLOW : kind; }
+
 /* --- updates from device to device -------------------------------------------------------------------------------- */
 
-/* At refreshes cells go along, and everyone has something to tell to all who have LETs of its. So these updates make a round, like LETs. */
+/* At refreshes much is told, to all who have LETs of this rank. So these updates make a round, like LETs. */
 enum { BY_ROUND = INT32_MIN };   /* in the note of a parcel: it announces an update */
 
 static void take_short(struct lets *l, int r)
@@ -250,9 +254,9 @@ static int hear_update(struct lets *l, int r)
 /* Post the open round as soon as all of it has been announced; returns 0 when that is done, else 1 + a rank that is missing. */
 static int try_round(struct lets *l)
 {
-  int left = 0;
-  for (int k = 0; k < l->trees[LET_STEP] && l->round_open; k++) {
-    int r = l->forest[LET_STEP][k];
+  int left = 0, lists = lists_of(l, LET_STEP);
+  for (int k = 0; k < l->trees[lists] && l->round_open; k++) {
+    int r = l->forest[lists][k];
     if (r != l->c->rank && !hear_update(l, r)) left = r + 1;
   }
   if (left || !l->round_open) return left;
@@ -294,8 +298,8 @@ static void end_round(struct lets *l)
     memory_free(l->peer[r].update_sent);
     l->peer[r].update_sent = NULL;
   }
-  for (int k = 0; k < l->trees[LET_STEP]; k++)
-    if (l->peer[l->forest[LET_STEP][k]].updating) take_update(l, l->forest[LET_STEP][k]);
+  for (int k = 0, lists = lists_of(l, LET_STEP); k < l->trees[lists]; k++)
+    if (l->peer[l->forest[lists][k]].updating) take_update(l, l->forest[lists][k]);
 }
 
 /* Take the updates of a peer that the tick asks for, as far as they have come. */
@@ -336,7 +340,7 @@ static void answer(struct lets *l, const struct let_choice *c)
 static int poll_let(struct lets *l, int r)
 {
   struct peer *p = &l->peer[r];
-  if (r == l->c->rank || !p->wanted[l->kind]) return 1;
+  if (r == l->c->rank || !p->wanted[lists_of(l, l->kind)]) return 1;
   if (!attach(l, r)) return 0;
   if (l->kind == LET_STEP) poll_updates(l, r);
   return l->kind != LET_STEP || p->next >= l->tick;
@@ -346,10 +350,27 @@ static int poll_let(struct lets *l, int r)
 static int progress(void *of)
 {
   struct lets *l = of;
-  int there = 0;
-  for (int k = 0; k < l->trees[l->kind]; k++) there += poll_let(l, l->forest[l->kind][k]);
+  int there = 0, lists = lists_of(l, l->kind);
+  for (int k = 0; k < l->trees[lists]; k++) there += poll_let(l, l->forest[lists][k]);
   outbox_tidy(&l->out);
-  return there == l->trees[l->kind];
+  return there == l->trees[lists];
+}
+
+/* Wait until all LETs of the forest are there, and true at the tick. Returns for how long. */
+static double wait_for_all(struct lets *l)
+{
+  struct patience patience = {0};
+  int lists = lists_of(l, l->kind), count = l->trees[lists], *forest = l->forest[lists];
+  double waited = 0;
+  for (int there = 0; there < count;) {
+    if (!poll_let(l, forest[there])) {
+      comm_rest(l->c, &patience, forest[there]);
+      continue;
+    }
+    waited += comm_rested(&patience);
+    there++;
+  }
+  return waited;
 }
 
 /* --- the exchange ------------------------------------------------------------------------------------------------ */
@@ -427,15 +448,24 @@ static int hear_some(struct lets *l)
   return left;
 }
 
+/* There are none of this kind any more. */
+static void forget(struct lets *l, enum let_kind kind)
+{
+  l->be->let_clear(l->d, kind);
+  l->trees[kind] = l->asked_by_count[kind] = 0;
+}
+
 void let_exchange(struct lets *l, enum let_kind kind, const struct lattice *lattice, struct let_request request, int32_t next_cells,
                   struct let_traffic *traffic)
 {
   end_round(l);
-  if (kind == LET_STEP) {   /* these take the place of those that came before, and of those of the synchronisation */
+  if (kind != LET_SOFT && request.part != LET_OF_FAST) {   /* these take the place of those that came before, and of those of the synchronisation */
     traffic->received = (struct let_count){0};
-    l->be->let_clear(l->d, LET_SOFT);
-    l->trees[LET_SOFT] = 0;
+    forget(l, LET_SOFT);
+    forget(l, LET_STEP);
   }
+  if (l->apart && request.part != LET_OF_FAST) forget(l, LET_SLOW);
+  l->apart = request.part != LET_OF_ALL;
   l->be->let_clear(l->d, kind);
   if (l->c->size == 1) return;
   outbox_flush(&l->out);   /* the device's messages are about to be replaced */
@@ -457,30 +487,14 @@ void let_exchange(struct lets *l, enum let_kind kind, const struct lattice *latt
   comm_rested(&patience);
   if (transport_direct(l->t)) transport_post(l->t, l->round_count, l->round);
   if (kind == LET_STEP) l->be->let_watch(l->d, &request);
+  if (kind == LET_SLOW) wait_for_all(l);   /* those of the fast stand behind them */
 }
 
 /* --- the forest -------------------------------------------------------------------------------------------------- */
 
-/* Wait until all LETs of the forest are there, and true at the tick. Returns for how long. */
-static double wait_for_all(struct lets *l)
-{
-  struct patience patience = {0};
-  int count = l->trees[l->kind], *forest = l->forest[l->kind];
-  double waited = 0;
-  for (int there = 0; there < count;) {
-    if (!poll_let(l, forest[there])) {
-      comm_rest(l->c, &patience, forest[there]);
-      continue;
-    }
-    waited += comm_rested(&patience);
-    there++;
-  }
-  return waited;
-}
-
 void let_walk(struct lets *l, struct walk_request request, struct tally *tally, struct let_traffic *updates)
 {
-  int count = l->trees[request.let], done = 0, *forest = l->forest[request.let];
+  int lists = lists_of(l, request.let), count = l->trees[lists], done = 0, *forest = l->forest[lists];
   double begin = timer_clock(), waited = 0;
   struct patience patience = {0};
   l->kind = request.let;
@@ -519,7 +533,7 @@ void let_walk(struct lets *l, struct walk_request request, struct tally *tally, 
 
 /* --- updates ----------------------------------------------------------------------------------------------------- */
 
-/* An update with cells is announced, and goes with the round. */
+/* An update of a refresh is announced, and goes with the round. */
 static void announce_update(struct lets *l, int r, int32_t next, void *message, size_t bytes, struct let_traffic *traffic)
 {
   struct announcement a = {.bytes = bytes};
@@ -535,9 +549,9 @@ static void announce_update(struct lets *l, int r, int32_t next, void *message, 
   traffic->bytes += (int64_t)(bytes - LET_HEAD);
 }
 
-void let_send_updates(struct lets *l, int32_t tick, int cells, int32_t next_cells, struct let_traffic *traffic)
+void let_send_updates(struct lets *l, int32_t tick, enum let_news news, int32_t next_refresh, struct let_traffic *traffic)
 {
-  int by_round = cells && transport_direct(l->t);
+  int by_round = news != NEWS_FEW && transport_direct(l->t), lists = lists_of(l, LET_STEP);
   l->traffic = traffic;
   l->kind = LET_STEP;
   outbox_tidy(&l->out);
@@ -545,13 +559,13 @@ void let_send_updates(struct lets *l, int32_t tick, int cells, int32_t next_cell
     end_round(l);
     l->round_count = 0;
   }
-  for (int k = 0; k < l->asked_by_count[LET_STEP]; k++) {
-    int r = l->asked_by[LET_STEP][k];
+  for (int k = 0; k < l->asked_by_count[lists]; k++) {
+    int r = l->asked_by[lists][k];
     int32_t next;
     void *message;
-    size_t bytes = l->be->let_update(l->d, r, tick, cells, &next, &message);
+    size_t bytes = l->be->let_update(l->d, r, tick, news, &next, &message);
     if (bytes == 0) continue;
-    if (next_cells < next) next = next_cells;
+    if (next_refresh < next) next = next_refresh;
     if (by_round) {
       announce_update(l, r, next, message, bytes, traffic);
       continue;

@@ -45,18 +45,18 @@ void lets_close(struct lets *l);
 
 /* Choose and send this rank's LETs to all who need them; what others send is on its way when this returns. Where LETs go
  * from device to device, this waits until everyone who sends to this rank has chosen. The request's boxes are filled in
- * here. LET_STEP: `next_cells` is the tick of the first update that will tell of cells, and what was received begins anew:
- * LETs that are chosen anew take the place of the former. Else `traffic` is added to, until the last of the LETs has come; LETs of the synchronisation end here.
- * Collective. */
+ * here. LETs of substeps: `next_cells` is the tick of the first update of a refresh. They take the place of the former and end those
+ * of the synchronisation, and what was received begins anew. But where fast particles have trees of their own they are LET_SLOW
+ * (LET_OF_SLOW; this waits for them), and then LET_STEP (LET_OF_FAST), which may be chosen anew alone. Else `traffic` is added to, until
+ * the last of the LETs has come. Collective. */
 void let_exchange(struct lets *l, enum let_kind kind, const struct lattice *lattice, struct let_request request, int32_t next_cells,
                   struct let_traffic *traffic);
 /* Forces from the forest: the local tree while LETs travel, then every LET in the order of the ranks after this one, as
  * soon as it is there and true at the request's tick. Local, but waits for those that it needs. */
 void let_walk(struct lets *l, struct walk_request request, struct tally *tally, struct let_traffic *updates);
-/* Tell the peers what was corrected at this tick, and with `cells` the cells; `next_cells` is the next tick at which they
- * will be told of cells. Local, but where LETs go from device to device it waits, with `cells`, until those whose LETs are here are at this
- * tick too. */
-void let_send_updates(struct lets *l, int32_t tick, int cells, int32_t next_cells, struct let_traffic *traffic);
+/* Tell the peers what was corrected at this tick; at the next refresh they will be told at the latest. Local, but where LETs go from
+ * device to device it waits at refreshes (all `news` but NEWS_FEW) until those whose LETs are here are at this tick too. */
+void let_send_updates(struct lets *l, int32_t tick, enum let_news news, int32_t next_refresh, struct let_traffic *traffic);
 /* Take all updates of ticks before this one (TICKS: all). Local, but waits. */
 void let_take_updates(struct lets *l, int32_t tick, struct let_traffic *traffic);
 /* Whether any rank has strays (LETs may miss something soon): asks now for the answer that the next call gives, so that

@@ -6,7 +6,7 @@
 #define PARCEL_H
 #include "comm.h"
 
-enum parcel_tag { PARCEL_BOXES = 200, PARCEL_LET, PARCEL_UPDATE = PARCEL_LET + 2 };   /* PARCEL_LET + enum let_kind */
+enum parcel_tag { PARCEL_BOXES = 200, PARCEL_LET, PARCEL_UPDATE = PARCEL_LET + 3 };   /* PARCEL_LET + enum let_kind */
 
 enum { PARCEL_HEAD = 16 };   /* bytes that a parcel adds to what it carries */
 

@@ -69,7 +69,15 @@ struct let_box {
   double a_spread;         /* largest hard acceleration within */
 };
 
-enum let_kind { LET_SOFT, LET_STEP, LET_KINDS };   /* of the synchronisation; of the substeps */
+/* Of the synchronisation; of the substeps; of the substeps too, but of the slow particles' trees: LET_STEP is of the fast ones' then. */
+enum let_kind { LET_SOFT, LET_STEP, LET_KINDS, LET_SLOW = LET_KINDS, LET_SETS };
+
+/* Which of the sender's trees: that of all, or, where fast particles have one of their own (see reorder), one of the two. */
+enum let_part { LET_OF_ALL, LET_OF_SLOW, LET_OF_FAST };
+
+/* What an update tells of: what was corrected, if anything was; all cells too; at the tick of the choice, whose cells are true still, all
+ * that was corrected, which is much. */
+enum let_news { NEWS_FEW, NEWS_CELLS, NEWS_MANY };
 
 struct let_request {
   const struct let_box *boxes;   /* of the receiver, where there is one */
@@ -81,6 +89,7 @@ struct let_request {
   double horizon;                /* for so long a time from now (0: now) */
   int32_t tick;                  /* now */
   double tick_length;
+  enum let_part part;            /* for `card` and `let_select` */
   int active;                    /* for `boxes`: the targets are those alone whose steps end now, as nobody else's does within the horizon */
 };
 
@@ -209,6 +218,7 @@ struct backend {
   unsigned methods; /* the walk methods that it has, a bit for each */
   int particle_bytes;   /* of its own memory a particle takes, about; 0: it is the host's */
   int split_bytes;      /* and so many more, where there is room, with the split on: lists of neighbours */
+  int plants_apart;       /* reorder gives fast particles a tree of their own where it is asked to, and LETs may be of one of the two */
   int rebuild_interval;   /* shortest steps of a soft step after which a new tree is worth its build; 0: never */
   /* Number of devices; where it is 0, `why` says the reason. */
   int (*probe)(char *why, size_t size);
@@ -276,8 +286,8 @@ struct backend {
   /* At most `most` boxes around this rank's groups, of positions predicted to the request's tick, for its horizon; returns
    * how many: those that would hold nobody are left out. */
   int (*boxes)(struct device *d, const struct let_request *request, int most, struct let_box *boxes);
-  /* The root with its motion and second moments, and the number of particles, into the card; needs moments. */
-  void (*card)(struct device *d, struct let_card *card);
+  /* The root of the request's part with its motion and second moments, and the number of its particles, into the card; needs moments. */
+  void (*card)(struct device *d, const struct let_request *request, struct let_card *card);
 
   /* Choose and pack the LETs for so many receivers, each another peer; the request's boxes are not looked at. Needs moments at
    * the request's tick. The chosen nodes stand in a message in the order of the local tree, which is breadth-first; it does
@@ -297,16 +307,16 @@ struct backend {
   /* Forget all LETs of a kind. */
   void (*let_clear)(struct device *d, enum let_kind kind);
 
-  /* LETs of substeps are sent once and then kept up to date. let_watch begins that for what let_select has chosen for
-   * LET_STEP since let_clear, with the same request. */
+  /* LETs of substeps are sent once and then kept up to date. let_watch begins that for what let_select has chosen for LET_STEP,
+   * and LET_SLOW, since let_clear; the request is that of LET_STEP. Of LETs in parts strays are not looked for. */
   void (*let_watch)(struct device *d, const struct let_request *request);
   /* What a peer must learn after `correct` at this tick: its entries among the particles that were corrected at it, and with
-   * `cells` all cells (moments were taken at this tick). To be asked for every peer with a LET at every such tick. *next becomes the tick at which the next of its entries will be
-   * corrected. Packs into *message (owner: device, until the next call for this peer) and returns the bytes, 0 when there
-   * is nothing to tell. */
-  size_t (*let_update)(struct device *d, int peer, int32_t tick, int cells, int32_t *next, void **message);
-  /* With `bypass`, when let_update has given the head of an update with cells on the host: what of it is behind LET_HEAD bytes (other
-   * updates are short, and on the host as a whole); and room for the same of one that arrives, which the next let_apply for the peer
+   * NEWS_CELLS all cells (moments were taken at this tick; only of LET_OF_ALL). To be asked for every peer with a LET at every such
+   * tick. *next becomes the tick at which the next of its entries will be corrected. Packs into *message (owner: device, until the
+   * next call for this peer) and returns the bytes; with NEWS_FEW 0 when there is nothing to tell. */
+  size_t (*let_update)(struct device *d, int peer, int32_t tick, enum let_news news, int32_t *next, void **message);
+  /* With `bypass`, when let_update has given the head of an update on the host: what of it is behind LET_HEAD bytes (those of NEWS_FEW
+   * are short, and on the host as a whole); and room for the same of one that arrives, which the next let_apply for the peer
    * takes, then given the head alone. NULL: updates are always on the host. */
   void *(*update_body)(struct device *d, int peer);
   void *(*update_room)(struct device *d, int peer, size_t bytes);

@@ -29,7 +29,7 @@ struct ageing {
   int32_t interval;        /* ticks between refreshes, at ticks that all ranks know */
   int32_t shortest;        /* ticks of the steps in which the age of the tree is counted: the shortest but for those of a few */
   int builds;              /* shortest steps between builds; 0: none within the soft step */
-  int fast;                /* particles of this level and deeper have a tree of their own, */
+  int fast;                /* particles of this level and deeper have a tree of their own (beyond LEVEL_MOST: nobody), */
   int apart;               /* since the tree of all was built */
   int together;            /* several ranks: all trees are built anew at every refresh */
   int32_t built;           /* tick of the last build */
@@ -37,42 +37,49 @@ struct ageing {
 
 /* LETs from `tick` on, to the next refresh, where all are `renewed` then, else to the end of the soft step. Within it targets of the
  * former are those whose steps end now: steps are powers of two, and who has one that ends between two refreshes has one that ends at the
- * first of them too. Collective. */
+ * first of them too. LETs of the slow particles' trees are for all targets up to the next of these trees. Collective. */
 static void choose_lets(struct sim *s, double soft_step, const struct ageing *a, int32_t tick, int renewed)
 {
   double tick_length = soft_step / TICKS;
-  int32_t next = tick + a->interval;
+  int32_t next = tick + a->interval, parted = renewed && tick > 0 && a->fast <= LEVEL_MOST;
   struct let_request request = {.mac = &s->mac,
                                 .a_floor = s->a_floor,
                                 .a_typical = s->now.a_rms_plain,
                                 .cutoff = s->split.on ? s->split.r2 : -1,
-                                .horizon = ((renewed ? next : TICKS) - tick) * tick_length,
                                 .tick = tick,
-                                .tick_length = tick_length,
-                                .active = renewed && tick > 0};
+                                .tick_length = tick_length};
   /* the first choice of a soft step is for all targets: it is what they need, N_hard */
   struct let_traffic *traffic = renewed && tick > 0 ? &s->counts.renewed_let : &s->counts.step_let;
+  if (parted && renewed == REBUILT_ALL) {
+    request.part = LET_OF_SLOW;
+    request.horizon = (timeline_after(tick, a->fast - 1) - tick) * tick_length;
+    let_exchange(s->lets, LET_SLOW, &s->lattice, request, tick, traffic);
+  }
+  request.part = parted ? LET_OF_FAST : LET_OF_ALL;
+  request.horizon = ((renewed ? next : TICKS) - tick) * tick_length;
+  request.active = renewed && tick > 0;
   let_exchange(s->lets, LET_STEP, &s->lattice, request, tick > 0 ? tick : next, traffic);
 }
 
 /* Moments of the moving particles, and LETs anew where the tree is new, or somebody left, or is about to leave, the way that
- * their choice allowed for. Collective in that all ranks come here at the same ticks; a rank waits only where it is a whole
- * interval ahead of others, or LETs are made anew. */
-static void refresh(struct sim *s, double soft_step, int32_t tick, const struct ageing *a, int rebuilt)
+ * their choice allowed for. Returns whether they are. Collective in that all ranks come here at the same ticks; a rank waits only where
+ * it is a whole interval ahead of others, or LETs are made anew. */
+static int refresh(struct sim *s, double soft_step, int32_t tick, const struct ageing *a, int rebuilt)
 {
-  int renews = rebuilt && a->together;
+  int renews = a->together ? rebuilt : 0;
   timer_phase(&s->timer, PHASE_moments);
   s->be->moments(s->dev, &s->mac, tick, soft_step / TICKS);
   s->counts.refreshes++;
   timer_phase(&s->timer, PHASE_hard_let);
   if (!renews) {
-    if (!let_anyone_strays(s->lets, s->counts.strays - s->counts.mended, 0)) return;
+    if (!let_anyone_strays(s->lets, s->counts.strays - s->counts.mended, 0)) return 0;
     let_take_updates(s->lets, tick, &s->counts.updates);
     s->counts.remakes++;
   }
   choose_lets(s, soft_step, a, tick, renews);
   let_anyone_strays(s->lets, 0, 1);
   s->counts.mended = s->counts.strays;
+  return 1;
 }
 
 /* Seconds since `since`, which becomes now. */
@@ -143,6 +150,9 @@ static void plan_together(struct sim *s, struct ageing *a)
   level = crowded_level(count, level, s->split.on ? FEW_HARD : FEW);
   for (int rest = (asked ? asked : s->be->rebuild_interval) - 1; rest > 0 && level > 1; rest /= 2) level--;
   if (timeline_ticks(level) < a->interval) a->interval = timeline_ticks(level);
+  if (s->split.on || !s->be->plants_apart) return;
+  for (int l = 0; l < 32; l++) count[l] /= s->comm->size;
+  a->fast = fast_level(count, timeline_aligned(a->interval, 0));
 }
 
 /* Collective. */
@@ -182,7 +192,7 @@ static int rebuild(struct sim *s, struct ageing *a, int32_t tick, double tick_le
     timer_phase(&s->timer, PHASE_hard_let);
     let_take_updates(s->lets, tick, &s->counts.updates);
   }
-  int renew = a->apart && timeline_aligned(tick, 0) >= a->fast && tick % a->interval != 0;
+  int renew = a->apart && timeline_aligned(tick, 0) >= a->fast && (a->together || tick % a->interval != 0);
   sim_rebuild(s, tick, tick_length, a->fast, renew);
   a->apart = 1;
   a->built = tick;
@@ -240,26 +250,27 @@ static void note_walk(struct sim *s, const struct ageing *a, const struct tally 
 }
 
 /* Hard forces of the particles whose steps end at `tick`, and their next steps; those who have them in their LETs hear of
- * it. Cells go along at refreshes, every `interval` ticks. What it took is added to `row`. Returns the next tick. */
+ * it. Cells go along at refreshes, every `interval` ticks, if LETs are not new. What it took is added to `row`. Returns the next tick. */
 static int32_t substep(struct sim *s, const struct step_rule *rule, struct ageing *a, int32_t tick, int shared, struct substep_row *row)
 {
   double tick_length = rule->soft_step / TICKS, sum[SUBSTEP_PARTS_COUNT] = {0};
   int refreshes = tick % a->interval == 0, rebuilds = build_due(s, a, tick, tick_length);
-  int timed = rebuilds && tuning_times(&s->tuning);
+  enum let_news news = refreshes ? NEWS_CELLS : NEWS_FEW;
+  int timed = rebuilds && tuning_times(&s->tuning), rebuilt = 0;
   int32_t next_refresh = (tick / a->interval + 1) * a->interval;
   struct parts parts = {.stamped = s->log.table || timed, .clock = timer_clock()};
   const struct tally before = s->counts.hard;
   if (parts.stamped) s->be->stamp(s->dev, 0);
   if (rebuilds) {
     tuning_now(&s->tuning, s->step + 1, s->time + tick * tick_length);
-    row->rebuilt = rebuild(s, a, tick, tick_length);
+    row->rebuilt = rebuilt = rebuild(s, a, tick, tick_length);
     part_ends(s, &parts, row, SUBSTEP_rebuild);
   }
   timer_phase(&s->timer, PHASE_correct);
   int64_t active = s->be->select(s->dev, tick, tick_length, &s->counts.outside);
   part_ends(s, &parts, row, SUBSTEP_select);
   if (refreshes || rebuilds) {
-    refresh(s, rule->soft_step, tick, a, rebuilds);
+    if (refresh(s, rule->soft_step, tick, a, rebuilt)) news = NEWS_MANY;
     row->refreshed++;
     part_ends(s, &parts, row, SUBSTEP_moments);
   }
@@ -282,7 +293,7 @@ static int32_t substep(struct sim *s, const struct step_rule *rule, struct agein
     s->counts.substeps++;
   }
   timer_phase(&s->timer, PHASE_hard_let);
-  let_send_updates(s->lets, tick, refreshes, next_refresh, &s->counts.updates);
+  let_send_updates(s->lets, tick, news, next_refresh, &s->counts.updates);
   timer_phase(&s->timer, active > 0 ? PHASE_hard_walk : PHASE_correct);   /* where the walk is waited for */
   int32_t next = s->be->next_tick(s->dev);
   timer_phase(&s->timer, PHASE_correct);
@@ -319,7 +330,7 @@ void substeps(struct sim *s, const struct step_rule *rule, int shared)
   s->be->moments(s->dev, &s->mac, 0, 0);
   timer_phase(&s->timer, PHASE_hard_let);
   let_anyone_strays(s->lets, 0, 1);
-  choose_lets(s, rule->soft_step, &a, 0, a.together);
+  choose_lets(s, rule->soft_step, &a, 0, a.together ? REBUILT_ALL : 0);
   int32_t next = s->be->next_tick(s->dev);
   row.seconds[SUBSTEP_moments] = lap(&clock);
   for (int32_t tick = 0;;) {

@@ -243,8 +243,9 @@ void cpu_let_attach(struct device *d, enum let_kind kind, int peer, size_t bytes
 
 /* --- roots ------------------------------------------------------------------------------------------------------- */
 
-void cpu_card(struct device *d, struct let_card *card)
+void cpu_card(struct device *d, const struct let_request *r, struct let_card *card)
 {
+  (void)r;   /* one tree of all */
   memset(card, 0, sizeof *card);
   card->particles = d->p.n;
   if (d->tree.nodes == 0) return;

@@ -220,14 +220,15 @@ static void pack_cells(const struct device *d, const struct let *l, char *at)
   }
 }
 
-size_t cpu_let_update(struct device *d, int peer, int32_t tick, int cells, int32_t *next, void **message)
+size_t cpu_let_update(struct device *d, int peer, int32_t tick, enum let_news news, int32_t *next, void **message)
 {
+  int cells = news == NEWS_CELLS;
   struct let *l = &d->let[LET_STEP][peer];
   collect(d, tick);
   *next = TICKS;
   for (int level = LEVELS - 2; level > 0 && *next == TICKS; level--)
     if (l->at_level[level] > 0) *next = timeline_after(tick, level);
-  if (l->pendings == 0 && !(cells && l->sent.nodes > 0)) return 0;
+  if (l->pendings == 0 && (news == NEWS_FEW || l->sent.nodes == 0)) return 0;
   size_t entries = sizeof(struct update_entry) * (size_t)l->pendings, aligned = aligned_entries(l->pendings);
   size_t bytes = sizeof(struct update_head) + aligned + (cells ? cell_bytes(l->sent.nodes, d->config.quadrupole) : 0);
   cpu_room(&l->update, &l->update_capacity, bytes, "let");
