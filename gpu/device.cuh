@@ -163,6 +163,7 @@ struct device {
   int unsettled;                      /* build and groups were queued without waiting for their numbers, */
   int outgrown;                       /* which is not to be done, since they outgrew the arrays */
   double face_low[3], face_high[3];   /* of the domain, as build was told */
+  int uprooted;                       /* particles have come or gone since sources were made of them */
   int renewing;                       /* order, build, groups and moments are of the fast particles alone, until these are done */
   int fast_told;                      /* where groups and families of the fast begin stands in `told` */
   int32_t motion_tick;                /* time of the nodes' centres, */
@@ -248,6 +249,8 @@ void device_particles_room(struct device *d, struct particles *p, int64_t n);
 void device_permute_sources(struct device *d, const int32_t *order);
 /* The same of the particles from `first` on; order[0] belongs to the first of them, in numbers of all. */
 void device_permute_last(struct device *d, const int32_t *order, int32_t first);
+/* Sources of the particles as they stand, each where and when it is. */
+void device_make_sources(struct device *d);
 /* What is queued from now on finds the particles in their place. */
 void device_copied(struct device *d);
 /* Make room for `n` particles, keeping those that are there. */

@@ -8,13 +8,20 @@
 #include "cuboids.h"
 #include "device.cuh"
 #include "memory.h"
+#include "timeline.h"
 
 /* Who stays is 0, who goes to rank r is r + 1. */
-static __global__ void find_homes(struct particles p, struct domain domain, int self, uint32_t *home)
+static __global__ void find_homes(struct particles p, struct domain domain, int self, int32_t tick, double tick_length, uint32_t *home)
 {
   int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+  double x[3];
   if (i >= p.n) return;
-  int rank = domain_home(&domain, &p.pos[3 * i]);
+  const double *pos = &p.pos[3 * i];
+  if (tick > 0) {
+    timeline_place(x, pos, &p.vel[3 * i], &p.acc_hard[3 * i], (tick - p.tick[i]) * tick_length);
+    pos = x;
+  }
+  int rank = domain_home(&domain, pos);
   home[i] = rank == self ? 0 : (uint32_t)rank + 1;
 }
 
@@ -93,12 +100,12 @@ struct leaving {
   int64_t count;
 };
 
-static struct leaving find_leaving(struct device *d, const struct domain *domain, int self)
+static struct leaving find_leaving(struct device *d, const struct domain *domain, int self, int32_t tick, double tick_length)
 {
   int64_t n = d->p.n;
   struct leaving l = {(uint32_t *)array_room(&d->key[0], "device order", n), array_room(&d->place[0], "device order", n),
                       array_room(&d->place[1], "device order", n)};
-  LAUNCH(d, find_homes, blocks_for(n, THREADS), THREADS, d->p, put_domain(d, domain), self, l.home);
+  LAUNCH(d, find_homes, blocks_for(n, THREADS), THREADS, d->p, put_domain(d, domain), self, tick, tick_length, l.home);
   select_left(d, l.home, 1, 0, n, l.place);
   l.count = device_ask(d)->count;
   return l;
@@ -145,9 +152,10 @@ static void close_ranks(struct device *d, const struct leaving *l)
   select_left(d, l->home, 0, (int32_t)kept, l->count, mover);
   LAUNCH(d, move_particles, blocks_for(l->count, THREADS), THREADS, d->p, mover, l->place, &d->answers->count);
   d->p.n = kept;
+  d->uprooted = 1;
 }
 
-int64_t gpu_pack(struct device *d, const struct domain *domain, int self, int64_t *counts, void **buffer)
+int64_t gpu_pack(struct device *d, const struct domain *domain, int self, int32_t tick, double tick_length, int64_t *counts, void **buffer)
 {
   int ranks = d->config.ranks;
   int64_t n = d->p.n;
@@ -155,7 +163,8 @@ int64_t gpu_pack(struct device *d, const struct domain *domain, int self, int64_
   memset(counts, 0, sizeof *counts * (size_t)ranks);
   *buffer = d->packed_told;
   if (n == 0) return 0;
-  const struct leaving l = find_leaving(d, domain, self);
+  device_copied(d);
+  const struct leaving l = find_leaving(d, domain, self, tick, tick_length);
   int64_t leaving = l.count, kept = n - leaving;
   if (leaving == 0) return kept;
   sort_leaving(d, &l, counts);
@@ -202,6 +211,7 @@ void gpu_unpack(struct device *d, const void *buffer, int64_t count)
     at += field->bytes;
   }
   d->p.n = n + count;
+  d->uprooted = 1;
   d->next_known = d->tiles_known = 0;
   gpu_wait(d);   /* the buffer is the caller's */
 }

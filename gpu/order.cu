@@ -137,7 +137,9 @@ static void renew_order(struct device *d, const struct later_keys *keys)
 void gpu_reorder(struct device *d, int32_t tick, double tick_length, int fast, int renew)
 {
   int levels = renew && d->parts == 2 ? d->key_levels : fast > LEVEL_MOST ? whole_levels(d) : needed_levels(d), all = !renew || d->parts < 2;
+  if (d->p.n == 0) divide(d, 0);
   if (d->p.n == 0 || pairwise_serves(d)) return;   /* without a tree the order may stay */
+  if (d->uprooted) device_make_sources(d);
   if (d->config.method == METHOD_NEXT_MORE) fast = INT32_MAX;   /* it knows one root */
   neighbours_forget(d);
   d->neighbours.passing = 1;

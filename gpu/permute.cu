@@ -30,6 +30,30 @@ static __global__ void __launch_bounds__(THREADS) permute(struct particles to, s
   put_course(&course[i], vel, acc_hard, tick[0]);
 }
 
+static __global__ void make_sources(struct particles p, struct lattice l, struct body *body, struct course *course)
+{
+  int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+  if (i >= p.n) return;
+  put_body(&body[i], l, &p.pos[3 * i], p.mass[i]);
+  put_course(&course[i], &p.vel[3 * i], &p.acc_hard[3 * i], p.tick[i]);
+}
+
+/* Room for sources, of which those that there are are lost. */
+static void room_of_sources(struct device *d)
+{
+  lets_uproot(d);
+  d->tree.body = array_room(&d->body, "device sources", d->p.n + d->behind_bodies);
+  d->tree.course = array_room(&d->course, "device sources", d->p.n + d->behind_bodies);
+  d->tree.bodies = (int32_t)d->p.n;
+  d->uprooted = 0;
+}
+
+void device_make_sources(struct device *d)
+{
+  room_of_sources(d);
+  LAUNCH(d, make_sources, blocks_for(d->p.n, THREADS), THREADS, d->p, d->lattice, d->body.at, d->course.at);
+}
+
 static struct particles change_places(struct device *d, int64_t n)
 {
   struct particles from = d->p;
@@ -44,9 +68,7 @@ void device_permute_sources(struct device *d, const int32_t *order)
 {
   int64_t n = d->p.n;
   struct particles from = change_places(d, n);
-  lets_uproot(d);
-  array_room(&d->body, "device sources", n + d->behind_bodies);
-  array_room(&d->course, "device sources", n + d->behind_bodies);
+  room_of_sources(d);
   LAUNCH(d, permute<true>, blocks_for(n, THREADS), THREADS, d->p, from, order, n, 0, d->lattice, d->body.at, d->course.at, NULL);
 }
 

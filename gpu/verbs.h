@@ -32,7 +32,7 @@ void gpu_histogram(struct device *d, int64_t *count);
 void gpu_remember(struct device *d, double numbers[REMEMBERED], int set);
 int64_t gpu_hard_steps(struct device *d);
 /* exchange.cu */
-int64_t gpu_pack(struct device *d, const struct domain *domain, int self, int64_t *counts, void **buffer);
+int64_t gpu_pack(struct device *d, const struct domain *domain, int self, int32_t tick, double tick_length, int64_t *counts, void **buffer);
 void *gpu_unpack_room(struct device *d, size_t bytes);
 void gpu_unpack(struct device *d, const void *buffer, int64_t count);
 /* order.cu, build.cu, moments.cu, groups.cu */

@@ -119,14 +119,15 @@ static void exchange_direct(struct transport *t, const struct comm *c, const str
   memory_free(m);
 }
 
-int64_t domain_exchange(const struct domain *d, const struct comm *c, const struct backend *be, struct device *device, struct transport *t)
+int64_t domain_exchange(const struct domain *d, const struct comm *c, const struct backend *be, struct device *device, struct transport *t,
+                        int32_t tick, double tick_length)
 {
   int64_t *counts = memory_alloc("exchange", sizeof *counts * (size_t)c->size), sent = 0;
   size_t *sizes = memory_alloc("exchange", 3 * sizeof *sizes * (size_t)c->size), *got = sizes + c->size, *offset = got + c->size;
   const void **send = memory_alloc("exchange", sizeof *send * (size_t)c->size);
   void *buffer, *received;
   size_t bytes = particle_bytes();
-  be->pack(device, d, c->rank, counts, &buffer);
+  be->pack(device, d, c->rank, tick, tick_length, counts, &buffer);
   for (int r = 0; r < c->size; r++) {
     send[r] = (char *)buffer + bytes * (size_t)sent;
     sizes[r] = bytes * (size_t)counts[r];

@@ -48,6 +48,8 @@ struct domain_load {
 void domain_decompose(struct domain *d, const struct comm *c, const struct backend *be, struct device *device, double rate,
                       const struct domain_load *load);
 
-/* Send every particle to its home, by a transport (NULL: staged). Returns how many this rank sent. Collective. */
-int64_t domain_exchange(const struct domain *d, const struct comm *c, const struct backend *be, struct device *device, struct transport *t);
+/* Send every particle to its home, by a transport (NULL: staged): that of its place at `tick`, or at a synchronisation (0) of its own.
+ * Returns how many this rank sent. Collective. */
+int64_t domain_exchange(const struct domain *d, const struct comm *c, const struct backend *be, struct device *device, struct transport *t,
+                        int32_t tick, double tick_length);
 #endif

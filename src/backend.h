@@ -253,8 +253,9 @@ struct backend {
    * choice does not depend on ranks. *work (may be NULL): the work of all particles here. */
   int64_t (*sample)(struct device *d, uint64_t threshold, int64_t most, struct sample *out, double *work);
   /* Take the particles whose home is another rank out of the set, packed by destination: *buffer (owner: device, until
-   * the next call) with counts[rank] particles for each rank, in rank order. Returns how many stayed: these may change places. */
-  int64_t (*pack)(struct device *d, const struct domain *domain, int self, int64_t *counts, void **buffer);
+   * the next call) with counts[rank] particles for each rank, in rank order. Homes are those of the places at `tick`: 0 at a
+   * synchronisation; within a soft step reorder is due then, of all. Returns how many stayed: these may change places. */
+  int64_t (*pack)(struct device *d, const struct domain *domain, int self, int32_t tick, double tick_length, int64_t *counts, void **buffer);
   /* With `bypass`: room for what arrives, until the next call. NULL like bypass. */
   void *(*unpack_room)(struct device *d, size_t bytes);
   /* Append so many packed particles. */

@@ -29,7 +29,7 @@ static volatile sig_atomic_t yielded_by;
 static const int caught[] = {SIGUSR1, SIGUSR2, SIGTERM, SIGINT, SIGHUP};
 enum { CAUGHT = sizeof caught / sizeof *caught };
 static struct sigaction before[CAUGHT];
-static int open_now, speaks;
+static int open_now, speaks, hangup_ignored;
 
 /* Whoever stops a run by hand waits for up to two soft steps, and shall know what for. write() is all that a handler may do. */
 static void say_stopping(void)
@@ -54,6 +54,12 @@ static void on_signal(int number)
   }
 }
 
+void control_first(void)
+{
+  struct sigaction hangup;
+  hangup_ignored = sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler == SIG_IGN;
+}
+
 void control_open(struct control *c, const struct params *p, int rank, double walltime, double writing)
 {
   double now = timer_clock();
@@ -68,8 +74,8 @@ void control_open(struct control *c, const struct params *p, int rank, double wa
   struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
   for (int k = 0; k < CAUGHT; k++) {
     sigaction(caught[k], NULL, &before[k]);
-    if (caught[k] == SIGHUP && before[k].sa_handler == SIG_IGN) continue;   /* nohup */
-    sigaction(caught[k], &action, NULL);
+    if (caught[k] == SIGHUP && hangup_ignored) signal(SIGHUP, SIG_IGN);
+    else sigaction(caught[k], &action, NULL);
   }
   open_now = 1;
 }

@@ -8,6 +8,7 @@
 
 #include "comm.h"
 #include "commands.h"
+#include "control.h"
 #include "memory.h"
 
 /* Ranks that are not bound to processors of their own share those of their node; OMP_NUM_THREADS, where it is set, is
@@ -24,6 +25,7 @@ int main(int argc, char **argv)
 {
   struct comm c;
   int threads;
+  control_first();
   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &threads);   /* OpenMP inside, messages from the first thread alone */
   comm_open(&c, MPI_COMM_WORLD);
   fatal_context(c.rank, -1);

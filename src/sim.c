@@ -158,7 +158,7 @@ void sim_arrange(struct sim *s, int decompose)
       struct domain_load mine = load(s);
       domain_decompose(&s->domain, s->comm, s->be, s->dev, s->par->SamplingRate, &mine);
     }
-    s->counts.migrated += domain_exchange(&s->domain, s->comm, s->be, s->dev, &s->transport);
+    s->counts.migrated += domain_exchange(&s->domain, s->comm, s->be, s->dev, &s->transport, 0, 0);
   }
   plant(s, s->soft_step);
 }
@@ -173,6 +173,12 @@ void sim_make_room(struct sim *s, double horizon)
   if (inside) return;
   plant(s, horizon);
   s->be->groups(s->dev);
+}
+
+void sim_settle(struct sim *s, int32_t tick, double tick_length)
+{
+  timer_phase(&s->timer, PHASE_domain);
+  s->counts.migrated += domain_exchange(&s->domain, s->comm, s->be, s->dev, &s->transport, tick, tick_length);
 }
 
 void sim_rebuild(struct sim *s, int32_t tick, double tick_length, int fast, int renew)

@@ -193,6 +193,7 @@ static int rebuild(struct sim *s, struct ageing *a, int32_t tick, double tick_le
     let_take_updates(s->lets, tick, &s->counts.updates);
   }
   int renew = a->apart && timeline_aligned(tick, 0) >= a->fast && (a->together || tick % a->interval != 0);
+  if (a->together && !renew) sim_settle(s, tick, tick_length);
   sim_rebuild(s, tick, tick_length, a->fast, renew);
   a->apart = 1;
   a->built = tick;

@@ -38,6 +38,12 @@ HD double timeline_wanted(const struct step_rule *r, const float *acc_hard, cons
   return step;
 }
 
+/* Where a particle is so long after its own time. */
+HD void timeline_place(double x[3], const double *pos, const double *vel, const float *acc_hard, double dt)
+{
+  for (int c = 0; c < 3; c++) x[c] = pos[c] + (vel[c] + 0.5 * dt * acc_hard[c]) * dt;
+}
+
 /* The smallest level >= `level` whose steps may begin at `tick`. */
 HD int timeline_aligned(int32_t tick, int level)
 {

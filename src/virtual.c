@@ -365,7 +365,7 @@ static void settle(const struct comm *c, struct crowd *w, struct device *d)
   particles_reserve(&p, end - begin + 1);
   for (int64_t i = begin; i < end; i++) particles_copy(&p, p.n++, &w->all, i);
   be->upload(d, &p);
-  domain_exchange(&domain, c, be, d, NULL);
+  domain_exchange(&domain, c, be, d, NULL, 0, 0);
   sort_by_id(d);
   grow(w, d, &domain, c->rank);
   domain_close(&domain);

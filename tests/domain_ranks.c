@@ -91,7 +91,7 @@ static void try(const struct comm *c, const struct trial *t, double *cuts)
   domain_decompose(&d, c, tested, dev, 1.0 / 256, &t->load);
   memcpy(cuts, d.x, sizeof *cuts * (size_t)(c->size - 1));
   double worst = imbalance(c, &d, tested->view(dev), &t->load);
-  domain_exchange(&d, c, tested, dev, NULL);
+  domain_exchange(&d, c, tested, dev, NULL, 0, 0);
   const struct particles *now = tested->view(dev);
   for (int64_t i = 0; i < now->n; i++) home &= domain_home(&d, &now->pos[3 * i]) == c->rank;
   home = (int)comm_min_int64(c, home);

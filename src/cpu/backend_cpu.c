@@ -12,6 +12,7 @@
 #include "fault.h"
 #include "memory.h"
 #include "sampling.h"
+#include "timeline.h"
 
 void cpu_room(void **block, size_t *capacity, size_t bytes, const char *label)
 {
@@ -166,7 +167,7 @@ static int64_t sample(struct device *d, uint64_t threshold, int64_t most, struct
   return count;
 }
 
-static int64_t pack(struct device *d, const struct domain *domain, int self, int64_t *counts, void **buffer)
+static int64_t pack(struct device *d, const struct domain *domain, int self, int32_t tick, double tick_length, int64_t *counts, void **buffer)
 {
   struct particles *p = &d->p;
   int ranks = d->config.ranks;
@@ -174,10 +175,14 @@ static int64_t pack(struct device *d, const struct domain *domain, int self, int
   int32_t *home = memory_alloc("exchange", sizeof *home * (size_t)(p->n + 1));
   int64_t *place = memory_alloc("exchange", sizeof *place * (size_t)ranks), leaving = 0, kept = 0;
   memset(counts, 0, sizeof *counts * (size_t)ranks);
+#pragma omp parallel for schedule(static)
   for (int64_t i = 0; i < p->n; i++) {
-    home[i] = domain_home(domain, &p->pos[3 * i]);
-    if (home[i] != self) counts[home[i]]++;
+    double x[3];
+    timeline_place(x, &p->pos[3 * i], &p->vel[3 * i], &p->acc_hard[3 * i], tick > 0 ? (tick - p->tick[i]) * tick_length : 0);
+    home[i] = domain_home(domain, x);
   }
+  for (int64_t i = 0; i < p->n; i++)
+    if (home[i] != self) counts[home[i]]++;
   for (int r = 0; r < ranks; r++) {
     place[r] = leaving;
     leaving += counts[r];

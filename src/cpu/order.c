@@ -6,6 +6,7 @@
 
 #include "device.h"
 #include "memory.h"
+#include "timeline.h"
 
 enum { DIGIT_BITS = 11, BUCKETS = 1 << DIGIT_BITS, KEY_BITS = 63 };
 
@@ -73,12 +74,9 @@ static int64_t sort_particles(struct device *d, const struct lattice *lattice, i
   for (int64_t i = 0; i < n; i++) {
     int32_t x[3];
     int out = 0;
-    double dt = predict ? (tick - p->tick[i]) * tick_length : 0;
-    for (int c = 0; c < 3; c++) {
-      double at = p->pos[3 * i + c];
-      if (predict) at += (p->vel[3 * i + c] + 0.5 * dt * p->acc_hard[3 * i + c]) * dt;
-      x[c] = lattice_of(lattice, c, at, &out);
-    }
+    double at[3];
+    timeline_place(at, &p->pos[3 * i], &p->vel[3 * i], &p->acc_hard[3 * i], predict ? (tick - p->tick[i]) * tick_length : 0);
+    for (int c = 0; c < 3; c++) x[c] = lattice_of(lattice, c, at[c], &out);
     outside += out;
     item[i].key = key_of(x[0], x[1], x[2]);
     item[i].from = i;
