@@ -7,6 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#if HAVE_SYS_PRCTL_H
+#include <sys/prctl.h>
+#endif
 #include <time.h>
 
 #include "fault.h"
@@ -39,7 +42,15 @@ void comm_close(struct comm *c)
  * sched_yield does not suffice where dozens wait: their looking takes the time of the one that has work. */
 #define LOOK_SECONDS 20e-6
 #define YIELD_SECONDS 100e-6
-enum { PAUSE_LEAST = 5000, PAUSE_MOST = 100000 };   /* nanoseconds */
+enum { PAUSE_LEAST = 5000, PAUSE_MOST = 100000, SLACK = 1000 };   /* nanoseconds */
+#define PAUSE_PART 0.1   /* of the time waited so far */
+
+void comm_nap_exactly(void)
+{
+#ifdef PR_SET_TIMERSLACK
+  prctl(PR_SET_TIMERSLACK, (unsigned long)SLACK);
+#endif
+}
 
 void comm_rest(const struct comm *c, struct patience *p, int peer)
 {
@@ -47,11 +58,10 @@ void comm_rest(const struct comm *c, struct patience *p, int peer)
   if (p->waited == 0) {
     watchdog_waiting(peer);
     p->since = p->last = now;
-    p->pause = PAUSE_LEAST;
   }
   if (p->waited > YIELD_SECONDS) {
-    nanosleep(&(struct timespec){0, p->pause}, NULL);
-    p->pause = 2 * p->pause < PAUSE_MOST ? 2 * p->pause : PAUSE_MOST;
+    double pause = PAUSE_PART * 1e9 * p->waited;
+    nanosleep(&(struct timespec){0, pause < PAUSE_LEAST ? PAUSE_LEAST : pause > PAUSE_MOST ? PAUSE_MOST : (long)pause}, NULL);
   } else if (p->waited > LOOK_SECONDS) {
     sched_yield();
   }

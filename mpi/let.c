@@ -508,6 +508,8 @@ void let_walk(struct lets *l, struct walk_request request, struct tally *tally, 
     waited = wait_for_all(l);
     request.peers = forest;
     request.peer_count = done = count;
+    /* nothing is to come, or to go by way of the host: it need not look on, and may queue more */
+    if (transport_direct(l->t) && outbox_tidy(&l->out) == 0) request.progress = NULL;
   }
   request.last = done == count;
   double before = tally->seconds;

@@ -81,13 +81,14 @@ static void let_go(struct outbox *o, int k)
   o->flight[k] = o->flight[--o->count];
 }
 
-void outbox_tidy(struct outbox *o)
+int outbox_tidy(struct outbox *o)
 {
   for (int k = o->count - 1; k >= 0; k--) {
     int done;
     MPI_Testall(o->flight[k].requests, o->flight[k].request, &done, MPI_STATUSES_IGNORE);
     if (done) let_go(o, k);
   }
+  return o->count;
 }
 
 void outbox_flush(struct outbox *o)

@@ -24,8 +24,8 @@ void outbox_open(struct outbox *o, const struct comm *c);
 void outbox_close(struct outbox *o);
 /* Send bytes, which stay as they are until outbox_flush (`stays`), or are copied. */
 void outbox_send(struct outbox *o, int peer, int tag, int32_t note, const void *data, size_t bytes, int stays);
-/* Let go of what has arrived. */
-void outbox_tidy(struct outbox *o);
+/* Let go of what has arrived. Returns how much is still on its way. */
+int outbox_tidy(struct outbox *o);
 /* Wait until all has arrived. */
 void outbox_flush(struct outbox *o);
 

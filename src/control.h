@@ -28,10 +28,10 @@ struct control {
   char reason[64];          /* of the last wish of this rank */
 };
 
-/* Begin: signals are caught from now on. `walltime`: seconds until the job ends, or negative: by SLURM_JOB_END_TIME, if that is
- * set. `writing`: seconds that a checkpoint is known to take (0: not known). Local. */
 /* To be called before MPI_Init, which may catch SIGHUP itself (Open MPI was seen to): notes whether it is ignored, as behind nohup. */
 void control_first(void);
+/* Begin: signals are caught from now on. `walltime`: seconds until the job ends, or negative: by SLURM_JOB_END_TIME, if that is
+ * set. `writing`: seconds that a checkpoint is known to take (0: not known). Local. */
 void control_open(struct control *c, const struct params *p, int rank, double walltime, double writing);
 void control_close(void);
 /* The run is about to begin: requests by files that an earlier one has left are removed. */

@@ -17,6 +17,7 @@ static void share_threads(const struct comm *c)
 {
   long processors = sysconf(_SC_NPROCESSORS_ONLN);
   int bound = omp_get_num_procs() < processors, ranks = comm_node_size(c);
+  if (ranks <= processors) comm_nap_exactly();
   if (getenv("OMP_NUM_THREADS") || bound) return;
   omp_set_num_threads(processors > ranks ? (int)(processors / ranks) : 1);
 }
