@@ -331,32 +331,44 @@ static int renews(struct device *d)
   return 0;
 }
 
-/* One soft step of all ranks of a communicator, so many times as long as the rule's; *kick: what the rms acceleration does
- * to a velocity in it. */
-static void long_step(const struct comm *c, const struct set *set, int64_t n, double times, double speed, int (*keeps_tree)(struct device *),
-                      struct particles *mine, struct step_counts *counts, double *kick)
+/* A soft step so many times as long as the rule's, of particles so fast; without `keeps_tree` one of block steps without the split, with
+ * new trees, and what came of it. */
+struct stretch {
+  double times, speed;
+  int (*keeps_tree)(struct device *);
+  struct particles end;
+  struct step_counts counts;
+  int64_t fast;       /* builds of trees of fast particles alone */
+  double kick;        /* what the rms acceleration does to a velocity in it */
+};
+
+/* Of all ranks of a communicator. */
+static void long_step(const struct comm *c, const struct set *set, int64_t n, struct stretch *h)
 {
   struct params par = params_of(set, 1e-9);
   struct backend be = *tested;
+  struct particles mine;
   struct sim s;
-  share(c, set, n, speed, 0, mine);
-  for (int64_t i = 0; speed > SPEED && i < mine->n; i++) {   /* two halves run into each other: no spread hides their ways */
-    for (int k = 0; k < 3; k++) mine->vel[3 * i + k] = 0;
-    mine->vel[3 * i] = (float)(mine->pos[3 * i] < 0 ? speed : -speed) * (float)sqrt(set->gravity);
+  share(c, set, n, h->speed, 0, &mine);
+  for (int64_t i = 0; h->speed > SPEED && i < mine.n; i++) {   /* two halves run into each other: no spread hides their ways */
+    for (int k = 0; k < 3; k++) mine.vel[3 * i + k] = 0;
+    mine.vel[3 * i] = (float)(mine.pos[3 * i] < 0 ? h->speed : -h->speed) * (float)sqrt(set->gravity);
   }
   struct fault f = {""};
-  be.keeps_tree = keeps_tree;
-  sim_open(&s, c, &par, &be, mine, &f);
+  if (h->keeps_tree) be.keeps_tree = h->keeps_tree;
+  else par.Mode = MODE_TREE, par.RebuildInterval = 1;
+  sim_open(&s, c, &par, &be, &mine, &f);
   sim_first_force(&s);
-  par.SoftStep = times * plan_next(&par, &s.now, 0, par.TimeMax, s.split.r2, 1, 1).soft_step;
-  struct plan plan = plan_next(&par, &s.now, 0, par.TimeMax, s.split.r2, 1, 1);
+  *(s.split.on ? &par.SoftStep : &par.MaxSizeTimestep) = h->times * plan_adaptive(&par, &s.now, set->r2);
+  struct plan plan = plan_next(&par, &s.now, 0, par.TimeMax, s.split.r2, s.split.on, 1);
   step_open(&s, &plan);
   step_close(&s, &plan, 0);
-  *counts = s.counts;
-  *kick = s.now.a_rms_plain * plan.soft_step;
-  particles_init(mine);
-  particles_reserve(mine, s.be->view(s.dev)->n);
-  for (int64_t i = 0; i < s.be->view(s.dev)->n; i++) particles_copy(mine, mine->n++, s.be->view(s.dev), i);
+  h->counts = s.counts;
+  h->fast = s.log.rebuilds[REBUILT_FAST];
+  h->kick = s.now.a_rms_plain * plan.soft_step;
+  particles_init(&h->end);
+  particles_reserve(&h->end, s.be->view(s.dev)->n);
+  for (int64_t i = 0; i < s.be->view(s.dev)->n; i++) particles_copy(&h->end, h->end.n++, s.be->view(s.dev), i);
   sim_close(&s);
 }
 
@@ -385,34 +397,48 @@ static void check_new_radius(const struct comm *c, const struct set *set, int64_
   sim_close(&s);
 }
 
+/* The step of all ranks, and of one alone: where this rank's particles end in both, in R2; *speeds: the worst velocity, in kicks. */
+static struct errors compare_ends(const struct comm *c, const struct set *s, int64_t n, struct stretch *mine, double *speeds)
+{
+  struct comm self;
+  struct stretch alone = *mine;
+  const struct particles *p = &mine->end, *q = &alone.end;
+  struct record errors = {0};
+  comm_open(&self, MPI_COMM_SELF);
+  long_step(c, s, n, mine);
+  long_step(&self, s, n, &alone);
+  int64_t *at = memory_alloc("test", sizeof *at * (size_t)(q->n + 1));
+  *speeds = 0;
+  for (int64_t i = 0; i < q->n; i++) at[q->id[i] - 1] = i;
+  for (int64_t i = 0; i < p->n; i++) {
+    int64_t j = at[p->id[i] - 1];
+    double d2 = 0;
+    for (int k = 0; k < 3; k++) {
+      double d = p->pos[3 * i + k] - q->pos[3 * j + k];
+      d2 += d * d;
+      *speeds = fmax(*speeds, fabs((double)p->vel[3 * i + k] - q->vel[3 * j + k]));
+    }
+    add(&errors, sqrt(d2) / s->r2);
+  }
+  struct errors e = collect(c, &errors);
+  comm_max_double(c, speeds, 1);
+  *speeds /= alone.kick;
+  memory_free(at);
+  particles_free(&mine->end);
+  particles_free(&alone.end);
+  comm_close(&self);
+  return e;
+}
+
 /* Nothing is missed: the step ends as it does on one rank. With `strays` it is so long that LETs do not suffice any more and
  * are chosen anew, if they are not with every new tree. */
 static void check_step(const struct comm *c, const struct set *s, int64_t n, double times, double speed, int (*keeps_tree)(struct device *),
                        int strays)
 {
-  struct comm alone;
-  struct particles mine, all;
-  struct step_counts counts, single;
-  double kick;
-  comm_open(&alone, MPI_COMM_SELF);
-  long_step(c, s, n, times, speed, keeps_tree, &mine, &counts, &kick);
-  long_step(&alone, s, n, times, speed, keeps_tree, &all, &single, &kick);
-  int64_t *at = memory_alloc("test", sizeof *at * (size_t)(n + 1));
-  struct record errors = {0};
-  double speeds = 0;
-  for (int64_t i = 0; i < all.n; i++) at[all.id[i] - 1] = i;
-  for (int64_t i = 0; i < mine.n; i++) {
-    double d2 = 0;
-    for (int k = 0; k < 3; k++) {
-      double d = mine.pos[3 * i + k] - all.pos[3 * at[mine.id[i] - 1] + k];
-      d2 += d * d;
-    }
-    add(&errors, sqrt(d2) / s->r2);
-    for (int k = 0; k < 3; k++) speeds = fmax(speeds, fabs((double)mine.vel[3 * i + k] - all.vel[3 * at[mine.id[i] - 1] + k]));
-  }
-  struct errors e = collect(c, &errors);
-  comm_max_double(c, &speeds, 1);
-  speeds /= kick;
+  struct stretch mine = {.times = times, .speed = speed, .keeps_tree = keeps_tree};
+  double speeds;
+  struct errors e = compare_ends(c, s, n, &mine, &speeds);
+  struct step_counts counts = mine.counts;
   comm_sum_int64(c, &counts.strays, 1);
   char what[200];
   snprintf(what, sizeof what,
@@ -426,10 +452,24 @@ static void check_step(const struct comm *c, const struct set *s, int64_t n, dou
   say(c, good, s->name, what, &e);
   int once = counts.step_let.received.particles <= n - counts.local;
   say(c, (int)comm_min_int64(c, once), s->name, "no particle counts as received twice, where LETs are chosen anew", NULL);
-  memory_free(at);
-  particles_free(&mine);
-  particles_free(&all);
-  comm_close(&alone);
+}
+
+/* Block steps without the split end as on one rank, and particles go home in between. Fast particles are those of level `fast` and deeper:
+ * the deeper, the more often trees are of all, and everyone's LETs of slow particles new. */
+static void check_block_step(const struct comm *c, const struct set *s, int64_t n, const char *fast)
+{
+  struct stretch mine = {.times = 30, .speed = 30 * SPEED};
+  double speeds;
+  setenv("ESPALIER_FAST_LEVEL", fast, 1);
+  struct errors e = compare_ends(c, s, n, &mine, &speeds);
+  unsetenv("ESPALIER_FAST_LEVEL");
+  int64_t trees = comm_max_int64(c, mine.fast), levels = comm_max_int64(c, mine.counts.level_most), movers = mine.counts.migrated;
+  comm_sum_int64(c, &movers, 1);
+  char what[200];
+  snprintf(what, sizeof what, "block steps, fast from level %s of %lld on, %lld trees of theirs, %lld went home: as on one rank, velocities to %.1e",
+           fast, (long long)levels, (long long)trees, (long long)movers, speeds);
+  int good = e.finite && e.median < 1e-6 && e.most99 < 1e-4 && speeds < 5e-4 && levels > 2;
+  say(c, good && (trees > 0) == tested->plants_apart && (c->size == 1 || movers > 0), s->name, what, &e);
 }
 
 static uint64_t bits_by(const struct comm *c, enum transport_choice transport, const struct set *s, int64_t n)
@@ -529,6 +569,8 @@ static void check_all(const struct comm *c, int brief)
     few.r1 = 0.03, few.r2 = 0.06;
     check_step(c, &few, 800, 30, 30 * SPEED, keeps, 0);
     check_step(c, &few, 800, 30, 30 * SPEED, renews, 0);
+    check_block_step(c, &sets[k], 800, "1");
+    if (tested->plants_apart) check_block_step(c, &sets[k], 800, "2");
   }
 }
 
