@@ -51,7 +51,7 @@ static __device__ double *block_row(const struct boxes_job &job, int columns) { 
 /* Whether a particle is a target. */
 static __device__ bool counts(const struct boxes_job &job, int32_t i)
 {
-  return !job.active || job.p.tick[i] + timeline_ticks(job.p.level[i]) == job.tick;
+  return !job.active || timeline_end(&job.p, i) == job.tick;
 }
 
 /* Position and velocity of a source at the request's tick. */

@@ -48,8 +48,6 @@ int gpu_levels(struct device *d, const struct step_rule *rule, int shared)
   return device_ask(d)->level_most;
 }
 
-static __device__ int32_t step_end(const struct particles &p, int64_t i) { return p.tick[i] + timeline_ticks(p.level[i]); }
-
 /* The smallest value of a warp's lanes into *least. */
 static __device__ void lower(int32_t *least, int32_t value)
 {
@@ -63,7 +61,7 @@ static __global__ void find_next(struct particles p, int32_t *next)
 {
   int32_t least = TICKS;
   for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < p.n; i += (int64_t)gridDim.x * THREADS)
-    least = min(least, step_end(p, i));
+    least = min(least, timeline_end(&p, i));
   lower(next, least);
 }
 
@@ -195,7 +193,7 @@ static __global__ void __launch_bounds__(THREADS) select_active(struct particles
 #pragma unroll
   for (int k = 0; k < SELECT_ITEMS; k++) {
     int64_t i = (int64_t)first + k * THREADS;
-    end[k] = i < p.n ? step_end(p, i) : TICKS;
+    end[k] = i < p.n ? timeline_end(&p, i) : TICKS;
   }
 #pragma unroll
   for (int k = 0; k < SELECT_ITEMS; k++) {
@@ -277,7 +275,7 @@ static __global__ void correct_active(struct particles p, struct tree t, const s
   struct group g = group[list[k]];
   int32_t tile = g.begin / SELECT_TILE;   /* a group reaches into the next one at most */
   for (int32_t i = g.begin + lane_id(); i < g.end; i += WARP) {
-    if (step_end(p, i) != tick) continue;
+    if (timeline_end(&p, i) != tick) continue;
     double dt = (tick - p.tick[i]) * tick_length, *v = &p.vel[3 * (int64_t)i];
     const float *a = &p.acc_hard[3 * (int64_t)i];
     for (int c = 0; c < 3; c++) v[c] += 0.5 * dt * a[c];
@@ -286,7 +284,7 @@ static __global__ void correct_active(struct particles p, struct tree t, const s
     p.tick[i] = tick;
     p.level[i] = (uint8_t)timeline_aligned(tick, choose_level(p, i, rule, shared));
     int which = i / SELECT_TILE > tile;
-    next[which] = min(next[which], step_end(p, i));
+    next[which] = min(next[which], timeline_end(&p, i));
   }
   lower(least, min(next[0], next[1]));
   lower(&tile_next[tile], next[0]);

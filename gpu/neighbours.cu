@@ -286,7 +286,7 @@ static __global__ void __launch_bounds__(THREADS) list_active(struct particles p
   if (k < groups) g = group[list[k]];
   for (int32_t base = g.begin; base < g.end; base += WARP) {
     int32_t i = base + lane_id();
-    found += __popc(__ballot_sync(FULL, i < g.end && p.tick[i] + timeline_ticks(p.level[i]) == tick));
+    found += __popc(__ballot_sync(FULL, i < g.end && timeline_end(&p, i) == tick));
   }
   if (lane_id() == 0) begin[warp] = found;
   __syncthreads();
@@ -304,7 +304,7 @@ static __global__ void __launch_bounds__(THREADS) list_active(struct particles p
   int32_t at = begin[warp];
   for (int32_t base = g.begin; base < g.end; base += WARP) {
     int32_t i = base + lane_id();
-    bool mine = i < g.end && p.tick[i] + timeline_ticks(p.level[i]) == tick;
+    bool mine = i < g.end && timeline_end(&p, i) == tick;
     unsigned lanes = __ballot_sync(FULL, mine);
     if (mine) active[at + __popc(lanes & lanes_below())] = i;
     at += __popc(lanes);

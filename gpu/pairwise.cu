@@ -323,7 +323,7 @@ enum { LIST_THREADS = 1024, LIST_WARPS = LIST_THREADS / WARP };
 
 static __device__ bool ends_at(const struct particles &p, int32_t i, int32_t tick)
 {
-  return i < p.n && p.tick[i] + timeline_ticks(p.level[i]) == tick;
+  return i < p.n && timeline_end(&p, i) == tick;
 }
 
 /* The particles whose step ends at `tick`, ascending. Every block counts those before its own. */

@@ -53,7 +53,7 @@ static __device__ __forceinline__ int4 load_target(const struct walk_job &job, i
 /* Whether a particle wants a force. */
 template <int HOW> static __device__ __forceinline__ bool wants(const struct walk_job &job, int32_t i)
 {
-  return HOW != WALK_MOVING || job.p.tick[i] + timeline_ticks(job.p.level[i]) == job.tick;
+  return HOW != WALK_MOVING || timeline_end(&job.p, i) == job.tick;
 }
 
 static __device__ __forceinline__ float a_old_of(const struct walk_job &job, int32_t i)

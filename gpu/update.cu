@@ -279,7 +279,7 @@ static __global__ void __launch_bounds__(THREADS) find_next(const int32_t *from,
   int peer = 0;
   if (e < entries) {
     int32_t i = from[e];
-    end = p.tick[i] + timeline_ticks(p.level[i]);
+    end = timeline_end(&p, i);
     int high = ranks;   /* the last peer whose entries begin at or before e */
     while (high - peer > 1) {
       int middle = (peer + high) / 2;

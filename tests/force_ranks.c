@@ -25,7 +25,7 @@ struct everyone {
   double *mass;
 };
 
-static int is_active(const struct particles *p, int64_t i, int32_t tick) { return p->tick[i] + timeline_ticks(p->level[i]) == tick; }
+static int is_active(const struct particles *p, int64_t i, int32_t tick) { return timeline_end(p, i) == tick; }
 
 static struct everyone gather(const struct comm *c, const struct particles *p, int32_t tick, double tick_length)
 {

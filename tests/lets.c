@@ -46,7 +46,7 @@ static void check_start(struct house *h, double delta)
 
 /* --- substeps ---------------------------------------------------------------------------------------------------- */
 
-static int is_active(const struct particles *p, int64_t i, int32_t tick) { return p->tick[i] + timeline_ticks(p->level[i]) == tick; }
+static int is_active(const struct particles *p, int64_t i, int32_t tick) { return timeline_end(p, i) == tick; }
 
 /* All particles at a tick; those that are active stand there already. Mass in the fourth component. */
 static double (*everyone(const struct house *h, int32_t tick, double tick_length))[4]

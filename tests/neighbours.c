@@ -26,7 +26,7 @@ struct results {
   int finite, complete;
 };
 
-static int is_active(const struct particles *p, int64_t i, int32_t tick) { return p->tick[i] + timeline_ticks(p->level[i]) == tick; }
+static int is_active(const struct particles *p, int64_t i, int32_t tick) { return timeline_end(p, i) == tick; }
 
 /* Where everyone is at a tick; active particles are there already. */
 static double (*places(const struct particles *p, int32_t tick, double tick_length))[3]

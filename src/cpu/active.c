@@ -163,7 +163,7 @@ int64_t cpu_select(struct device *d, int32_t tick, double tick_length, int64_t *
 #pragma omp parallel for schedule(static) reduction(+ : left) if (d->active_count > MANY)
   for (int32_t k = 0; k < d->active_count; k++) {
     int32_t i = d->active_list[k];
-    if (ESP_CHECKS && p->tick[i] + timeline_ticks(p->level[i]) != tick)
+    if (ESP_CHECKS && timeline_end(p, i) != tick)
       fatal("particle %llu of level %d, last corrected at tick %d, is not due at tick %d", (unsigned long long)p->id[i], p->level[i], p->tick[i], tick);
     left += start_particle(d, i, tick, (tick - p->tick[i]) * tick_length);
   }

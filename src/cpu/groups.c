@@ -102,7 +102,7 @@ static void predict(const struct device *d, int32_t i, double dt, double x[3], d
 
 static int is_target(const struct device *d, int32_t i, const struct let_request *r)
 {
-  return !r->active || d->p.tick[i] + timeline_ticks(d->p.level[i]) == r->tick;
+  return !r->active || timeline_end(&d->p, i) == r->tick;
 }
 
 /* In the frame of the mean velocity, a particle on a straight way runs through the box around its two ends. Returns how many there

@@ -168,7 +168,7 @@ static int32_t first_end(const struct device *d, struct let *l)
   memset(l->at_level, 0, sizeof l->at_level);
   l->pendings = 0;
   for (int32_t k = 0; k < l->sent.source.n; k++) {
-    int32_t i = l->source_from[k], end = d->p.tick[i] + timeline_ticks(d->p.level[i]);
+    int32_t i = l->source_from[k], end = timeline_end(&d->p, i);
     l->at_level[d->p.level[i]]++;
     next = end < next ? end : next;
   }
