@@ -149,6 +149,39 @@ void gpu_histogram(struct device *d, int64_t *count)
   for (int k = 0; k < LEVEL_BINS; k++) count[k] = (int64_t)told->histogram[k];
 }
 
+enum {
+  SHARE_UNIT = 1024,
+  SHARE_BLOCKS = 8   /* on a multiprocessor */
+};
+
+/* A warp for one group after the other. Sums are integers, of which no order changes a bit. */
+static __global__ void __launch_bounds__(THREADS) sum_shares(struct particles p, const struct group *group, int32_t groups, int level,
+                                                             unsigned long long *sum)
+{
+  unsigned long long number = 0, share = 0;
+  int32_t warps = (int32_t)(gridDim.x * THREADS / WARP);
+  for (int32_t g = (int32_t)((blockIdx.x * THREADS + threadIdx.x) / WARP); g < groups; g += warps) {
+    int32_t begin = group[g].begin, end = group[g].end;
+    unsigned fast = 0;
+    for (int32_t i = begin; i < end; i += WARP) fast += __popc(__ballot_sync(FULL, i + lane_id() < end && p.level[i + lane_id()] >= level));
+    number += fast;
+    share += (unsigned long long)fast * fast * SHARE_UNIT / (unsigned)(end - begin);
+  }
+  if (lane_id() > 0 || number == 0) return;
+  atomicAdd(&sum[0], number);
+  atomicAdd(&sum[1], share);
+}
+
+void gpu_shares(struct device *d, int level, double sums[2])
+{
+  int64_t blocks = blocks_for((int64_t)d->groups * WARP, THREADS), most = SHARE_BLOCKS * (int64_t)d->multiprocessors;
+  device_zero(d, histogram);
+  LAUNCH(d, sum_shares, blocks < most ? blocks : most, THREADS, d->p, d->group.at, d->groups, level, d->answers->histogram);
+  const struct answers *told = device_ask(d);
+  sums[0] = (double)told->histogram[0];
+  sums[1] = (double)told->histogram[1] / SHARE_UNIT;
+}
+
 int64_t gpu_hard_steps(struct device *d)
 {
   int64_t count[LEVEL_BINS], steps = 0;

@@ -30,6 +30,7 @@ int64_t gpu_sample(struct device *d, uint64_t threshold, int64_t most, struct sa
 void gpu_reduce(struct device *d, struct sums *sums);
 void gpu_histogram(struct device *d, int64_t *count);
 void gpu_remember(struct device *d, double numbers[REMEMBERED], int set);
+void gpu_shares(struct device *d, int level, double sums[2]);
 int64_t gpu_hard_steps(struct device *d);
 /* exchange.cu */
 int64_t gpu_pack(struct device *d, const struct domain *domain, int self, int32_t tick, double tick_length, int64_t *counts, void **buffer);

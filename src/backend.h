@@ -218,7 +218,7 @@ struct backend {
   unsigned methods; /* the walk methods that it has, a bit for each */
   int particle_bytes;   /* of its own memory a particle takes, about; 0: it is the host's */
   int split_bytes;      /* and so many more, where there is room, with the split on: lists of neighbours */
-  int plants_apart;       /* reorder gives fast particles a tree of their own where it is asked to, and LETs may be of one of the two */
+  int plants_apart;       /* reorder gives fast particles a tree of their own where it is asked to, and LETs may be of one of the two (then `shares` is there) */
   int rebuild_interval;   /* shortest steps of a soft step after which a new tree is worth its build; 0: never */
   /* Number of devices; where it is 0, `why` says the reason. */
   int (*probe)(char *why, size_t size);
@@ -374,6 +374,9 @@ struct backend {
   void (*reduce)(struct device *d, struct sums *sums);
   /* Number of particles at each level, 32 entries. */
   void (*histogram)(struct device *d, int64_t *count);
+  /* Of the particles of this block level and deeper: their number, and the sum over them of the part that such particles are of their
+   * group. Needs groups. */
+  void (*shares)(struct device *d, int level, double sums[2]);
   /* What the device's choices depend on beside the particles, from one synchronisation to the next (all zero at first): asked
    * for, or told (`set`) to a new device that goes on from a checkpoint. May be NULL: nothing. */
   void (*remember)(struct device *d, double numbers[REMEMBERED], int set);

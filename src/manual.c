@@ -77,7 +77,7 @@ static const struct {
    "several GPUs: the part of the particles (0 to 1, default 0.125) that walk the local tree before LETs are there; the same for all ranks", 0},
   {"ESPALIER_SHARE", "GPUs: threads to a target of a direct sum, a power of two up to 32 (default: what fits their number)", 1},
   {"ESPALIER_FEW_PIECES", "GPUs: pieces of few active targets on a multiprocessor that teams of warps walk, 0: never (default: 16)", 1},
-  {"ESPALIER_FAST_LEVEL", "GPUs, without the split: particles of this block level and deeper have a tree of their own (default: what costs least)", 1},
+  {"ESPALIER_FAST_LEVEL", "GPUs, without the split: particles of this block level and deeper have a tree of their own, 0: nobody (default: what costs least)", 1},
   {"ESPALIER_LARGEST_MESSAGE", "bytes (at most 1 GiB, the default) beyond which a message is cut", 1},
   {"ESPALIER_STALL", "RANK:WALK:SECONDS: that walk of that rank's GPU stands still so long", 1},
 };

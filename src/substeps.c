@@ -129,11 +129,26 @@ static int fast_level(int64_t count[32], int deepest)
   const char *asked = getenv("ESPALIER_FAST_LEVEL");
   int best = 1;
   double least = HUGE_VAL;
-  if (asked) return atoi(asked) < 1 ? 1 : atoi(asked) > deepest ? deepest : atoi(asked);
+  if (asked) return atoi(asked) < 1 ? LEVEL_MOST + 1 : atoi(asked) > deepest ? deepest : atoi(asked);
   for (int l = deepest + 1; l < 32; l++) count[deepest] += count[l];
   for (int fast = 1; fast <= deepest; fast++) least = fmin(least, build_cost(count, deepest, fast));
   while (best < deepest && build_cost(count, deepest, best) > FAST_SLACK * least) best++;
   return best;
+}
+
+/* Fast particles have a tree of their own where so large a part of those around them is fast, in the mean: else its groups are wide, and
+ * their lists long. */
+#define FAST_CROWD 0.5
+
+/* From which level on particles get a tree of their own. Collective. */
+static int dense_fast_level(struct sim *s, int64_t count[32], int deepest)
+{
+  double sums[2] = {0, 0};
+  int fast = fast_level(count, deepest);
+  if (getenv("ESPALIER_FAST_LEVEL") || fast > LEVEL_MOST) return fast;
+  s->be->shares(s->dev, fast, sums);
+  comm_sum_double(s->comm, sums, 2);
+  return sums[1] >= FAST_CROWD * sums[0] ? fast : LEVEL_MOST + 1;
 }
 
 /* Whether hard walks go through the tree: with lists in their place it may age. */
@@ -155,7 +170,7 @@ static void plan_together(struct sim *s, struct ageing *a)
   if (timeline_ticks(level) < a->interval) a->interval = timeline_ticks(level);
   if (s->split.on || !s->be->plants_apart) return;
   for (int l = 0; l < 32; l++) count[l] /= s->comm->size;
-  a->fast = fast_level(count, timeline_aligned(a->interval, 0));
+  a->fast = dense_fast_level(s, count, timeline_aligned(a->interval, 0));
 }
 
 /* Collective. */
@@ -172,7 +187,7 @@ static struct ageing plan_ageing(struct sim *s)
   s->be->histogram(s->dev, count);
   if (!asked && !s->tuning.tunes_rebuild) level = crowded_level(count, level, FEW);
   a.shortest = timeline_ticks(level);
-  a.fast = fast_level(count, level);
+  a.fast = s->be->plants_apart ? dense_fast_level(s, count, level) : LEVEL_MOST + 1;
   return a;
 }
 

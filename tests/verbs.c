@@ -104,6 +104,21 @@ static void check_reduce(const struct rig *g, const struct set *s, const struct 
   say(good, s, "sums for diagnostics");
 }
 
+/* All particles of a level and deeper count; where all do, they are the whole of their groups; and the mean share cannot be less than if
+ * they were spread evenly. `count`: particles of each level. */
+static void check_shares(const struct rig *g, const struct set *s, int64_t n, const int64_t count[32])
+{
+  double sums[2], fast = 0;
+  int good = 1;
+  if (!g->be->shares) return;
+  for (int l = 31; l >= 0; l--) {
+    fast += (double)count[l];
+    g->be->shares(g->dev, l, sums);
+    good &= sums[0] == fast && sums[1] <= fast && sums[1] >= fast * fast / fmax((double)n, 1) - 1e-3 * (double)n;
+  }
+  say(good && sums[1] >= (double)n - 1e-3 * (double)n, s, "shares of the fast in their groups");
+}
+
 static void check_levels(const struct rig *g, const struct set *s, const struct particles *p)
 {
   struct step_rule rule = {.eta = 0.3, .softening = s->softening, .v_com = {0.1, 0, -0.1}, .use_velocity = 1, .soft_step = 0.5};
@@ -116,6 +131,7 @@ static void check_levels(const struct rig *g, const struct set *s, const struct 
   }
   g->be->histogram(g->dev, count);
   say(got == most && memcmp(count, want, sizeof want) == 0, s, "everybody gets the level of the rule");
+  check_shares(g, s, p->n, want);
   for (int l = 0; l < 32; l++) steps += want[l] << l;
   say(g->be->hard_steps(g->dev) == steps, s, "hard steps of a soft step");
   say(g->be->next_tick(g->dev) == timeline_ticks(most), s, "the deepest level's step ends first");
