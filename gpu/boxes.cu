@@ -17,7 +17,7 @@ enum {
 struct boxes_job {
   struct tree t;
   struct particles p;
-  const float *acc;          /* whose modulus is |a_old| */
+  const float *acc, *then;   /* whose modulus is |a_old|; where boxes hold for long (not NULL), it is the least of both */
   const struct group *group;
   int32_t groups;
   int boxes;
@@ -87,7 +87,9 @@ static __global__ void __launch_bounds__(THREADS) box_rows(struct boxes_job job)
     for (int c = 0; c < 3; c++) sum[c] += v[c];
     sum[3]++;
     widen(job, most, x);
-    most[6] = fmax(most[6], -essential_norm(&job.acc[3 * (int64_t)i]));
+    double a_old = essential_norm(&job.acc[3 * (int64_t)i]);
+    if (job.then) a_old = fmin(a_old, essential_norm(&job.then[3 * (int64_t)i]));
+    most[6] = fmax(most[6], -a_old);
     most[7] = fmax(most[7], essential_norm(&job.p.acc_hard[3 * (int64_t)i]));
   }
   reduce_block<add_op>(sum, block_row(job, COLUMNS));
@@ -139,7 +141,7 @@ int gpu_boxes(struct device *d, const struct let_request *r, int most, struct le
   l->boxes = d->groups < most ? d->groups : most;
   if (l->boxes == 0) return 0;
   size_t bytes = sizeof(double) * COLUMNS * (size_t)l->boxes;
-  struct boxes_job job = {d->tree, d->p, device_latest(d, &d->p), d->group.at, d->groups, l->boxes};
+  struct boxes_job job = {d->tree, d->p, device_latest(d, &d->p), r->part == LET_OF_SLOW ? d->p.acc : NULL, d->group.at, d->groups, l->boxes};
   job.begin = array_room(&l->box_begin, "device LETs", BOX_MOST + 1);
   job.rows = array_room(&l->rows, "device LETs", BOX_MOST * COLUMNS * (BOX_PARTS + 1));
   job.result = job.rows + BOX_MOST * COLUMNS * BOX_PARTS;

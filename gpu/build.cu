@@ -258,7 +258,7 @@ static void scan_tiles(struct device *d, int part)
                           cudaMemcpyDeviceToHost, d->stream));
 }
 
-/* The levels' first nodes, as they were told, behind those of the part before. */
+/* The levels' first nodes, as they were told, behind those of the part before; a part that is renewed has its place. */
 static void take_levels(struct device *d, int part)
 {
   const int32_t *told = d->level_told + part * (LEVELS + 1);

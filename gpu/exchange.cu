@@ -212,6 +212,7 @@ void gpu_unpack(struct device *d, const void *buffer, int64_t count)
   }
   d->p.n = n + count;
   d->uprooted = 1;
+  if (count > n) d->deepest = 0;   /* the last tree says little of this one */
   d->next_known = d->tiles_known = 0;
   gpu_wait(d);   /* the buffer is the caller's */
 }

@@ -54,7 +54,7 @@ struct outgoing {
   int quad;
   struct array<char> packed;               /* the message, */
   struct pinned told;                      /* and where it, or only its head, is copied to */
-  struct array<int32_t> node_from, body_from;   /* LET_STEP: the local node and particle behind each */
+  struct array<int32_t> node_from, body_from;   /* of substeps: the local node and particle behind each */
   int32_t first;                           /* of its particles (those of LET_SLOW before them), among the watched ones of all peers */
   struct array<char> cells;                /* of an update, or with `bypass` all of it */
   struct pinned update;
@@ -174,7 +174,8 @@ struct forest {
  * at the end (`last`) all roots together, of which the first families take the LETs'. In other walks the local tree comes first, and
  * small LETs wait for others, also beyond this call of the verb, until together they are worth a launch. What is walked together
  * depends on the order of particles and of LETs and on sizes alone, so the bits of the sums do too. Hard walks that are asked for all
- * trees at once walk them so, where there are no lists of neighbours and all moments are of one tick. */
+ * trees at once walk them so, where there are no lists of neighbours and all moments are of one tick, or
+ * those of all slow trees of one and those of all fast ones of another. */
 struct parting {
   int local_done, at, done;
 };

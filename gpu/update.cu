@@ -367,7 +367,8 @@ static void collect(struct device *d, int32_t tick)
 size_t gpu_let_update_most(struct device *d, int peer)
 {
   const struct outgoing *out = &d->lets->out[LET_STEP][peer];
-  return out->nodes > 0 ? update_layout(out->nodes, out->bodies, out->quad).bytes : 0;
+  int64_t entries = entries_of(d->lets, peer);
+  return out->nodes > 0 || entries > 0 ? update_layout(out->nodes, entries, out->quad).bytes : 0;
 }
 
 struct cells_job {

@@ -30,7 +30,7 @@ struct peer {
   struct announcement update_told;
   int32_t update_note;      /* what `next` will be then */
   void *update_sent, *update_whole;   /* where there is no device memory: what is sent, what arrives */
-  int32_t next;             /* of LET_STEP: what has come is true up to this tick, when the next update is due */
+  int32_t next;             /* of substeps: what has come is true up to this tick, when the next update is due */
 };
 
 struct lets {
@@ -48,7 +48,7 @@ struct lets {
    * all ranks. */
   int *forest[LET_SETS];   /* whose LETs the forest has (roots stand first, as the LET of this rank), */
   int trees[LET_SETS];     /* so many */
-  int *asked_by[LET_SETS]; /* who needs a LET of this rank; those of LET_STEP must be told of corrections */
+  int *asked_by[LET_SETS]; /* who needs a LET of this rank; those of LET_STEP, or with `apart` of LET_SLOW, must be told of corrections */
   int asked_by_count[LET_SETS];
   int apart;                /* LETs of substeps are LET_SLOW, which everyone has who has any, and LET_STEP */
   enum let_kind kind;       /* what `progress` looks for: LETs of this kind, */
@@ -509,7 +509,7 @@ void let_walk(struct lets *l, struct walk_request request, struct tally *tally, 
     request.peers = forest;
     request.peer_count = done = count;
     /* nothing is to come, or to go by way of the host: it need not look on, and may queue more */
-    if (transport_direct(l->t) && outbox_tidy(&l->out) == 0) request.progress = NULL;
+    if (transport_direct(l->t) && transport_done(l->t) && outbox_tidy(&l->out) == 0) request.progress = NULL;
   }
   request.last = done == count;
   double before = tally->seconds;

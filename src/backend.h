@@ -89,7 +89,7 @@ struct let_request {
   double horizon;                /* for so long a time from now (0: now) */
   int32_t tick;                  /* now */
   double tick_length;
-  enum let_part part;            /* for `card` and `let_select` */
+  enum let_part part;            /* for `card` and `let_select`; boxes of LET_OF_SLOW have the least |a_old| of now and of the synchronisation */
   int active;                    /* for `boxes`: the targets are those alone whose steps end now, as nobody else's does within the horizon */
 };
 
@@ -100,7 +100,7 @@ struct let_choice {
   int box_count;
   size_t bytes;                  /* of its message; 0: nothing is needed */
   void *message;                 /* owner: device, until the next selection of this kind for the same peer */
-  int32_t next;                  /* LET_STEP: the tick at which the first of its entries will be corrected; TICKS: none in this soft step */
+  int32_t next;                  /* of substeps: the tick at which the first of its entries will be corrected; TICKS: none in this soft step */
 };
 
 /* Messages between ranks (particles that move, LETs, updates) are a backend's own: all ranks of a run have the same backend.
@@ -266,10 +266,11 @@ struct backend {
   /* The same on the lattice that there is, by the places that the particles have at `tick`: within a soft step, while nobody is
    * between select and correct. Everyone stays where and when it is; the next tick and the levels stay known. Needs sources.
    * Then build and groups are due (sources keep their courses), and moments at this tick: nodes enclose their particles at that
-   * time. LETs chosen before it cannot be told of corrections any more: a run on several ranks chooses them anew.
+   * time. LETs chosen before it cannot be told of corrections any more (but LET_SLOW, see below): a run on several ranks chooses them anew.
    * Particles of block level `fast` and deeper may get a tree of their own (a level that nobody has: one tree of all). With
    * `renew`, and the same `fast` as before in this soft step, it is enough to renew the tree of those that were that fast the
-   * last time, and all that is due then is about that tree alone. A backend may always do all. */
+   * last time, and all that is due then is about that tree alone. A backend may always do all; but with plants_apart, on several
+   * ranks, the slow ones stay as they are when the others are renewed, and LET_SLOW hold. */
   void (*reorder)(struct device *d, int32_t tick, double tick_length, int fast, int renew);
   /* The octree of the sorted particles (links only). Cells that reach over the faces of this rank's cuboid (MAC_CUT) are
    * marked; infinite faces (1e300) cut nothing. */

@@ -54,10 +54,15 @@ static void on_signal(int number)
   }
 }
 
-void control_first(void)
+void control_before_mpi(void)
 {
   struct sigaction hangup;
   hangup_ignored = sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler == SIG_IGN;
+}
+
+void control_after_mpi(void)
+{
+  if (hangup_ignored) signal(SIGHUP, SIG_IGN);
 }
 
 void control_open(struct control *c, const struct params *p, int rank, double walltime, double writing)
@@ -74,8 +79,8 @@ void control_open(struct control *c, const struct params *p, int rank, double wa
   struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
   for (int k = 0; k < CAUGHT; k++) {
     sigaction(caught[k], NULL, &before[k]);
-    if (caught[k] == SIGHUP && hangup_ignored) signal(SIGHUP, SIG_IGN);
-    else sigaction(caught[k], &action, NULL);
+    if (caught[k] == SIGHUP && before[k].sa_handler == SIG_IGN) continue;   /* nohup */
+    sigaction(caught[k], &action, NULL);
   }
   open_now = 1;
 }

@@ -28,8 +28,10 @@ struct control {
   char reason[64];          /* of the last wish of this rank */
 };
 
-/* To be called before MPI_Init, which may catch SIGHUP itself (Open MPI was seen to): notes whether it is ignored, as behind nohup. */
-void control_first(void);
+/* To be called before and after MPI_Init, which may catch SIGHUP itself (Open MPI was seen to): where it is ignored, as behind nohup, it
+ * stays so. */
+void control_before_mpi(void);
+void control_after_mpi(void);
 /* Begin: signals are caught from now on. `walltime`: seconds until the job ends, or negative: by SLURM_JOB_END_TIME, if that is
  * set. `writing`: seconds that a checkpoint is known to take (0: not known). Local. */
 void control_open(struct control *c, const struct params *p, int rank, double walltime, double writing);

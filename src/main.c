@@ -26,8 +26,9 @@ int main(int argc, char **argv)
 {
   struct comm c;
   int threads;
-  control_first();
+  control_before_mpi();
   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &threads);   /* OpenMP inside, messages from the first thread alone */
+  control_after_mpi();
   comm_open(&c, MPI_COMM_WORLD);
   fatal_context(c.rank, -1);
   if (threads < MPI_THREAD_FUNNELED)

@@ -71,7 +71,7 @@ void sim_make_room(struct sim *s, double horizon);
 /* Particles go home within a soft step, to the domains that there are, by their places at `tick`; then a tree of all is due. Collective. */
 void sim_settle(struct sim *s, int32_t tick, double tick_length);
 /* The tree anew within a soft step, of the particles as they are at `tick`, all but its moments; nobody may be active. `fast` and
- * `renew` as the verb reorder takes them. On several ranks LETs have to be chosen anew. */
+ * `renew` as the verb reorder takes them. On several ranks LETs of what is built anew have to be chosen anew. */
 void sim_rebuild(struct sim *s, int32_t tick, double tick_length, int fast, int renew);
 /* The forces of all particles at a synchronisation, by the criterion `mac`; the system must be arranged. Collective. */
 void sim_force(struct sim *s, const struct mac *mac, int potential);

@@ -126,10 +126,8 @@ static int crowded_level(const int64_t count[32], int deepest, int few)
  * get no builds. */
 static int fast_level(int64_t count[32], int deepest)
 {
-  const char *asked = getenv("ESPALIER_FAST_LEVEL");
   int best = 1;
   double least = HUGE_VAL;
-  if (asked) return atoi(asked) < 1 ? LEVEL_MOST + 1 : atoi(asked) > deepest ? deepest : atoi(asked);
   for (int l = deepest + 1; l < 32; l++) count[deepest] += count[l];
   for (int fast = 1; fast <= deepest; fast++) least = fmin(least, build_cost(count, deepest, fast));
   while (best < deepest && build_cost(count, deepest, best) > FAST_SLACK * least) best++;
@@ -140,12 +138,18 @@ static int fast_level(int64_t count[32], int deepest)
  * their lists long. */
 #define FAST_CROWD 0.5
 
-/* From which level on particles get a tree of their own. Collective. */
+/* On several ranks, where nobody looks whether targets keep to the ways that LETs of the slow tree allow them, so many intervals between
+ * new trees at most (log2) see the same slow tree. */
+enum { SLOW_HOLDS = 4 };
+
+/* From which level on particles get a tree of their own. Collective; the sums are exact, and so the same for all. */
 static int dense_fast_level(struct sim *s, int64_t count[32], int deepest)
 {
   double sums[2] = {0, 0};
-  int fast = fast_level(count, deepest);
-  if (getenv("ESPALIER_FAST_LEVEL") || fast > LEVEL_MOST) return fast;
+  const char *mine = getenv("ESPALIER_FAST_LEVEL");
+  int asked = (int)comm_max_int64(s->comm, mine ? atoi(mine) : -1), fast = fast_level(count, deepest);
+  if (asked >= 0) return asked == 0 ? LEVEL_MOST + 1 : asked > deepest ? deepest : asked;
+  if (s->comm->size > 1 && fast < deepest - SLOW_HOLDS) fast = deepest - SLOW_HOLDS;
   s->be->shares(s->dev, fast, sums);
   comm_sum_double(s->comm, sums, 2);
   return sums[1] >= FAST_CROWD * sums[0] ? fast : LEVEL_MOST + 1;
