@@ -470,7 +470,7 @@ static void check_block_step(const struct comm *c, const struct set *s, int64_t 
   char what[220];
   snprintf(what, sizeof what, "block steps, Delta = %g, fast from level %s of %lld on, %lld trees of theirs, %lld went home: as on one rank, velocities to %.1e",
            delta, fast, (long long)levels, (long long)trees, (long long)movers, speeds);
-  int good = e.finite && (delta > 0 ? e.median < 1e-4 && e.most99 < 1e-3 && speeds < 1e-2 : e.median < 1e-6 && e.most99 < 1e-4 && speeds < 5e-4);
+  int good = e.finite && (delta > 0 ? e.median < 1e-4 && e.most99 < 1e-3 && speeds < 1e-2 : e.median < 1e-7 && e.most99 < 1e-6 && speeds < 2e-5);
   say(c, good && levels > 2 && (trees > 0) == tested->plants_apart && (c->size == 1 || movers > 0), s->name, what, &e);
 }
 
@@ -571,7 +571,7 @@ static void check_all(const struct comm *c, int brief)
     few.r1 = 0.03, few.r2 = 0.06;
     check_step(c, &few, 800, 30, 30 * SPEED, keeps, 0);
     check_step(c, &few, 800, 30, 30 * SPEED, renews, 0);
-    check_block_step(c, &sets[k], k ? 1500 : 400, k ? "2" : "1", k ? 1.0 / 512 : 0);
+    check_block_step(c, &sets[k], k ? 1500 : 400, k ? "2" : "3", k ? 1.0 / 512 : 0);
   }
 }
 
