@@ -462,9 +462,9 @@ void let_exchange(struct lets *l, enum let_kind kind, const struct lattice *latt
   if (kind != LET_SOFT && request.part != LET_OF_FAST) {   /* these take the place of those that came before, and of those of the synchronisation */
     traffic->received = (struct let_count){0};
     forget(l, LET_SOFT);
-    forget(l, LET_STEP);
   }
-  if (l->apart && request.part != LET_OF_FAST) forget(l, LET_SLOW);
+  if (kind == LET_SLOW) forget(l, LET_STEP);
+  else if (l->apart && request.part == LET_OF_ALL) forget(l, LET_SLOW);
   l->apart = request.part != LET_OF_ALL;
   l->be->let_clear(l->d, kind);
   if (l->c->size == 1) return;
