@@ -41,7 +41,7 @@ HD double timeline_wanted(const struct step_rule *r, const float *acc_hard, cons
 /* The tick at which a particle's step ends. */
 HD int32_t timeline_end(const struct particles *p, int64_t i) { return p->tick[i] + timeline_ticks(p->level[i]); }
 
-/* Where a particle is so long after its own time. */
+/* Where a particle is so long after its own time; x may be its position. */
 HD void timeline_place(double x[3], const double *pos, const double *vel, const float *acc_hard, double dt)
 {
   for (int c = 0; c < 3; c++) x[c] = pos[c] + (vel[c] + 0.5 * dt * acc_hard[c]) * dt;

@@ -138,10 +138,8 @@ static int start_particle(struct device *d, int64_t i, int32_t tick, double dt)
   struct particles *p = &d->p;
   struct sources *s = &d->tree.source;
   int out = 0;
-  for (int c = 0; c < 3; c++) {
-    p->pos[3 * i + c] += (p->vel[3 * i + c] + 0.5 * dt * p->acc_hard[3 * i + c]) * dt;
-    p->vel[3 * i + c] += 0.5 * dt * p->acc_hard[3 * i + c];
-  }
+  timeline_place(&p->pos[3 * i], &p->pos[3 * i], &p->vel[3 * i], &p->acc_hard[3 * i], dt);
+  for (int c = 0; c < 3; c++) p->vel[3 * i + c] += 0.5 * dt * p->acc_hard[3 * i + c];
   s->x[i] = lattice_of(&d->lattice, 0, p->pos[3 * i], &out);
   s->y[i] = lattice_of(&d->lattice, 1, p->pos[3 * i + 1], &out);
   s->z[i] = lattice_of(&d->lattice, 2, p->pos[3 * i + 2], &out);

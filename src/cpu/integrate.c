@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "device.h"
+#include "timeline.h"
 #include "memory.h"
 #include "sums.h"
 
@@ -25,7 +26,7 @@ void cpu_split_soft(struct device *d)
 /* Position at a later tick, with the hard acceleration known so far; the velocity stays. */
 static void predict(struct particles *p, int64_t i, double dt)
 {
-  for (int c = 0; c < 3; c++) p->pos[3 * i + c] += (p->vel[3 * i + c] + 0.5 * dt * p->acc_hard[3 * i + c]) * dt;
+  timeline_place(&p->pos[3 * i], &p->pos[3 * i], &p->vel[3 * i], &p->acc_hard[3 * i], dt);
 }
 
 void cpu_drift_to_end(struct device *d, double tick_length)
