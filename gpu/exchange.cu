@@ -2,12 +2,11 @@
 /* Particles that change ranks: packed by destination, and taken in. */
 #include <config.h>
 #include <cub/device/device_radix_sort.cuh>
-#include <cub/device/device_select.cuh>
-#include <thrust/iterator/counting_iterator.h>
 
 #include "cuboids.h"
 #include "device.cuh"
 #include "memory.h"
+#include "select.cuh"
 #include "timeline.h"
 
 /* Who stays is 0, who goes to rank r is r + 1. */
@@ -84,12 +83,8 @@ static struct domain put_domain(struct device *d, const struct domain *domain)
 /* Those of the n particles from `first` on that have left, or have not, in ascending order; their number goes to the device's. */
 static void select_left(struct device *d, const uint32_t *home, int left, int32_t first, int64_t n, int32_t *found)
 {
-  size_t bytes = 0;
-  struct has_left rule = {home, left};
-  thrust::counting_iterator<int32_t> particles(first);
-  CHECK(cub::DeviceSelect::If(NULL, bytes, particles, found, &d->answers->count, (int)n, rule, d->stream));
-  array_room(&d->scratch, "device scratch", (int64_t)bytes);
-  CHECK(cub::DeviceSelect::If(d->scratch.at, bytes, particles, found, &d->answers->count, (int)n, rule, d->stream));
+  const struct has_left rule = {home, left};
+  select_numbers(d, rule, first, n, found);
 }
 
 /* Particles that leave, in lists of the device that stand in its arrays of keys and places. */

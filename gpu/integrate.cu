@@ -78,10 +78,8 @@ int32_t gpu_next_tick(struct device *d)
 /* Position at a later tick, and half of the step's kick with the acceleration known so far. */
 static __device__ void predict(const struct particles &p, int64_t i, double dt)
 {
-  for (int64_t k = 3 * i; k < 3 * i + 3; k++) {
-    p.pos[k] += (p.vel[k] + 0.5 * dt * p.acc_hard[k]) * dt;
-    p.vel[k] += 0.5 * dt * p.acc_hard[k];
-  }
+  timeline_place(&p.pos[3 * i], &p.pos[3 * i], &p.vel[3 * i], &p.acc_hard[3 * i], dt);
+  for (int64_t k = 3 * i; k < 3 * i + 3; k++) p.vel[k] += 0.5 * dt * p.acc_hard[k];
 }
 
 static __global__ void drift(struct particles p, double tick_length)

@@ -12,13 +12,16 @@
 #define SPREAD 0.01
 /* Lists that are made at a synchronisation are to last for the soft step that follows, whose length is not known yet: so
  * many times the last one. */
-#define HORIZON_SLACK 1.2
+#define HORIZON_SLACK 1.05
 /* Sources are predicted to the present all at once where at least this fraction of the particles is active. */
 #define PREDICT_FRACTION 0.03
 /* Where more than this fraction of the groups have too many neighbours for lists, or particles so many in the mean, walks in
  * trees that are built anew within the soft step are cheaper, and are made for so many soft steps before lists are tried again:
- * lists cost three walks to make, and what they leave to walks is walked in an old tree. */
-#define HEAVY_MOST 0.005
+ * lists cost one or two full walks to make, and what they leave to walks is walked in an old tree. */
+#define HEAVY_MOST 0.02
+/* What was accepted at the beginning of a soft step is not given up within it, since nodes have grown: several ranks could not
+ * build their trees anew there. */
+#define HEAVY_AGAIN 2
 #define NEIGHBOURS_MOST 160
 #define PAUSE 16
 /* The part of the free memory that lists may take. */
@@ -113,23 +116,26 @@ struct watch_job {
   int32_t *strays;
 };
 
-/* Whether a particle that was corrected has left its way, or will before the end of the soft step. */
+/* Whether a particle that was corrected has left its way, or will before the end of the soft step: at that end, or in the
+ * middle of its parabola till then. */
 static __device__ bool has_left(const struct watch_job &job, int32_t i)
 {
   const struct way w = job.way[i];
   const struct body b = job.t.body[i];
   const struct course c = job.t.course[i];
   const int32_t x[3] = {b.x, b.y, b.z};
-  double dt = (job.tick - c.tick) * job.tick_length, end = (TICKS - c.tick) * job.tick_length, now2 = 0, then2 = 0;
+  double dt = (job.tick - c.tick) * job.tick_length, end = (TICKS - c.tick) * job.tick_length, now2 = 0, then2 = 0, middle2 = 0;
   double most = w.stray + 2 * job.spacing;   /* both ends were rounded to the lattice */
   for (int k = 0; k < 3; k++) {
     double along = (double)w.to[k] - w.from[k], off = x[k] - (double)w.from[k];
     double at_now = (off - along * job.now) * job.spacing + (c.v[k] + 0.5 * dt * c.a[k]) * dt;
     double at_end = (off - along * job.then) * job.spacing + (c.v[k] + 0.5 * end * c.a[k]) * end;
+    double middle = 0.5 * (at_now + at_end) - 0.125 * c.a[k] * (end - dt) * (end - dt);
     now2 += at_now * at_now;
     then2 += at_end * at_end;
+    middle2 += middle * middle;
   }
-  return !(now2 <= most * most && then2 <= most * most);
+  return !(now2 <= most * most && then2 <= most * most && middle2 <= most * most);
 }
 
 static __global__ void find_strays(struct watch_job job)
@@ -191,7 +197,8 @@ static int lists_room(struct device *d, int64_t entries)
   struct neighbours *s = &d->neighbours;
   int64_t n = d->p.n, ways = n + d->tree.nodes;
   size_t left = 0, all = 0;
-  double bytes = missing(s->pool, entries) + missing(s->way, ways) + missing(s->list, n) + missing(s->active, n) + missing(s->now, ways);
+  double bytes = missing(s->pool, entries) + missing(s->way, ways) + missing(s->list, n) + missing(s->active, n) + missing(s->now, ways) +
+                 missing(s->buffer, neighbours_buffer(d)) + missing(s->heavy, d->groups) + missing(s->rest, d->groups);
   CHECK(cudaMemGetInfo(&left, &all));
   if (bytes > MEMORY_FRACTION * (double)left) return 0;
   array_room(&s->pool, "device neighbours", entries);
@@ -199,6 +206,9 @@ static int lists_room(struct device *d, int64_t entries)
   array_room(&s->list, "device neighbours", n);
   array_room(&s->active, "device neighbours", n);
   array_room(&s->now, "device neighbours", ways);
+  array_room(&s->buffer, "device neighbours", neighbours_buffer(d));
+  array_room(&s->heavy, "device neighbours", d->groups);
+  array_room(&s->rest, "device neighbours", d->groups);
   return 1;
 }
 
@@ -226,15 +236,13 @@ static int make(struct device *d, const struct walk_request *r)
   if (!s->numbers) s->numbers = (struct making_numbers *)device_alloc("device neighbours", sizeof *s->numbers);
   int64_t entries = FIRST_ENTRIES * n;
   if (!lists_room(d, entries + POOL_END)) return decline(s);
-  array_room(&s->heavy, "device neighbours", d->groups);
-  array_room(&s->rest, "device neighbours", d->groups);
   struct way_job job = {d->tree, s->way.at, d->lattice.inverse, s->horizon, (float)r->tick_length,
                         (float)((r->tick - d->motion_tick) * r->tick_length), (float)s->spread, r->tick};
   LAUNCH(d, particle_ways, blocks_for(n, THREADS), THREADS, job);
   LAUNCH(d, node_ways, blocks_for(d->tree.nodes, THREADS), THREADS, job);
   device_zero(d, strays);
   d->told->strays = 0;
-  s->heavy_most = (int32_t)(HEAVY_MOST * d->groups);
+  s->heavy_most = (int32_t)((r->kind == WALK_TOTAL ? 1 : HEAVY_AGAIN) * HEAVY_MOST * d->groups);
   s->entries_most = (unsigned long long)NEIGHBOURS_MOST * (unsigned long long)n;
   do {
     if (!lists_room(d, entries + POOL_END)) return decline(s);

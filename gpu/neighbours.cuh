@@ -87,4 +87,6 @@ static inline int neighbours_given_up(const struct neighbours *s)
   return s->told.heavy > s->heavy_most || s->told.entries > s->entries_most;
 }
 int neighbours_make(struct device *d, const struct walk_request *r);
+/* Bytes that the warps of the making keep in s->buffer, for which there must be room. */
+int64_t neighbours_buffer(const struct device *d);
 #endif

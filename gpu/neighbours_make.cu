@@ -4,7 +4,8 @@
  *
  * Everything moves on straight ways, targets as well as sources, and is described by its places at both ends, each in the
  * frame of the targets there. On a straight way relative to another the least distance squared is that of the nearer end,
- * or less by at most a quarter of the squared length of the relative way. */
+ * or less by at most a quarter of the squared length of the relative way. What comes near a sub-group is compared with its
+ * targets at places between the ends too, so that only the way from one place to the next counts. */
 #include <config.h>
 #include "device.cuh"
 
@@ -14,6 +15,7 @@ enum {
   KEPT_MOST = 4096,                   /* candidates of a sub-group that at least one target keeps */
   SUB_MOST = 16,                      /* targets of a sub-group: bits of a mask */
   SUB_UNROLL = 4,
+  PLACES = 3,                         /* of a way, evenly from end to end, at which particles and targets are compared */
   STAGED = 2 * WARP,
   CHUNK = 4096,                       /* entries that a warp takes from the pool at a time */
   BRANCH = 8,
@@ -50,13 +52,13 @@ struct make_job {
   unsigned long long entries_most;
 };
 
-/* Candidates and targets: both ends. `w` of a target is |x|^2 less what it adds to the square of R2, with R2 squared; that of
+/* Candidates and targets: their places. `w` of a target is |x|^2 less what it adds to the square of R2, with R2 squared; that of
  * a candidate is what it adds, less |x|^2; targets' coordinates are times -2. So the square of a distance is tested with three
  * multiplications. */
 struct maker_room {
   uint32_t stack[STACK];
-  float4 from[STAGED], to[STAGED];
-  float4 target_from[SUB_MOST], target_to[SUB_MOST];
+  float4 staged[PLACES][STAGED];
+  float4 target[PLACES][SUB_MOST];
   int32_t source[STAGED];
 };
 
@@ -262,10 +264,16 @@ struct maker {
   /* --- sub-groups --- */
 
   /* What a way adds to the square of R2, so that these can be added for two: (R2 + s + s')^2 <= R2^2 + the sum of
-   * 2 R2 s + 2 s^2, and a quarter of the squared relative way is at most the sum of half their squares. */
+   * 2 R2 s + 2 s^2, and a quarter of the squared relative way between two places is at most the sum of half their squares. */
   __device__ float margin2(const struct ends &e, float s) const
   {
-    return 2 * s * (job.r2 + s) + 0.5f * way2(e) + ROUNDING * (length2(e.from) + length2(e.to));
+    const float between = 1.0f / (PLACES - 1);
+    return 2 * s * (job.r2 + s) + 0.5f * between * between * way2(e) + ROUNDING * (length2(e.from) + length2(e.to));
+  }
+
+  static __device__ __forceinline__ void place_on(const struct ends &e, int k, float x[3])
+  {
+    for (int c = 0; c < 3; c++) x[c] = e.from[c] + (float)k / (PLACES - 1) * (e.to[c] - e.from[c]);
   }
 
   __device__ void take_targets(int32_t from, int count)
@@ -282,8 +290,11 @@ struct maker {
         e = ends_of(o);
         most = job.r2 * job.r2 + margin2(e, o.stray);
       }
-      w.target_from[lane] = make_float4(-2 * e.from[0], -2 * e.from[1], -2 * e.from[2], length2(e.from) - most);
-      w.target_to[lane] = make_float4(-2 * e.to[0], -2 * e.to[1], -2 * e.to[2], length2(e.to) - most);
+      for (int k = 0; k < PLACES; k++) {
+        float x[3];
+        place_on(e, k, x);
+        w.target[k][lane] = make_float4(-2 * x[0], -2 * x[1], -2 * x[2], length2(x) - most);
+      }
     }
     __syncwarp();
   }
@@ -304,14 +315,18 @@ struct maker {
    * buffer with a mask of who does. */
   __device__ void judge(int count)
   {
-    const float4 a = w.from[lane], b = w.to[lane];
+    float4 at[PLACES];
+    for (int k = 0; k < PLACES; k++) at[k] = w.staged[k][lane];
     const int32_t source = w.source[lane], self = source - first;
     unsigned mask = 0;
     for (int base = 0; base < size; base += SUB_UNROLL) {
       unsigned four = 0;
 #pragma unroll
-      for (int k = 0; k < SUB_UNROLL; k++)
-        if (product(w.target_from[base + k], a) <= a.w || product(w.target_to[base + k], b) <= b.w) four |= 1u << k;
+      for (int t = 0; t < SUB_UNROLL; t++) {
+        bool keeps = false;
+        for (int k = 0; k < PLACES; k++) keeps |= product(w.target[k][base + t], at[k]) <= at[k].w;
+        if (keeps) four |= 1u << t;
+      }
       mask |= four << base;
     }
     if (self >= 0 && self < size) mask &= ~(1u << self);
@@ -337,8 +352,11 @@ struct maker {
     if (there) {
       int at = staged + __popc(lanes & lanes_below());
       float margin = margin2(e, s);
-      w.from[at] = make_float4(e.from[0], e.from[1], e.from[2], margin - length2(e.from));
-      w.to[at] = make_float4(e.to[0], e.to[1], e.to[2], margin - length2(e.to));
+      for (int k = 0; k < PLACES; k++) {
+        float x[3];
+        place_on(e, k, x);
+        w.staged[k][at] = make_float4(x[0], x[1], x[2], margin - length2(x));
+      }
       w.source[at] = source;
     }
     staged += __popc(lanes);
@@ -348,8 +366,7 @@ struct maker {
     staged -= WARP;
     __syncwarp();
     if (lane < staged) {
-      w.from[lane] = w.from[WARP + lane];
-      w.to[lane] = w.to[WARP + lane];
+      for (int k = 0; k < PLACES; k++) w.staged[k][lane] = w.staged[k][WARP + lane];
       w.source[lane] = w.source[WARP + lane];
     }
     __syncwarp();
@@ -490,21 +507,27 @@ static __global__ void __launch_bounds__(MAKE_WARPS * WARP) make_lists(const __g
   make.report();
 }
 
-int neighbours_make(struct device *d, const struct walk_request *r)
+/* Blocks of the making: as many as are there at once. */
+static int64_t make_blocks(const struct device *d)
 {
-  struct neighbours *s = &d->neighbours;
   size_t shared = MAKE_WARPS * sizeof(struct maker_room);
   int resident;
   CHECK(cudaFuncSetAttribute(make_lists, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared));
   CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, make_lists, MAKE_WARPS * WARP, shared));
   int64_t blocks = blocks_for(d->groups, MAKE_WARPS), most = (int64_t)resident * d->multiprocessors;
-  if (blocks > most) blocks = most;
-  array_room(&s->buffer, "device neighbours", blocks * MAKE_WARPS * (int64_t)sizeof(struct maker_buffer));
+  return blocks < most ? blocks : most;
+}
+
+int64_t neighbours_buffer(const struct device *d) { return make_blocks(d) * MAKE_WARPS * (int64_t)sizeof(struct maker_buffer); }
+
+int neighbours_make(struct device *d, const struct walk_request *r)
+{
+  struct neighbours *s = &d->neighbours;
   struct make_job job = {d->tree, d->group.at, s->way.at, s->list.at, s->pool.at, (struct maker_buffer *)s->buffer.at,
                          s->heavy.at, s->numbers, d->answers, (unsigned long long)(s->pool.room - POOL_END), r->mac, r->a_floor,
                          (float)d->lattice.spacing, r->split.r2, d->groups, s->heavy_most, s->entries_most};
   CHECK(cudaMemsetAsync(s->numbers, 0, sizeof *s->numbers, d->stream));
-  LAUNCH_SHARED(d, make_lists, blocks, MAKE_WARPS * WARP, shared, job);
+  LAUNCH_SHARED(d, make_lists, make_blocks(d), MAKE_WARPS * WARP, MAKE_WARPS * sizeof(struct maker_room), job);
   CHECK(cudaMemcpyAsync(&s->told, s->numbers, sizeof s->told, cudaMemcpyDeviceToHost, d->stream));
   gpu_wait(d);
   s->makings++;

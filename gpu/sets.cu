@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What the host asks about the particles: box, samples, sums, levels. */
 #include <config.h>
-#include <cub/device/device_select.cuh>
-#include <thrust/iterator/counting_iterator.h>
-
 #include "device.cuh"
 #include "reduce.cuh"
 #include "sampling.h"
+#include "select.cuh"
 #include "sums.h"
 
 static int64_t runs(const struct device *d) { return blocks_for(d->p.n, REDUCE_RUN); }
@@ -80,16 +78,12 @@ static void sum_work(struct device *d)
 int64_t gpu_sample(struct device *d, uint64_t threshold, int64_t most, struct sample *out, double *work)
 {
   int64_t n = d->p.n;
-  size_t bytes = 0;
   if (work) *work = 0;
   if (n == 0) return 0;
   if (work) sum_work(d);
-  struct is_sample rule = {d->p.id, threshold};
-  thrust::counting_iterator<int32_t> particles(0);
+  const struct is_sample rule = {d->p.id, threshold};
   int32_t *chosen = array_room(&d->place[0], "device order", n);
-  CHECK(cub::DeviceSelect::If(NULL, bytes, particles, chosen, &d->answers->count, (int)n, rule, d->stream));
-  array_room(&d->scratch, "device scratch", (int64_t)bytes);
-  CHECK(cub::DeviceSelect::If(d->scratch.at, bytes, particles, chosen, &d->answers->count, (int)n, rule, d->stream));
+  select_numbers(d, rule, 0, n, chosen);
   const struct answers *told = device_ask(d);
   int64_t count = told->count;
   if (work) *work = told->work;

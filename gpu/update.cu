@@ -3,11 +3,10 @@
  * the choice allowed for. An entry was corrected at a tick when its particle's own time is that tick: one kernel looks
  * through the entries of all peers, and what it finds is packed once for all. */
 #include <config.h>
-#include <cub/device/device_select.cuh>
 #include <math.h>
-#include <thrust/iterator/counting_iterator.h>
 
 #include "let.cuh"
+#include "select.cuh"
 #include "timeline.h"
 
 /* What stands before an update: then with `cells` nodes, motions and second moments, then the entries. */
@@ -341,18 +340,15 @@ static void collect(struct device *d, int32_t tick)
 {
   struct watch *w = &d->lets->watch;
   int ranks = d->config.ranks;
-  size_t bytes = 0, at_once = sizeof(struct update_entry) * (size_t)(w->entries < AT_ONCE ? w->entries : AT_ONCE);
+  size_t at_once = sizeof(struct update_entry) * (size_t)(w->entries < AT_ONCE ? w->entries : AT_ONCE);
   if (w->collected == tick || w->entries == 0) return;
   w->collected = tick;
   struct numbers n = numbers_in(d, w->numbers.at);
-  struct is_corrected rule = {w->from.at, d->p.tick, tick};
-  thrust::counting_iterator<int32_t> entries(0);
+  const struct is_corrected rule = {w->from.at, d->p.tick, tick};
   int32_t *count = &d->answers->count;
   CHECK(cudaMemsetAsync(n.next, 0x7f, sizeof *n.next * (size_t)ranks, d->stream));   /* beyond all ticks */
   LAUNCH(d, find_next, blocks_for(w->entries, THREADS), THREADS, w->from.at, w->entries, d->p, n.first, ranks, n.next);
-  CHECK(cub::DeviceSelect::If(NULL, bytes, entries, w->found.at, count, w->entries, rule, d->stream));
-  array_room(&d->scratch, "device scratch", (int64_t)bytes);
-  CHECK(cub::DeviceSelect::If(d->scratch.at, bytes, entries, w->found.at, count, w->entries, rule, d->stream));
+  select_numbers(d, rule, 0, w->entries, w->found.at);
   LAUNCH(d, find_begins, blocks_for(ranks + 1, THREADS), THREADS, w->found.at, count, n.first, ranks, n.begin);
   struct update_entry *packed = (struct update_entry *)w->packed.at;
   int64_t blocks = blocks_for(w->entries, THREADS), most = 8 * (int64_t)d->multiprocessors;

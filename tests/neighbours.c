@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Hard forces of some of the particles, substep after substep, where everybody has few neighbours: lists that outlive a substep
- * serve here, on backends that have such lists. Two soft steps: in the first the lists are made at the first substep, in the second
- * at the synchronisation before it. */
+ * serve here, on backends that have such lists. Three soft steps: in the first the lists are made at the first substep, in the second
+ * at the synchronisation before it, and the third is longer than these can know. And a sphere with a clump, whose groups have too
+ * many neighbours for lists, and are walked beside them. */
 #include <config.h>
 #include "timeline.h"
 #include "walks.h"
 
 enum { TARGETS_MOST = 400 };   /* particles of a substep that are compared with the direct sum */
 #define SOFT_STEP 0.016        /* particles move by a tenth of R2 */
+#define LONGER 1.1             /* so many times that in the third */
 #define ETA 0.038              /* block steps of levels 0 to 3 */
+#define CLUMP 0.03             /* radius; the criterion there; and particles in it: */
+#define CLUMP_DELTA (1.0 / 16384)
+enum { CLUMP_COUNT = 1300 };
 
 static void place_sphere(struct random *r, int64_t i, int64_t n, double x[3], float *mass)
 {
@@ -17,11 +22,19 @@ static void place_sphere(struct random *r, int64_t i, int64_t n, double x[3], fl
   *mass = 1.0f / (float)n;
 }
 
+static void place_clumped(struct random *r, int64_t i, int64_t n, double x[3], float *mass)
+{
+  place_sphere(r, i, n, x, mass);
+  for (int c = 0; c < 3 && i < CLUMP_COUNT; c++) x[c] = CLUMP * x[c] + (c == 0 ? 0.5 : 0);
+}
+
+static const struct set clumped = {"sphere with a clump", 90000, 1, 0.01, 0.04, 0.08, place_clumped};
 static const struct set sphere = {"homogeneous sphere", 20000, 1, 0.01, 0.04, 0.08, place_sphere};
 
 struct results {
   int64_t substeps, targets, partly;   /* partly: substeps in which less than a half were active */
   int64_t untested;                    /* substeps without an acceptance test: nobody looked for neighbours */
+  int64_t groups;                      /* that were counted: a list's target is one of its own */
   double median, most99, worst;
   int finite, complete;
 };
@@ -89,6 +102,7 @@ static void substeps(struct rig *g, const struct set *s, const struct mac *mac, 
     r->targets += actives;
     r->partly += 2 * actives < s->n;
     r->untested += g->tally.tests == 0;
+    r->groups += g->tally.groups;
     g->be->correct(g->dev, tick, tick_length, rule, -1);
   }
 }
@@ -101,15 +115,16 @@ static void choose(struct rig *g, const struct mac *mac, const struct step_rule 
   g->be->moments(g->dev, mac, 0, 0);
 }
 
-/* From the last substep to the forces of the next synchronisation, on a new tree. */
-static void synchronise(struct rig *g, const struct mac *mac)
+/* From the last substep to the forces of the next synchronisation, on a new tree, with the closing half of this step and the
+ * opening half of the next. */
+static void synchronise(struct rig *g, const struct mac *mac, double step, double next)
 {
-  g->be->drift_to_end(g->dev, SOFT_STEP / TICKS);
+  g->be->drift_to_end(g->dev, step / TICKS);
   g->be->order(g->dev, &g->lattice);
   g->be->build(g->dev, everywhere[0], everywhere[1]);
   rig_force(g, mac);
-  g->be->finish(g->dev, SOFT_STEP / TICKS);
-  g->be->kick_soft(g->dev, SOFT_STEP);   /* the closing half of this step and the opening half of the next */
+  g->be->finish(g->dev, step / TICKS);
+  g->be->kick_soft(g->dev, 0.5 * (step + next));
 }
 
 static void report(const struct backend *be, const struct set *s, const char *when, const struct results *r, int64_t makings)
@@ -129,7 +144,7 @@ static void check(const struct backend *be)
 {
   struct particles p;
   struct rig g;
-  struct results first, second;
+  struct results first, second, third;
   const struct set *s = &sphere;
   struct step_rule rule = rule_of(s, SOFT_STEP);
   rule.eta = ETA;
@@ -140,17 +155,51 @@ static void check(const struct backend *be)
   struct mac mac = rig_mac(&g, MAC_ACCELERATION, 1.0 / 512);
   choose(&g, &mac, &rule);
   substeps(&g, s, &mac, &rule, &first);
-  synchronise(&g, &mac);
+  synchronise(&g, &mac, SOFT_STEP, SOFT_STEP);
   choose(&g, &mac, &rule);
   substeps(&g, s, &mac, &rule, &second);
+  synchronise(&g, &mac, SOFT_STEP, LONGER * SOFT_STEP);
+  rule.soft_step = LONGER * SOFT_STEP;
+  rule.eta = LONGER * ETA;   /* the same levels */
+  choose(&g, &mac, &rule);
+  substeps(&g, s, &mac, &rule, &third);
   rig_close(&g);
   report(be, s, "lists of the first substep", &first, 1);
   report(be, s, "lists of the synchronisation", &second, 0);
+  report(be, s, "a longer step", &third, 1);
+}
+
+/* Groups that have no lists are walked, and nobody else is. */
+static void check_clump(const struct backend *be)
+{
+  struct particles p;
+  struct rig g;
+  struct results r;
+  char what[200];
+  const struct set *s = &clumped;
+  struct step_rule rule = rule_of(s, SOFT_STEP);
+  rule.eta = 2 * ETA;
+  snprintf(label, sizeof label, "%s", be->name);
+  if (be != &backend_cuda) return;   /* elsewhere all are walked */
+  set_make(s, 0.5, &p);
+  rig_open(&g, be, s, &p, 1, 1, 32);
+  rig_first_force(&g, CLUMP_DELTA);
+  struct mac mac = rig_mac(&g, MAC_ACCELERATION, CLUMP_DELTA);
+  choose(&g, &mac, &rule);
+  substeps(&g, s, &mac, &rule, &r);
+  rig_close(&g);
+  snprintf(what, sizeof what, "some groups walked: hard forces of %lld targets, direct sums (median %.1e, 99 %% %.1e)", (long long)r.targets,
+           r.median, r.most99);
+  say(r.finite && r.complete && r.median <= 2 * CLUMP_DELTA && r.most99 <= 1e-3, s, what, r.worst);
+  snprintf(what, sizeof what, "some groups walked: %lld of %lld substeps without a search, %.3f groups a target", (long long)r.untested,
+           (long long)r.substeps, (double)r.groups / (double)r.targets);
+  say(r.untested == 0 && r.groups < r.targets && (double)r.groups > 0.9 * (double)r.targets, s, what, 0);
 }
 
 int main(void)
 {
   rig_each(check);
+  rig_each(check_clump);
   tap_ok(memory_current() == 0, "all memory is given back");
   return tap_end();
 }
