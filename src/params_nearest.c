@@ -79,6 +79,13 @@ static int same_file(const char *folder, const char *name, const char *b)
   return b && stat(path, &one) == 0 && stat(b, &other) == 0 && one.st_dev == other.st_dev && one.st_ino == other.st_ino;
 }
 
+/* Whether names have the same ending or the same stem: who errs in both means another file. Names without an ending count. */
+static int may_be_meant(const char *name, const char *word)
+{
+  const char *a = strrchr(name, '.'), *b = strrchr(word, '.');
+  return !a || !b || strcmp(a, b) == 0 || (a - name == b - word && strncmp(name, word, (size_t)(a - name)) == 0);
+}
+
 void file_hint(const char *path, const char *but, char *hint, size_t size)
 {
   const char *slash = strrchr(path, '/');
@@ -88,10 +95,10 @@ void file_hint(const char *path, const char *but, char *hint, size_t size)
   DIR *dir = opendir(folder);
   if (!dir) return;
   const char **names = malloc(sizeof *names * FILES_LOOKED_AT);
+  const char *word = slash ? slash + 1 : path, *near = NULL;
   int count = 0;
   for (struct dirent *d; names && count < FILES_LOOKED_AT && (d = readdir(dir));)
-    if (d->d_name[0] != '.' && !same_file(folder, d->d_name, but) && (names[count] = strdup(d->d_name))) count++;
-  const char *word = slash ? slash + 1 : path, *near = NULL;
+    if (d->d_name[0] != '.' && may_be_meant(d->d_name, word) && !same_file(folder, d->d_name, but) && (names[count] = strdup(d->d_name))) count++;
   for (int i = 0; i < count && !near; i++)   /* the ending was left out */
     if (strncmp(names[i], word, strlen(word)) == 0 && names[i][strlen(word)] == '.') near = names[i];
   if (!near && names) near = nearest_name(word, names, count);

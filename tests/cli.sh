@@ -206,6 +206,9 @@ expect 1 'list.ini:4: OutputListFilename.*No such file' run list.ini
 expect 1 'empty.ini: expected parameters, found none' run empty.ini
 expect 1 'binary.ini:1: byte 0x.*not a text file' run binary.ini
 expect 1 "error: key: .*did you mean 'key.ini'" run key
+: > "$dir/andromeda_picture.png"
+expect 1 'error: andromeda_pictures.ini: .*No such file or directory$' run andromeda_pictures.ini
+expect 1 "error: key.in: .*did you mean 'key.ini'" run key.in
 expect 1 'emty.ini: .*No such file or directory.*empty.ini' run emty.ini
 expect 1 'folder: expected a parameter file, found a folder' run folder
 file force.ini '[Input]' 'InitCondFile = made.hdf5' '[Units]' 'GravityConstantInternal = 1' '[Device]' 'Backend = cpu'
