@@ -34,17 +34,23 @@ enum { ROUNDS = 5 };
 #define MAD_TO_SIGMA 1.4826
 /* Scatter below which clocks cannot tell values apart. */
 #define SIGMA_LEAST 1e-6
+/* A walk costs at least this fraction of one on a fresh tree, and the other way round: the rest is noise, or a model far from its
+ * points. */
+#define GROWTH_LEAST 0.1
 
 const char *const growth_names[GROWTHS] = {"linear", "power", "parabolic"};
 
 /* --- a model ----------------------------------------------------------------------------------------------------- */
 
-double growth_at(const struct growth_model *m, double age)
+/* The model's function as it is. */
+static double growth(const struct growth_model *m, double age)
 {
   if (!m->known) return 1;
   if (m->kind == GROWTH_POWER) return exp(m->b * age);
   return 1 + age * (m->b + (m->kind == GROWTH_PARABOLIC ? m->a * age : 0));
 }
+
+double growth_at(const struct growth_model *m, double age) { return fmax(GROWTH_LEAST, growth(m, age)); }
 
 /* Integral of growth - 1 from 0 to T. */
 static double excess(const struct growth_model *m, double T)
@@ -56,7 +62,7 @@ static double excess(const struct growth_model *m, double T)
 }
 
 /* T (growth(T) - 1) - excess(T): the mean cost (B + W excess(T)) / T has its minimum where this is B / W. */
-static double marginal(const struct growth_model *m, double T) { return T * (growth_at(m, T) - 1) - excess(m, T); }
+static double marginal(const struct growth_model *m, double T) { return T * (growth(m, T) - 1) - excess(m, T); }
 
 /* The interval up to `most` with the smallest mean cost; build_over_rate is B / W. Eqs 12, C.5 and C.11, with sums as
  * integrals. Where the cost only falls, or growth slows down before a build pays (C.13), it is `most`. */
@@ -192,7 +198,7 @@ static void scale_references(struct fit *f, double mean[TUNER_KINDS][4])
     if (!(mean[k][0] > 0)) continue;
     double start = mean[k][3] - f->model.b * mean[k][1] - f->model.a * mean[k][2];
     if (f->model.kind == GROWTH_POWER) f->reference[k] *= exp(start);
-    else f->reference[k] *= fmin(fmax(start, 0.1), 10);   /* a scale is positive, also where noise says otherwise */
+    else f->reference[k] *= fmin(fmax(start, GROWTH_LEAST), 1 / GROWTH_LEAST);
   }
 }
 

@@ -86,6 +86,6 @@ void rebuild_walked(struct rebuild_tuner *t, double age, int kind, double target
 int rebuild_due(struct rebuild_tuner *t, double age, double rest, int kind);
 /* The interval that divides `span`, between two builds that come anyway, best: span over a whole number. */
 double rebuild_interval(const struct rebuild_tuner *t, double span);
-/* Cost at some age over that of a fresh tree. */
+/* Cost at some age over that of a fresh tree, at least 0.1 also where a model that fell is asked about ages far beyond its points. */
 double growth_at(const struct growth_model *m, double age);
 #endif

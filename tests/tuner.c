@@ -232,6 +232,17 @@ static void check_no_growth(void)
   flat.build = 0;
   double mean = run(&flat, &t, 300, 0);
   tap_ok(mean >= 4, "builds of no measurable cost do not hurt");
+  rebuild_open(&t, 0, 4);
+  for (int k = 0; k < 40; k++) {
+    if (k % 4 == 0) rebuild_built(&t, 0.3);
+    rebuild_walked(&t, k % 4, 0, 100, 0.2 * (1 - 0.2 * (k % 4)));
+  }
+  rebuild_built(&t, 0.3);
+  rebuild_walked(&t, 0, 0, 100, 0.2);
+  double before = t.now.predicted;
+  rebuild_walked(&t, 50, 0, 100, 0.2);
+  printf("# walks that got a fifth cheaper each: %.3f s predicted at age 0, %.3f more at age 50\n", before, t.now.predicted - before);
+  tap_ok(t.model.known && t.now.predicted > before && before > 0, "no walk is predicted to take less than nothing");
 }
 
 /* Little or nothing is known. */
