@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Links between pages lead to files, and to headings that are there: in the source, and where pages are installed.
+# Links between pages lead to files, and to headings that are there: in the source, and where pages are installed. Fenced code is for
+# the shell, and can be pasted.
 dir=$(mktemp -d) || exit 99
 trap 'chmod -R u+w "$dir" 2> /dev/null; rm -rf "$dir"' EXIT
 src=$(cd "${srcdir:-.}" && pwd)
@@ -49,6 +50,23 @@ done
 dead "$dir/tree" > "$dir/bad"
 [ ! -s "$dir/bad" ] && [ "$(find "$dir/tree" -name '*.md' | wc -l)" -ge 15 ]
 ok $? "links in the source"
+
+# fenced PAGE FOLDER: each block goes to a file of its own
+fenced() { awk -v to="$2/" '/^```/ { code = !code; if (code) file = to (n += 1); next } code { print > file }' "$1"; }
+mkdir "$dir/blocks"
+printf 'text\n```\necho one    # a comment\n             (that goes on) and on\n```\n' > "$dir/try/page.md"
+fenced "$dir/try/page.md" "$dir/blocks"
+[ -s "$dir/blocks/1" ] && ! sh -n "$dir/blocks/1" 2> "$dir/bad"
+ok $? "code that the shell does not take is found"
+(cd "$src" && find . -name '*.md' ! -path './.*/*' ! -path './build*' | sort | while read -r page; do
+  rm -f "$dir"/blocks/*
+  fenced "$page" "$dir/blocks"
+  for block in "$dir"/blocks/*; do
+    [ ! -e "$block" ] || { echo "$page" >> "$dir/fenced" && sh -n "$block" 2>&1 | sed "s|^|$page: block |"; }
+  done
+done) > "$dir/bad"
+[ ! -s "$dir/bad" ] && grep -q README "$dir/fenced"
+ok $? "the shell takes the code in pages"
 
 (cd "$src/doc" && for page in *.md; do [ $page = index.md ] || grep -q -F "]($page)" index.md || echo "index.md does not name $page"; done) > "$dir/bad"
 [ ! -s "$dir/bad" ]
