@@ -17,13 +17,13 @@
 #define PREDICT_FRACTION 0.03
 /* Where more than this fraction of the groups have too many neighbours for lists, or particles so many in the mean, walks in
  * trees that are built anew within the soft step are cheaper, and are made for so many soft steps before lists are tried again:
- * lists cost one or two full walks to make, and what they leave to walks is walked in an old tree. */
+ * lists cost one to three full walks to make, and what they leave to walks is walked in an old tree. */
 #define HEAVY_MOST 0.02
-/* What was accepted at the beginning of a soft step is not given up within it, since nodes have grown: several ranks could not
- * build their trees anew there. */
-#define HEAVY_AGAIN 2
 #define NEIGHBOURS_MOST 160
 #define PAUSE 16
+/* Within a soft step so many times as many: nodes have grown, and what was accepted at its beginning is not given up there, for
+ * several ranks could not build their trees anew. */
+#define HEAVY_AGAIN 2
 /* The part of the free memory that lists may take. */
 #define MEMORY_FRACTION 0.8
 
