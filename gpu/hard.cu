@@ -102,23 +102,14 @@ static __device__ __forceinline__ void hard_pairs(struct targets<T> &b, const st
   }
 }
 
-/* The same for a cell with second moments: f(r) x, f = K / rho^3, to second order in the extent of the cell. */
+/* The same for a cell with second moments. */
 template <int SPLIT, int T>
 static __device__ __forceinline__ void hard_quad_pairs(struct targets<T> &b, const struct walk_job &job, const float4 &s,
                                                        const struct quad &m)
 {
-  const float *q = m.q;
-  float trace = q[0] + q[1] + q[2];
 #pragma unroll
-  for (int k = 0; k < T; k++) {
-    float x = s.x - b.x[k], y = s.y - b.y[k], z = s.z - b.z[k], r2 = fmaf(x, x, fmaf(y, y, z * z));
-    struct slopes f = hard_slopes<SPLIT>(r2, job.eps2, job.y_slope, job.y_start);
-    float sx = q[0] * x + q[3] * y + q[4] * z, sy = q[3] * x + q[1] * y + q[5] * z, sz = q[4] * x + q[5] * y + q[2] * z;
-    float w = s.w * f.f + 0.5f * (f.g * trace + f.h * (sx * x + sy * y + sz * z));
-    b.sum[3 * k] += w * x + f.g * sx;
-    b.sum[3 * k + 1] += w * y + f.g * sy;
-    b.sum[3 * k + 2] += w * z + f.g * sz;
-  }
+  for (int k = 0; k < T; k++)
+    add_hard_quad<SPLIT>(&b.sum[3 * k], s.x - b.x[k], s.y - b.y[k], s.z - b.z[k], s.w, m.q, job.eps2, job.y_slope, job.y_start);
 }
 
 /* The same for a cell of which the trace of the second moments counts. */
@@ -126,13 +117,8 @@ template <int SPLIT, int T>
 static __device__ __forceinline__ void hard_spread_pairs(struct targets<T> &b, const struct walk_job &job, const float4 &s, float trace)
 {
 #pragma unroll
-  for (int k = 0; k < T; k++) {
-    float x = s.x - b.x[k], y = s.y - b.y[k], z = s.z - b.z[k], r2 = fmaf(x, x, fmaf(y, y, z * z));
-    float w = hard_spread<SPLIT>(r2, job.eps2, job.y_slope, job.y_start, s.w, trace);
-    b.sum[3 * k] = fmaf(w, x, b.sum[3 * k]);
-    b.sum[3 * k + 1] = fmaf(w, y, b.sum[3 * k + 1]);
-    b.sum[3 * k + 2] = fmaf(w, z, b.sum[3 * k + 2]);
-  }
+  for (int k = 0; k < T; k++)
+    add_hard_spread<SPLIT>(&b.sum[3 * k], s.x - b.x[k], s.y - b.y[k], s.z - b.z[k], s.w, trace, job.eps2, job.y_slope, job.y_start);
 }
 
 /* The trace of a node's second moments, in the walk's unit. */

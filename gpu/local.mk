@@ -12,7 +12,7 @@ gpu_sources = %D%/backend_cuda.c %D%/blocks.cuh %D%/boxes.cu %D%/build.cu %D%/ch
   %D%/groups.cu %D%/items.cu %D%/hard.cu %D%/hard.cuh %D%/integrate.cu %D%/let.cuh %D%/lists.cuh %D%/memory.cu %D%/memory.cuh %D%/moments.cu \
   %D%/nccl.cu %D%/neighbours.cu %D%/neighbours.cuh %D%/neighbours_make.cu %D%/order.cu %D%/order.cuh %D%/pack.cu %D%/pairs.cuh %D%/pairwise.cu %D%/pairwise.cuh \
   %D%/permute.cu %D%/ranges.cu %D%/reduce.cuh %D%/resort.cu %D%/results.cuh %D%/select.cuh %D%/sets.cu %D%/sources.cuh %D%/stall.cu %D%/taylor.cuh %D%/team.cuh %D%/traverse.cuh %D%/update.cu %D%/verbs.h \
-  %D%/walk.cu %D%/walk.cuh
+  %D%/walk.cu %D%/walk.cuh %D%/cells.cuh
 if HAVE_CUDA
 libespalier_a_SOURCES += $(gpu_sources)
 # measures hard forces; not part of `all`

@@ -3,7 +3,7 @@
 #include <config.h>
 #include <string.h>
 
-#include "device.cuh"
+#include "cells.cuh"
 #include "pairs.cuh"
 #include "timeline.h"
 
@@ -353,7 +353,7 @@ struct use_job {
   struct answers *answers;
   struct split split;
   double gravity;
-  float spacing, eps2, inverse, dt_nodes, tick_length;
+  float spacing, eps2, inverse, dt_nodes, tick_length, y_slope, y_start;
   int32_t tick;
 };
 
@@ -404,13 +404,16 @@ template <bool NOW> static __device__ __forceinline__ float4 seen(const struct u
                      (float)(x[2] - from.z) * job.spacing + move[2], m);
 }
 
-template <int SPLIT, bool QUAD>
+template <int SPLIT, int CELLS>
 static __device__ __forceinline__ void add_source(const struct use_job &job, struct force &f, int32_t j, const float4 &e)
 {
   const float none[3] = {0, 0, 0};
-  if (QUAD && j >= job.t.bodies) {
+  if (CELLS != CELLS_MONOPOLE && j >= job.t.bodies) {
     const struct quad q = load_quad(&job.t.quad[j - job.t.bodies]);
-    add_quad_pair<false, false, SPLIT>(f, none, e, q.q, job.eps2, job.split);
+    if (CELLS == CELLS_QUADRUPOLE)
+      add_hard_quad<SPLIT>(f.h, e.x, e.y, e.z, e.w, q.q, job.eps2, job.y_slope, job.y_start);
+    else
+      add_hard_spread<SPLIT>(f.h, e.x, e.y, e.z, e.w, q.q[0] + q.q[1] + q.q[2], job.eps2, job.y_slope, job.y_start);
   } else {
     add_pair<false, false, SPLIT>(f, none, e, job.eps2, job.split);
   }
@@ -418,7 +421,7 @@ static __device__ __forceinline__ void add_source(const struct use_job &job, str
 
 /* The sum over a target's list, of which each lane of its row has a part. The next entries are asked for before the sources
  * of these. */
-template <int SPLIT, bool QUAD, bool NOW>
+template <int SPLIT, int CELLS, bool NOW>
 static __device__ __forceinline__ void sum_list(const struct use_job &job, int32_t i, const int32_t *list, int rounds, double sum[3])
 {
   if (rounds == 0) return;
@@ -437,14 +440,14 @@ static __device__ __forceinline__ void sum_list(const struct use_job &job, int32
 #pragma unroll
       for (int k = 0; k < PAIR; k++) e[k] = seen<NOW>(job, j[k], from);
 #pragma unroll
-      for (int k = 0; k < PAIR; k++) add_source<SPLIT, QUAD>(job, f, j[k], e[k]);
+      for (int k = 0; k < PAIR; k++) add_source<SPLIT, CELLS>(job, f, j[k], e[k]);
     }
     for (int c = 0; c < 3; c++) sum[c] += f.h[c];
   }
 }
 
 /* A row of lanes takes a target at a time. */
-template <int SPLIT, bool QUAD, bool NOW>
+template <int SPLIT, int CELLS, bool NOW>
 static __global__ void __launch_bounds__(THREADS, USE_RESIDENT) use_lists(const __grid_constant__ struct use_job job)
 {
   int32_t targets = job.active ? *job.count : job.t.bodies, rows = (int32_t)gridDim.x * TARGETS_A_BLOCK;
@@ -458,7 +461,7 @@ static __global__ void __launch_bounds__(THREADS, USE_RESIDENT) use_lists(const 
       l = job.list[i];
     }
     double sum[3] = {0, 0, 0};
-    sum_list<SPLIT, QUAD, NOW>(job, i, job.pool + (l.count > 0 ? (int64_t)l.begin * LIST_ROUND : 0), (l.count + LIST_ROUND - 1) / LIST_ROUND, sum);
+    sum_list<SPLIT, CELLS, NOW>(job, i, job.pool + (l.count > 0 ? (int64_t)l.begin * LIST_ROUND : 0), (l.count + LIST_ROUND - 1) / LIST_ROUND, sum);
     __syncwarp();
     for (int step = 1; step < ROW; step *= 2)
       for (int c = 0; c < 3; c++) sum[c] += __shfl_xor_sync(FULL, sum[c], step);
@@ -482,14 +485,24 @@ static __global__ void __launch_bounds__(THREADS, USE_RESIDENT) use_lists(const 
   atomicAdd(&job.answers->split_pairs, pairs);
 }
 
-template <int SPLIT, bool QUAD> static void launch(struct device *d, const struct use_job &job, int64_t targets)
+template <int SPLIT, int CELLS> static void launch(struct device *d, const struct use_job &job, int64_t targets)
 {
   int64_t blocks = blocks_for(targets, TARGETS_A_BLOCK), most = (int64_t)EVALUATE_BLOCKS * d->multiprocessors;
   if (blocks > most) blocks = most;
   if (job.now)
-    LAUNCH(d, (use_lists<SPLIT, QUAD, true>), blocks, THREADS, job);
+    LAUNCH(d, (use_lists<SPLIT, CELLS, true>), blocks, THREADS, job);
   else
-    LAUNCH(d, (use_lists<SPLIT, QUAD, false>), blocks, THREADS, job);
+    LAUNCH(d, (use_lists<SPLIT, CELLS, false>), blocks, THREADS, job);
+}
+
+template <int SPLIT> static void launch_split(struct device *d, const struct use_job &job, int cells, int64_t targets)
+{
+  if (cells == CELLS_MONOPOLE)
+    launch<SPLIT, CELLS_MONOPOLE>(d, job, targets);
+  else if (cells == CELLS_QUADRUPOLE)
+    launch<SPLIT, CELLS_QUADRUPOLE>(d, job, targets);
+  else
+    launch<SPLIT, CELLS_MIXED>(d, job, targets);
 }
 
 static void use(struct device *d, const struct walk_request *r)
@@ -500,23 +513,17 @@ static void use(struct device *d, const struct walk_request *r)
   struct use_job job = {d->tree, d->p, s->list.at, s->pool.at, total ? NULL : s->active.at, &s->numbers->active, NULL, d->answers,
                         r->split, d->config.gravity, (float)d->lattice.spacing,
                         (float)d->config.softening * (float)d->config.softening, (float)d->lattice.inverse,
-                        (float)((r->tick - d->motion_tick) * r->tick_length), (float)r->tick_length, r->tick};
+                        (float)((r->tick - d->motion_tick) * r->tick_length), (float)r->tick_length, r->split.inverse,
+                        r->split.r2 * r->split.inverse, r->tick};
   if ((double)targets >= PREDICT_FRACTION * (double)n) {
     array_room(&s->now, "device neighbours", sources);
     LAUNCH(d, predict_sources, blocks_for(sources, THREADS), THREADS, job, s->now.at);
     job.now = s->now.at;
   }
-  if (r->split.kernel == SPLIT_DLL) {
-    if (d->config.quadrupole)
-      launch<SPLIT_DLL, true>(d, job, targets);
-    else
-      launch<SPLIT_DLL, false>(d, job, targets);
-  } else {
-    if (d->config.quadrupole)
-      launch<SPLIT_QUINTIC, true>(d, job, targets);
-    else
-      launch<SPLIT_QUINTIC, false>(d, job, targets);
-  }
+  if (r->split.kernel == SPLIT_DLL)
+    launch_split<SPLIT_DLL>(d, job, cells_of(d, &r->mac), targets);
+  else
+    launch_split<SPLIT_QUINTIC>(d, job, cells_of(d, &r->mac), targets);
 }
 
 int32_t neighbours_forces(struct device *d, const struct walk_request *r)

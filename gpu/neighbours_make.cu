@@ -7,7 +7,7 @@
  * or less by at most a quarter of the squared length of the relative way. What comes near a sub-group is compared with its
  * targets at places between the ends too, so that only the way from one place to the next counts. */
 #include <config.h>
-#include "device.cuh"
+#include "cells.cuh"
 
 enum {
   MAKE_WARPS = 4,
@@ -46,7 +46,7 @@ struct make_job {
   unsigned long long room;            /* of the pool */
   struct mac mac;
   double a_floor;
-  float spacing, r2;
+  float spacing, r2, reach;           /* of what the criterion asks for, as in hard walks */
   int32_t groups;
   int32_t heavy_most;                 /* with more, or so many entries in all, lists are given up */
   unsigned long long entries_most;
@@ -179,7 +179,7 @@ struct maker {
   {
     float r2 = 0;
     begin = g.begin, end = g.end;
-    sink = mac_sink(&job.mac, fmax((double)g.a_old, job.a_floor));
+    sink = job.reach * mac_sink(&job.mac, fmax((double)g.a_old, job.a_floor));
     cells = leaves = 0;
     heavy = false;
     take_frame(begin, end);
@@ -525,7 +525,7 @@ int neighbours_make(struct device *d, const struct walk_request *r)
   struct neighbours *s = &d->neighbours;
   struct make_job job = {d->tree, d->group.at, s->way.at, s->list.at, s->pool.at, (struct maker_buffer *)s->buffer.at,
                          s->heavy.at, s->numbers, d->answers, (unsigned long long)(s->pool.room - POOL_END), r->mac, r->a_floor,
-                         (float)d->lattice.spacing, r->split.r2, d->groups, s->heavy_most, s->entries_most};
+                         (float)d->lattice.spacing, r->split.r2, hard_reach(d, &r->mac), d->groups, s->heavy_most, s->entries_most};
   CHECK(cudaMemsetAsync(s->numbers, 0, sizeof *s->numbers, d->stream));
   LAUNCH_SHARED(d, make_lists, make_blocks(d), MAKE_WARPS * WARP, MAKE_WARPS * sizeof(struct maker_room), job);
   CHECK(cudaMemcpyAsync(&s->told, s->numbers, sizeof s->told, cudaMemcpyDeviceToHost, d->stream));

@@ -57,6 +57,31 @@ template <int SPLIT> static __device__ __forceinline__ float hard_spread(float r
   return i * i2 * (mass * k + trace * (1 / 6.0f) * bend);
 }
 
+/* Add the hard pull of a cell at x. */
+template <int SPLIT>
+static __device__ __forceinline__ void add_hard_spread(float sum[3], float x, float y, float z, float mass, float trace, float eps2, float slope,
+                                                       float start)
+{
+  float w = hard_spread<SPLIT>(fmaf(x, x, fmaf(y, y, z * z)), eps2, slope, start, mass, trace);
+  sum[0] = fmaf(w, x, sum[0]);
+  sum[1] = fmaf(w, y, sum[1]);
+  sum[2] = fmaf(w, z, sum[2]);
+}
+
+/* The same with all its second moments q, to second order in its extent. */
+template <int SPLIT>
+static __device__ __forceinline__ void add_hard_quad(float sum[3], float x, float y, float z, float mass, const float q[6], float eps2, float slope,
+                                                     float start)
+{
+  float trace = q[0] + q[1] + q[2], r2 = fmaf(x, x, fmaf(y, y, z * z));
+  struct slopes f = hard_slopes<SPLIT>(r2, eps2, slope, start);
+  float sx = q[0] * x + q[3] * y + q[4] * z, sy = q[3] * x + q[1] * y + q[5] * z, sz = q[4] * x + q[5] * y + q[2] * z;
+  float w = mass * f.f + 0.5f * (f.g * trace + f.h * (sx * x + sy * y + sz * z));
+  sum[0] += w * x + f.g * sx;
+  sum[1] += w * y + f.g * sy;
+  sum[2] += w * z + f.g * sz;
+}
+
 /* Add the pull of a point mass `e` (x, y, z, m) on a target. `SPLIT`: the hard part too; `TOTAL`: the whole; `POTENTIAL`. */
 template <bool TOTAL, bool POTENTIAL, int SPLIT>
 static __device__ __forceinline__ void add_pair(struct force &f, const float x[3], const float4 &e, float eps2, const struct split &split)

@@ -23,12 +23,6 @@ enum {
 
 /* --- what is decided before ---------------------------------------------------------------------------------------- */
 
-static int cells_of(const struct device *d, const struct mac *mac)
-{
-  if (d->config.quadrupole) return CELLS_QUADRUPOLE;
-  return mac->kind == MAC_ACCELERATION ? CELLS_MIXED : CELLS_MONOPOLE;
-}
-
 /* What expansions may be wrong by, as a part of what the criterion allows a cell: families' errors are the same for all
  * their targets and so add up, and small budgets cost little there. With small Delta, which asks for small tails, or
  * quadrupoles, whose tails are small, they are cut down. */
@@ -304,7 +298,7 @@ void hard_forces(struct device *d, const struct walk_request *r, const struct fo
     choose_all(d, &job, INT32_MAX);
   if (rest > 0) choose_listed(d, &job, d->neighbours.rest.at, rest);
   place_walk(d, &job);
-  job.reach = cells == CELLS_MONOPOLE ? HARD_REACH : HARD_REACH_EXTENT;
+  job.reach = hard_reach(d, &r->mac);
   hard_families(d, &job, cells, how);
   hard_stages(d, job, cells, how);
 }

@@ -5,11 +5,8 @@
  * float32 whatever the user's units are; conversions are exact. */
 #ifndef GPU_WALK_CUH
 #define GPU_WALK_CUH
+#include "cells.cuh"
 #include "let.cuh"
-#include "mac.h"
-
-/* Cells: point masses; with second moments; point masses, but second moments in local expansions, and their trace in hard parts. */
-enum { CELLS_MONOPOLE, CELLS_QUADRUPOLE, CELLS_MIXED };
 
 /* How a walk goes: all at a synchronisation, without or with potentials; the active, where nodes and sources move. */
 enum { WALK_STILL, WALK_STILL_POTENTIAL, WALK_MOVING };
