@@ -75,11 +75,24 @@ int32_t gpu_next_tick(struct device *d)
   return device_ask(d)->next;
 }
 
+/* A particle in registers: what is read one after the other, between what is written, waits each time. */
+struct mover {
+  double x[3], v[3];
+  float a[3];
+};
+
 /* Position at a later tick, and half of the step's kick with the acceleration known so far. */
-static __device__ void predict(const struct particles &p, int64_t i, double dt)
+static __device__ struct mover predict(const struct particles &p, int64_t i, double dt)
 {
-  timeline_place(&p.pos[3 * i], &p.pos[3 * i], &p.vel[3 * i], &p.acc_hard[3 * i], dt);
-  for (int64_t k = 3 * i; k < 3 * i + 3; k++) p.vel[k] += 0.5 * dt * p.acc_hard[k];
+  struct mover m;
+  for (int c = 0; c < 3; c++) m.x[c] = p.pos[3 * i + c], m.v[c] = p.vel[3 * i + c], m.a[c] = p.acc_hard[3 * i + c];
+  timeline_place(m.x, m.x, m.v, m.a, dt);
+  for (int c = 0; c < 3; c++) {
+    m.v[c] += 0.5 * dt * m.a[c];
+    p.pos[3 * i + c] = m.x[c];
+    p.vel[3 * i + c] = m.v[c];
+  }
+  return m;
 }
 
 static __global__ void drift(struct particles p, double tick_length)
@@ -97,8 +110,9 @@ static __global__ void close_steps(struct particles p, double tick_length)
 {
   int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
   if (i >= p.n) return;
-  double dt = (TICKS - p.tick[i]) * tick_length;
-  for (int64_t k = 3 * i; k < 3 * i + 3; k++) p.vel[k] += 0.5 * dt * p.acc_hard[k];
+  double dt = (TICKS - p.tick[i]) * tick_length, v[3];
+  for (int c = 0; c < 3; c++) v[c] = p.vel[3 * i + c] + 0.5 * dt * p.acc_hard[3 * i + c];
+  for (int c = 0; c < 3; c++) p.vel[3 * i + c] = v[c];
   p.tick[i] = 0;
 }
 
@@ -116,11 +130,11 @@ static __device__ int advance(const struct particles &p, const struct tree &t, c
                               double tick_length)
 {
   double dt = (tick - p.tick[i]) * tick_length, v[3];
+  float mass = p.mass[i];
   int out = 0;
-  predict(p, i, dt);
-  for (int c = 0; c < 3; c++) v[c] = p.vel[3 * i + c] + 0.5 * dt * p.acc_hard[3 * i + c];
-  const struct body b = {lattice_of(&l, 0, p.pos[3 * i], &out), lattice_of(&l, 1, p.pos[3 * i + 1], &out),
-                         lattice_of(&l, 2, p.pos[3 * i + 2], &out), p.mass[i]};
+  const struct mover m = predict(p, i, dt);
+  for (int c = 0; c < 3; c++) v[c] = m.v[c] + 0.5 * dt * m.a[c];
+  const struct body b = {lattice_of(&l, 0, m.x[0], &out), lattice_of(&l, 1, m.x[1], &out), lattice_of(&l, 2, m.x[2], &out), mass};
   t.body[i] = b;
   *(float4 *)&t.course[i] = make_float4((float)v[0], (float)v[1], (float)v[2], __int_as_float(tick));
   return out;
@@ -143,6 +157,7 @@ struct listing {
 };
 
 enum { SELECT_ITEMS = 4, SELECT_TILE = SELECT_ITEMS * THREADS };
+enum { MANY_ACTIVE = 8 };   /* where more than this part is active, all are looked at */
 
 /* What a block has found: counts at one address in memory would queue up. */
 struct found {
@@ -150,9 +165,8 @@ struct found {
   int32_t group[SELECT_TILE], family[SELECT_TILE];
 };
 
-static __device__ void find_home(struct found &s, const struct listing &to, int32_t i)
+static __device__ void find_home(struct found &s, const struct listing &to, int32_t g)
 {
-  int32_t g = to.home[i];
   if (to.listed[g] == to.selection || atomicExch(&to.listed[g], to.selection) == to.selection) return;
   s.group[atomicAdd(&s.groups, 1)] = g;
   if (!to.family_list) return;
@@ -182,7 +196,7 @@ static __global__ void __launch_bounds__(THREADS) select_active(struct particles
     if (threadIdx.x == 0 && known < *(volatile int32_t *)&answers->next) atomicMin(&answers->next, known);
     return;
   }
-  int32_t first = (int32_t)blockIdx.x * SELECT_TILE + (int32_t)threadIdx.x, next = TICKS, end[SELECT_ITEMS];
+  int32_t first = (int32_t)blockIdx.x * SELECT_TILE + (int32_t)threadIdx.x, next = TICKS, end[SELECT_ITEMS], home[SELECT_ITEMS];
   int count = 0, out = 0;
   __shared__ struct found found;
   __shared__ int32_t part[3];
@@ -192,6 +206,7 @@ static __global__ void __launch_bounds__(THREADS) select_active(struct particles
   for (int k = 0; k < SELECT_ITEMS; k++) {
     int64_t i = (int64_t)first + k * THREADS;
     end[k] = i < p.n ? timeline_end(&p, i) : TICKS;
+    home[k] = i < p.n ? to.home[i] : 0;
   }
 #pragma unroll
   for (int k = 0; k < SELECT_ITEMS; k++) {
@@ -202,7 +217,7 @@ static __global__ void __launch_bounds__(THREADS) select_active(struct particles
     }
     count++;
     out += advance(p, t, l, i, tick, tick_length);
-    find_home(found, to, (int32_t)i);
+    find_home(found, to, home[k]);
   }
   next = __reduce_min_sync(FULL, next);
   count = (int)__reduce_add_sync(FULL, (unsigned)count);
@@ -264,6 +279,24 @@ int64_t gpu_select(struct device *d, int32_t tick, double tick_length, int64_t *
   return (int64_t)told->active;
 }
 
+/* An active particle's kick and next step. Returns the end of that. */
+static __device__ int32_t correct_one(const struct particles &p, const struct tree &t, int64_t i, int32_t tick, double tick_length,
+                                      const struct step_rule &rule, int shared)
+{
+  double dt = (tick - p.tick[i]) * tick_length, v[3];
+  float a[3], soft[3];
+  for (int c = 0; c < 3; c++) a[c] = p.acc_hard[3 * i + c], soft[c] = p.acc_soft[3 * i + c], v[c] = p.vel[3 * i + c];
+  for (int c = 0; c < 3; c++) v[c] += 0.5 * dt * a[c];
+  int level = timeline_aligned(tick, shared >= 0 ? shared : timeline_level(rule.soft_step, timeline_wanted(&rule, a, soft, v)));
+  const struct course course = {{(float)v[0], (float)v[1], (float)v[2]}, tick, {a[0], a[1], a[2]}, 0};
+  for (int c = 0; c < 3; c++) p.vel[3 * i + c] = v[c];
+  t.course[i] = course;
+  p.tick[i] = tick;
+  p.level[i] = (uint8_t)level;
+  return tick + timeline_ticks(level);
+}
+
+/* The active members of the listed groups, a warp for each. */
 static __global__ void correct_active(struct particles p, struct tree t, const struct group *group, const int32_t *list, int32_t count,
                                       int32_t tick, double tick_length, struct step_rule rule, int shared, int32_t *tile_next,
                                       int32_t *least)
@@ -274,25 +307,35 @@ static __global__ void correct_active(struct particles p, struct tree t, const s
   int32_t tile = g.begin / SELECT_TILE;   /* a group reaches into the next one at most */
   for (int32_t i = g.begin + lane_id(); i < g.end; i += WARP) {
     if (timeline_end(&p, i) != tick) continue;
-    double dt = (tick - p.tick[i]) * tick_length, *v = &p.vel[3 * (int64_t)i];
-    const float *a = &p.acc_hard[3 * (int64_t)i];
-    for (int c = 0; c < 3; c++) v[c] += 0.5 * dt * a[c];
-    const struct course course = {{(float)v[0], (float)v[1], (float)v[2]}, tick, {a[0], a[1], a[2]}, 0};
-    t.course[i] = course;
-    p.tick[i] = tick;
-    p.level[i] = (uint8_t)timeline_aligned(tick, choose_level(p, i, rule, shared));
     int which = i / SELECT_TILE > tile;
-    next[which] = min(next[which], timeline_end(&p, i));
+    next[which] = min(next[which], correct_one(p, t, i, tick, tick_length, rule, shared));
   }
   lower(least, min(next[0], next[1]));
   lower(&tile_next[tile], next[0]);
   if ((g.end - 1) / SELECT_TILE > tile) lower(&tile_next[tile + 1], next[1]);
 }
 
+/* Those of all tiles, where most particles are active. */
+static __global__ void __launch_bounds__(THREADS) correct_tiles(struct particles p, struct tree t, int32_t tick, double tick_length,
+                                                                struct step_rule rule, int shared, int32_t *tile_next, int32_t *least)
+{
+  int32_t next = TICKS;
+  for (int k = 0; k < SELECT_ITEMS; k++) {
+    int64_t i = (int64_t)blockIdx.x * SELECT_TILE + k * THREADS + threadIdx.x;
+    if (i < p.n && timeline_end(&p, i) == tick) next = min(next, correct_one(p, t, i, tick, tick_length, rule, shared));
+  }
+  lower(least, next);
+  lower(&tile_next[blockIdx.x], next);
+}
+
 void gpu_correct(struct device *d, int32_t tick, double tick_length, const struct step_rule *rule, int shared)
 {
-  LAUNCH(d, correct_active, blocks_for((int64_t)d->active_groups * WARP, THREADS), THREADS, d->p, d->tree, d->group.at, d->active_group.at,
-         d->active_groups, tick, tick_length, *rule, shared, d->tile_next.at, &d->answers->next);
+  if (MANY_ACTIVE * d->actives >= d->p.n)
+    LAUNCH(d, correct_tiles, blocks_for(d->p.n, SELECT_TILE), THREADS, d->p, d->tree, tick, tick_length, *rule, shared, d->tile_next.at,
+           &d->answers->next);
+  else
+    LAUNCH(d, correct_active, blocks_for((int64_t)d->active_groups * WARP, THREADS), THREADS, d->p, d->tree, d->group.at, d->active_group.at,
+           d->active_groups, tick, tick_length, *rule, shared, d->tile_next.at, &d->answers->next);
   neighbours_watch(d, tick, tick_length);
   d->selected &= tick != d->active_tick;
   d->next_known = tick == d->active_tick;

@@ -14,6 +14,7 @@ struct items_job {
   struct walk_job walk;
   struct item *item;
   int cut, piece;
+  int adds;      /* forces are added to: whose family hands nothing down has nothing to add */
 };
 
 static __device__ int class_of(const struct walk_job &job, int32_t family)
@@ -60,7 +61,7 @@ template <int HOW> static __global__ void __launch_bounds__(THREADS) cut_groups(
   int32_t k = (int32_t)(((int64_t)blockIdx.x * THREADS + threadIdx.x) / WARP);
   if (k >= job.walk.groups) return;
   struct group g = group_at(job.walk, k);
-  if (!is_walked(job.walk, g)) return;
+  if (!is_walked(job.walk, g) || (job.adds && job.walk.family[g.family].handed == 0)) return;
   int n = 0, rank[GROUP_MOST / WARP];
   for (int e = 0; e < GROUP_MOST / WARP; e++) {
     int32_t i = g.begin + e * WARP + lane_id();
@@ -86,7 +87,7 @@ template <int HOW> static __global__ void __launch_bounds__(THREADS) cut_groups(
   }
 }
 
-void walk_items(struct device *d, struct walk_job *job, int how, int cut, int piece)
+void walk_items(struct device *d, struct walk_job *job, int how, int cut, int piece, int adds)
 {
   int64_t places = 0;
   job->items_stage = cut == CUT_ALL ? 1 : 0;
@@ -97,7 +98,7 @@ void walk_items(struct device *d, struct walk_job *job, int how, int cut, int pi
   struct item *item = array_room(&d->item, "device walk", places);
   job->item = item;
   job->item_count = d->answers->items;
-  const struct items_job j = {*job, item, cut, piece};
+  const struct items_job j = {*job, item, cut, piece, adds};
   if (cut == CUT_NONE)
     LAUNCH(d, order_groups, blocks_for(job->groups, THREADS), THREADS, j);
   else if (how == WALK_MOVING)

@@ -15,15 +15,15 @@
 #define HORIZON_SLACK 1.05
 /* Sources are predicted to the present all at once where at least this fraction of the particles is active. */
 #define PREDICT_FRACTION 0.03
-/* Where more than this fraction of the groups have too many neighbours for lists, or particles so many in the mean, walks in
- * trees that are built anew within the soft step are cheaper, and are made for so many soft steps before lists are tried again:
- * lists cost one to three full walks to make, and what they leave to walks is walked in an old tree. */
-#define HEAVY_MOST 0.02
+/* Where more than this fraction of the groups have very many neighbours, or particles so many in the mean, walks in trees that
+ * are built anew within the soft step are cheaper, and are made for so many soft steps before lists are tried again: lists cost
+ * one to three full walks to make, and what they leave to walks is walked in an old tree. */
+#define DENSE_MOST 0.02
 #define NEIGHBOURS_MOST 160
 #define PAUSE 16
 /* Within a soft step so many times as many: nodes have grown, and what was accepted at its beginning is not given up there, for
  * several ranks could not build their trees anew. */
-#define HEAVY_AGAIN 2
+#define DENSE_AGAIN 2
 /* The part of the free memory that lists may take. */
 #define MEMORY_FRACTION 0.8
 
@@ -43,9 +43,11 @@ enum {
 struct way_job {
   struct tree t;
   struct way *way;
+  struct particles p;
   double inverse, horizon;
   float tick_length, dt_nodes, spread;
   int32_t tick;
+  float step;                        /* of the soft step that ends here, or 0 */
 };
 
 static __device__ __forceinline__ float length(const float a[3]) { return sqrtf(a[0] * a[0] + a[1] * a[1] + a[2] * a[2]); }
@@ -71,13 +73,29 @@ static __device__ __forceinline__ void store_way(struct way *to, const struct wa
   ((int4 *)to)[1] = make_int4(w.to[0], w.to[1], w.to[2], __float_as_int(w.b));
 }
 
+/* At a synchronisation lists are made before the kicks that end a soft step and begin the next: soft ones are about those of the
+ * step before, and for a cell those of any of its particles. */
+static __device__ __forceinline__ void kick_softly(const struct way_job &job, int32_t i, float v[3])
+{
+  for (int k = 0; k < 3; k++) v[k] += job.step * job.p.acc_soft[3 * (int64_t)i + k];
+}
+static __device__ __forceinline__ void close_step(const struct way_job &job, int32_t i, struct course *c)
+{
+  float half = 0.5f * (float)(TICKS - job.p.tick[i]) * (job.step / TICKS);
+  for (int k = 0; k < 3; k++) c->v[k] += half * c->a[k];
+}
+
 static __global__ void particle_ways(struct way_job job)
 {
   int32_t i = (int32_t)(blockIdx.x * THREADS + threadIdx.x);
   if (i >= job.t.bodies) return;
   const struct body b = job.t.body[i];
-  const struct course c = job.t.course[i];
+  struct course c = job.t.course[i];
   const int32_t x[3] = {b.x, b.y, b.z};
+  if (job.step > 0) {
+    kick_softly(job, i, c.v);
+    close_step(job, i, &c);
+  }
   store_way(&job.way[i], make_way(job, x, c.v, c.a, (double)(job.tick - c.tick) * job.tick_length, length(c.a)));
 }
 
@@ -88,7 +106,8 @@ static __global__ void node_ways(struct way_job job)
   int32_t k = (int32_t)(blockIdx.x * THREADS + threadIdx.x);
   if (k >= job.t.nodes) return;
   const struct node n = load_node(&job.t.node[k]);
-  const struct motion m = load_motion(&job.t.motion[k]);
+  struct motion m = load_motion(&job.t.motion[k]);
+  if (job.step > 0) kick_softly(job, job.t.range[k].x, m.v);
   float end = job.dt_nodes + (float)job.horizon, spacing = 1 / (float)job.inverse, most = 0;
   int count = (int)(n.info & NODE_COUNT);
   struct way w = make_way(job, n.x, m.v, m.a, job.dt_nodes, length(m.a) + m.spread_a);
@@ -236,13 +255,13 @@ static int make(struct device *d, const struct walk_request *r)
   if (!s->numbers) s->numbers = (struct making_numbers *)device_alloc("device neighbours", sizeof *s->numbers);
   int64_t entries = FIRST_ENTRIES * n;
   if (!lists_room(d, entries + POOL_END)) return decline(s);
-  struct way_job job = {d->tree, s->way.at, d->lattice.inverse, s->horizon, (float)r->tick_length,
-                        (float)((r->tick - d->motion_tick) * r->tick_length), (float)s->spread, r->tick};
+  struct way_job job = {d->tree, s->way.at, d->p, d->lattice.inverse, s->horizon, (float)r->tick_length,
+                        (float)((r->tick - d->motion_tick) * r->tick_length), (float)s->spread, r->tick, r->kind == WALK_TOTAL ? (float)s->step : 0};
   LAUNCH(d, particle_ways, blocks_for(n, THREADS), THREADS, job);
   LAUNCH(d, node_ways, blocks_for(d->tree.nodes, THREADS), THREADS, job);
   device_zero(d, strays);
   d->told->strays = 0;
-  s->heavy_most = (int32_t)((r->kind == WALK_TOTAL ? 1 : HEAVY_AGAIN) * HEAVY_MOST * d->groups);
+  s->dense_most = (int32_t)((r->kind == WALK_TOTAL ? 1 : DENSE_AGAIN) * DENSE_MOST * d->groups);
   s->entries_most = (unsigned long long)NEIGHBOURS_MOST * (unsigned long long)n;
   do {
     if (!lists_room(d, entries + POOL_END)) return decline(s);

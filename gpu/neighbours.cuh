@@ -33,8 +33,9 @@ struct making_numbers {
   unsigned long long top;            /* entries of the pool that were asked for */
   unsigned long long entries;        /* of all lists */
   int32_t queue;                     /* next group */
-  int32_t heavy;                     /* groups that have no lists */
-  int32_t rest;                      /* of these, the ones to be walked */
+  int32_t dense;                     /* groups with very many neighbours */
+  int32_t heavy;                     /* of these, those that have no lists */
+  int32_t rest;                      /* of these, the ones to be walked now */
   int32_t active;                    /* targets */
   int32_t longest;                   /* list */
 };
@@ -51,7 +52,7 @@ struct neighbours {
   double step;                       /* length of the last soft step */
   struct mac mac;
   float r2;
-  int32_t heavy_most;                /* with more groups without lists, or so many entries in all, lists do not pay */
+  int32_t dense_most;                /* with more dense groups, or so many entries in all, lists do not pay */
   unsigned long long entries_most;
   struct making_numbers told;
   int64_t makings;
@@ -84,7 +85,7 @@ void neighbours_free(struct device *d);
  * it needs is in told.top then. */
 static inline int neighbours_given_up(const struct neighbours *s)
 {
-  return s->told.heavy > s->heavy_most || s->told.entries > s->entries_most;
+  return s->told.dense > s->dense_most || s->told.entries > s->entries_most;
 }
 int neighbours_make(struct device *d, const struct walk_request *r);
 /* Bytes that the warps of the making keep in s->buffer, for which there must be room. */

@@ -11,8 +11,9 @@
 
 enum {
   MAKE_WARPS = 4,
-  NODES_MOST = 1024,                  /* accepted cells and opened leaves of a group; more make it heavy */
-  KEPT_MOST = 4096,                   /* candidates of a sub-group that at least one target keeps */
+  DENSE = 960,                        /* accepted cells and opened leaves of a group: where more are found lists do not pay */
+  NODES_MOST = 2048,                  /* with more a group has no lists */
+  KEPT_MOST = 2048,                   /* candidates of a sub-group that at least one target keeps: the same */
   SUB_MOST = 16,                      /* targets of a sub-group: bits of a mask */
   SUB_UNROLL = 4,
   PLACES = 3,                         /* of a way, evenly from end to end, at which particles and targets are compared */
@@ -48,7 +49,7 @@ struct make_job {
   double a_floor;
   float spacing, r2, reach;           /* of what the criterion asks for, as in hard walks */
   int32_t groups;
-  int32_t heavy_most;                 /* with more, or so many entries in all, lists are given up */
+  int32_t dense_most;                 /* with more dense groups, or so many entries in all, lists are given up */
   unsigned long long entries_most;
 };
 
@@ -122,7 +123,7 @@ struct maker {
   struct frame frame;                 /* later of a sub-group */
   float radius, sink;
   int cells, leaves;
-  bool heavy;
+  bool dense, heavy;
   /* a sub-group */
   int32_t first;
   int size, staged, kept;
@@ -181,7 +182,7 @@ struct maker {
     begin = g.begin, end = g.end;
     sink = job.reach * mac_sink(&job.mac, fmax((double)g.a_old, job.a_floor));
     cells = leaves = 0;
-    heavy = false;
+    dense = heavy = false;
     take_frame(begin, end);
     for (int32_t i = begin + lane; i < end; i += WARP) {
       struct ends e = ends_of(load_way(&job.way[i]));
@@ -218,7 +219,9 @@ struct maker {
       const uint32_t info = (uint32_t)rest.w;
       struct ends e = ends_of(o);
       float d2 = least2(e), from_box2 = least_box2(frame, e), reach = job.r2 + frame.stray + o.stray;
-      float grown = o.b - __int_as_float(rest.x), least = radius + fmaxf(__int_as_float(rest.y) * sink + grown, o.b), away = reach + o.b;
+      float b = __int_as_float(rest.x), away = reach + o.b, asked = __int_as_float(rest.y) * sink;
+      if (o.b > b) asked = b > 0 ? asked * mac_stretch(&job.mac, o.b / b) + o.b - b : MAC_FAR;
+      float least = radius + fmaxf(asked, o.b);
       bool accept = (d2 > 0 && d2 >= least * least && info != (NODE_LEAF | 1)) || (info & NODE_TERMINAL);
       bool near = from_box2 <= away * away, is_leaf = (info & NODE_LEAF) != 0;
       cell = accept && from_box2 <= reach * reach;
@@ -232,8 +235,16 @@ struct maker {
     depth += __popc(lanes);
     append_leaf(leaf, k);
     append_cell(cell, k);
+    if (leaves + cells > DENSE) find_dense();
     heavy = leaves + cells > NODES_MOST - 2 * WARP;
     __syncwarp();
+  }
+
+  /* Told at once, for it may end the making. */
+  __device__ void find_dense(void)
+  {
+    if (!dense && lane == 0) atomicAdd(&job.numbers->dense, 1);
+    dense = true;
   }
 
   __device__ void traverse(void)
@@ -335,6 +346,7 @@ struct maker {
     if (mine) buffer.kept[kept + __popc(lanes & lanes_below())] = make_int2(source, (int)mask);
     kept += __popc(lanes);
     heavy = kept > KEPT_MOST - WARP;
+    if (heavy) find_dense();
   }
 
   /* One source a lane. */
@@ -486,7 +498,7 @@ struct maker {
 static __device__ bool given_up(const struct make_job &job)
 {
   const volatile struct making_numbers *told = job.numbers;
-  return told->heavy > job.heavy_most || told->entries > job.entries_most;
+  return told->dense > job.dense_most || told->entries > job.entries_most;
 }
 
 /* Warps take groups from a queue until it is empty. Where lists stand in the pool depends on who comes first; what is in
@@ -525,7 +537,7 @@ int neighbours_make(struct device *d, const struct walk_request *r)
   struct neighbours *s = &d->neighbours;
   struct make_job job = {d->tree, d->group.at, s->way.at, s->list.at, s->pool.at, (struct maker_buffer *)s->buffer.at,
                          s->heavy.at, s->numbers, d->answers, (unsigned long long)(s->pool.room - POOL_END), r->mac, r->a_floor,
-                         (float)d->lattice.spacing, r->split.r2, hard_reach(d, &r->mac), d->groups, s->heavy_most, s->entries_most};
+                         (float)d->lattice.spacing, r->split.r2, hard_reach(d, &r->mac), d->groups, s->dense_most, s->entries_most};
   CHECK(cudaMemsetAsync(s->numbers, 0, sizeof *s->numbers, d->stream));
   LAUNCH_SHARED(d, make_lists, make_blocks(d), MAKE_WARPS * WARP, MAKE_WARPS * sizeof(struct maker_room), job);
   CHECK(cudaMemcpyAsync(&s->told, s->numbers, sizeof s->told, cudaMemcpyDeviceToHost, d->stream));

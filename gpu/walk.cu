@@ -16,6 +16,7 @@ enum {
   FAR_CELLS = 1,                 /* 0: all cells are evaluated pairwise, for comparison */
   FEW_GROUPS = 80,               /* on a multiprocessor, which are cut into pieces */
   PIECE_WARPS = 16,              /* warps on a multiprocessor for pieces and single targets */
+  NEAR_WARPS = 64,               /* and for groups within R2 of LETs */
   HEAVY_NEAR = 1024, HEAVY_LEAVES = 384, HANDED = 1024, HANDED_MOST = 4096,   /* see lengths() */
   MANY_ACTIVE = 8,               /* with more than this part of the groups active all sources are predicted first */
   PROGRESS_NANOSECONDS = 50000   /* between looks at messages */
@@ -236,21 +237,24 @@ static void walk_stages(struct device *d, struct walk_job job, int cells, int ho
 {
   int64_t resident = (int64_t)PIECE_WARPS * d->multiprocessors, groups = groups_walked(d, &job);
   int cut = groups <= FEW_GROUPS * d->multiprocessors;
-  walk_items(d, &job, how, cut ? CUT_ALL : CUT_NONE, PIECE);
+  walk_items(d, &job, how, cut ? CUT_ALL : CUT_NONE, PIECE, 0);
   for (job.stage = job.items_stage; job.stage < 3; job.stage++) {
     int64_t most = groups * (job.stage == 1 ? GROUP_MOST / PIECE : GROUP_MOST);
     walk_groups(d, &job, cells, how, job.stage == job.items_stage ? (cut ? most : groups) : most < resident ? most : resident);
   }
 }
 
-/* The groups, the heaviest of them in pieces, or all where they are few; then single targets of those that found too much. */
+/* The groups, the heaviest of them in pieces, or all where they are few; then single targets of those that found too much. Where hard
+ * forces are added to, few groups have something to add. */
 static void hard_stages(struct device *d, struct walk_job job, int cells, int how)
 {
   int64_t groups = groups_walked(d, &job), pieces = groups * (GROUP_MOST / HARD_PIECE), some = groups + groups / 2;
+  int64_t most = job.adding != 0 ? (int64_t)NEAR_WARPS * d->multiprocessors : INT64_MAX;
   int few = groups <= FEW_GROUPS * d->multiprocessors;
-  walk_items(d, &job, how, few ? CUT_ALL : CUT_HEAVIEST, HARD_PIECE);
+  walk_items(d, &job, how, few ? CUT_ALL : CUT_HEAVIEST, HARD_PIECE, job.adding != 0);
+  if (few) some = pieces;
   job.stage = job.items_stage;
-  hard_groups(d, &job, cells, how, few ? pieces : some);
+  hard_groups(d, &job, cells, how, some < most ? some : most);
   job.stage = 2;
   hard_groups(d, &job, cells, how, (int64_t)PIECE_WARPS * d->multiprocessors);
 }

@@ -93,9 +93,10 @@ static __device__ __forceinline__ int roots_skipped(const struct walk_job &job, 
   return family < job.adding ? job.local_roots : 0;
 }
 
-/* items.cu: what the warps walk, after the families: groups; the heaviest, or all, cut into pieces of so many targets. */
+/* items.cu: what the warps walk, after the families: groups; the heaviest, or all, cut into pieces of so many targets. With
+ * `adds` those that have nothing to add to their hard forces are left out. */
 enum { CUT_NONE, CUT_HEAVIEST, CUT_ALL };
-void walk_items(struct device *d, struct walk_job *job, int how, int cut, int piece);
+void walk_items(struct device *d, struct walk_job *job, int how, int cut, int piece, int adds);
 /* family.cu, group_walk.cu: launched for job.families and job.groups of them, in this way. */
 void walk_families(struct device *d, const struct walk_job *job, int cells, int how);
 void walk_groups(struct device *d, const struct walk_job *job, int cells, int how, int64_t blocks);

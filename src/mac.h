@@ -45,6 +45,13 @@ HD float mac_reach(const struct mac *m, double mass, double b, double b2)
   }
 }
 
+/* How much farther a cell must be when its radius has grown so many times, at most: by B2 as the square of b. */
+HD float mac_stretch(const struct mac *m, float times)
+{
+  if (m->kind != MAC_ACCELERATION) return times;
+  return m->order == 2 ? powf(times, 0.6f) : sqrtf(times);
+}
+
 /* The group's number: a_old is the smallest |a_old| of its members. */
 HD float mac_sink(const struct mac *m, double a_old)
 {
