@@ -15,20 +15,20 @@
 #define HORIZON_SLACK 1.05
 /* Sources are predicted to the present all at once where at least this fraction of the particles is active. */
 #define PREDICT_FRACTION 0.03
-/* Where more than this fraction of the groups have very many neighbours, or particles so many in the mean, walks in trees that
- * are built anew within the soft step are cheaper, and are made for so many soft steps before lists are tried again: lists cost
- * one to three full walks to make, and what they leave to walks is walked in an old tree. */
-#define DENSE_MOST 0.02
+/* Where more than this fraction of the groups have too many neighbours for lists, or particles so many in the mean, walks in
+ * trees that are built anew within the soft step are cheaper, and are made for so many soft steps before lists are tried again:
+ * lists cost one to three full walks to make, and what they leave to walks is walked in an old tree. */
+#define HEAVY_MOST 0.02
 #define NEIGHBOURS_MOST 160
 #define PAUSE 16
 /* Within a soft step so many times as many: nodes have grown, and what was accepted at its beginning is not given up there, for
  * several ranks could not build their trees anew. */
-#define DENSE_AGAIN 2
+#define HEAVY_AGAIN 2
 /* The part of the free memory that lists may take. */
 #define MEMORY_FRACTION 0.8
 
 enum {
-  ROW = 8,                       /* lanes of a target, each with so many entries at a time: */
+  ROW = 4,                       /* lanes of a target, each with so many entries at a time: */
   PAIR = LIST_ROUND / ROW,
   TARGETS_A_BLOCK = THREADS / ROW,
   PIECE = 8,                     /* rounds whose sum is kept in float32 */
@@ -261,7 +261,7 @@ static int make(struct device *d, const struct walk_request *r)
   LAUNCH(d, node_ways, blocks_for(d->tree.nodes, THREADS), THREADS, job);
   device_zero(d, strays);
   d->told->strays = 0;
-  s->dense_most = (int32_t)((r->kind == WALK_TOTAL ? 1 : DENSE_AGAIN) * DENSE_MOST * d->groups);
+  s->heavy_most = (int32_t)((r->kind == WALK_TOTAL ? 1 : HEAVY_AGAIN) * HEAVY_MOST * d->groups);
   s->entries_most = (unsigned long long)NEIGHBOURS_MOST * (unsigned long long)n;
   do {
     if (!lists_room(d, entries + POOL_END)) return decline(s);

@@ -18,7 +18,7 @@ struct __align__(16) way {
   float b;
 };
 
-enum { LIST_ROUND = 16 };            /* lists are filled up to multiples of so many entries */
+enum { LIST_ROUND = 8 };             /* lists are filled up to multiples of so many entries */
 enum { POOL_END = 8 * LIST_ROUND };   /* entries behind the last list, which may be read but are not used */
 #define LIST_NONE 0xffffffffu        /* `begin` of a particle whose group is to be walked */
 
@@ -33,8 +33,7 @@ struct making_numbers {
   unsigned long long top;            /* entries of the pool that were asked for */
   unsigned long long entries;        /* of all lists */
   int32_t queue;                     /* next group */
-  int32_t dense;                     /* groups with very many neighbours */
-  int32_t heavy;                     /* of these, those that have no lists */
+  int32_t heavy;                     /* groups that have no lists */
   int32_t rest;                      /* of these, the ones to be walked now */
   int32_t active;                    /* targets */
   int32_t longest;                   /* list */
@@ -52,7 +51,7 @@ struct neighbours {
   double step;                       /* length of the last soft step */
   struct mac mac;
   float r2;
-  int32_t dense_most;                /* with more dense groups, or so many entries in all, lists do not pay */
+  int32_t heavy_most;                /* with more groups without lists, or so many entries in all, lists do not pay */
   unsigned long long entries_most;
   struct making_numbers told;
   int64_t makings;
@@ -85,7 +84,7 @@ void neighbours_free(struct device *d);
  * it needs is in told.top then. */
 static inline int neighbours_given_up(const struct neighbours *s)
 {
-  return s->told.dense > s->dense_most || s->told.entries > s->entries_most;
+  return s->told.heavy > s->heavy_most || s->told.entries > s->entries_most;
 }
 int neighbours_make(struct device *d, const struct walk_request *r);
 /* Bytes that the warps of the making keep in s->buffer, for which there must be room. */

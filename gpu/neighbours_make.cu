@@ -11,9 +11,8 @@
 
 enum {
   MAKE_WARPS = 4,
-  DENSE = 960,                        /* accepted cells and opened leaves of a group: where more are found lists do not pay */
-  NODES_MOST = 2048,                  /* with more a group has no lists */
-  KEPT_MOST = 2048,                   /* candidates of a sub-group that at least one target keeps: the same */
+  NODES_MOST = 2048,                  /* accepted cells and opened leaves of a group; more make it heavy */
+  KEPT_MOST = 2048,                   /* candidates of a sub-group that at least one target keeps; the same */
   SUB_MOST = 16,                      /* targets of a sub-group: bits of a mask */
   SUB_UNROLL = 4,
   PLACES = 3,                         /* of a way, evenly from end to end, at which particles and targets are compared */
@@ -49,7 +48,7 @@ struct make_job {
   double a_floor;
   float spacing, r2, reach;           /* of what the criterion asks for, as in hard walks */
   int32_t groups;
-  int32_t dense_most;                 /* with more dense groups, or so many entries in all, lists are given up */
+  int32_t heavy_most;                 /* with more, or so many entries in all, lists are given up */
   unsigned long long entries_most;
 };
 
@@ -123,7 +122,7 @@ struct maker {
   struct frame frame;                 /* later of a sub-group */
   float radius, sink;
   int cells, leaves;
-  bool dense, heavy;
+  bool heavy;
   /* a sub-group */
   int32_t first;
   int size, staged, kept;
@@ -182,7 +181,7 @@ struct maker {
     begin = g.begin, end = g.end;
     sink = job.reach * mac_sink(&job.mac, fmax((double)g.a_old, job.a_floor));
     cells = leaves = 0;
-    dense = heavy = false;
+    heavy = false;
     take_frame(begin, end);
     for (int32_t i = begin + lane; i < end; i += WARP) {
       struct ends e = ends_of(load_way(&job.way[i]));
@@ -235,16 +234,8 @@ struct maker {
     depth += __popc(lanes);
     append_leaf(leaf, k);
     append_cell(cell, k);
-    if (leaves + cells > DENSE) find_dense();
     heavy = leaves + cells > NODES_MOST - 2 * WARP;
     __syncwarp();
-  }
-
-  /* Told at once, for it may end the making. */
-  __device__ void find_dense(void)
-  {
-    if (!dense && lane == 0) atomicAdd(&job.numbers->dense, 1);
-    dense = true;
   }
 
   __device__ void traverse(void)
@@ -346,7 +337,6 @@ struct maker {
     if (mine) buffer.kept[kept + __popc(lanes & lanes_below())] = make_int2(source, (int)mask);
     kept += __popc(lanes);
     heavy = kept > KEPT_MOST - WARP;
-    if (heavy) find_dense();
   }
 
   /* One source a lane. */
@@ -498,7 +488,7 @@ struct maker {
 static __device__ bool given_up(const struct make_job &job)
 {
   const volatile struct making_numbers *told = job.numbers;
-  return told->dense > job.dense_most || told->entries > job.entries_most;
+  return told->heavy > job.heavy_most || told->entries > job.entries_most;
 }
 
 /* Warps take groups from a queue until it is empty. Where lists stand in the pool depends on who comes first; what is in
@@ -537,7 +527,7 @@ int neighbours_make(struct device *d, const struct walk_request *r)
   struct neighbours *s = &d->neighbours;
   struct make_job job = {d->tree, d->group.at, s->way.at, s->list.at, s->pool.at, (struct maker_buffer *)s->buffer.at,
                          s->heavy.at, s->numbers, d->answers, (unsigned long long)(s->pool.room - POOL_END), r->mac, r->a_floor,
-                         (float)d->lattice.spacing, r->split.r2, hard_reach(d, &r->mac), d->groups, s->dense_most, s->entries_most};
+                         (float)d->lattice.spacing, r->split.r2, hard_reach(d, &r->mac), d->groups, s->heavy_most, s->entries_most};
   CHECK(cudaMemsetAsync(s->numbers, 0, sizeof *s->numbers, d->stream));
   LAUNCH_SHARED(d, make_lists, make_blocks(d), MAKE_WARPS * WARP, MAKE_WARPS * sizeof(struct maker_room), job);
   CHECK(cudaMemcpyAsync(&s->told, s->numbers, sizeof s->told, cudaMemcpyDeviceToHost, d->stream));

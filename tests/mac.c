@@ -44,6 +44,22 @@ static void check(int kind, int order, const char *what)
   tap_ok(same && accepted > TRIALS / 20 && accepted < TRIALS * 19 / 20, what);
 }
 
+/* A cell that has grown asks for no more than its reach times the stretch, and by its acceleration for no less. */
+static void check_stretch(void)
+{
+  struct random r = {5};
+  int enough = 1, tight = 1;
+  for (int i = 0; i < TRIALS; i++) {
+    struct mac m = {i % 3, 1 + i / 3 % 2, random_log(&r, 1e-4, 1e5), random_between(&r, 0.1, 1)};
+    double mass = random_log(&r, 1e-8, 1e2), b = random_log(&r, 1e-5, 10), b2 = mass * b * b * random_unit(&r), times = random_log(&r, 1, 100);
+    double grown = mac_reach(&m, mass, times * b, times * times * b2);
+    double asked = (double)mac_reach(&m, mass, b, b2) * mac_stretch(&m, (float)times);
+    enough &= grown <= asked * (1 + 1e-5);
+    tight &= m.kind != MAC_ACCELERATION || grown >= asked * (1 - 1e-5);
+  }
+  tap_ok(enough && tight, "a cell's reach grows with it");
+}
+
 static void check_guards(void)
 {
   struct mac m = {MAC_ACCELERATION, 1, 1, 1e-3};
@@ -83,6 +99,7 @@ int main(void)
   check(MAC_MULTIPOLE, 1, "multipole: d >= b/2 + sqrt(b^2/4 + sqrt(3 G B2 / Delta))");
   check(MAC_ACCELERATION, 1, "acceleration, monopole: G m b^2 / d^4 <= Delta |a_old|");
   check(MAC_ACCELERATION, 2, "acceleration, quadrupole: G m b^3 / d^5 <= Delta |a_old|");
+  check_stretch();
   check_guards();
   return tap_end();
 }
