@@ -19,4 +19,12 @@ static inline float hard_reach(const struct device *d, const struct mac *mac)
 {
   return cells_of(d, mac) == CELLS_MONOPOLE ? HARD_REACH : HARD_REACH_EXTENT;
 }
+
+/* The unit of lengths in walks: the power of two above the softening. */
+static inline double unit_of(const struct device *d)
+{
+  int exponent;
+  frexp(d->config.softening, &exponent);
+  return ldexp(1, exponent);
+}
 #endif

@@ -213,6 +213,7 @@ struct device {
   struct array<int32_t> root;           /* where walks start */
   struct neighbours neighbours;
   int split_off;                      /* the last walk had no split: acc_hard is the whole acceleration */
+  int closed;                         /* this soft step has had its closing kicks */
   int next_known;                     /* answers->next holds the next tick */
   struct array<int32_t> tile_next;    /* the first tick at which a step of a tile's particles ends; 0: not known */
   int selected;                       /* active particles have not been corrected */

@@ -103,6 +103,7 @@ static __global__ void drift(struct particles p, double tick_length)
 
 void gpu_drift_to_end(struct device *d, double tick_length)
 {
+  d->closed = 0;
   LAUNCH(d, drift, blocks_for(d->p.n, THREADS), THREADS, d->p, tick_length);
 }
 
@@ -118,6 +119,7 @@ static __global__ void close_steps(struct particles p, double tick_length)
 
 void gpu_finish(struct device *d, double tick_length)
 {
+  d->closed = 1;
   d->next_known = d->tiles_known = 0;
   LAUNCH(d, close_steps, blocks_for(d->p.n, THREADS), THREADS, d->p, tick_length);
 }

@@ -47,7 +47,7 @@ struct way_job {
   double inverse, horizon;
   float tick_length, dt_nodes, spread;
   int32_t tick;
-  float step;                        /* of the soft step that ends here, or 0 */
+  float soft, closing;               /* kicks to come: of soft forces, and of hard ones for particles whose step is the soft step */
 };
 
 static __device__ __forceinline__ float length(const float a[3]) { return sqrtf(a[0] * a[0] + a[1] * a[1] + a[2] * a[2]); }
@@ -73,16 +73,19 @@ static __device__ __forceinline__ void store_way(struct way *to, const struct wa
   ((int4 *)to)[1] = make_int4(w.to[0], w.to[1], w.to[2], __float_as_int(w.b));
 }
 
-/* At a synchronisation lists are made before the kicks that end a soft step and begin the next: soft ones are about those of the
- * step before, and for a cell those of any of its particles. */
-static __device__ __forceinline__ void kick_softly(const struct way_job &job, int32_t i, float v[3])
+/* At a synchronisation lists are made before the kicks that end a soft step and begin the next. They are foreseen by the
+ * accelerations of the step before; for a cell by those of its first particle, and its radius grows by what others may differ. */
+static __device__ __forceinline__ void kick_particle(const struct way_job &job, int32_t i, struct course *c)
 {
-  for (int k = 0; k < 3; k++) v[k] += job.step * job.p.acc_soft[3 * (int64_t)i + k];
+  float part = job.closing * ((float)(TICKS - job.p.tick[i]) / TICKS);
+  for (int k = 0; k < 3; k++) c->v[k] += job.soft * job.p.acc_soft[3 * (int64_t)i + k] + part * c->a[k];
 }
-static __device__ __forceinline__ void close_step(const struct way_job &job, int32_t i, struct course *c)
+static __device__ __forceinline__ float kick_node(const struct way_job &job, int2 range, struct motion *m)
 {
-  float half = 0.5f * (float)(TICKS - job.p.tick[i]) * (job.step / TICKS);
-  for (int k = 0; k < 3; k++) c->v[k] += half * c->a[k];
+  const float *first = &job.p.acc_soft[3 * (int64_t)range.x], *last = &job.p.acc_soft[3 * (int64_t)(range.y - 1)];
+  const float differ[3] = {last[0] - first[0], last[1] - first[1], last[2] - first[2]};
+  for (int k = 0; k < 3; k++) m->v[k] += job.soft * first[k];
+  return job.soft * length(differ) + job.closing * (length(m->a) + m->spread_a);
 }
 
 static __global__ void particle_ways(struct way_job job)
@@ -92,10 +95,7 @@ static __global__ void particle_ways(struct way_job job)
   const struct body b = job.t.body[i];
   struct course c = job.t.course[i];
   const int32_t x[3] = {b.x, b.y, b.z};
-  if (job.step > 0) {
-    kick_softly(job, i, c.v);
-    close_step(job, i, &c);
-  }
+  if (job.soft > 0) kick_particle(job, i, &c);
   store_way(&job.way[i], make_way(job, x, c.v, c.a, (double)(job.tick - c.tick) * job.tick_length, length(c.a)));
 }
 
@@ -107,7 +107,7 @@ static __global__ void node_ways(struct way_job job)
   if (k >= job.t.nodes) return;
   const struct node n = load_node(&job.t.node[k]);
   struct motion m = load_motion(&job.t.motion[k]);
-  if (job.step > 0) kick_softly(job, job.t.range[k].x, m.v);
+  if (job.soft > 0) m.spread_v += kick_node(job, job.t.range[k], &m);
   float end = job.dt_nodes + (float)job.horizon, spacing = 1 / (float)job.inverse, most = 0;
   int count = (int)(n.info & NODE_COUNT);
   struct way w = make_way(job, n.x, m.v, m.a, job.dt_nodes, length(m.a) + m.spread_a);
@@ -255,8 +255,10 @@ static int make(struct device *d, const struct walk_request *r)
   if (!s->numbers) s->numbers = (struct making_numbers *)device_alloc("device neighbours", sizeof *s->numbers);
   int64_t entries = FIRST_ENTRIES * n;
   if (!lists_room(d, entries + POOL_END)) return decline(s);
+  float step = r->kind == WALK_TOTAL ? (float)s->step : 0;
   struct way_job job = {d->tree, s->way.at, d->p, d->lattice.inverse, s->horizon, (float)r->tick_length,
-                        (float)((r->tick - d->motion_tick) * r->tick_length), (float)s->spread, r->tick, r->kind == WALK_TOTAL ? (float)s->step : 0};
+                        (float)((r->tick - d->motion_tick) * r->tick_length), (float)s->spread, r->tick,
+                        d->closed ? 0.5f * step : step, d->closed ? 0 : 0.5f * step};
   LAUNCH(d, particle_ways, blocks_for(n, THREADS), THREADS, job);
   LAUNCH(d, node_ways, blocks_for(d->tree.nodes, THREADS), THREADS, job);
   device_zero(d, strays);
@@ -372,7 +374,8 @@ struct use_job {
   struct answers *answers;
   struct split split;
   double gravity;
-  float spacing, eps2, inverse, dt_nodes, tick_length, y_slope, y_start;
+  float spacing, eps2, inverse, dt_nodes, tick_length;
+  float unit, y_slope, y_start;      /* of cells: the inverse of the walk's unit, in which high powers of distances stay within float32 */
   int32_t tick;
 };
 
@@ -428,11 +431,14 @@ static __device__ __forceinline__ void add_source(const struct use_job &job, str
 {
   const float none[3] = {0, 0, 0};
   if (CELLS != CELLS_MONOPOLE && j >= job.t.bodies) {
-    const struct quad q = load_quad(&job.t.quad[j - job.t.bodies]);
+    struct quad q = load_quad(&job.t.quad[j - job.t.bodies]);
+    float u = job.unit, u2 = u * u, x = u * e.x, y = u * e.y, z = u * e.z, sum[3] = {0, 0, 0};
+    for (int k = 0; k < 6; k++) q.q[k] *= u2;
     if (CELLS == CELLS_QUADRUPOLE)
-      add_hard_quad<SPLIT>(f.h, e.x, e.y, e.z, e.w, q.q, job.eps2, job.y_slope, job.y_start);
+      add_hard_quad<SPLIT>(sum, x, y, z, e.w, q.q, u2 * job.eps2, job.y_slope, job.y_start);
     else
-      add_hard_spread<SPLIT>(f.h, e.x, e.y, e.z, e.w, q.q[0] + q.q[1] + q.q[2], job.eps2, job.y_slope, job.y_start);
+      add_hard_spread<SPLIT>(sum, x, y, z, e.w, q.q[0] + q.q[1] + q.q[2], u2 * job.eps2, job.y_slope, job.y_start);
+    for (int k = 0; k < 3; k++) f.h[k] = fmaf(u2, sum[k], f.h[k]);
   } else {
     add_pair<false, false, SPLIT>(f, none, e, job.eps2, job.split);
   }
@@ -529,11 +535,12 @@ static void use(struct device *d, const struct walk_request *r)
   struct neighbours *s = &d->neighbours;
   int total = r->kind == WALK_TOTAL;
   int64_t n = d->p.n, sources = n + d->tree.nodes, targets = total ? n : d->actives;
+  double unit = unit_of(d);
   struct use_job job = {d->tree, d->p, s->list.at, s->pool.at, total ? NULL : s->active.at, &s->numbers->active, NULL, d->answers,
                         r->split, d->config.gravity, (float)d->lattice.spacing,
                         (float)d->config.softening * (float)d->config.softening, (float)d->lattice.inverse,
-                        (float)((r->tick - d->motion_tick) * r->tick_length), (float)r->tick_length, r->split.inverse,
-                        r->split.r2 * r->split.inverse, r->tick};
+                        (float)((r->tick - d->motion_tick) * r->tick_length), (float)r->tick_length,
+                        (float)(1 / unit), (float)(r->split.inverse * unit), r->split.r2 * r->split.inverse, r->tick};
   if ((double)targets >= PREDICT_FRACTION * (double)n) {
     array_room(&s->now, "device neighbours", sources);
     LAUNCH(d, predict_sources, blocks_for(sources, THREADS), THREADS, job, s->now.at);

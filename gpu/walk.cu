@@ -58,14 +58,6 @@ static void lengths(struct walk_job *job, const struct mac *mac)
   job->most_leaves = (int32_t)fmin(HEAVY_LEAVES * longer, INT32_MAX / 2);
 }
 
-/* The power of two above the softening. */
-static double unit_of(const struct device *d)
-{
-  int exponent;
-  frexp(d->config.softening, &exponent);
-  return ldexp(1, exponent);
-}
-
 static struct since time_since(int32_t ticks, double tick_length, double unit)
 {
   double dt = ticks * tick_length;

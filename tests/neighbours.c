@@ -16,18 +16,21 @@ enum { TARGETS_MOST = 400 };   /* particles of a substep that are compared with 
 #define CLUMP_DELTA (1.0 / 16384)
 #define DENSE_PART (1.0 / 90)
 #define HEAVY_PART (1.0 / 55)
+#define LOOSE_PART (1.0 / 50)  /* whose particles have long steps: closing kicks count */
+#define LOOSE_STEP 0.017
+static double unit = 1;        /* of lengths; times go along with G = M = 1 */
 
 static void place_sphere(struct random *r, int64_t i, int64_t n, double x[3], float *mass)
 {
   (void)i;
-  random_direction(r, cbrt(random_unit(r)), x);
+  random_direction(r, unit * cbrt(random_unit(r)), x);
   *mass = 1.0f / (float)n;
 }
 
 static void place_clumped(struct random *r, int64_t i, int64_t n, double part, double x[3], float *mass)
 {
   place_sphere(r, i, n, x, mass);
-  for (int c = 0; c < 3 && (double)i < part * (double)n; c++) x[c] = CLUMP * x[c] + (c == 0 ? 0.5 : 0);
+  for (int c = 0; c < 3 && (double)i < part * (double)n; c++) x[c] = CLUMP * x[c] + (c == 0 ? 0.5 * unit : 0);
 }
 
 static void place_dense(struct random *r, int64_t i, int64_t n, double x[3], float *mass) { place_clumped(r, i, n, DENSE_PART, x, mass); }
@@ -35,6 +38,8 @@ static void place_heavy(struct random *r, int64_t i, int64_t n, double x[3], flo
 
 static const struct set dense = {"sphere with a clump", 90000, 1, 0.01, 0.04, 0.08, place_dense};
 static const struct set heavy = {"sphere with a heavy clump", 130000, 1, 0.01, 0.04, 0.08, place_heavy};
+static void place_loose(struct random *r, int64_t i, int64_t n, double x[3], float *mass) { place_clumped(r, i, n, LOOSE_PART, x, mass); }
+static const struct set loose = {"sphere with a clump", 20000, 1, 0.01, 0.04, 0.08, place_loose};
 static const struct set sphere = {"homogeneous sphere", 20000, 1, 0.01, 0.04, 0.08, place_sphere};
 
 struct results {
@@ -177,16 +182,16 @@ static void check(const struct backend *be)
 }
 
 /* Hard forces of particles in a clump and around it; of 99 % of them within `most` Delta, of the half within a quarter of that. */
-static void clump(const struct backend *be, const struct set *s, double most, struct results *r)
+static void clump(const struct backend *be, const struct set *s, int order, double most, struct results *r)
 {
   struct particles p;
   struct rig g;
   char what[200];
-  struct step_rule rule = rule_of(s, CLUMP_STEP);
+  struct step_rule rule = rule_of(s, CLUMP_STEP * pow(unit, 1.5));
   rule.eta = ETA;
   snprintf(label, sizeof label, "%s", be->name);
   set_make(s, 0.5, &p);
-  rig_open(&g, be, s, &p, 1, 1, 32);
+  rig_open(&g, be, s, &p, order, 1, 32);
   rig_first_force(&g, CLUMP_DELTA);
   struct mac mac = rig_mac(&g, MAC_ACCELERATION, CLUMP_DELTA);
   choose(&g, &mac, &rule);
@@ -199,20 +204,59 @@ static void clump(const struct backend *be, const struct set *s, double most, st
   printf("# %s, %s: %s\n", label, s->name, what);
 }
 
+/* Second moments of cells, lengths that are small numbers. */
+static void check_small(const struct backend *be)
+{
+  struct results r;
+  if (be != &backend_cuda) return;
+  unit = 1e-6;
+  struct set small = {"sphere with a clump, small", dense.n, 1, unit * dense.softening, (float)unit * dense.r1, (float)unit * dense.r2, dense.place};
+  clump(be, &small, 2, 4, &r);
+  say(r.untested == r.substeps - 1 && r.groups == r.targets, &small, "all have lists", 0);
+  unit = 1;
+}
+
+/* Lists of a synchronisation know of the kicks that are to come: of hard forces, too. */
+static void check_closing(const struct backend *be)
+{
+  struct particles p;
+  struct rig g;
+  struct results r;
+  const struct set *s = &loose;
+  struct step_rule rule = rule_of(s, LOOSE_STEP);
+  snprintf(label, sizeof label, "%s", be->name);
+  if (be != &backend_cuda) return;
+  set_make(s, 0.5, &p);
+  rig_open(&g, be, s, &p, 1, 8, 32);
+  rig_first_force(&g, 1.0 / 512);
+  struct mac mac = rig_mac(&g, MAC_ACCELERATION, 1.0 / 512);
+  for (int k = 0; k < 2; k++) {
+    if (k > 0) synchronise(&g, &mac, LOOSE_STEP, LOOSE_STEP);
+    g.be->levels(g.dev, &rule, 1);
+    g.be->sources(g.dev);
+    g.be->moments(g.dev, &mac, 0, 0);
+    substeps(&g, s, &mac, &rule, TICKS / 2, &r);
+  }
+  rig_close(&g);
+  say(r.complete && r.substeps == 1 && r.untested == 1, s, "long steps, lists of the synchronisation: a substep without a search", r.worst);
+}
+
 /* Groups that have no lists are walked, and nobody else is. */
 static void check_clumps(const struct backend *be)
 {
   struct results r;
   if (be != &backend_cuda) return;   /* elsewhere all are walked */
-  clump(be, &dense, 2, &r);
+  clump(be, &dense, 1, 2, &r);
   say(r.untested == r.substeps - 1 && r.groups == r.targets, &dense, "all have lists", 0);
-  clump(be, &heavy, 12, &r);
+  clump(be, &heavy, 1, 12, &r);
   say(r.untested == 0 && r.groups < r.targets && (double)r.groups > 0.9 * (double)r.targets, &heavy, "some groups walked", 0);
 }
 
 int main(void)
 {
   rig_each(check);
+  rig_each(check_small);
+  rig_each(check_closing);
   rig_each(check_clumps);
   tap_ok(memory_current() == 0, "all memory is given back");
   return tap_end();
