@@ -25,8 +25,8 @@ struct mac {
 #define MAC_CUT 1.5f
 
 /* A cell between R1 and R2 has a hard part by the distance of its centre: K'' makes the error of that some twenty times what the
- * criterion allows, so walks for the hard part alone, and lists, ask for so many times the distance. Where the trace of the cell's second
- * moments is known, the mean over directions is taken into account, what is left is random, and less will do
+ * criterion allows, so walks for the hard part alone, and lists, ask for so many times the distance. Where the trace of the
+ * cell's second moments is known, the mean over directions is taken into account, what is left is random, and less will do
  * (HARD_REACH_EXTENT). */
 #define HARD_REACH 2.0f
 #define HARD_REACH_EXTENT 1.25f
