@@ -248,7 +248,7 @@ static void check_clumps(const struct backend *be)
   if (be != &backend_cuda) return;   /* elsewhere all are walked */
   clump(be, &dense, 1, 2, &r);
   say(r.untested == r.substeps - 1 && r.groups == r.targets, &dense, "all have lists", 0);
-  clump(be, &heavy, 1, 12, &r);
+  clump(be, &heavy, 1, 8, &r);
   say(r.untested == 0 && r.groups < r.targets && (double)r.groups > 0.9 * (double)r.targets, &heavy, "some groups walked", 0);
 }
 
