@@ -1,7 +1,9 @@
 nobase_dist_doc_DATA += \
   %D%/architecture.md \
+  %D%/building.md \
   %D%/communication.md \
   %D%/file-formats.md \
+  %D%/glossary.md \
   %D%/gpu-hard.md \
   %D%/gpu-lets.md \
   %D%/gpu-substeps.md \
@@ -11,6 +13,7 @@ nobase_dist_doc_DATA += \
   %D%/measurements.md \
   %D%/numerics.md \
   %D%/parameters.md \
+  %D%/performance.md \
   %D%/restarting.md \
   %D%/running.md \
   %D%/troubleshooting.md \
@@ -18,7 +21,7 @@ nobase_dist_doc_DATA += \
   %D%/images/merger.png \
   %D%/images/study.png \
   %D%/images/work.png
-# They lead to the folders' own pages.
+# The pages above link to these pages of other folders.
 nobase_dist_doc_DATA += \
   gpu/README.md \
   jobscripts/README.md \

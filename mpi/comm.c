@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <config.h>
-#include "comm.h"
+#include "mpi/comm.h"
 
 #include <limits.h>
 #include <sched.h>
@@ -12,9 +12,9 @@
 #endif
 #include <time.h>
 
-#include "fault.h"
-#include "memory.h"
-#include "watchdog.h"
+#include "base/fault.h"
+#include "base/memory.h"
+#include "base/watchdog.h"
 
 enum { TAG_EXCHANGE = 100, TAG_SHIFT };
 
@@ -38,21 +38,22 @@ void comm_close(struct comm *c)
 
 /* --- waiting ----------------------------------------------------------------------------------------------------- */
 
-/* A rank that has its core finds a message soonest when it only looks; one that shares it must let the sender work, and
- * sched_yield does not suffice where dozens wait: their looking takes the time of the one that has work. */
-#define LOOK_SECONDS 20e-6
+/* Poll back-off. A rank with its own core receives a message with the smallest latency when it polls without a pause. A rank that shares
+ * its core must yield to the sender. With dozens of waiting ranks on a core sched_yield is not enough, because their polls take the
+ * processor time of the rank that computes; so longer waits sleep. */
+#define SPIN_SECONDS 20e-6
 #define YIELD_SECONDS 100e-6
-enum { PAUSE_LEAST = 5000, PAUSE_MOST = 100000, SLACK = 1000 };   /* nanoseconds */
-#define PAUSE_PART 0.1   /* of the time waited so far */
+enum { PAUSE_MIN = 5000, PAUSE_MAX = 100000, SLACK = 1000 };   /* nanoseconds */
+#define PAUSE_FRACTION 0.1   /* pause relative to the time waited so far */
 
-void comm_nap_exactly(void)
+void comm_precise_sleep(void)
 {
 #ifdef PR_SET_TIMERSLACK
   prctl(PR_SET_TIMERSLACK, (unsigned long)SLACK);
 #endif
 }
 
-void comm_rest(const struct comm *c, struct patience *p, int peer)
+void comm_backoff(const struct comm *c, struct poll_backoff *p, int peer)
 {
   double now = timer_clock();
   if (p->waited == 0) {
@@ -60,21 +61,21 @@ void comm_rest(const struct comm *c, struct patience *p, int peer)
     p->since = p->last = now;
   }
   if (p->waited > YIELD_SECONDS) {
-    double pause = PAUSE_PART * 1e9 * p->waited;
-    nanosleep(&(struct timespec){0, pause < PAUSE_LEAST ? PAUSE_LEAST : pause > PAUSE_MOST ? PAUSE_MOST : (long)pause}, NULL);
-  } else if (p->waited > LOOK_SECONDS) {
+    double pause = PAUSE_FRACTION * 1e9 * p->waited;
+    nanosleep(&(struct timespec){0, pause < PAUSE_MIN ? PAUSE_MIN : pause > PAUSE_MAX ? PAUSE_MAX : (long)pause}, NULL);
+  } else if (p->waited > SPIN_SECONDS) {
     sched_yield();
   }
   double then = timer_clock();
-  ledger_waited(c->ledger, peer, then - p->last);   /* looking is waiting too */
+  ledger_waited(c->ledger, peer, then - p->last);   /* the polls are part of the wait */
   p->waited = then - p->since;
   p->last = then;
 }
 
-double comm_rested(struct patience *p)
+double comm_backoff_end(struct poll_backoff *p)
 {
   double waited = p->waited;
-  if (p->waited > 0) watchdog_waiting(WATCHDOG_NOBODY);
+  if (p->waited > 0) watchdog_waiting(WATCHDOG_NO_RANK);
   watchdog_progress();
   p->waited = 0;
   return waited;
@@ -82,25 +83,23 @@ double comm_rested(struct patience *p)
 
 static void wait_one(const struct comm *c, MPI_Request *request, int peer)
 {
-  struct patience patience = {0};
+  struct poll_backoff poll_backoff = {0};
   for (int done = 0;;) {
     MPI_Test(request, &done, MPI_STATUS_IGNORE);
     if (done) break;
-    comm_rest(c, &patience, peer);
+    comm_backoff(c, &poll_backoff, peer);
   }
-  comm_rested(&patience);
+  comm_backoff_end(&poll_backoff);
 }
 
 void comm_wait_peers(const struct comm *c, int n, MPI_Request *requests, const int *peers)
 {
-  for (int i = 0; i < n; i++) wait_one(c, &requests[i], peers ? peers[i] : LEDGER_SEVERAL);
+  for (int i = 0; i < n; i++) wait_one(c, &requests[i], peers[i]);
 }
-
-void comm_wait(const struct comm *c, int n, MPI_Request *requests) { comm_wait_peers(c, n, requests, NULL); }
 
 /* --- collectives ------------------------------------------------------------------------------------------------- */
 
-/* The collective that was begun, to its end. */
+/* Wait for a collective that has begun, and enter it in the ledger. */
 static void finish(const struct comm *c, MPI_Request *request, size_t bytes_in, size_t bytes_out)
 {
   wait_one(c, request, LEDGER_ALL);
@@ -108,7 +107,7 @@ static void finish(const struct comm *c, MPI_Request *request, size_t bytes_in, 
   ledger_received(c->ledger, LEDGER_ALL, bytes_out);
 }
 
-/* Bytes of one rank in a collective that is not cut: MPI counts them in an int. */
+/* Bytes of one rank in a collective that is not divided into parts: MPI counts them in an int. */
 static int countable(size_t bytes)
 {
   if (bytes > INT_MAX) fatal("%zu bytes of a rank in one collective are more than MPI counts", bytes);
@@ -151,7 +150,7 @@ int comm_verdict(const struct comm *c, struct fault *f)
   return f->text[0] ? -1 : 0;
 }
 
-void comm_say(const struct comm *c, const char *kind, const struct fault *f)
+void comm_print_fault(const struct comm *c, const char *kind, const struct fault *f)
 {
   if (c->rank != 0 || !f->text[0]) return;
   fflush(stdout);
@@ -174,7 +173,7 @@ void comm_alltoall(const struct comm *c, const void *send, size_t bytes, void *r
   finish(c, &request, bytes * (size_t)c->size, bytes * (size_t)c->size);
 }
 
-/* Numbers of all ranks that are summed at a time: long arrays go in slices. */
+/* Largest number of doubles of all ranks in one gather: long arrays are summed in slices. */
 enum { SUM_SLICE = 1 << 18 };
 
 void comm_sum_double(const struct comm *c, double *x, int n)
@@ -226,7 +225,8 @@ int64_t comm_exscan_int64(const struct comm *c, int64_t x)
   return c->rank == 0 ? 0 : below;
 }
 
-static void ask_node(const struct comm *c, int *rank, int *size)
+/* Rank and number of ranks on this node. */
+static void node_position(const struct comm *c, int *rank, int *size)
 {
   MPI_Comm node;
   MPI_Comm_split_type(c->mpi, MPI_COMM_TYPE_SHARED, c->rank, MPI_INFO_NULL, &node);
@@ -238,14 +238,14 @@ static void ask_node(const struct comm *c, int *rank, int *size)
 int comm_node_size(const struct comm *c)
 {
   int rank, size;
-  ask_node(c, &rank, &size);
+  node_position(c, &rank, &size);
   return size;
 }
 
 int comm_node_rank(const struct comm *c)
 {
   int rank, size;
-  ask_node(c, &rank, &size);
+  node_position(c, &rank, &size);
   return rank;
 }
 
@@ -282,7 +282,7 @@ static void *gather(const struct comm *c, const void *mine, size_t bytes, size_t
 void *comm_gather(const struct comm *c, const void *mine, size_t bytes, size_t *total) { return gather(c, mine, bytes, total, c->size); }
 void *comm_gather_root(const struct comm *c, const void *mine, size_t bytes, size_t *total) { return gather(c, mine, bytes, total, 1); }
 
-/* Requests, and whom each waits for. */
+/* Requests, and the peer of each. */
 struct pending {
   int count;
   MPI_Request *request;
@@ -311,12 +311,12 @@ static size_t pieces(const struct comm *c, size_t bytes) { return (bytes + c->la
 void comm_exchange_known(const struct comm *c, const void *const *send, const size_t *send_bytes, void *const *recv,
                          const size_t *recv_bytes)
 {
-  size_t most = 0;
+  size_t capacity = 1;
   for (int p = 0; p < c->size; p++)
-    if (p != c->rank) most += pieces(c, send_bytes[p]) + pieces(c, recv_bytes[p]);
+    if (p != c->rank) capacity += pieces(c, send_bytes[p]) + pieces(c, recv_bytes[p]);
   struct pending pending = {.count = 0};
-  pending.request = memory_alloc("messages", sizeof *pending.request * (most + 1));
-  pending.peer = memory_alloc("messages", sizeof *pending.peer * (most + 1));
+  pending.request = memory_alloc("messages", sizeof *pending.request * capacity);
+  pending.peer = memory_alloc("messages", sizeof *pending.peer * capacity);
   for (int k = 1; k < c->size; k++) {
     int p = (c->rank + c->size - k) % c->size;
     post(c, recv[p], recv_bytes[p], p, 0, &pending);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Who needs what of whom, as both see from two cards. */
+/* What a rank needs of another, as both derive it from their summaries. */
 #include <config.h>
 #include <math.h>
 
-#include "let.h"
+#include "backend/let_verbs.h"
+#include "mpi/let.h"
 
 struct let_box let_union(const struct let_box *boxes, int count, double horizon)
 {
@@ -15,23 +16,25 @@ struct let_box let_union(const struct let_box *boxes, int count, double horizon)
   }
   for (int b = 0; b < count; b++)
     for (int c = 0; c < 3; c++) {
-      double way = (boxes[b].v[c] - u.v[c]) * horizon;   /* of the box in the frame of all */
-      u.low[c] = fmin(u.low[c], boxes[b].low[c] + fmin(way, 0));
-      u.high[c] = fmax(u.high[c], boxes[b].high[c] + fmax(way, 0));
+      double displacement = (boxes[b].v[c] - u.v[c]) * horizon;   /* of the box in the frame of all */
+      u.low[c] = fmin(u.low[c], boxes[b].low[c] + fmin(displacement, 0));
+      u.high[c] = fmax(u.high[c], boxes[b].high[c] + fmax(displacement, 0));
     }
   return u;
 }
 
-enum need let_contact(const struct lattice *l, const struct let_card *sender, const struct let_card *receiver, const struct let_request *r)
+enum need let_contact(const struct lattice *l, const struct let_summary *sender, const struct let_summary *receiver,
+                      const struct let_request *r)
 {
   if (sender->particles == 0 || receiver->boxes == 0) return NEED_NOTHING;
   enum need need = essential_need(l, &sender->root, &sender->motion, &receiver->box, r);
   return need == NEED_CELL && r->horizon > 0 ? NEED_OPEN : need;
 }
 
-void let_introduce(const struct backend *be, struct device *d, const struct let_request *request, struct let_box *boxes, struct let_card *card)
+void let_summarise(const struct backend *be, struct device *d, const struct let_request *request, struct let_box *boxes,
+                   struct let_summary *summary)
 {
-  be->card(d, request, card);
-  card->boxes = be->boxes(d, request, LET_BOXES, boxes);
-  card->box = let_union(boxes, card->boxes, request->horizon);
+  be->let->summary(d, request, summary);
+  summary->boxes = be->let->boxes(d, request, LET_BOXES, boxes);
+  summary->box = let_union(boxes, summary->boxes, request->horizon);
 }

@@ -1,65 +1,66 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Cuts as weighted quantiles, found by counting: all ranks count their samples by the leading bits of their coordinates, add
- * the counts up, and look closer only where a cut lies. Samples are neither sorted nor sent. Weights are integers here, whose sums
- * are exact: no order of adding, and so no distribution over ranks, changes a bit. */
+/* Cuts as weighted quantiles by a radix search: all ranks count their samples in buckets of leading bits of the coordinates, sum the counts
+ * over ranks, and refine only the buckets in which cuts lie. Samples are neither sorted nor sent. Weights are converted to integers, whose
+ * sums are exact: the result does not depend on the order of summation, and so not on the distribution over ranks. */
 #include <config.h>
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "domain.h"
-#include "memory.h"
+#include "base/memory.h"
+#include "mpi/domain.h"
 
-/* Sums of weights stay below 2^61, and twice as much within an int64. */
+/* Sums of weights stay below 2^61, so that twice a sum fits an int64. */
 enum { SUM_BITS = 61 };
-/* So many buckets at most (as powers of two) of one interval; of all where ranks send them; where nobody does; at least of each. */
-/* An aligned cut is so large a part of a domain's weight away from where it would be, at most, the middle one MIDDLE times as far: it gains
- * most. So many sizes of cells have faces; the digits of their centre. */
-enum { ALIGN = 128, MIDDLE = 4, FACES_MOST = 31, CENTRE_BITS = 40 };
-enum { BITS_MOST = 11, BITS_SENT = 12, BITS_ALONE = 15, BITS_LEAST = 4 };
+/* An aligned cut moves by at most 1/ALIGN of a domain's weight, and the middle cut, which gains most, by MIDDLE times as much. FACES_MAX:
+ * number of cell sizes whose faces are considered; CENTRE_BITS: significant bits of their centre. */
+enum { ALIGN = 128, MIDDLE = 4, FACES_MAX = 31, CENTRE_BITS = 40 };
+/* Numbers of buckets as powers of two: largest and smallest number of an interval; largest number of all intervals on several ranks, and on
+ * one. */
+enum { BITS_MAX = 11, BITS_MIN = 4, BITS_RANKS = 12, BITS_ALONE = 15 };
 
 struct bucket {
   int64_t weight, count;
 };
 
-/* A sample where a cut may lie. */
+/* A sample in an interval that contains a cut. */
 struct entry {
   uint64_t key;
   int32_t sample, interval;
 };
 
-/* On the way to one cut: the sample in the middle of whose weight the aim may lie is in an interval of keys, that shrinks. */
+/* The search for one cut: an interval of keys, which shrinks, contains the sample at which the sum of weights reaches the wanted share. */
 struct search {
   int64_t before;     /* weight of the group below the interval */
-  uint64_t low;       /* its first key */
+  uint64_t low;       /* first key of the interval */
   uint64_t last;      /* when found: the last key below the cut */
-  int32_t interval;   /* its number among those of this round; negative: found */
+  int32_t interval;   /* number of the interval in this round; negative: found */
 };
 
-/* What all samples are within. */
+/* Bounds of all samples. */
 struct extent {
-  double most[7];   /* weight; coordinates; negative coordinates */
+  double largest[7];   /* weight; coordinates; negative coordinates */
   int64_t count;
 };
 
 struct cutter {
-  const struct comm *c;       /* NULL: alone */
+  const struct comm *c;       /* NULL: only this rank */
   const struct weighted *s;
-  int64_t count, entries;     /* of samples; of entries that are left */
-  int64_t *weight;            /* of samples */
-  int32_t *group;             /* whose cuts a sample takes part in: its slab, then its column */
+  int64_t count, entries;     /* numbers of samples and of remaining entries */
+  int64_t *weight;            /* [count] integer weights of samples */
+  int32_t *group;             /* [count] group of a sample: its slab, then its column */
   struct entry *entry;
   struct search *search;
-  int64_t *sum;               /* of a group */
+  int64_t *sum;               /* [groups] weight of a group; negative: minus its number of samples */
   struct bucket *bucket;
   int32_t *next;              /* numbers of intervals in the next round, by bucket */
-  double *face;               /* of aligned cuts; not a number: of others */
-  double *ends;               /* of parts: largest coordinate and largest negative one */
-  int64_t buckets;            /* room for so many */
+  double *face;               /* positions of aligned cuts; NaN: not aligned */
+  double *ends;               /* largest coordinate of each part, then largest negative coordinate of each */
+  int64_t buckets;            /* capacity of bucket and next */
 };
 
-/* The bits of a double, made to ascend with it; both zeros are one. */
+/* Unsigned key in the order of doubles; both zeros have the same key. */
 static uint64_t ascending(double x)
 {
   uint64_t bits;
@@ -75,21 +76,22 @@ static int bits_of(uint64_t x)
   return bits;
 }
 
-/* --- what there is ----------------------------------------------------------------------------------------------- */
+/* --- samples ----------------------------------------------------------------------------------------------------- */
 
-static double sound(double weight) { return weight > 0 && weight <= DBL_MAX ? weight : 0; }
+/* The weight; 0 where it is not positive and finite. */
+static double valid_weight(double weight) { return weight > 0 && weight <= DBL_MAX ? weight : 0; }
 
 static struct extent measure(const struct cutter *k)
 {
   struct extent e = {.count = k->count};
-  for (int c = 1; c < 7; c++) e.most[c] = -HUGE_VAL;
+  for (int c = 1; c < 7; c++) e.largest[c] = -HUGE_VAL;
   for (int64_t i = 0; i < k->count; i++) {
-    double w = sound(k->s[i].weight);
-    if (w > e.most[0]) e.most[0] = w;
+    double w = valid_weight(k->s[i].weight);
+    if (w > e.largest[0]) e.largest[0] = w;
     for (int c = 0; c < 3; c++) {
       double x = k->s[i].pos[c];
-      if (x > e.most[1 + c]) e.most[1 + c] = x;
-      if (-x > e.most[4 + c]) e.most[4 + c] = -x;
+      if (x > e.largest[1 + c]) e.largest[1 + c] = x;
+      if (-x > e.largest[4 + c]) e.largest[4 + c] = -x;
     }
   }
   if (!k->c || k->c->size == 1) return e;
@@ -98,33 +100,33 @@ static struct extent measure(const struct cutter *k)
   e.count = 0;
   for (int r = 0; r < k->c->size; r++) {
     e.count += all[r].count;
-    for (int c = 0; c < 7; c++) e.most[c] = fmax(e.most[c], all[r].most[c]);
+    for (int c = 0; c < 7; c++) e.largest[c] = fmax(e.largest[c], all[r].largest[c]);
   }
   memory_free(all);
   return e;
 }
 
-/* Weights as multiples of a power of two, as small as sums allow. */
+/* Convert weights to multiples of the smallest power of two with which sums do not overflow. */
 static void weigh(const struct cutter *k, const struct extent *e)
 {
   int exponent = 0;
-  frexp(e->most[0], &exponent);
+  frexp(e->largest[0], &exponent);
   int up = SUM_BITS - bits_of((uint64_t)e->count) - exponent;
   double half = ldexp(1, up / 2), rest = ldexp(1, up - up / 2);   /* 2^up itself may be out of range */
-  for (int64_t i = 0; i < k->count; i++) k->weight[i] = (int64_t)(sound(k->s[i].weight) * half * rest + 0.5);
+  for (int64_t i = 0; i < k->count; i++) k->weight[i] = (int64_t)(valid_weight(k->s[i].weight) * half * rest + 0.5);
 }
 
 /* --- one axis ---------------------------------------------------------------------------------------------------- */
 
-/* The least integer that is at least `sum` * part / parts. */
+/* `sum` * part / parts, rounded up. */
 static int64_t share(int64_t sum, int part, int parts) { return sum / parts * part + (sum % parts * part + parts - 1) / parts; }
 
-/* How many leading bits a round looks at. */
+/* Number of bits that a round resolves; `rest`: number of bits that remain. */
 static int round_bits(const struct cutter *k, int intervals, int rest)
 {
-  int bits = (k->c && k->c->size > 1 ? BITS_SENT : BITS_ALONE) - bits_of((uint64_t)intervals - 1);
-  if (bits > BITS_MOST) bits = BITS_MOST;
-  if (bits < BITS_LEAST) bits = BITS_LEAST;
+  int bits = (k->c && k->c->size > 1 ? BITS_RANKS : BITS_ALONE) - bits_of((uint64_t)intervals - 1);
+  if (bits > BITS_MAX) bits = BITS_MAX;
+  if (bits < BITS_MIN) bits = BITS_MIN;
   return bits < rest ? bits : rest;
 }
 
@@ -150,7 +152,7 @@ static void count(struct cutter *k, int intervals, int bits, int shift)
   if (k->c && k->c->size > 1) comm_sum_int64(k->c, &k->bucket->weight, (int)(2 * buckets));
 }
 
-/* A group's weight, from the first round. One without any gets as many as it has samples: they weigh the same then. */
+/* Sum a group's weight in the first round. A group without weight gets minus its number of samples, which then weigh the same. */
 static void sum_group(struct cutter *k, int group, int bits)
 {
   struct bucket *b = k->bucket + ((int64_t)group << bits), all = {0, 0};
@@ -161,8 +163,9 @@ static void sum_group(struct cutter *k, int group, int bits)
   k->sum[group] = all.weight > 0 ? all.weight : -all.count;
 }
 
-/* The bucket of the first key at or below which there is the wanted share of the group's weight; a search is at its end when that
- * has one sample, or one key: this one lies below the cut if more than half of it is wanted. */
+/* Narrow a search to the bucket in which the sum of weights reaches part / parts of the group's weight. The search ends when the bucket has
+ * one sample or one key; it lies below the cut where more
+ * than half of its weight is below the share. */
 static void narrow(struct cutter *k, struct search *q, int64_t group, int part, int parts, int bits, int shift, int32_t *intervals)
 {
   int by_count = k->sum[group] < 0;
@@ -184,8 +187,8 @@ static void narrow(struct cutter *k, struct search *q, int64_t group, int part, 
   }
 }
 
-/* Only entries where cuts lie are looked at again. */
-static void keep(struct cutter *k, int bits, int shift)
+/* Keep only entries in buckets that contain cuts. */
+static void keep_entries(struct cutter *k, int bits, int shift)
 {
   uint64_t mask = ((uint64_t)1 << bits) - 1;
   int64_t kept = 0;
@@ -198,19 +201,19 @@ static void keep(struct cutter *k, int bits, int shift)
   k->entries = kept;
 }
 
-/* Searches for each cut: with `align` there is one on each side of it. */
+/* Number of searches for a cut: aligned cuts have two more, for the ends of their windows. */
 static int searches(const struct domain *d) { return d->align ? 3 : 1; }
 
 static int middle_of(int parts) { return (parts - 1) / 2; }
 
-/* What share of a group search q of one axis is for: so many parts of `finer` times as many as there are. */
-static int wanted(int q, int parts, int of_cut, int finer)
+/* Share of a group's weight for search q of one axis, in units of 1 / (finer * parts). */
+static int wanted_share(int q, int parts, int of_cut, int finer)
 {
   int cut = q / of_cut, side = q % of_cut - of_cut / 2;
   return finer * (cut + 1) + side * (cut == middle_of(parts) ? MIDDLE : 1);
 }
 
-/* For parts - 1 cuts of each group the last keys below them. All keys are between `first` and `last`. */
+/* Find the last keys below the parts - 1 cuts of each group. All keys are between `first` and `last`. */
 static void search(struct cutter *k, const struct domain *d, int axis, int groups, int parts, uint64_t first, uint64_t last)
 {
   int rest = bits_of(first ^ last), of_cut = searches(d), each = of_cut * (parts - 1), finer = d->align ? ALIGN : 1;
@@ -227,14 +230,14 @@ static void search(struct cutter *k, const struct domain *d, int axis, int group
     intervals = 0;
     for (int q = 0; q < groups * each; q++)
       if (k->search[q].interval >= 0)
-        narrow(k, &k->search[q], q / each, wanted(q % each, parts, of_cut, finer), finer * parts, bits, shift, &intervals);
-    keep(k, bits, shift);
+        narrow(k, &k->search[q], q / each, wanted_share(q % each, parts, of_cut, finer), finer * parts, bits, shift, &intervals);
+    keep_entries(k, bits, shift);
     rest = shift;
   }
 }
 
-/* Between two neighbours, so that the upper one is at or above the cut and the lower one below it; where there is no neighbour (an
- * infinity) as near as can be to the other. */
+/* A cut between two neighbouring coordinates: lower < cut <= upper. Where one of them is infinite (no neighbour), the cut is next to the
+ * other. */
 static double between(double lower, double upper)
 {
   if (lower == -HUGE_VAL) return upper == HUGE_VAL ? 0 : upper;
@@ -249,8 +252,8 @@ static int ascend(const void *a, const void *b)
   return (x > y) - (x < y);
 }
 
-/* Of each search the largest coordinate below it; behind these of each cut the smallest above it. How far searches went depends on the
- * ranks, this does not. */
+/* The largest coordinate below each search; after these the smallest coordinate above each cut. They do not depend on the number of ranks,
+ * while the last keys of searches do. Owner: caller. */
 static double *neighbours_of(const struct cutter *k, int axis, int groups, int parts)
 {
   int cuts = parts - 1, all = groups * cuts;
@@ -270,7 +273,7 @@ static double *neighbours_of(const struct cutter *k, int axis, int groups, int p
   return below;
 }
 
-/* Where all lattices of these cuts have a face: at the middle cut, that of the group in the middle. */
+/* The median over groups of the middle cut: the lattice has a face there. */
 static double middle_cut(const double *below, int groups, int parts)
 {
   int cuts = parts - 1;
@@ -286,30 +289,30 @@ static double middle_cut(const double *below, int groups, int parts)
   return middle;
 }
 
-/* The face of the largest cells above `low` and not above `high`: a multiple of a power of two away from the centre; not a number: none. */
+/* The face of the largest cells in (low, high]: its distance from the centre is a multiple of a power of two. NaN: there is none. */
 static double coarsest(double centre, double low, double high)
 {
   int exponent;
   if (!(low < high) || high - low > DBL_MAX || isnan(centre)) return NAN;
   if (low < centre && centre <= high) return centre;
   frexp(fmax(fabs(low - centre), fabs(high - centre)), &exponent);
-  for (int e = exponent; e > exponent - FACES_MOST; e--) {
+  for (int e = exponent; e > exponent - FACES_MAX; e--) {
     double x = centre + ldexp(floor(ldexp(high - centre, -e)), e);
     if (x > low && x <= high) return x;
   }
   return NAN;
 }
 
-/* A number with so few digits that faces, and corners of lattices, are whole steps of a double away from it. */
+/* Round to CENTRE_BITS bits of the extent, so that distances of faces and of lattice corners are exact in double precision. */
 static double rounded(double x, const struct extent *e, int axis)
 {
   int exponent;
   if (!isfinite(x)) return NAN;
-  frexp(fmax(fabs(e->most[1 + axis]), fabs(e->most[4 + axis])), &exponent);
+  frexp(fmax(fabs(e->largest[1 + axis]), fabs(e->largest[4 + axis])), &exponent);
   return ldexp(rint(ldexp(x, CENTRE_BITS - exponent)), exponent - CENTRE_BITS);
 }
 
-/* Cuts give way to faces: within their windows, or at least between their neighbours. */
+/* Move cuts to faces within their windows; a window extends at least from one neighbour to the other. */
 static void align(struct cutter *k, struct domain *d, const struct extent *e, int axis, int groups, int parts)
 {
   int all = groups * (parts - 1);
@@ -324,7 +327,7 @@ static void align(struct cutter *k, struct domain *d, const struct extent *e, in
   memory_free(below);
 }
 
-/* From last keys to cuts: coordinates of the neighbours on both sides. Samples become those of the parts. */
+/* Set the cuts from the last keys: between the neighbouring coordinates on both sides. The parts become the groups of their samples. */
 static void part(struct cutter *k, const struct domain *d, int axis, int groups, int parts, double *cut)
 {
   int of_cut = searches(d);
@@ -349,7 +352,8 @@ static void part(struct cutter *k, const struct domain *d, int axis, int groups,
       cut[p - 1] = d->align && !isnan(face[p - 1]) ? face[p - 1] : between(high[p - 1], -low[p]);
       low[p - 1] = fmax(low[p - 1], low[p]);
     }
-    for (int p = 1; p < parts - 1; p++) cut[p] = fmax(cut[p], cut[p - 1]);   /* without samples between them a face may be above the other */
+    /* faces may be in reverse order where no sample is between them */
+    for (int p = 1; p < parts - 1; p++) cut[p] = fmax(cut[p], cut[p - 1]);
   }
 }
 
@@ -372,7 +376,7 @@ void domain_cut(struct domain *d, const struct comm *c, const struct weighted *s
   for (int axis = 0; axis < 3; groups *= parts[axis++]) {
     d->centre[axis] = NAN;
     if (parts[axis] == 1) continue;
-    search(&k, d, axis, groups, parts[axis], ascending(-e.most[4 + axis]), ascending(e.most[1 + axis]));
+    search(&k, d, axis, groups, parts[axis], ascending(-e.largest[4 + axis]), ascending(e.largest[1 + axis]));
     if (d->align) align(&k, d, &e, axis, groups, parts[axis]);
     part(&k, d, axis, groups, parts[axis], cut[axis]);
   }

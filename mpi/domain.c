@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <config.h>
-#include "domain.h"
+#include "mpi/domain.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "memory.h"
+#include "backend/link.h"
+#include "base/memory.h"
 
-/* Of the box's longest side, on every side of it; the least side. */
+/* Margin on each side of the box, relative to its longest side; smallest side of the lattice in softenings. */
 #define LATTICE_MARGIN 0.05
 #define LATTICE_SOFTENINGS 16
 
-/* Samples of a domain in the mean: at least, at most. With the most its share of them is within about one in a hundred of its share of the
- * particles: aligned cuts give way by as much. */
-enum { SAMPLES_LEAST = 1024, SAMPLES_MOST = 8192, SAMPLES_SPREAD = 8 };
+/* Lower and upper limit of the mean number of samples of a domain. With SAMPLES_MAX a domain's share of the samples differs from its share
+ * of the particles by about 1 %, which is also the tolerance of aligned cuts. SAMPLES_SPREAD: margin in standard deviations. */
+enum { SAMPLES_MIN = 1024, SAMPLES_MAX = 8192, SAMPLES_SPREAD = 8 };
 
 void domain_open_grid(struct domain *d, int ranks, const int grid[3])
 {
@@ -27,8 +28,9 @@ void domain_open_grid(struct domain *d, int ranks, const int grid[3])
 
 struct lattice domain_lattice(const struct domain *d, const double box[6], double softening)
 {
-  double least = LATTICE_SOFTENINGS * softening;
-  return d->align ? lattice_about(d->centre, box, box + 3, LATTICE_MARGIN, least) : lattice_cover(box, box + 3, LATTICE_MARGIN, least);
+  double smallest = LATTICE_SOFTENINGS * softening;
+  if (d->align) return lattice_about(d->centre, box, box + 3, LATTICE_MARGIN, smallest);
+  return lattice_cover(box, box + 3, LATTICE_MARGIN, smallest);
 }
 
 void domain_open(struct domain *d, int ranks) { domain_open_grid(d, ranks, (const int[3]){0, 0, 0}); }
@@ -45,10 +47,9 @@ void domain_cuboid(const struct domain *d, int rank, double low[3], double high[
 
 void domain_close(struct domain *d) { memory_free(d->x); }
 
-/* --- from particles ---------------------------------------------------------------------------------------------- */
+/* --- samples of particles ---------------------------------------------------------------------------------------- */
 
-/* The samples of a rank weigh its load together: what its particles weigh is known exactly, and only how they are spread
- * in its domain is left to the samples. */
+/* Weigh the samples of a rank so that they sum to its load. The sum is exact; samples only estimate the distribution within the domain. */
 static void weigh(struct weighted *w, const struct sample *s, int64_t n, double load, int by_work)
 {
   double sum = 0;
@@ -60,18 +61,18 @@ static void weigh(struct weighted *w, const struct sample *s, int64_t n, double 
   for (int64_t i = 0; i < n; i++) w[i].weight = sum > 0 ? w[i].weight * load / sum : load / (double)n;
 }
 
-/* Samples of this rank's particles (owner: caller); room for about as many as there will be, since memory that is not used costs too. */
-static int64_t take_samples(const struct backend *be, struct device *device, uint64_t threshold, int64_t local, double rate, struct sample **s,
-                            double *work)
+/* Sample this rank's particles into *s (owner: caller), with room for the expected number of samples. Returns their number. */
+static int64_t take_samples(const struct backend *be, struct device *device, uint64_t threshold, int64_t local, double rate,
+                            struct sample **s, double *work)
 {
   double expected = rate * (double)local;
-  int64_t most = (int64_t)fmin(expected + SAMPLES_SPREAD * sqrt(expected) + SAMPLES_LEAST, (double)local);
+  int64_t capacity = (int64_t)fmin(expected + SAMPLES_SPREAD * sqrt(expected) + SAMPLES_MIN, (double)local);
   for (;;) {
-    *s = memory_alloc("domain", sizeof **s * (size_t)(most + 1));
-    int64_t n = be->sample(device, threshold, most, *s, work);
-    if (n < most || most == local) return n;
-    memory_free(*s);   /* ids whose hashes are not spread evenly */
-    most = local;
+    *s = memory_alloc("domain", sizeof **s * (size_t)(capacity + 1));
+    int64_t n = be->sample(device, threshold, capacity, *s, work);
+    if (n < capacity || capacity == local) return n;
+    memory_free(*s);   /* too small: the hashes of the ids are not uniform */
+    capacity = local;
   }
 }
 
@@ -81,7 +82,7 @@ void domain_decompose(struct domain *d, const struct comm *c, const struct backe
   int64_t local = be->count(device), total = local;
   comm_sum_int64(c, &total, 1);
   double domains = (double)d->px * d->py * d->pz;
-  rate = fmin(fmax(rate, SAMPLES_LEAST * domains / (double)total), SAMPLES_MOST * domains / (double)total);
+  rate = fmin(fmax(rate, SAMPLES_MIN * domains / (double)total), SAMPLES_MAX * domains / (double)total);
   uint64_t threshold = rate >= 1 ? UINT64_MAX : (uint64_t)(rate * 18446744073709551615.0);
   double work, all_work;
   struct sample *s;
@@ -96,7 +97,7 @@ void domain_decompose(struct domain *d, const struct comm *c, const struct backe
   memory_free(s);
 }
 
-/* Parcels of particles from device to device: like comm_exchange, but for where they stand. */
+/* Exchange particles from device to device: comm_exchange for buffers in device memory. */
 static void exchange_direct(struct transport *t, const struct comm *c, const struct backend *be, struct device *device, const void **send,
                             const size_t *sizes, void **received, size_t *got, size_t *offset)
 {
@@ -108,7 +109,7 @@ static void exchange_direct(struct transport *t, const struct comm *c, const str
     offset[r] = total;
     total += got[r];
   }
-  *received = be->unpack_room ? be->unpack_room(device, total) : memory_alloc("messages", total);
+  *received = be->exchange->unpack_room ? be->exchange->unpack_room(device, total) : memory_alloc("messages", total);
   for (int k = 1; k < c->size; k++) {
     int to = (c->rank + k) % c->size, from = (c->rank + c->size - k) % c->size;
     if (sizes[to] > 0) m[count++] = (struct link_message){to, 0, (void *)(uintptr_t)send[to], sizes[to]};
@@ -127,7 +128,7 @@ int64_t domain_exchange(const struct domain *d, const struct comm *c, const stru
   const void **send = memory_alloc("exchange", sizeof *send * (size_t)c->size);
   void *buffer, *received;
   size_t bytes = particle_bytes();
-  be->pack(device, d, c->rank, tick, tick_length, counts, &buffer);
+  be->exchange->pack(device, d, c->rank, tick, tick_length, counts, &buffer);
   for (int r = 0; r < c->size; r++) {
     send[r] = (char *)buffer + bytes * (size_t)sent;
     sizes[r] = bytes * (size_t)counts[r];
@@ -137,8 +138,8 @@ int64_t domain_exchange(const struct domain *d, const struct comm *c, const stru
     exchange_direct(t, c, be, device, send, sizes, &received, got, offset);
   else
     comm_exchange(c, send, sizes, &received, got, offset);
-  for (int r = 0; r < c->size; r++) be->unpack(device, (char *)received + offset[r], (int64_t)(got[r] / bytes));
-  if (!transport_direct(t) || !be->unpack_room) memory_free(received);
+  for (int r = 0; r < c->size; r++) be->exchange->unpack(device, (char *)received + offset[r], (int64_t)(got[r] / bytes));
+  if (!transport_direct(t) || !be->exchange->unpack_room) memory_free(received);
   memory_free(send);
   memory_free(sizes);
   memory_free(counts);

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Domains: P = px * py * pz cuboids, cut from sampled particles by x, then y, then z (Watanabe & Nakasato 2014, III-B;
- * Makino 2004). The outer faces are at infinity, so every position has a home. */
+ * Makino 2004). The outer faces are at infinity, so every position has an owner rank. */
 #ifndef DOMAIN_H
 #define DOMAIN_H
-#include "backend.h"
-#include "comm.h"
-#include "cuboids.h"
-#include "lattice.h"
-#include "transport.h"
+#include "backend/backend.h"
+#include "mpi/comm.h"
+#include "mpi/transport.h"
+#include "tree/cuboids.h"
+#include "tree/lattice.h"
 
-/* Near-cubic numbers of domains for so many ranks; no cuts yet. */
+/* Open near-cubic numbers of domains for `ranks`; without cuts. Owner: caller (domain_close). Local. */
 void domain_open(struct domain *d, int ranks);
-/* The lattice for what is in the box (low, then high): that to which the cuts are aligned, where they are. */
+/* Returns the lattice for particles in `box` (low[3], high[3]): the one that the cuts are aligned to, where they are. */
 struct lattice domain_lattice(const struct domain *d, const double box[6], double softening);
-/* So many domains along each axis; zeros: numbers that make `ranks` in all, as near to cubic as can be. */
+/* Open grid[3] domains along the axes; zeros are replaced by near-cubic numbers that make `ranks` in all. */
 void domain_open_grid(struct domain *d, int ranks, const int grid[3]);
 void domain_close(struct domain *d);
 
-/* The cuboid of a rank; faces at infinity are 1e300 away. */
+/* Write the cuboid low[3], high[3] of a rank; faces at infinity are at +-1e300. */
 void domain_cuboid(const struct domain *d, int rank, double low[3], double high[3]);
 
 /* A sampled particle and the work that it stands for. */
@@ -25,31 +25,30 @@ struct weighted {
   double pos[3], weight;   /* finite; the weight not negative */
 };
 
-/* Cut so that the domains share the weight of all ranks' samples evenly; `c` NULL: of these alone. Pure: the result depends on
- * the set of samples alone, not on their order, nor on who has them. A cut is the middle between the two neighbouring
- * coordinates that share the weight best; samples with the same coordinate stay together. With d->align it is the coarsest face
- * of the lattice's cells within 1/128 of a domain's weight on either side, the middle cut within 1/32, if there is one: a cell that lies across a cut is there on both
- * sides, in two parts, which both must be walked. Samples of no weight matter where
- * there are no others: then by their number. Weights below 2^-60 n of the largest are none, with n samples in all; a rank has
- * fewer than 2^31. Collective. */
+/* Cut so that all domains have equal shares of the weight of all ranks' samples; c NULL: of samples[count] alone. Pure: the result depends
+ * on the set of samples, not on their order or ranks. A cut is the middle between the two neighbouring coordinates that divide the weight
+ * best; samples with the same coordinate stay together. With d->align a cut is moved to the coarsest face of the lattice's cells within
+ * 1/128 of a domain's weight on either side (the middle cut: 1/32), if there is one: a cell that a cut divides exists on both sides, and
+ * both parts must be walked. Without any weight, samples count equally. Of n samples, weights below 2^-60 n of the largest are zero; a rank
+ * has fewer than 2^31 samples. Collective. */
 void domain_cut(struct domain *d, const struct comm *c, const struct weighted *samples, int64_t count);
 
-/* The load of a rank, which its samples share out between them. */
+/* Load of a rank, distributed over its samples. */
 struct domain_load {
-  int by_work;       /* share it by the particles' work, where there is any yet; else evenly */
+  int by_work;       /* 1: in proportion to the particles' work, where it is known; else evenly */
   double per_work;   /* by_work: the load is this times the work of all particles of the rank */
   double extra;      /* else: the load is the number of particles of the rank, and this */
 };
 
-/* Sample the particles of all ranks (a fraction `rate`, at least enough for sensible cuts and at most for good ones), weigh the samples so that those
- * of a rank sum to its load, and cut. The paper takes from rank i a number of samples in proportion to
- * f_samp,i = (N_local,i + N_hard,i) / N (eqs 12-13); the same samples with weights in that proportion have the same sums,
- * and a rank with a small load is sampled as finely. There may be more or fewer domains than ranks. Collective. */
+/* Sample the particles of all ranks (a fraction `rate`, within bounds on the number of samples), weigh the samples so that those of a rank
+ * sum to its load, and cut. Watanabe & Nakasato 2014, eqs 12-13, take numbers of samples in proportion to f_samp,i = (N_local,i + N_hard,i)
+ * / N from rank i; weights in that proportion have the same sums, and a rank with a small load is sampled as finely. The number of domains
+ * may differ from the number of ranks. Collective. */
 void domain_decompose(struct domain *d, const struct comm *c, const struct backend *be, struct device *device, double rate,
                       const struct domain_load *load);
 
-/* Send every particle to its home, by a transport (NULL: staged): that of its place at `tick`, or at a synchronisation (0) of its own.
- * Returns how many this rank sent. Collective. */
+/* Migrate particles to their owner ranks, by their positions predicted to `tick` (0: at a synchronisation). t NULL: staged. Returns the
+ * number of particles that this rank sent. Collective. */
 int64_t domain_exchange(const struct domain *d, const struct comm *c, const struct backend *be, struct device *device, struct transport *t,
                         int32_t tick, double tick_length);
 #endif

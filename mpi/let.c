@@ -1,98 +1,46 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <config.h>
-#include "let.h"
+#include "mpi/let.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "memory.h"
-#include "parcel.h"
+#include "backend/let_verbs.h"
+#include "backend/link.h"
+#include "base/memory.h"
+#include "mpi/let_parts.h"
 
-/* LETs for several receivers are chosen at once, so boxes that have come wait for others: so long, which is less than a choice
- * takes. They come from all ranks at nearly the same time. */
+/* LETs for several receivers are selected at once. So a selection waits this long for missing boxes, which is less than a selection takes;
+ * the boxes of all ranks arrive at nearly the same time. */
 #define GATHER_SECONDS 5e-5
-
-/* What travels in a parcel where the LET itself goes from device to device. */
-struct announcement {
-  uint64_t bytes;   /* of the LET, its head included */
-  char head[LET_HEAD];
-};
-
-/* What this rank and another have to do with each other. */
-struct peer {
-  struct inbox boxes, let[LET_SETS], update;
-  int asks;                 /* it needs a LET, and its boxes have not been answered yet */
-  int wanted[LET_SETS];    /* its LET is part of the forest */
-  int told[LET_SETS];      /* it was announced: so many bytes, */
-  size_t bytes[LET_SETS];
-  int there[LET_SETS];     /* and it has come */
-  int updating;             /* an update is part of the round: */
-  struct announcement update_told;
-  int32_t update_note;      /* what `next` will be then */
-  void *update_sent, *update_whole;   /* where there is no device memory: what is sent, what arrives */
-  int32_t next;             /* of substeps: what has come is true up to this tick, when the next update is due */
-};
-
-struct lets {
-  const struct comm *c;
-  const struct backend *be;
-  struct device *d;
-  struct transport *t;
-  struct link_message *round;   /* [2 ranks]: what goes from device to device in the next round, so many */
-  int round_count;
-  int round_open;               /* updates are sent by a round that is not posted yet: some have not been announced */
-  struct outbox out;
-  struct peer *peer;        /* [ranks] */
-  struct let_card *card;    /* [ranks] */
-  /* Ranks by what they have to do with this one, each in the order of the ranks after it: nothing in a substep loops over
-   * all ranks. */
-  int *forest[LET_SETS];   /* whose LETs the forest has (roots stand first, as the LET of this rank), */
-  int trees[LET_SETS];     /* so many */
-  int *asked_by[LET_SETS]; /* who needs a LET of this rank; those of LET_STEP, or with `apart` of LET_SLOW, must be told of corrections */
-  int asked_by_count[LET_SETS];
-  int apart;                /* LETs of substeps are LET_SLOW, which everyone has who has any, and LET_STEP */
-  enum let_kind kind;       /* what `progress` looks for: LETs of this kind, */
-  int32_t tick;             /* and updates of ticks before this one */
-  struct let_traffic *traffic;              /* of updates, */
-  struct let_traffic *exchanged[LET_SETS]; /* and of the LETs that the last exchanges bring */
-  struct let_request request;
-  struct let_choice *choice;    /* [ranks]: whose boxes have come */
-  int32_t next_cells;
-  const struct let_card **root;     /* [ranks]: cards of which the root is enough */
-  int64_t strays[2];        /* of all ranks, asked for; of this rank */
-  MPI_Request asked;
-  double arrived;           /* clock when the last message came that was taken */
-};
 
 struct lets *lets_open(const struct comm *c, const struct backend *be, struct device *d, struct transport *t)
 {
   size_t ranks = (size_t)c->size;
   struct lets *l = memory_alloc("let", sizeof *l);
-  *l = (struct lets){.c = c, .be = be, .d = d, .t = t, .asked = MPI_REQUEST_NULL};
+  *l = (struct lets){.c = c, .be = be, .d = d, .t = t, .violation_request = MPI_REQUEST_NULL};
   l->round = memory_alloc("let", sizeof *l->round * 2 * ranks);
   l->peer = memory_alloc("let", sizeof *l->peer * ranks);
-  l->card = memory_alloc("let", sizeof *l->card * ranks);
+  l->summary = memory_alloc("let", sizeof *l->summary * ranks);
   l->root = memory_alloc("let", sizeof *l->root * ranks);
   l->choice = memory_alloc("let", sizeof *l->choice * ranks);
   for (int k = 0; k < LET_SETS; k++) {
     l->forest[k] = memory_alloc("let", sizeof **l->forest * ranks);
-    l->asked_by[k] = memory_alloc("let", sizeof **l->asked_by * ranks);
+    l->receiver[k] = memory_alloc("let", sizeof **l->receiver * ranks);
   }
   outbox_open(&l->out, c);
   for (int r = 0; r < c->size; r++) {
-    inbox_open(&l->peer[r].boxes, r, PARCEL_BOXES);
-    inbox_open(&l->peer[r].update, r, PARCEL_UPDATE);
-    for (int k = 0; k < LET_SETS; k++) inbox_open(&l->peer[r].let[k], r, PARCEL_LET + k);
+    inbox_open(&l->peer[r].boxes, r, MESSAGE_BOXES);
+    inbox_open(&l->peer[r].update, r, MESSAGE_UPDATE);
+    for (int k = 0; k < LET_SETS; k++) inbox_open(&l->peer[r].let[k], r, MESSAGE_LET + k);
   }
   return l;
 }
 
-static void end_round(struct lets *l);
-
 void lets_close(struct lets *l)
 {
-  comm_finish(l->c, &l->asked);
-  end_round(l);
+  comm_finish(l->c, &l->violation_request);
+  let_round_end(l);
   outbox_close(&l->out);
   for (int r = 0; r < l->c->size; r++) {
     inbox_close(&l->peer[r].boxes);
@@ -101,415 +49,277 @@ void lets_close(struct lets *l)
   }
   for (int k = 0; k < LET_SETS; k++) {
     memory_free(l->forest[k]);
-    memory_free(l->asked_by[k]);
+    memory_free(l->receiver[k]);
   }
   memory_free(l->round);
   memory_free(l->root);
   memory_free(l->choice);
-  memory_free(l->card);
+  memory_free(l->summary);
   memory_free(l->peer);
   memory_free(l);
 }
 
 void let_account(struct let_traffic *t, const struct comm *c, size_t bytes)
 {
-  t->messages += parcel_messages(c, bytes);
-  t->bytes += (int64_t)(bytes + PARCEL_HEAD);
+  t->messages += message_part_count(c, bytes);
+  t->bytes += (int64_t)(bytes + MESSAGE_HEAD);
+}
+
+/* A transition that the table does not allow is a defect of the program. To continue would cause a deadlock or wrong forces. */
+void let_advance(struct lets *l, int peer, enum let_side side, enum let_kind kind, enum let_event event)
+{
+  enum let_state before = let_state(l, peer, side, kind);
+  if (let_peer_step(&l->peer[peer].protocol, side, kind, event))
+    fatal("LET protocol with rank %d (%s, %s): event \"%s\" is not allowed in state \"%s\"", peer, let_kind_name(kind), let_side_name(side),
+          let_event_name(event), let_state_name(before));
+}
+
+void *let_host_room(void *unused, int peer, size_t bytes)
+{
+  (void)unused, (void)peer;
+  return memory_alloc("messages", bytes);
 }
 
 /* --- arrivals ---------------------------------------------------------------------------------------------------- */
 
-static void *let_room_of(void *of, int peer, size_t bytes)
+static void *let_room(void *of, int peer, size_t bytes)
 {
   struct lets *l = of;
-  return l->be->let_room(l->d, l->kind, peer, bytes);
+  return l->be->let->room(l->d, l->kind, peer, bytes);
 }
 
-static void *own_room(void *of, int peer, size_t bytes)
+/* Test whether a LET through the host has arrived. */
+static void poll_message(struct lets *l, int peer)
 {
-  (void)of, (void)peer;
-  return memory_alloc("messages", bytes);
-}
-
-/* --- LETs from device to device ---------------------------------------------------------------------------------- */
-
-/* A message's bytes behind the head, for the next round. A backend without device memory of its own has them behind the head. */
-static void add_body(struct lets *l, int r, int arrives, void *body, size_t bytes)
-{
-  if (bytes > LET_HEAD) l->round[l->round_count++] = (struct link_message){r, arrives, body, bytes - LET_HEAD};
-}
-
-/* The LET is announced now, and sent with the round. */
-static void announce(struct lets *l, int r, int32_t next, void *message, size_t bytes)
-{
-  struct announcement a = {.bytes = bytes};
-  memcpy(a.head, message, bytes < LET_HEAD ? bytes : LET_HEAD);
-  outbox_send(&l->out, r, PARCEL_LET + (int)l->kind, next, &a, sizeof a, 0);
-  add_body(l, r, 0, l->be->let_body ? l->be->let_body(l->d, l->kind, r) : (char *)message + LET_HEAD, bytes);
-  let_account(l->exchanged[l->kind], l->c, sizeof a);
-  if (bytes <= LET_HEAD) return;
-  l->exchanged[l->kind]->messages += transport_messages(l->t, bytes - LET_HEAD);
-  l->exchanged[l->kind]->bytes += (int64_t)(bytes - LET_HEAD);
-}
-
-/* Whether a peer's LET has been announced; then there is a place for it. */
-static int hear(struct lets *l, int r)
-{
-  struct peer *p = &l->peer[r];
+  struct peer *p = &l->peer[peer];
   struct inbox *box = &p->let[l->kind];
-  struct announcement a;
-  if (p->told[l->kind]) return 1;
-  if (!inbox_poll(box, l->c, own_room, l)) return 0;
-  memcpy(&a, box->data, sizeof a);
-  char *room = l->be->let_room(l->d, l->kind, r, l->be->let_body_room || a.bytes < LET_HEAD ? LET_HEAD : a.bytes);
-  memcpy(room, a.head, LET_HEAD);
-  add_body(l, r, 1, l->be->let_body_room ? l->be->let_body_room(l->d, l->kind, r, a.bytes) : room + LET_HEAD, a.bytes);
-  p->bytes[l->kind] = a.bytes;
-  p->told[l->kind] = 1;
-  if (l->kind != LET_SOFT) p->next = box->note;
-  memory_free(box->data);
+  if (!inbox_poll(box, l->c, let_room, l)) return;
+  p->bytes[l->kind] = box->bytes;
+  if (l->kind != LET_SOFT) p->valid_until = box->note;
   inbox_done(box);
-  return 1;
+  let_advance(l, peer, LET_RECEIVER, l->kind, LET_EVENT_MESSAGE);
 }
 
-/* Whether a peer's LET has come, in its place, of *bytes. */
-static int has_come(struct lets *l, int r, size_t *bytes)
+int let_attach(struct lets *l, int peer)
 {
-  struct peer *p = &l->peer[r];
-  struct inbox *box = &p->let[l->kind];
-  if (transport_direct(l->t)) {
-    *bytes = p->bytes[l->kind];
-    return transport_done(l->t);
-  }
-  if (!inbox_poll(box, l->c, let_room_of, l)) return 0;
-  *bytes = box->bytes;
-  if (l->kind != LET_SOFT) p->next = box->note;
-  inbox_done(box);
-  return 1;
-}
-
-/* Whether a peer's LET is part of the forest now, if it is to be. */
-static int attach(struct lets *l, int r)
-{
-  struct peer *p = &l->peer[r];
-  size_t bytes;
-  if (!p->wanted[l->kind] || p->there[l->kind]) return 1;
-  if (!has_come(l, r, &bytes)) return 0;
-  l->be->let_attach(l->d, l->kind, r, bytes, &l->exchanged[l->kind]->received);
-  p->there[l->kind] = 1;
+  struct peer *p = &l->peer[peer];
+  if (let_state(l, peer, LET_RECEIVER, l->kind) == LET_NONE || let_peer_attached(&p->protocol, l->kind)) return 1;
+  if (transport_direct(l->t))
+    let_round_complete(l);
+  else
+    poll_message(l, peer);
+  if (let_state(l, peer, LET_RECEIVER, l->kind) != LET_ARRIVED) return 0;
+  l->be->let->attach(l->d, l->kind, peer, p->bytes[l->kind], &l->exchanged[l->kind]->received);
+  let_advance(l, peer, LET_RECEIVER, l->kind, LET_EVENT_ATTACH);
   l->arrived = timer_clock();
   return 1;
 }
 
-/* The lists in which those are whose LETs of this kind the forest has. */
-static enum let_kind lists_of(const struct lets *l, enum let_kind kind) { return kind == LET_STEP && l->apart ? LET_SLOW : kind; }
-
-/* --- updates from device to device -------------------------------------------------------------------------------- */
-
-/* At refreshes much is told, to all who have LETs of this rank. So these updates make a round, like LETs. */
-enum { BY_ROUND = INT32_MIN };   /* in the note of a parcel: it announces an update */
-
-static void take_short(struct lets *l, int r)
+/* Returns 1 if a peer's LET is attached and valid at l->tick. */
+static int poll_let(struct lets *l, int peer)
 {
-  struct peer *p = &l->peer[r];
-  l->traffic->received.particles += l->be->let_apply(l->d, r, p->update.data, p->update.bytes);
-  memory_free(p->update.data);
-  p->next = p->update.note;
-  inbox_done(&p->update);
-  l->arrived = timer_clock();
+  if (peer == l->c->rank) return 1;   /* roots from summaries */
+  if (!let_attach(l, peer)) return 0;
+  if (l->kind != LET_STEP) return 1;
+  let_update_poll(l, peer);
+  return l->peer[peer].valid_until >= l->tick;
 }
 
-/* An update was announced: a place for it in the round. */
-static void take_announcement(struct lets *l, int r)
+/* Poll once for all LETs of the forest and free messages that have been sent. The walk calls this while it runs
+ * (walk_request.poll_messages). */
+static enum poll_status poll_messages(void *polled)
 {
-  struct peer *p = &l->peer[r];
-  memcpy(&p->update_told, p->update.data, sizeof p->update_told);
-  memory_free(p->update.data);
-  p->update_note = p->update.note & INT32_MAX;
-  p->updating = 1;
-  inbox_done(&p->update);
-  if (!l->be->update_room) {
-    p->update_whole = memory_alloc("messages", p->update_told.bytes);
-    memcpy(p->update_whole, p->update_told.head, LET_HEAD);
-  }
-  add_body(l, r, 1, p->update_whole ? (char *)p->update_whole + LET_HEAD : l->be->update_room(l->d, r, p->update_told.bytes), p->update_told.bytes);
-}
-
-/* Whether a peer's part of the open round has been announced. What it told before is of ticks before the round's, and taken. */
-static int hear_update(struct lets *l, int r)
-{
-  struct peer *p = &l->peer[r];
-  if (!attach(l, r)) return 0;
-  while (!p->updating) {
-    inbox_expect(&p->update, l->c);
-    if (!inbox_poll(&p->update, l->c, own_room, l)) return 0;
-    if (p->update.note < 0)
-      take_announcement(l, r);
-    else
-      take_short(l, r);
-  }
-  return 1;
-}
-
-/* Post the open round as soon as all of it has been announced; returns 0 when that is done, else 1 + a rank that is missing. */
-static int try_round(struct lets *l)
-{
-  int left = 0, lists = lists_of(l, LET_STEP);
-  for (int k = 0; k < l->trees[lists] && l->round_open; k++) {
-    int r = l->forest[lists][k];
-    if (r != l->c->rank && !hear_update(l, r)) left = r + 1;
-  }
-  if (left || !l->round_open) return left;
-  transport_post(l->t, l->round_count, l->round);
-  l->round_open = 0;
-  return 0;
-}
-
-/* Take a peer's update that came with the round, if it has. */
-static int take_update(struct lets *l, int r)
-{
-  struct peer *p = &l->peer[r];
-  if (try_round(l) || !transport_done(l->t)) return 0;
-  l->traffic->received.particles += l->be->let_apply(l->d, r, p->update_whole ? p->update_whole : p->update_told.head, p->update_told.bytes);
-  memory_free(p->update_whole);
-  p->update_whole = NULL;
-  p->next = p->update_note;
-  p->updating = 0;
-  l->arrived = timer_clock();
-  return 1;
-}
-
-/* Post the open round, when all ranks that send to this one have announced what: behind this, they do not wait for this rank any more,
- * whatever it does next. */
-static void post_round(struct lets *l)
-{
-  struct patience patience = {0};
-  for (int left; (left = try_round(l));) comm_rest(l->c, &patience, left - 1);
-  comm_rested(&patience);
-}
-
-/* Wait until the round is complete, and take what it brought: what it sends is about to be replaced. */
-static void end_round(struct lets *l)
-{
-  if (!transport_direct(l->t)) return;
-  post_round(l);
-  transport_wait(l->t);
-  for (int r = 0; r < l->c->size && !l->be->update_body; r++) {
-    memory_free(l->peer[r].update_sent);
-    l->peer[r].update_sent = NULL;
-  }
-  for (int k = 0, lists = lists_of(l, LET_STEP); k < l->trees[lists]; k++)
-    if (l->peer[l->forest[lists][k]].updating) take_update(l, l->forest[lists][k]);
-}
-
-/* Take the updates of a peer that the tick asks for, as far as they have come. */
-static void poll_updates(struct lets *l, int r)
-{
-  struct peer *p = &l->peer[r];
-  while (p->next < l->tick) {
-    if (l->round_open) try_round(l);
-    if (p->updating) {
-      if (!take_update(l, r)) return;
-      continue;
-    }
-    inbox_expect(&p->update, l->c);
-    if (!inbox_poll(&p->update, l->c, own_room, l) || p->update.note < 0) return;
-    take_short(l, r);
-  }
-}
-
-/* --- the choice, and what comes of it ---------------------------------------------------------------------------- */
-
-/* A peer's LET has been chosen: it is sent or announced. */
-static void answer(struct lets *l, const struct let_choice *c)
-{
-  struct peer *p = &l->peer[c->peer];
-  int32_t next = l->next_cells < c->next ? l->next_cells : c->next;
-  if (transport_direct(l->t)) {
-    announce(l, c->peer, next, c->message, c->bytes);
-  } else {
-    outbox_send(&l->out, c->peer, PARCEL_LET + (int)l->kind, next, c->message, c->bytes, 1);
-    let_account(l->exchanged[l->kind], l->c, c->bytes);
-  }
-  memory_free(p->boxes.data);
-  inbox_done(&p->boxes);
-  p->asks = 0;
-}
-
-/* Whether a peer's LET is there, and true at the tick. */
-static int poll_let(struct lets *l, int r)
-{
-  struct peer *p = &l->peer[r];
-  if (r == l->c->rank || !p->wanted[lists_of(l, l->kind)]) return 1;
-  if (!attach(l, r)) return 0;
-  if (l->kind == LET_STEP) poll_updates(l, r);
-  return l->kind != LET_STEP || p->next >= l->tick;
-}
-
-/* Look once at everyone whose LET is part of the forest; the walk calls this too. Returns whether all are there. */
-static int progress(void *of)
-{
-  struct lets *l = of;
-  int there = 0, lists = lists_of(l, l->kind);
-  for (int k = 0; k < l->trees[lists]; k++) there += poll_let(l, l->forest[lists][k]);
+  struct lets *l = polled;
+  int valid = 0, listed = let_listed(l, l->kind);
+  for (int k = 0; k < l->trees[listed]; k++) valid += poll_let(l, l->forest[listed][k]);
   outbox_tidy(&l->out);
-  return there == l->trees[lists];
+  return valid == l->trees[listed] ? POLL_COMPLETE : POLL_PENDING;
 }
 
-/* Wait until all LETs of the forest are there, and true at the tick. Returns for how long. */
-static double wait_for_all(struct lets *l)
+double let_wait_for_all(struct lets *l)
 {
-  struct patience patience = {0};
-  int lists = lists_of(l, l->kind), count = l->trees[lists], *forest = l->forest[lists];
+  struct poll_backoff poll_backoff = {0};
+  int listed = let_listed(l, l->kind), count = l->trees[listed], *forest = l->forest[listed];
   double waited = 0;
-  for (int there = 0; there < count;) {
-    if (!poll_let(l, forest[there])) {
-      comm_rest(l->c, &patience, forest[there]);
+  for (int valid = 0; valid < count;) {
+    if (!poll_let(l, forest[valid])) {
+      comm_backoff(l->c, &poll_backoff, forest[valid]);
       continue;
     }
-    waited += comm_rested(&patience);
-    there++;
+    waited += comm_backoff_end(&poll_backoff);
+    valid++;
   }
   return waited;
 }
 
 /* --- the exchange ------------------------------------------------------------------------------------------------ */
 
-/* Cards of all; who talks to whom. */
-static void meet(struct lets *l, const struct lattice *lattice)
+/* Exchange summaries, derive which ranks send LETs to which, and send the boxes of this rank to its senders. */
+static void exchange_summaries(struct lets *l, const struct lattice *lattice)
 {
-  int self = l->c->rank, count = 0, *asked_by = l->asked_by[l->kind], asked = 0, *forest = l->forest[l->kind] + 1, trees = 0;
+  enum let_kind kind = l->kind;
+  int self = l->c->rank, roots = 0, receivers = 0, *forest = l->forest[kind] + 1, trees = 0;
   struct let_box *boxes = memory_alloc("let", sizeof *boxes * LET_BOXES);
-  struct let_card card;
-  let_introduce(l->be, l->d, &l->request, boxes, &card);
-  comm_allgather(l->c, &card, sizeof card, l->card);
+  struct let_summary summary;
+  let_summarise(l->be, l->d, &l->request, boxes, &summary);
+  comm_allgather(l->c, &summary, sizeof summary, l->summary);
   for (int k = 1; k < l->c->size; k++) {
     int r = (self + k) % l->c->size;
     struct peer *p = &l->peer[r];
-    enum need mine = let_contact(lattice, &l->card[r], &l->card[self], &l->request);
-    p->asks = let_contact(lattice, &l->card[self], &l->card[r], &l->request) == NEED_OPEN;
-    p->wanted[l->kind] = mine == NEED_OPEN;
-    p->told[l->kind] = p->there[l->kind] = 0;
-    if (mine == NEED_CELL) l->root[count++] = &l->card[r];
-    if (p->asks) {
-      asked_by[asked++] = r;
+    enum need mine = let_contact(lattice, &l->summary[r], &l->summary[self], &l->request);
+    if (mine == NEED_CELL) l->root[roots++] = &l->summary[r];
+    if (let_contact(lattice, &l->summary[self], &l->summary[r], &l->request) == NEED_OPEN) {
+      l->receiver[kind][receivers++] = r;
       inbox_expect(&p->boxes, l->c);
+      let_advance(l, r, LET_SENDER, kind, LET_EVENT_NEED);
     }
     if (mine != NEED_OPEN) continue;
     forest[trees++] = r;
-    inbox_expect(&p->let[l->kind], l->c);
-    size_t bytes = sizeof *boxes * (size_t)card.boxes;
-    outbox_send(&l->out, r, PARCEL_BOXES, 0, boxes, bytes, 0);
-    let_account(l->exchanged[l->kind], l->c, bytes);
+    inbox_expect(&p->let[kind], l->c);
+    size_t bytes = sizeof *boxes * (size_t)summary.boxes;
+    outbox_send(&l->out, r, MESSAGE_BOXES, 0, boxes, bytes, 0);
+    let_account(l->exchanged[kind], l->c, bytes);
+    let_advance(l, r, LET_RECEIVER, kind, LET_EVENT_NEED);
   }
-  if (count > 0)
+  if (roots > 0)
     *--forest = self, trees++;
   else
     memmove(forest - 1, forest, sizeof *forest * (size_t)trees);
-  l->trees[l->kind] = trees;
-  l->asked_by_count[l->kind] = asked;
-  l->be->let_roots(l->d, l->kind, self, count, l->root);
+  l->trees[kind] = trees;
+  l->receivers[kind] = receivers;
+  l->be->let->roots(l->d, kind, self, roots, l->root);
   memory_free(boxes);
 }
 
-/* Answer those whose boxes have come, all at once: when nobody is missing any more, or has been since `some_came` for too long.
- * *news: some came. Returns 0 when there is nobody left, else 1 + a rank that is waited for. */
-static int answer_some(struct lets *l, double *some_came, int *news)
+/* Send or announce a selected LET. */
+static void send_let(struct lets *l, const struct let_choice *c)
+{
+  struct peer *p = &l->peer[c->peer];
+  int32_t valid_until = l->next_moment_update < c->next ? l->next_moment_update : c->next;
+  if (transport_direct(l->t)) {
+    let_round_announce(l, c->peer, valid_until, c->message, c->bytes);
+  } else {
+    outbox_send(&l->out, c->peer, MESSAGE_LET + (int)l->kind, valid_until, c->message, c->bytes, 1);
+    let_account(l->exchanged[l->kind], l->c, c->bytes);
+    let_advance(l, c->peer, LET_SENDER, l->kind, LET_EVENT_MESSAGE);
+  }
+  memory_free(p->boxes.data);
+  inbox_done(&p->boxes);
+}
+
+/* Add a receiver to the selection if its boxes have arrived; else return 0. */
+static int add_receiver(struct lets *l, int peer, int *count)
+{
+  struct inbox *boxes = &l->peer[peer].boxes;
+  if (let_state(l, peer, LET_SENDER, l->kind) == LET_BOXES_EXPECTED) {
+    if (!inbox_poll(boxes, l->c, let_host_room, NULL)) return 0;
+    let_advance(l, peer, LET_SENDER, l->kind, LET_EVENT_BOXES);
+  }
+  if (let_state(l, peer, LET_SENDER, l->kind) == LET_SELECTING)
+    l->choice[(*count)++] = (struct let_choice){
+        .peer = peer, .boxes = boxes->data, .box_count = (int)(boxes->bytes / sizeof(struct let_box))};
+  return 1;
+}
+
+/* Select and send LETs to all receivers whose boxes have arrived, at once. Wait with it while boxes are missing and fewer than
+ * GATHER_SECONDS have passed since *first_boxes (clock at the first arrival; 0: none yet). Sets *progressed to 1 if boxes have arrived or
+ * LETs were sent. Returns 1 + a rank whose boxes are missing, else 0. */
+static int send_requested_lets(struct lets *l, double *first_boxes, int *progressed)
 {
   int missing = 0, count = 0;
-  for (int k = 0; k < l->asked_by_count[l->kind]; k++) {
-    int r = l->asked_by[l->kind][k];
-    struct peer *p = &l->peer[r];
-    if (!p->asks) continue;
-    if (inbox_poll(&p->boxes, l->c, own_room, l))
-      l->choice[count++] =
-          (struct let_choice){.peer = r, .boxes = p->boxes.data, .box_count = (int)(p->boxes.bytes / sizeof(struct let_box))};
-    else
-      missing = r + 1;
-  }
+  for (int k = 0; k < l->receivers[l->kind]; k++)
+    if (!add_receiver(l, l->receiver[l->kind][k], &count)) missing = l->receiver[l->kind][k] + 1;
   if (count == 0) return missing;
-  if (missing && *some_came == 0) *some_came = timer_clock(), *news = 1;
-  if (missing && timer_clock() - *some_came < GATHER_SECONDS) return missing;
-  l->be->let_select(l->d, l->kind, &l->request, count, l->choice);
-  for (int k = 0; k < count; k++) answer(l, &l->choice[k]);
-  *some_came = 0;
-  *news = 1;
+  if (missing && *first_boxes == 0) *first_boxes = timer_clock(), *progressed = 1;
+  if (missing && timer_clock() - *first_boxes < GATHER_SECONDS) return missing;
+  l->be->let->select(l->d, l->kind, &l->request, count, l->choice);
+  for (int k = 0; k < count; k++) send_let(l, &l->choice[k]);
+  *first_boxes = 0;
+  *progressed = 1;
   return missing;
 }
 
-/* The same with announcements. */
-static int hear_some(struct lets *l)
+/* Receive announcements of LETs, with a transport between devices. Returns 1 + a rank whose announcement is missing, else 0. */
+static int receive_announcements(struct lets *l)
 {
-  int left = 0;
+  int missing = 0;
   for (int k = 0; k < l->trees[l->kind] && transport_direct(l->t); k++) {
     int r = l->forest[l->kind][k];
-    if (r != l->c->rank && !hear(l, r)) left = r + 1;
+    if (r != l->c->rank && !let_round_announced(l, r)) missing = r + 1;
   }
-  return left;
+  return missing;
 }
 
-/* There are none of this kind any more. */
-static void forget(struct lets *l, enum let_kind kind)
+/* End all LETs of a kind, sent and received. */
+static void clear_lets(struct lets *l, enum let_kind kind)
 {
-  l->be->let_clear(l->d, kind);
-  l->trees[kind] = l->asked_by_count[kind] = 0;
+  l->be->let->clear(l->d, kind);
+  for (int k = 0; k < l->trees[kind]; k++) let_advance(l, l->forest[kind][k], LET_RECEIVER, kind, LET_EVENT_CLEAR);
+  for (int k = 0; k < l->receivers[kind]; k++) let_advance(l, l->receiver[kind][k], LET_SENDER, kind, LET_EVENT_CLEAR);
+  l->trees[kind] = l->receivers[kind] = 0;
 }
 
-void let_exchange(struct lets *l, enum let_kind kind, const struct lattice *lattice, struct let_request request, int32_t next_cells,
+/* End the LETs that those of `kind` and `part` replace. */
+static void clear_replaced(struct lets *l, enum let_kind kind, enum let_part part, struct let_traffic *traffic)
+{
+  if (kind != LET_SOFT && part != LET_OF_FAST) {
+    traffic->received = (struct let_count){0};
+    clear_lets(l, LET_SOFT);
+  }
+  if (kind == LET_SLOW) clear_lets(l, LET_STEP);
+  else if (l->slow_apart && part == LET_OF_ALL) clear_lets(l, LET_SLOW);
+  l->slow_apart = part != LET_OF_ALL;
+  clear_lets(l, kind);
+}
+
+void let_exchange(struct lets *l, enum let_kind kind, const struct lattice *lattice, struct let_request request, int32_t next_moment_update,
                   struct let_traffic *traffic)
 {
-  end_round(l);
-  if (kind != LET_SOFT && request.part != LET_OF_FAST) {   /* these take the place of those that came before, and of those of the synchronisation */
-    traffic->received = (struct let_count){0};
-    forget(l, LET_SOFT);
-  }
-  if (kind == LET_SLOW) forget(l, LET_STEP);
-  else if (l->apart && request.part == LET_OF_ALL) forget(l, LET_SLOW);
-  l->apart = request.part != LET_OF_ALL;
-  l->be->let_clear(l->d, kind);
+  if (!l->be->let && l->c->size == 1) return;   /* a backend for one rank */
+  let_round_end(l);
+  clear_replaced(l, kind, request.part, traffic);
   if (l->c->size == 1) return;
-  outbox_flush(&l->out);   /* the device's messages are about to be replaced */
+  outbox_flush(&l->out);   /* the selection overwrites the buffers of sent messages */
   l->kind = kind;
   l->request = request;
-  l->next_cells = next_cells;
+  l->next_moment_update = next_moment_update;
   l->exchanged[kind] = traffic;
   l->tick = 0;
-  l->round_count = 0;
-  meet(l, lattice);
-  struct patience patience = {0};
-  double some_came = 0;
-  for (int left = 1; left;) {
-    int news = 0, boxes = answer_some(l, &some_came, &news), announcements = hear_some(l);
-    left = boxes ? boxes : announcements;
-    if (news) comm_rested(&patience);
-    if (left) comm_rest(l->c, &patience, left - 1);
+  exchange_summaries(l, lattice);
+  struct poll_backoff poll_backoff = {0};
+  double first_boxes = 0;
+  for (int missing = 1; missing;) {
+    int progressed = 0, boxes = send_requested_lets(l, &first_boxes, &progressed), announcements = receive_announcements(l);
+    missing = boxes ? boxes : announcements;
+    if (progressed) comm_backoff_end(&poll_backoff);
+    if (missing) comm_backoff(l->c, &poll_backoff, missing - 1);
   }
-  comm_rested(&patience);
-  if (transport_direct(l->t)) transport_post(l->t, l->round_count, l->round);
-  if (kind == LET_STEP) l->be->let_watch(l->d, &request);
-  if (kind == LET_SLOW) wait_for_all(l);   /* those of the fast stand behind them */
+  comm_backoff_end(&poll_backoff);
+  if (transport_direct(l->t)) let_round_post(l, kind);
+  if (kind == LET_STEP) l->be->let->watch(l->d, &request);
+  if (kind == LET_SLOW) let_wait_for_all(l);   /* LETs of fast trees are stored after them */
 }
 
-/* --- the forest -------------------------------------------------------------------------------------------------- */
+/* --- the walk ---------------------------------------------------------------------------------------------------- */
 
 void let_walk(struct lets *l, struct walk_request request, struct tally *tally, struct let_traffic *updates)
 {
-  int lists = lists_of(l, request.let), count = l->trees[lists], done = 0, *forest = l->forest[lists];
+  int listed = let_listed(l, request.let), count = l->trees[listed], done = 0, *forest = l->forest[listed];
   double begin = timer_clock(), waited = 0;
-  struct patience patience = {0};
+  struct poll_backoff poll_backoff = {0};
   l->kind = request.let;
   l->tick = request.tick;
-  l->traffic = updates;
+  l->update_traffic = updates;
   l->arrived = begin;
-  request.progress = l->c->size > 1 ? progress : NULL;
-  request.progress_of = l;
+  request.poll_messages = l->c->size > 1 ? poll_messages : NULL;
+  request.polled = l;
   request.local = 1;
   if (l->be->walks_at_once && l->be->walks_at_once(l->d, &request)) {
-    waited = wait_for_all(l);
+    waited = let_wait_for_all(l);
     request.peers = forest;
     request.peer_count = done = count;
-    /* nothing is to come, or to go by way of the host: it need not look on, and may queue more */
-    if (transport_direct(l->t) && transport_done(l->t) && outbox_tidy(&l->out) == 0) request.progress = NULL;
+    /* if no message is still to be received or to pass through the host, polling is not needed and the device can queue more work */
+    if (transport_direct(l->t) && transport_done(l->t) && outbox_tidy(&l->out) == 0) request.poll_messages = NULL;
   }
   request.last = done == count;
   double before = tally->seconds;
@@ -520,10 +330,10 @@ void let_walk(struct lets *l, struct walk_request request, struct tally *tally, 
     int ready = 0;
     while (done + ready < count && poll_let(l, forest[done + ready])) ready++;
     if (ready == 0) {
-      comm_rest(l->c, &patience, forest[done]);
+      comm_backoff(l->c, &poll_backoff, forest[done]);
       continue;
     }
-    waited += comm_rested(&patience);
+    waited += comm_backoff_end(&poll_backoff);
     request.peers = forest + done;
     request.peer_count = ready;
     done += ready;
@@ -533,68 +343,15 @@ void let_walk(struct lets *l, struct walk_request request, struct tally *tally, 
   ledger_hidden(l->c->ledger, fmax(l->arrived - begin - waited, 0));
 }
 
-/* --- updates ----------------------------------------------------------------------------------------------------- */
+/* --- violations -------------------------------------------------------------------------------------------------- */
 
-/* An update of a refresh is announced, and goes with the round. */
-static void announce_update(struct lets *l, int r, int32_t next, void *message, size_t bytes, struct let_traffic *traffic)
+int let_any_violation(struct lets *l, int64_t mine, int begin)
 {
-  struct announcement a = {.bytes = bytes};
-  memcpy(a.head, message, LET_HEAD);
-  outbox_send(&l->out, r, PARCEL_UPDATE, next | BY_ROUND, &a, sizeof a, 0);
-  if (!l->be->update_body) {   /* the next update may come before the round is complete */
-    l->peer[r].update_sent = memory_alloc("messages", bytes);
-    memcpy(l->peer[r].update_sent, message, bytes);
-  }
-  add_body(l, r, 0, l->be->update_body ? l->be->update_body(l->d, r) : (char *)l->peer[r].update_sent + LET_HEAD, bytes);
-  let_account(traffic, l->c, sizeof a);
-  traffic->messages += transport_messages(l->t, bytes - LET_HEAD);
-  traffic->bytes += (int64_t)(bytes - LET_HEAD);
-}
-
-void let_send_updates(struct lets *l, int32_t tick, enum let_news news, int32_t next_refresh, struct let_traffic *traffic)
-{
-  int by_round = news != NEWS_FEW && transport_direct(l->t), lists = lists_of(l, LET_STEP);
-  l->traffic = traffic;
-  l->kind = LET_STEP;
-  outbox_tidy(&l->out);
-  if (by_round) {
-    end_round(l);
-    l->round_count = 0;
-  }
-  for (int k = 0; k < l->asked_by_count[lists]; k++) {
-    int r = l->asked_by[lists][k];
-    int32_t next;
-    void *message;
-    size_t bytes = l->be->let_update(l->d, r, tick, news, &next, &message);
-    if (bytes == 0) continue;
-    if (next_refresh < next) next = next_refresh;
-    if (by_round) {
-      announce_update(l, r, next, message, bytes, traffic);
-      continue;
-    }
-    outbox_send(&l->out, r, PARCEL_UPDATE, next, message, bytes, 0);
-    let_account(traffic, l->c, bytes);
-  }
-  if (!by_round) return;
-  l->round_open = 1;
-  post_round(l);
-}
-
-void let_take_updates(struct lets *l, int32_t tick, struct let_traffic *traffic)
-{
-  l->kind = LET_STEP;
-  l->tick = tick;
-  l->traffic = traffic;
-  wait_for_all(l);
-}
-
-int let_anyone_strays(struct lets *l, int64_t mine, int begin)
-{
-  int answer = 0;
+  int any_violation = 0;
   if (l->c->size == 1) return 0;
-  comm_finish(l->c, &l->asked);
-  if (!begin) answer = l->strays[0] > 0;
-  l->strays[1] = begin ? 0 : mine;
-  comm_begin_sum(l->c, &l->strays[1], &l->strays[0], &l->asked);
-  return answer;
+  comm_finish(l->c, &l->violation_request);
+  if (!begin) any_violation = l->violations[0] > 0;
+  l->violations[1] = begin ? 0 : mine;
+  comm_begin_sum(l->c, &l->violations[1], &l->violations[0], &l->violation_request);
+  return any_violation;
 }

@@ -1,65 +1,77 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Exchange of locally essential trees (LETs).
+/* Exchange of locally essential trees (LETs); Iwasawa et al. 2020, section 6.3; Watanabe & Nakasato 2014, section III-B.
  *
- * One allgather tells every rank the others' cards: the root of the tree and one box around all targets. From two cards
- * both sides see, without a message, whether the root alone will do (then it is there already), whether nothing is needed
- * (substeps: farther than R2), or whether the two must talk: then the receiver sends its boxes, and the sender chooses,
- * packs and sends a LET (Iwasawa et al. 2020, section 6.3).
+ * One allgather gives every rank the LET root summaries of all ranks: the root of each rank's tree and one box around its targets. From two
+ * summaries both ranks derive, without a message, what the receiver needs: nothing (in substeps, if the sender's tree is beyond R2), the
+ * root alone (it is in the summary), or a LET. For a LET the receiver sends its boxes, and the sender selects, packs and sends it.
  *
- * LETs of substeps are kept up to date: after a substep the sender tells those whose entries were corrected, and with every
- * message when the next one will come. So a rank knows without asking up to which tick what it has is true: it waits only
- * for messages that it needs, and a rank with nothing active nearby neither waits nor sends. */
+ * LETs of substeps are kept valid by updates. After a substep the sender sends the corrected entries to the ranks that have them. Every
+ * message contains the tick of the next one, so a receiver knows until when its LETs are valid. It waits only for updates that it needs; a
+ * rank without active particles nearby neither waits nor sends.
+ *
+ * The states of the LETs between two ranks are in mpi/let_peer.h. */
 #ifndef LET_H
 #define LET_H
-#include "backend.h"
-#include "comm.h"
-#include "essential.h"
-#include "transport.h"
+#include "backend/backend.h"
+#include "backend/let_verbs.h"
+#include "mpi/comm.h"
+#include "mpi/transport.h"
+#include "tree/essential.h"
 
-enum { LET_BOXES = 64 };   /* of a rank, at most: enough to follow its shape, few enough to be looped over for every cell */
+enum { LET_BOXES = 64 };   /* most boxes of a rank; more would follow its shape better, but every cell is tested against all of them */
 
 struct let_traffic {
-  struct let_count received;   /* cells and particles of LETs (roots that came with cards do not count); updates: entries */
+  struct let_count received;   /* cells and particles of LETs (without roots from summaries); entries of updates */
   int64_t messages, bytes;     /* sent */
 };
 
-/* Enter a parcel (boxes, a LET, an update) with so many bytes as sent. */
+/* Add a message (boxes, a LET, an update) of `bytes` to the sent traffic. */
 void let_account(struct let_traffic *t, const struct comm *c, size_t bytes);
 
-/* The box around all boxes of a rank, which hold for this horizon (count 0: an empty box). */
+/* Returns the box that contains boxes[count] for the time `horizon`, in the frame of their mean velocity. count 0: an empty box. Pure. */
 struct let_box let_union(const struct let_box *boxes, int count, double horizon);
 
-/* What `receiver` needs of `sender`'s tree, as both know from the cards: NEED_NOTHING; NEED_CELL: the root as it is on the
- * card (soft LETs only: moving roots are sent); NEED_OPEN: boxes go one way and a LET the other. The request's boxes are
- * not looked at. */
-enum need let_contact(const struct lattice *l, const struct let_card *sender, const struct let_card *receiver, const struct let_request *r);
+/* What `receiver` needs of `sender`'s tree, by their summaries: NEED_NOTHING; NEED_CELL, the root in the summary (soft LETs only: for
+ * substeps the root is sent as a LET, because it moves); NEED_OPEN, a LET. Ignores the boxes of the request. Pure, so both ranks get the
+ * same result. */
+enum need let_contact(const struct lattice *l, const struct let_summary *sender, const struct let_summary *receiver,
+                      const struct let_request *r);
 
-/* A rank's card, and its boxes (room for LET_BOXES), for a request (of any boxes); needs moments and groups. */
-void let_introduce(const struct backend *be, struct device *d, const struct let_request *request, struct let_box *boxes, struct let_card *card);
+/* Write the summary and the boxes[LET_BOXES] of this rank for a request, whose own boxes are ignored. Before: moments, groups. Local. */
+void let_summarise(const struct backend *be, struct device *d, const struct let_request *request, struct let_box *boxes,
+                   struct let_summary *summary);
 
-/* The LETs of a rank. */
+/* The LETs of a rank, sent and received. */
 struct lets;
-/* `t` (may be NULL: staged) is the transport of LETs. */
+/* Open; c, be, d and t must outlive it. t: transport of the bodies of LETs; NULL: through the host. Owner: caller (lets_close). Local. */
 struct lets *lets_open(const struct comm *c, const struct backend *be, struct device *d, struct transport *t);
+/* Waits for this rank's messages. Local. */
 void lets_close(struct lets *l);
 
-/* Choose and send this rank's LETs to all who need them; what others send is on its way when this returns. Where LETs go
- * from device to device, this waits until everyone who sends to this rank has chosen. The request's boxes are filled in
- * here. LETs of substeps: `next_cells` is the tick of the first update of a refresh. They take the place of the former and end those
- * of the synchronisation, and what was received begins anew. But where fast particles have trees of their own they are LET_SLOW
- * (LET_OF_SLOW; this waits for them), and then LET_STEP (LET_OF_FAST), which may be chosen anew alone. Else `traffic` is added to, until
- * the last of the LETs has come. Collective. */
-void let_exchange(struct lets *l, enum let_kind kind, const struct lattice *lattice, struct let_request request, int32_t next_cells,
+/* Select this rank's LETs and send them to the ranks that need them. On return the LETs of other ranks may still be in transit; with a
+ * transport between devices this rank has waited until all its senders have selected theirs. Collective.
+ *
+ * kind                LET_SOFT: of the synchronisation. LET_STEP: of substeps; replaces the earlier ones and ends those of LET_SOFT. Where
+ *                     fast particles have trees of their own: LET_SLOW (request.part LET_OF_SLOW; this waits for the LETs), then LET_STEP
+ *                     (LET_OF_FAST), which may be selected again alone.
+ * request             targets and criterion; its boxes are ignored
+ * next_moment_update  tick of the first moment update (LETs of substeps)
+ * traffic             counts are added to it until the last of these LETs has arrived, so it must live until then; `received` is reset
+ *                     first if the LETs replace earlier ones */
+void let_exchange(struct lets *l, enum let_kind kind, const struct lattice *lattice, struct let_request request, int32_t next_moment_update,
                   struct let_traffic *traffic);
-/* Forces from the forest: the local tree while LETs travel, then every LET in the order of the ranks after this one, as
- * soon as it is there and true at the request's tick. Local, but waits for those that it needs. */
+/* Compute forces from the forest: from the local tree while LETs arrive, then from every LET, in the order of ranks after this one, as soon
+ * as it is attached and valid at the request's tick. The forest fields of the request (local, peers, last) are ignored. Adds to *tally and,
+ * for updates that arrive, to *updates. Local; waits for the LETs that it needs. */
 void let_walk(struct lets *l, struct walk_request request, struct tally *tally, struct let_traffic *updates);
-/* Tell the peers what was corrected at this tick; at the next refresh they will be told at the latest. Local, but where LETs go from
- * device to device it waits at refreshes (all `news` but NEWS_FEW) until those whose LETs are here are at this tick too. */
-void let_send_updates(struct lets *l, int32_t tick, enum let_news news, int32_t next_refresh, struct let_traffic *traffic);
-/* Take all updates of ticks before this one (TICKS: all). Local, but waits. */
+/* Send the entries corrected at `tick` to the ranks that have them, with all cells at moment updates (enum let_update_scope).
+ * next_moment_update: tick of the next moment update. Local; but with a transport between devices, every scope except SCOPE_CORRECTED waits
+ * until all senders of LETs have reached this tick. */
+void let_send_updates(struct lets *l, int32_t tick, enum let_update_scope scope, int32_t next_moment_update, struct let_traffic *traffic);
+/* Apply all updates of ticks before `tick` (TICKS: all of the soft step). Local; waits. */
 void let_take_updates(struct lets *l, int32_t tick, struct let_traffic *traffic);
-/* Whether any rank has strays (LETs may miss something soon): asks now for the answer that the next call gives, so that
- * only those wait who are there before others were here. `begin`: forget what was asked. Collective. */
-int let_anyone_strays(struct lets *l, int64_t mine, int begin);
+/* Non-blocking sum over ranks of prediction-bound violations. Starts the sum of `mine` and returns 1 if the sum that the previous call
+ * started is positive. So a rank waits only for ranks that have not made the previous call. `begin`: 1: ignore the previous sum and start
+ * with 0. Collective. */
+int let_any_violation(struct lets *l, int64_t mine, int begin);
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <config.h>
-#include "transport.h"
+#include "mpi/transport.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,63 +11,66 @@
 #endif
 #endif
 
-#include "memory.h"
+#include "backend/link.h"
+#include "backend/probe.h"
+#include "base/memory.h"
 
-enum { TAG_TRANSPORT = 300, NAMED_MOST = 16 };
+enum { TAG_TRANSPORT = 300, NAMED_MAX = 16 };
 
-/* --- what there is ----------------------------------------------------------------------------------------------- */
+/* --- available transports ----------------------------------------------------------------------------------------------- */
 
-/* Whether MPI takes device memory; else why not. */
+/* Returns 1 where MPI takes addresses of device memory; *why: the reason where it does not. */
 static int mpi_takes_devices(const char **why)
 {
-  const char *believe = getenv("ESPALIER_CUDA_MPI");
+  const char *override = getenv("ESPALIER_CUDA_MPI");
   *why = "";
-  if (believe) {
+  if (override) {
     *why = "ESPALIER_CUDA_MPI says that MPI does not take device memory";
-    return strcmp(believe, "1") == 0;
+    return strcmp(override, "1") == 0;
   }
 #ifdef MPIX_CUDA_AWARE_SUPPORT
   *why = "the MPI library is not CUDA-aware";
   return MPIX_Query_cuda_support() == 1;
 #else
-  *why = "the MPI library does not tell whether it is CUDA-aware (ESPALIER_CUDA_MPI=1 says that it is)";
+  *why = "the MPI library does not report whether it is CUDA-aware (ESPALIER_CUDA_MPI=1 says that it is)";
   return 0;
 #endif
 }
 
-static void fill_card(struct transport_card *card, const struct backend *be, int node_rank)
+static void fill_summary(struct transport_summary *summary, const struct backend *be, int node_rank)
 {
   const char *why;
-  memset(card, 0, sizeof *card);
-  gethostname(card->host, sizeof card->host - 1);
-  card->mpi_takes = mpi_takes_devices(&why);
-  card->has_device = be->identify != NULL;
-  if (card->has_device) be->identify(node_rank, &card->device);
-  card->has_link = be->link && be->link->probe(card->about, sizeof card->about) == 1;
+  memset(summary, 0, sizeof *summary);
+  gethostname(summary->host, sizeof summary->host - 1);
+  summary->mpi_takes = mpi_takes_devices(&why);
+  summary->has_device = be->probe->identify != NULL;
+  if (summary->has_device) be->probe->identify(node_rank, &summary->device);
+  summary->has_link = be->link && be->link->probe(summary->about, sizeof summary->about) == 1;
 }
 
-static struct transport_card *gather_cards(const struct comm *c, const struct backend *be)
+static struct transport_summary *gather_summaries(const struct comm *c, const struct backend *be)
 {
-  struct transport_card mine, *all = memory_alloc("transport", sizeof *all * (size_t)c->size);
-  fill_card(&mine, be, comm_node_rank(c));
+  struct transport_summary mine, *all = memory_alloc("transport", sizeof *all * (size_t)c->size);
+  fill_summary(&mine, be, comm_node_rank(c));
   comm_allgather(c, &mine, sizeof mine, all);
   return all;
 }
 
 /* The first rank before r that has the same device, or -1. */
-static int same_device(const struct transport_card *card, int r)
+static int same_device(const struct transport_summary *summary, int r)
 {
   for (int k = 0; k < r; k++)
-    if (memcmp(card[k].device.id, card[r].device.id, sizeof card[k].device.id) == 0) return k;
+    if (memcmp(summary[k].device.id, summary[r].device.id, sizeof summary[k].device.id) == 0) return k;
   return -1;
 }
 
-static int count_sharing(const struct transport_card *card, int ranks, int *one, int *other)
+/* Number of ranks that share a device with another rank; *one, *other: a pair of them. */
+static int count_sharing(const struct transport_summary *summary, int ranks, int *one, int *other)
 {
   char *shares = memory_alloc("transport", (size_t)ranks);
   int count = 0;
   for (int r = ranks - 1; r > 0; r--) {
-    int k = same_device(card, r);
+    int k = same_device(summary, r);
     if (k >= 0) shares[r] = shares[k] = 1, *one = k, *other = r;
   }
   for (int r = 0; r < ranks; r++) count += shares[r];
@@ -77,29 +80,29 @@ static int count_sharing(const struct transport_card *card, int ranks, int *one,
 
 /* --- choice ------------------------------------------------------------------------------------------------------ */
 
-/* Whether NCCL could be opened; else why not. The cards are the same everywhere, and so is the answer. */
+/* Returns 1 where the link can be opened; else 0 with the reason. All ranks have the same summaries, so they get the same answer. */
 static int link_possible(const struct transport *t, char *why, size_t size)
 {
   int one = 0, other = 0;
   for (int r = 0; r < t->c->size; r++)
-    if (!t->card[r].has_link) {
-      snprintf(why, size, "%s", t->card[r].about[0] ? t->card[r].about : "it is not part of this build");
+    if (!t->summary[r].has_link) {
+      snprintf(why, size, "%s", t->summary[r].about[0] ? t->summary[r].about : "it is not part of this build");
       return 0;
     }
   for (int r = 1; r < t->c->size; r++)
-    if (strcmp(t->card[r].about, t->card[0].about)) {
-      snprintf(why, size, "rank %d has %.40s, rank 0 %.40s", r, t->card[r].about, t->card[0].about);
+    if (strcmp(t->summary[r].about, t->summary[0].about)) {
+      snprintf(why, size, "rank %d has %.40s, rank 0 %.40s", r, t->summary[r].about, t->summary[0].about);
       return 0;
     }
-  if (count_sharing(t->card, t->c->size, &one, &other) > 0) {
+  if (count_sharing(t->summary, t->c->size, &one, &other) > 0) {
     snprintf(why, size, "ranks %d and %d share a device", one, other);
     return 0;
   }
   return 1;
 }
 
-/* Agree on whether all ranks came through; else the sentence of the first that did not. Collective. */
-static int all_came(const struct comm *c, int failed, char *why, size_t size)
+/* Returns 1 where no rank failed; else 0 with the reason of the lowest rank that did. Collective. */
+static int all_succeeded(const struct comm *c, int failed, char *why, size_t size)
 {
   struct fault f = {""};
   if (failed) fault_set(&f, "%s", why);
@@ -113,10 +116,10 @@ static int open_link(struct transport *t, char *why, size_t size)
   const struct link *link = t->be->link;
   char key[LINK_KEY] = {0};
   int failed = t->c->rank == 0 && link->key(key, why, size);
-  if (!all_came(t->c, failed, why, size)) return 0;
+  if (!all_succeeded(t->c, failed, why, size)) return 0;
   comm_broadcast(t->c, key, sizeof key);
   failed = link->open(t->d, key, t->c->rank, t->c->size, why, size);
-  if (all_came(t->c, failed, why, size)) return 1;
+  if (all_succeeded(t->c, failed, why, size)) return 1;
   if (!failed) link->close(t->d);
   return 0;
 }
@@ -126,14 +129,14 @@ static int mpi_possible(const struct transport *t, char *why, size_t size)
   const char *reason;
   if (mpi_takes_devices(&reason)) reason = "it takes device memory only on some of the ranks";
   for (int r = 0; r < t->c->size; r++)
-    if (!t->card[r].mpi_takes) {
+    if (!t->summary[r].mpi_takes) {
       snprintf(why, size, "%s", reason);
       return 0;
     }
   return 1;
 }
 
-/* The kind that was asked for, or the first that works; else *why has the reasons. */
+/* The requested transport, or with auto the first that works; else TRANSPORT_STAGED, with the reasons in `why`. */
 static enum transport_choice choose(struct transport *t, enum transport_choice asked, char *why, size_t size)
 {
   char no_link[128] = "", no_mpi[128] = "";
@@ -149,23 +152,24 @@ static enum transport_choice choose(struct transport *t, enum transport_choice a
 int transport_check(const struct backend *be, int ranks, enum transport_choice asked, struct fault *f)
 {
   const char *why;
-  if (be->identify || ranks == 1 || asked == TRANSPORT_STAGED || asked == TRANSPORT_AUTO) return 0;
-  if (asked == TRANSPORT_CUDA_MPI && mpi_takes_devices(&why)) return 0;   /* its rounds can be tried without a device */
-  return fault_set(f, "Transport = %s: messages of the backend %s are in the host's memory; expected auto or staged", params_choice("Transport", asked), be->name);
+  if (be->probe->identify || ranks == 1 || asked == TRANSPORT_STAGED || asked == TRANSPORT_AUTO) return 0;
+  if (asked == TRANSPORT_CUDA_MPI && mpi_takes_devices(&why)) return 0;   /* its rounds can be tested without a device */
+  return fault_set(f, "Transport = %s: messages of the backend %s are in the host's memory; expected auto or staged",
+                   params_choice("Transport", asked), be->name);
 }
 
 int transport_open(struct transport *t, const struct comm *c, const struct backend *be, struct device *d, enum transport_choice asked,
                    struct fault *f)
 {
   *t = (struct transport){.c = c, .be = be, .d = d, .kind = TRANSPORT_STAGED};
-  t->card = gather_cards(c, be);
-  int one, other, host = !be->identify;
-  if (!host) t->sharing = count_sharing(t->card, c->size, &one, &other);
+  t->summary = gather_summaries(c, be);
+  int one, other, host = !be->probe->identify;
+  if (!host) t->sharing = count_sharing(t->summary, c->size, &one, &other);
   if (c->size == 1 || asked == TRANSPORT_STAGED || (host && asked == TRANSPORT_AUTO)) return 0;
   if (c->rank == 0) transport_check(be, c->size, asked, f);
   if (comm_verdict(c, f)) return -1;
   t->kind = choose(t, asked, t->why, sizeof t->why);
-  if (transport_direct(t) && be->bypass) be->bypass(d, 1);
+  if (transport_direct(t) && be->exchange->bypass) be->exchange->bypass(d, 1);
   if (asked == TRANSPORT_AUTO || t->kind == asked) return 0;
   return fault_set(f, "Transport = %s does not work here (%s); auto or staged would", params_choice("Transport", asked), t->why);
 }
@@ -176,7 +180,7 @@ void transport_close(struct transport *t)
   transport_wait(t);
   if (t->kind == TRANSPORT_NCCL) t->be->link->close(t->d);
   memory_free(t->request);
-  memory_free(t->card);
+  memory_free(t->summary);
   t->c = NULL;
 }
 
@@ -190,12 +194,13 @@ int transport_messages(const struct transport *t, size_t bytes)
   return (int)((bytes + t->c->largest_message - 1) / t->c->largest_message);
 }
 
-static void account(const struct transport *t, int count, const struct link_message *m)
+/* Enter the messages of a round in the ledger. */
+static void enter_in_ledger(const struct transport *t, int count, const struct link_message *m)
 {
   for (int k = 0; k < count; k++) {
-    size_t most = t->kind == TRANSPORT_NCCL ? SIZE_MAX : t->c->largest_message;
+    size_t limit = t->kind == TRANSPORT_NCCL ? SIZE_MAX : t->c->largest_message;
     for (size_t at = 0, piece; at < m[k].bytes; at += piece) {
-      piece = m[k].bytes - at < most ? m[k].bytes - at : most;
+      piece = m[k].bytes - at < limit ? m[k].bytes - at : limit;
       if (m[k].arrives)
         ledger_received(t->c->ledger, m[k].peer, piece);
       else
@@ -216,7 +221,7 @@ static void post_piece(struct transport *t, char *at, size_t bytes, const struct
 
 static void post_pieces(struct transport *t, int count, const struct link_message *m)
 {
-  size_t most = t->c->largest_message;
+  size_t limit = t->c->largest_message;
   int pieces = 0;
   for (int k = 0; k < count; k++) pieces += transport_messages(t, m[k].bytes);
   if (pieces > t->capacity) {
@@ -225,17 +230,17 @@ static void post_pieces(struct transport *t, int count, const struct link_messag
     t->request = memory_alloc("transport", sizeof *t->request * (size_t)t->capacity);
   }
   t->requests = 0;
-  t->be->wait(t->d);   /* MPI reads and writes at once */
+  t->be->wait(t->d);   /* MPI accesses the buffers immediately */
   for (int arrives = 1; arrives >= 0; arrives--)
     for (int k = 0; k < count; k++)
-      for (size_t at = 0; at < m[k].bytes && m[k].arrives == arrives; at += most)
-        post_piece(t, (char *)m[k].at + at, m[k].bytes - at < most ? m[k].bytes - at : most, &m[k]);
+      for (size_t at = 0; at < m[k].bytes && m[k].arrives == arrives; at += limit)
+        post_piece(t, (char *)m[k].at + at, m[k].bytes - at < limit ? m[k].bytes - at : limit, &m[k]);
 }
 
 void transport_post(struct transport *t, int count, const struct link_message *m)
 {
   transport_wait(t);
-  account(t, count, m);
+  enter_in_ledger(t, count, m);
   if (t->kind == TRANSPORT_NCCL)
     t->be->link->post(t->d, count, m);
   else
@@ -261,38 +266,38 @@ int transport_done(struct transport *t)
 
 void transport_wait(struct transport *t)
 {
-  struct patience patience = {0};
+  struct poll_backoff poll_backoff = {0};
   if (!t->posted) return;
-  while (!transport_done(t)) comm_rest(t->c, &patience, LEDGER_SEVERAL);
-  comm_rested(&patience);
+  while (!transport_done(t)) comm_backoff(t->c, &poll_backoff, LEDGER_SEVERAL);
+  comm_backoff_end(&poll_backoff);
 }
 
-/* --- for people -------------------------------------------------------------------------------------------------- */
+/* --- reports -------------------------------------------------------------------------------------------------- */
 
-static void print_device(FILE *out, const struct transport_card *card, int r)
+static void print_device(FILE *out, const struct transport_summary *summary, int r)
 {
-  const struct device_identity *d = &card[r].device;
-  int k = same_device(card, r);
-  fprintf(out, "  rank %d: %s, %s, %s, GPU-", r, card[r].host, d->name, d->place);
+  const struct device_identity *d = &summary[r].device;
+  int k = same_device(summary, r);
+  fprintf(out, "  rank %d: %s, %s, %s, GPU-", r, summary[r].host, d->name, d->place);
   for (int b = 0; b < 16; b++) fprintf(out, "%02x%s", d->id[b], b == 3 || b == 5 || b == 7 || b == 9 ? "-" : "");
   if (k >= 0) fprintf(out, ", the device of rank %d", k);
   fputc('\n', out);
 }
 
-static void print_devices(FILE *out, const struct transport_card *card, int ranks, int sharing)
+static void print_devices(FILE *out, const struct transport_summary *summary, int ranks, int sharing)
 {
-  int named = ranks <= NAMED_MOST ? ranks : NAMED_MOST;
-  for (int r = 0; r < named; r++) print_device(out, card, r);
+  int named = ranks <= NAMED_MAX ? ranks : NAMED_MAX;
+  for (int r = 0; r < named; r++) print_device(out, summary, r);
   if (named < ranks) fprintf(out, "  ... and %d ranks more\n", ranks - named);
   if (sharing > 0) fprintf(out, "  %d of %d ranks share devices: they take turns, which is for tests, not for speed\n", sharing, ranks);
 }
 
 void transport_describe(const struct transport *t, FILE *out)
 {
-  if (t->be->identify) print_devices(out, t->card, t->c->size, t->sharing);
-  if (!t->be->identify || t->c->size == 1) return;
+  if (t->be->probe->identify) print_devices(out, t->summary, t->c->size, t->sharing);
+  if (!t->be->probe->identify || t->c->size == 1) return;
   fprintf(out, "transport: %s%s%s%s%s%s\n", params_choice("Transport", t->kind), t->kind == TRANSPORT_NCCL ? ", " : "",
-          t->kind == TRANSPORT_NCCL ? t->card[0].about : "", t->why[0] ? " (" : "", t->why, t->why[0] ? ")" : "");
+          t->kind == TRANSPORT_NCCL ? t->summary[0].about : "", t->why[0] ? " (" : "", t->why, t->why[0] ? ")" : "");
 }
 
 void transport_info(const struct comm *c, FILE *out)
@@ -304,14 +309,14 @@ void transport_info(const struct comm *c, FILE *out)
   if (c->rank == 0) fprintf(out, "transports\n  staged   through page-locked memory of the host\n  cuda-mpi %s\n", takes ? "there" : why);
   for (int k = 0; k < count; k++) {
     const struct backend *be = list[k];
-    int there = be->identify && be->probe(no, sizeof no) > 0;
+    int there = be->probe->identify && be->probe->count(no, sizeof no) > 0;
     if (comm_min_int64(c, there) == 0) continue;
-    struct transport_card *card = gather_cards(c, be);
+    struct transport_summary *summary = gather_summaries(c, be);
     if (c->rank == 0) {
-      fprintf(out, "  %-8s %s\n", be->link ? be->link->name : "-", card[0].about[0] ? card[0].about : "not part of this build");
+      fprintf(out, "  %-8s %s\n", be->link ? be->link->name : "-", summary[0].about[0] ? summary[0].about : "not part of this build");
       fprintf(out, "devices of %d ranks\n", c->size);
-      print_devices(out, card, c->size, count_sharing(card, c->size, &one, &other));
+      print_devices(out, summary, c->size, count_sharing(summary, c->size, &one, &other));
     }
-    memory_free(card);
+    memory_free(summary);
   }
 }

@@ -1,28 +1,30 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How messages that may be long go from device to device: particles that change ranks, and LETs. Boxes, cards, announcements and
- * updates are short, and travel through MPI and the host whatever the transport is.
+/* Transport of long messages between devices: migrating particles, LETs and moment updates. Boxes, summaries, announcements and updates of
+ * corrected particles are short and always go through MPI and the host.
  *
- *   staged    through the host's page-locked memory, in parcels: nothing here is called but open and close
- *   cuda-mpi  MPI takes the addresses of device memory
- *   nccl      the backend's own way (struct link)
+ *   staged    through page-locked memory of the host (mpi/message.h); only open and close of this file are called
+ *   cuda-mpi  MPI takes addresses of device memory
+ *   nccl      the link of the backend (struct link)
  *
- * Messages that do not go through the host are posted in rounds: every rank posts all that it sends and receives at one time, when
- * lengths are known to both sides, which a short message told before. So a round needs nothing of its rank once it is posted, and no
- * order of posting can lock ranks up. */
+ * Messages that do not pass through the host are posted in rounds: a rank posts all messages that it sends and receives at once, when short
+ * messages have given both sides the lengths. A posted round needs nothing further of its rank, so ranks cannot deadlock whatever the order
+ * in which they post. */
 #ifndef TRANSPORT_H
 #define TRANSPORT_H
 #include <stdio.h>
 
-#include "backend.h"
-#include "comm.h"
-#include "params.h"
+#include "backend/backend.h"
+#include "backend/link.h"
+#include "backend/probe.h"
+#include "mpi/comm.h"
+#include "params/params.h"
 
-/* Where a rank is, and what it could do. */
-struct transport_card {
+/* Host, device and possible transports of a rank. */
+struct transport_summary {
   char host[64];
   struct device_identity device;
   int has_device, has_link, mpi_takes;   /* mpi_takes: MPI takes device memory */
-  char about[128];                       /* the link's */
+  char about[128];                       /* version of the link, or why there is none */
 };
 
 struct transport {
@@ -30,37 +32,38 @@ struct transport {
   const struct backend *be;
   struct device *d;
   enum transport_choice kind;    /* not auto */
-  char why[256];                 /* what speaks against the kinds that auto did not take */
-  struct transport_card *card;   /* [ranks] */
-  int sharing;                   /* ranks whose device another one has too */
+  char why[256];                 /* why auto did not choose the other kinds */
+  struct transport_summary *summary;   /* [ranks] */
+  int sharing;                   /* number of ranks that share their device with another rank */
   MPI_Request *request;          /* cuda-mpi */
   int requests, capacity;
-  int posted;                    /* a round is on its way, */
-  double begun;                  /* since then (clock) */
+  int posted;                    /* a round is on its way */
+  double begun;                  /* clock when it was posted */
 };
 
-/* Choose one, for all ranks alike. Where the one that was asked for does not work, the fault says why and it is staged, and -1
- * is returned (on all ranks). ESPALIER_CUDA_MPI=1 in the environment: MPI takes device memory, whatever it says. Collective. */
+/* Choose the same transport on all ranks. Returns 0; -1 on all ranks where the transport asked for does not work: then `f` says why and the
+ * transport is staged. ESPALIER_CUDA_MPI=1 in the environment: MPI takes device memory, whatever the library reports. Collective. */
 int transport_open(struct transport *t, const struct comm *c, const struct backend *be, struct device *d, enum transport_choice asked,
                    struct fault *f);
-/* Whether a backend whose messages are in the host's memory is asked for a transport between devices: -1 with a sentence. What
- * devices can do is known only once they are open. Local. */
+/* Returns -1, with a fault, where a backend without device memory is asked for a transport between devices, else 0. What devices can do is
+ * known once they are open (transport_open). Local. */
 int transport_check(const struct backend *be, int ranks, enum transport_choice asked, struct fault *f);
 void transport_close(struct transport *t);
 
-/* Whether long messages do not go through the host; `t` may be NULL: they do. */
+/* Returns 1 where long messages do not pass through the host. t NULL: staged. Local. */
 int transport_direct(const struct transport *t);
-/* Post a round, when the last one is complete. Messages of no bytes are left out. What is sent, and the places of what arrives, stay
- * until the round is complete. */
+/* Wait for the last round, then post m[count]. Messages of 0 bytes are left out. Buffers must stay valid until the round is complete.
+ * Local; the peers must post the same round. */
 void transport_post(struct transport *t, int count, const struct link_message *m);
-/* Look: whether all rounds are complete. */
+/* Returns 1 when all rounds are complete. Does not wait. */
 int transport_done(struct transport *t);
+/* Wait until all rounds are complete. */
 void transport_wait(struct transport *t);
-/* Messages that one of so many bytes is cut to. */
+/* Number of messages that one of `bytes` is sent in. */
 int transport_messages(const struct transport *t, size_t bytes);
 
-/* A line about the transport of a run, and lines about its ranks' devices. */
+/* Print the devices of the ranks and the transport of a run. Local. */
 void transport_describe(const struct transport *t, FILE *out);
-/* For people who ask what there is: transports, and the devices that the ranks would get. Rank 0 writes. Collective. */
+/* Print the available transports and the devices that the ranks would get (espalier info). Rank 0 prints. Collective. */
 void transport_info(const struct comm *c, FILE *out);
 #endif

@@ -5,7 +5,7 @@
 #include <mpi.h>
 #include <sys/stat.h>
 
-#include "io/initial.h"
+#include "io/input/initial.h"
 #include "writers.h"
 
 static struct comm c;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The search for the cheapest value: noisy parabolas, plateaus, minima that move. */
 #include <config.h>
-#include "brent.h"
+#include "tuning/brent.h"
 
 #include <math.h>
 #include <string.h>
@@ -29,11 +29,11 @@ static double cost(struct world *w, double x)
   return random_unit(&w->chance) < w->outliers ? 10 * t : t;
 }
 
-/* Tellings until the search rests. */
-static int settle(struct brent *b, struct world *w)
+/* Number of measurements until the search has converged. */
+static int converge(struct brent *b, struct world *w)
 {
   for (int n = 1; n < 1000; n++)
-    if (brent_tell(b, cost(w, brent_next(b)))) return n;
+    if (brent_measured(b, cost(w, brent_next(b)))) return n;
   return 1000;
 }
 
@@ -47,7 +47,7 @@ static void check_quiet(void)
     for (int n = 1; n < 1000; n++) {
       double x = brent_next(&b);
       inside &= x >= 0.01 * (1 - 1e-12) && x <= 1000 * (1 + 1e-12);
-      if (!brent_tell(&b, cost(&w, x))) continue;
+      if (!brent_measured(&b, cost(&w, x))) continue;
       few &= n <= 45;
       break;
     }
@@ -63,18 +63,18 @@ static void check_bounds(void)
   struct brent b;
   struct world w = {.at = 1e5, .curvature = 0.1, .chance = {1}};
   brent_open(&b, 0.1, 10, 3);
-  settle(&b, &w);
+  converge(&b, &w);
   tap_ok(brent_next(&b) > 9, "a minimum beyond the upper bound: the bound");
   w.at = 1e-5;
   brent_open(&b, 0.1, 10, 10);
-  settle(&b, &w);
+  converge(&b, &w);
   tap_ok(brent_next(&b) < 0.12, "a minimum beyond the lower bound: the bound");
   w.curvature = 0;
   brent_open(&b, 0.1, 10, 10);
-  tap_ok(settle(&b, &w) < 60, "equal costs everywhere: the search ends");
+  tap_ok(converge(&b, &w) < 60, "equal costs everywhere: the search ends");
 }
 
-static void check_noise(double noise, double outliers, double most, const char *what)
+static void check_noise(double noise, double outliers, double max_value, const char *what)
 {
   double worst = 0, sum = 0;
   int longest = 0;
@@ -83,7 +83,7 @@ static void check_noise(double noise, double outliers, double most, const char *
     struct brent b;
     struct world w = {.at = 3, .curvature = 0.3, .noise = noise, .outliers = outliers, .chance = {(uint64_t)k}};
     brent_open(&b, 0.1, 100, 100);
-    int n = settle(&b, &w);
+    int n = converge(&b, &w);
     longest = n > longest ? n : longest;
     double over = smooth_cost(&w, brent_next(&b)) - 1;
     sum += over / TRIALS;
@@ -91,8 +91,8 @@ static void check_noise(double noise, double outliers, double most, const char *
   }
   char text[200];
   printf("# %s: cost over the best: mean %.4f, worst %.4f; at most %d evaluations\n", what, sum, worst, longest);
-  snprintf(text, sizeof text, "%s: on average %g %% over the lowest cost", what, 100 * most);
-  tap_ok(sum < most && longest < 200, text);
+  snprintf(text, sizeof text, "%s: on average %g %% over the lowest cost", what, 100 * max_value);
+  tap_ok(sum < max_value && longest < 200, text);
 }
 
 /* The minimum wanders by a factor of ten; the search follows, and its trials cost little on the way. */
@@ -106,7 +106,7 @@ static void check_drift(double noise, const char *what)
   for (int s = 0; s < steps; s++) {
     w.at = s < 2000 ? 1 : s < 4000 ? pow(10, (s - 2000) / 2000.0) : 10;
     double x = brent_next(&b);
-    brent_tell(&b, cost(&w, x));
+    brent_measured(&b, cost(&w, x));
     if (s < 500) continue;
     over += smooth_cost(&w, x) - 1;
     if (s >= 4500) last += smooth_cost(&w, x) - 1;
@@ -126,10 +126,10 @@ static void check_jump(void)
   struct brent b;
   struct world w = {.at = 1, .curvature = 0.3, .noise = 0.02, .chance = {9}};
   brent_open(&b, 0.01, 100, 100);
-  settle(&b, &w);
-  for (int n = 0; n < 20; n++) brent_tell(&b, cost(&w, brent_next(&b)));
+  converge(&b, &w);
+  for (int n = 0; n < 20; n++) brent_measured(&b, cost(&w, brent_next(&b)));
   w.at = 20;
-  for (int n = 0; n < 150; n++) brent_tell(&b, cost(&w, brent_next(&b)));
+  for (int n = 0; n < 150; n++) brent_measured(&b, cost(&w, brent_next(&b)));
   printf("# after a jump from 1 to 20: %.3f\n", brent_next(&b));
   tap_ok(smooth_cost(&w, brent_next(&b)) < 1.05, "a minimum that jumps far away is found again");
 }
@@ -143,19 +143,19 @@ static void check_state(void)
   for (int n = 0; n < 7; n++) {
     double x = brent_next(&b);
     steady &= x == brent_next(&b);
-    brent_tell(&b, cost(&w, x));
+    brent_measured(&b, cost(&w, x));
   }
   double x = brent_next(&b);
-  brent_tell(&b, NAN);
-  brent_tell(&b, 0);
-  brent_tell(&b, -1);
-  brent_tell(&b, HUGE_VAL);
-  tap_ok(steady && brent_next(&b) == x, "the same value until its cost is told; costs that are none are not looked at");
+  brent_measured(&b, NAN);
+  brent_measured(&b, 0);
+  brent_measured(&b, -1);
+  brent_measured(&b, HUGE_VAL);
+  tap_ok(steady && brent_next(&b) == x, "the same value until its cost is measured; invalid costs are ignored");
   copy = b;
   struct world same = w;
-  settle(&b, &w);
-  settle(&copy, &same);
-  tap_ok(memcmp(&b, &copy, sizeof b) == 0, "a copy of the state goes on alike, bit by bit");
+  converge(&b, &w);
+  converge(&copy, &same);
+  tap_ok(memcmp(&b, &copy, sizeof b) == 0, "a copy of the state continues alike, bit by bit");
 }
 
 int main(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Random numbers of tests: splitmix64, the same everywhere. */
+/* Random numbers for tests: splitmix64, reproducible on all machines. */
 #ifndef CHANCE_H
 #define CHANCE_H
 #include <math.h>
@@ -17,7 +17,7 @@ static inline uint64_t random_bits(struct random *r)
   return z ^ z >> 31;
 }
 
-/* In (0, 1). */
+/* A number in (0, 1). */
 static inline double random_unit(struct random *r) { return ((double)(random_bits(r) >> 11) + 0.5) / 9007199254740992.0; }
 static inline double random_between(struct random *r, double low, double high) { return low + (high - low) * random_unit(r); }
 static inline double random_log(struct random *r, double low, double high) { return low * pow(high / low, random_unit(r)); }

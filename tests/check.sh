@@ -5,7 +5,7 @@ dir=$(mktemp -d) || exit 99
 trap 'rm -rf "$dir"' EXIT
 here=$PWD
 . "${srcdir:-.}/tests/tap.sh"
-told="$dir/said $dir/err"
+shown="$dir/said $dir/err"
 export OMP_NUM_THREADS=1
 cd "$dir" || exit 99
 cat > run.ini << END
@@ -34,7 +34,7 @@ check() {
   # shellcheck disable=SC2086
   ${MPIRUN:-mpirun} $MPIRUN_FLAGS -n "$ranks" "$here/espalier" run --check "$@" run.ini > said 2> err < /dev/null
 }
-check 2 && grep -q '^placement .*: ranks 0 to 1, 1 thread on .* are free$' said && grep -q '^memory  *about .* a rank for its particles' said
+check 2 && grep -q '^placement .*: ranks 0 to 1, 1 thread on .* are free$' said && grep -q '^memory  *about .* per rank for its particles' said
 ok $? "two ranks: placement and memory"
 check 1
 ok $? "one rank"
@@ -72,16 +72,16 @@ ok $? "a checkpoint's size to 10 %"
   done
 } > gas.tipsy
 set -- -P Input:InitCondFile=gas.tipsy -P Input:ICFormat=tipsy -P Output:OutputDir=gas
-check 1 "$@" && grep -q '^time in the file  *2.5, which is not used' said && grep -q '^warning: gas.tipsy holds 2 gas particles (type 0): they feel gravity alone' said
+check 1 "$@" && grep -q '^time in the file  *2.5, which is not used' said && grep -q '^warning: gas.tipsy has 2 gas particles (type 0): only gravity acts on them' said
 ok $? "a file of others: its time, and what is not done"
-grep -q '^units  *a model.s own' said
+grep -q '^units  *model units' said
 ok $? "a model's own units"
 check 1 "$@" -P Units:GravityConstantInternal=0 -P Time:TimeMax=2 -P Gravity:Softening=0.05 &&
   grep -q '^units  *length 1 kpc, mass 1e+10 solar masses, velocity 1 km/s, time 0.9778 Gyr$' said && grep -q '^begins at .* ends at 2 (1.96 Gyr)$' said
 ok $? "physical units, and the end in Gyr"
 for command in force "run -n 1"; do
   # shellcheck disable=SC2086
-  "$here/espalier" $command "$@" run.ini > said 2> err && [ "$(grep -c '^espalier: warning: gas.tipsy holds 2 gas particles' err)" = 1 ]
+  "$here/espalier" $command "$@" run.ini > said 2> err && [ "$(grep -c '^espalier: warning: gas.tipsy has 2 gas particles' err)" = 1 ]
   ok $? "$command: says so too"
 done
 ! grep -q '(default)' checked
@@ -94,13 +94,13 @@ ok $? "defaults of softening and end are marked"
 ok $? "... at the start of a run too"
 # output times before the beginning and after the end
 printf '%s\n' 0 0.5 1 1.5 2 2.5 3 > times.txt
-never="4 of 7 output times in OutputListFilename never come, the first of them 0: the run goes from time 1 to 2.25"
+never="4 of 7 output times in OutputListFilename are outside the run, the first is 0: the run goes from time 1 to 2.25"
 set -- "$@" -P Output:OutputDir=times -P Output:TimeBetSnapshot=0 -P Output:OutputListFilename=times.txt -P Time:TimeBegin=1 -P Time:TimeMax=2.25
 check 2 "$@" && [ "$(grep -c "^warning: $never" said)" = 1 ]
-ok $? "output times that never come"
+ok $? "output times outside the run"
 "$here/espalier" run -n 0 "$@" run.ini > said 2> err && [ "$(grep -c "^espalier: warning: $never" err)" = 1 ]
 ok $? "... at the start of a run too"
-check 1 "$@" -P Output:OutputDir=all -P Time:TimeBegin=0 -P Time:TimeMax=3 && ! grep -q 'never come' said
+check 1 "$@" -P Output:OutputDir=all -P Time:TimeBegin=0 -P Time:TimeMax=3 && ! grep -q 'outside the run' said
 ok $? "... all of them come"
 # masses too small, too large: positions and velocities do not fit them
 printf '0 0 0 0 0 1 %s\n1 0 0 0 1 0 %s\n' 1e-6 1e-6 > fast.txt
@@ -115,18 +115,18 @@ done
 # a restart: the checkpoint that it would take
 again() { "$here/espalier" run --check "$@" run.ini > said 2> err < /dev/null; }
 state() { ls -l --full-time -R out; }
-again -r -n 2 && grep -q '^out: this run has finished at time 0.0625, after 2 soft steps; nothing to do$' said && grep -q '^-r 2 ' said && ! grep -q whole said
+again -r -n 2 && grep -q '^out: this run has finished at time 0.0625, after 2 soft steps; nothing to do$' said && grep -q '^-r 2 ' said && ! grep -q complete said
 ok $? "-r of a run that has finished: a sentence, and how to go back"
 sed -i 's/^state=.*/state=interrupted/' out/status
 before=$(state)
-again -r -P Input:InitCondFile=absent.hdf5 && grep -q '^checkpoint  *out/checkpoints/checkpoint_000002, whole: of 20000 particles on 1 rank, backend cpu$' said &&
-  grep -q '^goes on  *in the midst of soft step 2, which began at time 0.03125$' said && ! grep -q '^initial conditions' said
+again -r -P Input:InitCondFile=absent.hdf5 && grep -q '^checkpoint  *out/checkpoints/checkpoint_000002, complete: 20000 particles on 1 rank, backend cpu$' said &&
+  grep -q '^continues  *within soft step 2, which began at time 0.03125$' said && ! grep -q '^initial conditions' said
 ok $? "-r: the checkpoint, step, time, ranks; the initial conditions are not needed"
-check 2 -r && grep -q 'on 1 rank to the last bit; on 2 as exact' said
+check 2 -r && grep -q 'on 1 rank results are bitwise identical; on 2 as accurate' said
 ok $? "-r on other ranks: said"
 again -r 2 -P Time:TimeMax=0.15 && grep -q '^restart: TimeMax = 0.15 now' said
 ok $? "-r N, and another TimeMax, which is named"
-planned=$(sed -n 's/^a snapshot.*; \([0-9]*\) still to come.*/\1/p' said)
+planned=$(sed -n 's/^a snapshot.*; \([0-9]*\) still to be written.*/\1/p' said)
 again -r -P Gravity:Softening=0.02
 [ $? = 1 ] && grep -q 'Softening = 0.02, but the checkpoint was made with 0.03' err
 ok $? "-r: what a restart would refuse: another softening"
@@ -140,8 +140,8 @@ again -r -P Time:TimeMax=0.01 && grep -q 'there is nothing left to do' said
 ok $? "-r, and a time that is over: a sentence"
 cp -r out/checkpoints/checkpoint_000002 out/checkpoints/checkpoint_000003
 printf x | dd of=out/checkpoints/checkpoint_000003/rank_00000 bs=1 seek=5000 conv=notrunc 2> /dev/null
-again -r && grep -q 'a damaged checkpoint is passed over: .*checkpoint_000003' err && grep -q 'checkpoint_000002, whole' said
-ok $? "-r: a damaged one is passed over"
+again -r && grep -q 'a damaged checkpoint is skipped: .*checkpoint_000003' err && grep -q 'checkpoint_000002, complete' said
+ok $? "-r: a damaged one is skipped"
 again -r 3
 [ $? = 1 ] && grep -q 'error: no good checkpoint' err
 ok $? "-r N of a damaged one is refused"
@@ -149,13 +149,23 @@ again -r out/checkpoints/checkpoint_000003
 [ $? = 1 ]
 ok $? "-r PATH of a damaged one is refused"
 rm -rf out/checkpoints/checkpoint_000003
-"$here/espalier" run --check -P Output:OutputDir=other -r out/checkpoints/checkpoint_000002 run.ini > said 2> err && grep -q 'the tables begin anew' said && [ ! -e other ]
+"$here/espalier" run --check -P Output:OutputDir=other -r out/checkpoints/checkpoint_000002 run.ini > said 2> err && grep -q 'new tables are begun' said && [ ! -e other ]
 ok $? "-r PATH from another folder"
 [ "$(state | grep -v '^drw')" = "$(echo "$before" | grep -v '^drw')" ]
 ok $? "-r writes nothing"
 "$here/espalier" run -r -P Time:TimeMax=0.15 run.ini > ran 2> err
 [ $? = 0 ] && [ "$planned" = "$(grep -c '^snapshot ' ran)" ]
 ok $? "the restart writes the $planned snapshots that were still to come"
+# --schedule: the first soft step as a table, after the first forces; nothing is written
+for ranks in 1 2; do
+  ${MPIRUN:-mpirun} $MPIRUN_FLAGS -n $ranks "$here/espalier" run --schedule -P Output:OutputDir=none run.ini > said 2> err < /dev/null
+  [ $? = 0 ] && [ ! -e none ] && grep -q "^schedule of the first soft step, hybrid: 20000 particles, $ranks rank" said &&
+    grep -q '^1/2  *1 .* regular ' said && [ "$(grep -c '^tick ' said)" = 1 ] && [ "$(grep -c '^0 .* all  *1' said)" = $((ranks - 1)) ]
+  ok $? "--schedule on $ranks ranks"
+done
+"$here/espalier" run --schedule -r run.ini > said 2> err
+[ $? = 2 ] && grep -q 'option --schedule' err
+ok $? "--schedule and -r: refused"
 mv out before
 sed -i 's,^OutputDir.*,OutputDir = /proc/nothing,' run.ini
 check 1

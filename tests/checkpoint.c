@@ -10,11 +10,11 @@
 #include <sys/stat.h>
 
 #include "chance.h"
-#include "checkpoint.h"
+#include "checkpoint/checkpoint.h"
 #include "files.h"
-#include "io/initial.h"
-#include "io/snapshot.h"
-#include "state.h"
+#include "io/input/initial.h"
+#include "io/snapshot/snapshot.h"
+#include "run/state.h"
 
 enum { TOTAL = 3000, FLIPS = 100 };
 
@@ -98,7 +98,7 @@ static void comes_back(const struct particles *p)
   all_ok(&c, ok, "a checkpoint is written and found");
   if (!ok) return;
   ok = checkpoint_particles(&c, &k, &back, &f) == 0 && same_particles(p, &back);
-  all_ok(&c, ok && k.number == 2 && k.own_folder, "on as many ranks everyone gets its particles, all fields, in their order");
+  all_ok(&c, ok && k.number == 2 && k.own_folder, "on as many ranks every rank gets its particles, all fields, in their order");
   ok = checkpoint_own(&c, &k, &mine, 1) == 1 && memcmp(got, own, sizeof own) == 0;
   all_ok(&c, ok, "... and its own section");
   ok = items_read(k.text, to, 4, &f) == 0 && memcmp(got_reals, reals, sizeof reals) == 0 && got_single == single;
@@ -184,7 +184,7 @@ static void damage(int cut, int count, const char *what)
   snprintf(text, sizeof text, "%s: %d of %d found, named, and the checkpoint before taken", what, seen, count);
   all_ok(&c, ok, text);
   struct fault f = {""};
-  all_ok(&c, found(&c, NULL, NULL, &f) == 2, "... and mended again it is taken");
+  all_ok(&c, found(&c, NULL, NULL, &f) == 2, "... and once repaired it is used");
 }
 
 static void without(const char *file)

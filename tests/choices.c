@@ -2,11 +2,12 @@
 /* The choice of LETs for several receivers at once, on every backend: the messages are those of one receiver after the other, to
  * the byte; their links hold; and the host chooses as many. With an argument: the name of one backend. */
 #include <config.h>
+#include "backend/let_verbs.h"
+#include "particles/timeline.h"
 #include "rig.h"
 #include "tap.h"
-#include "timeline.h"
 
-enum { PEERS = 40, BOXES_MOST = 256 };   /* more than a device takes at once */
+enum { PEERS = 40, BOXES_MAX = 256 };   /* more than a device takes at once */
 
 struct request {
   const char *name;
@@ -50,7 +51,7 @@ static void ask(struct desk *k)
   for (int p = 0; p < PEERS; p++) {
     double far = p % 8 == 3 ? 1e4 : 1, size = p % 8 == 5 ? 10 : 0.3;
     k->boxes[p] = counts[(size_t)p % (sizeof counts / sizeof *counts)];
-    k->box[p] = memory_alloc("test", sizeof **k->box * BOXES_MOST);
+    k->box[p] = memory_alloc("test", sizeof **k->box * BOXES_MAX);
     for (int b = 0; b < k->boxes[p]; b++) {
       struct let_box *box = &k->box[p][b];
       box->a_old = random_between(&r, 0.1, 3);
@@ -110,7 +111,7 @@ static void choose(struct desk *k, const struct request *q, int from, int end, s
   struct let_request r = request_of(k, q);
   struct let_choice c[PEERS];
   for (int p = from; p < end; p++) c[p - from] = (struct let_choice){.peer = p, .boxes = k->box[p], .box_count = k->boxes[p]};
-  k->g.be->let_select(k->g.dev, q->kind, &r, end - from, c);
+  k->g.be->let->select(k->g.dev, q->kind, &r, end - from, c);
   for (int p = from; p < end; p++) {
     struct let_choice *one = &c[p - from];
     out[p] = (struct copy){memory_alloc("test", one->bytes), one->bytes, one->next};
@@ -153,9 +154,9 @@ static int same(const struct desk *k, const struct request *q, const struct let_
 static struct let_count count_of(struct desk *k, enum let_kind kind, const struct copy *c)
 {
   struct let_count count = {0, 0};
-  if (c->bytes > 0) memcpy(k->g.be->let_room(k->g.dev, kind, 0, c->bytes), c->at, c->bytes);
-  k->g.be->let_attach(k->g.dev, kind, 0, c->bytes, &count);
-  k->g.be->let_clear(k->g.dev, kind);
+  if (c->bytes > 0) memcpy(k->g.be->let->room(k->g.dev, kind, 0, c->bytes), c->at, c->bytes);
+  k->g.be->let->attach(k->g.dev, kind, 0, c->bytes, &count);
+  k->g.be->let->clear(k->g.dev, kind);
   return count;
 }
 
@@ -213,7 +214,7 @@ static void check_request(struct desk *k, struct desk *host, const struct reques
 {
   static const int together[] = {2, 7, PEERS};
   struct copy one[PEERS], some[PEERS];
-  struct let_count count[PEERS], all = {0, 0}, most = {0, 0};
+  struct let_count count[PEERS], all = {0, 0}, max_value = {0, 0};
   int64_t opened = 0;
   int bad = 0, empty = 0, rejected = 0;
   for (int p = 0; p < PEERS; p++) choose(k, q, p, p + 1, one);
@@ -223,12 +224,12 @@ static void check_request(struct desk *k, struct desk *host, const struct reques
     empty += one[p].bytes == 0;
     rejected += c.cells == 1 && c.particles == 0;
     all.cells += c.cells, all.particles += c.particles;
-    if (c.cells > most.cells) most = c;
+    if (c.cells > max_value.cells) max_value = c;
   }
   char what[300];
   snprintf(what, sizeof what,
            "%s: links follow each other (%d do not; %lld cells, %lld opened, %lld particles for %d receivers, at most %lld and %lld; %d have no boxes, %d need a root at most)",
-           q->name, bad, (long long)all.cells, (long long)opened, (long long)all.particles, PEERS, (long long)most.cells, (long long)most.particles,
+           q->name, bad, (long long)all.cells, (long long)opened, (long long)all.particles, PEERS, (long long)max_value.cells, (long long)max_value.particles,
            empty, rejected);
   say(bad == 0 && empty == PEERS / 10 && (!q->cutoff || rejected >= PEERS / 10), what);
   for (int t = 0; t < 3; t++) {
@@ -241,8 +242,8 @@ static void check_request(struct desk *k, struct desk *host, const struct reques
   }
   if (q->kind == LET_SOFT && k->set->n > 1000) {
     snprintf(what, sizeof what, "%s: all open %lld cells, more than a list begins with for a tree of %lld nodes", q->name, (long long)opened,
-             (long long)most.cells);
-    say(opened > most.cells, what);
+             (long long)max_value.cells);
+    say(opened > max_value.cells, what);
   }
   if (host) check_host(k, host, q, one);
   forget(one, PEERS);

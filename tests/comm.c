@@ -7,8 +7,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "comm.h"
-#include "memory.h"
+#include "base/memory.h"
+#include "mpi/comm.h"
 #include "tap.h"
 
 enum { LIMIT = 1000, LONGEST = 5000, MANY = 300001 };
@@ -164,7 +164,7 @@ static double cpu_seconds(void)
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Everyone waits for a rank that is late, and leaves the core to others meanwhile. */
+/* All ranks wait for a late rank, and leave the core to other processes meanwhile. */
 static void check_wait(const struct comm *c)
 {
   enum { LATE_MS = 500 };
@@ -181,8 +181,8 @@ static void check_wait(const struct comm *c)
   double for_peer = ledger_entry(c->ledger, PHASE_walk, from).waited, for_all = ledger_entry(c->ledger, PHASE_walk, LEDGER_ALL).waited;
   /* others than the late rank's neighbour have their messages and wait for all */
   double waited = c->rank == 0 ? LATE_MS * 1e-3 : c->rank == 1 ? for_peer : for_peer + for_all;
-  check(c, got == from && waited > 0.5e-3 * LATE_MS, "the ledger knows how long and for whom a rank waited");
-  check(c, cpu < 0.5e-3 * LATE_MS, "whoever waits takes little of the core's time");
+  check(c, got == from && waited > 0.5e-3 * LATE_MS, "the ledger has the waiting time of each rank and peer");
+  check(c, cpu < 0.5e-3 * LATE_MS, "a waiting rank uses little processor time");
 }
 
 /* With ESPALIER_CLOCK=cpu phases are counted in processor time, of which waiting took none. */

@@ -4,7 +4,7 @@
 dir=$(mktemp -d) || exit 99
 trap 'rm -rf "$dir"' EXIT
 . "${srcdir:-.}/tests/tap.sh"
-told="$dir/out $dir/err"
+shown="$dir/out $dir/err"
 export OMP_NUM_THREADS=1
 # start RANKS COMMAND...
 start() {

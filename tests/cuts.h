@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Sets of samples, and the plain way to cut them: sort, and go along. */
+/* Sets of samples, and the plain method to cut them: sort, then scan. */
 #ifndef CUTS_H
 #define CUTS_H
 #include <float.h>
@@ -7,9 +7,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/memory.h"
 #include "chance.h"
-#include "domain.h"
-#include "memory.h"
+#include "mpi/domain.h"
 
 enum shape { BALL, CUSP, PLANE, LINE, POINT, TWO_POINTS, RASTER, FAR_ONE, SHAPES };
 static const char *const shape_names[] = {"a ball", "a cusp", "a plane", "a line", "one point", "two points", "a raster", "one far away"};
@@ -43,7 +43,7 @@ static inline void fill(struct weighted *w, int64_t n, enum shape shape, enum bu
   }
 }
 
-/* --- the plain way ----------------------------------------------------------------------------------------------- */
+/* --- the plain method ----------------------------------------------------------------------------------------------- */
 
 static int plain_axis;
 
@@ -61,7 +61,7 @@ static double plain_between(const struct weighted *s, int64_t count, int64_t at)
   return middle > low ? middle : high;
 }
 
-/* Samples with the same coordinate cannot be parted: the end of their run that is nearer to the aim. `below` is the weight
+/* Samples with the same coordinate cannot be separated: the end of their run that is nearer to the aim. `below` is the weight
  * before `at`. */
 static int64_t plain_end(const struct weighted *s, int64_t count, int64_t at, double below, double aim, double each)
 {
@@ -93,8 +93,8 @@ static void plain_cut_axis(struct weighted *s, int64_t count, int axis, int part
   }
 }
 
-/* What domain_cut is to find; `s` is sorted. Sums of weights are rounded: where shares are as near to one cut as to another it may
- * take the other, but for whole weights. */
+/* The cuts that domain_cut should find; sorts `s`. Sums of weights are rounded, so where two cuts share the weight equally well
+ * domain_cut may choose the other one, except with whole weights. */
 static inline void plain_cut(struct domain *d, struct weighted *s, int64_t count)
 {
   int64_t *bx = memory_alloc("test", sizeof *bx * (size_t)(d->px + d->py + d->pz + 3)), *by = bx + d->px + 1, *bz = by + d->py + 1;
@@ -123,16 +123,16 @@ static inline double now(void)
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Least milliseconds of cutting: others may have the processor at times (for measurements, not a test). */
+/* Smallest time of a cut in milliseconds, since other processes may use the processor (for measurements, not a test). */
 static inline double time_cut(struct domain *d, const struct comm *c, const struct weighted *w, int64_t n)
 {
-  double least = HUGE_VAL;
+  double shortest = HUGE_VAL;
   for (int k = 0; k < 40; k++) {
     if (c) comm_barrier(c);
     double begun = now();
     domain_cut(d, c, w, n);
-    least = fmin(least, 1e3 * (now() - begun));
+    shortest = fmin(shortest, 1e3 * (now() - begun));
   }
-  return least;
+  return shortest;
 }
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Cuts that ranks make together: those of the plain way, whoever has the samples. With two arguments, numbers of domains and of
+/* Cuts that ranks make together: those of the plain method, however the samples are distributed. With two arguments, numbers of domains and of
  * samples: how long it takes, and what is sent. */
 #include <config.h>
 #include <mpi.h>
 
-#include "comm.h"
 #include "cuts.h"
+#include "mpi/comm.h"
 #include "tap.h"
 
 enum { DEALT, ON_FIRST, ON_LAST, SLABS, BY_CHANCE, DEALS };
@@ -31,7 +31,7 @@ static int64_t deal_out(const struct comm *c, int deal, const struct weighted *a
   return count;
 }
 
-/* One set cut into some numbers of domains, dealt in all ways; returns how many cuts were not those of the plain way. */
+/* One set cut into some numbers of domains, distributed in all patterns; returns how many cuts differ from those of the plain method. */
 static int check(const struct comm *c, int64_t n, enum shape shape, enum burden burden)
 {
   static const int domains[] = {1, 2, 3, 4, 7, 8, 12, 64, 1000};
@@ -92,7 +92,7 @@ static void check_all(const struct comm *c)
       /* of a plane all share: which half is nearer is left to rounding, but for whole weights */
       if ((shape == PLANE || shape == LINE || shape == POINT || shape == TWO_POINTS || shape == RASTER) && (burden == ANY || burden == SOME_NONE)) continue;
       for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++) wrong += check(c, numbers[k], (enum shape)shape, (enum burden)burden);
-      snprintf(line, sizeof line, "%s, %s, on %d ranks: the plain way's cuts, bit by bit, whoever has the samples", shape_names[shape], burden_names[burden], c->size);
+      snprintf(line, sizeof line, "%s, %s, on %d ranks: the cuts of the plain method, bit by bit, however samples are distributed", shape_names[shape], burden_names[burden], c->size);
       if (c->rank == 0) tap_ok(wrong == 0, line);
     }
   for (int shape = 0; shape < SHAPES; shape++) {

@@ -2,7 +2,7 @@
 /* The depth-first walk of single particles, on the backends that have it: the direct sums within the criterion's error
  * (larger than that of groups, whose balls open more), and hard walks that are the hard part of full ones. */
 #include <config.h>
-#include "memory.h"
+#include "base/memory.h"
 #include "rig.h"
 #include "tap.h"
 
@@ -22,7 +22,7 @@ static struct errors between(const struct particles *v, const float *field, cons
   return errors_between(v, field, NULL, reference, d->scale);
 }
 
-/* Everybody is active at a tick until which nobody moves. */
+/* All particles are active at a tick until which none moves. */
 static const struct particles *hard_walk(struct rig *g, const struct mac *mac)
 {
   struct particles still;
@@ -63,7 +63,7 @@ static void check_set(const struct backend *be, const struct set *s, int order)
   say(within(e, slack * 2e-3, slack * 6e-3), s, "acceleration, Delta = 2^-13", e);
   e = between(v, v->acc_hard, (const double(*)[3])d.hard, &d);
   say(within(e, slack * 2e-3, slack * 1e-2) && g.tally.targets == s->n, s, "hard part, Delta = 2^-13", e);
-  struct mac angle = rig_mac(&g, MAC_ANGLE, 0.5);   /* knows no |a_old|, which every force changes */
+  struct mac angle = rig_mac(&g, MAC_ANGLE, 0.5);   /* without |a_old|, which every force changes */
   memset(&g.tally, 0, sizeof g.tally);
   v = rig_force(&g, &angle);
   double(*full)[3] = memory_alloc("test", sizeof *full * (size_t)s->n);

@@ -96,7 +96,7 @@ ok $? "one thread or two: the same snapshot, bit by bit"
 renews() {
   awk -F, '$1 == "step" { for (k = 1; k <= NF; k++) at[$k] = k; next } !/^#/ && $at["level"] > 0 { if ($at["refreshed"] > 0) r++; if ($at["rebuilt"] == 1) b++ }
     END { exit !(r > 0 && b == r) }' "$1/substeps.csv"
-  ok $? "$2: a new tree at every refresh within a soft step"
+  ok $? "$2: a new tree at every moment update within a soft step"
 }
 # builds NAME: of all rows
 builds() { awk -F, '$1 == "step" { for (k = 1; k <= NF; k++) at[$k] = k; next } !/^#/ && $at["level"] > 0 && $at["rebuilt"] == 1 { b++ } END { print b + 0 }' "$1/substeps.csv"; }
@@ -105,11 +105,11 @@ renews new "with the split on, one rank"
 go newer 3 1 -P Device:Backend=cpu -P Output:SubstepLog=on
 renews newer "with the split on, three ranks"
 go lasts 1 1 -P Split:Mode=tree -P Device:Backend=cpu
-pair blocks 2 1 "two ranks, block steps without the split, trees that are built anew, twice" -P Split:Mode=tree -P Gravity:RebuildInterval=2 -P Device:Backend=cpu -P Output:SubstepLog=on
+pair blocks 2 1 "two ranks, block steps without the split, trees that are rebuilt, twice" -P Split:Mode=tree -P Gravity:RebuildInterval=2 -P Device:Backend=cpu -P Output:SubstepLog=on
 renews blocksa "two ranks, block steps without the split"
 go old 2 1 -P Split:Mode=tree -P Device:Backend=cpu -P Output:SubstepLog=on
 test "$(builds old)" -eq 0 -a "$(builds blocksa)" -gt 4
-ok $? "nobody asked for new trees: $(builds old) within soft steps, RebuildInterval = 2: $(builds blocksa)"
+ok $? "without RebuildInterval, new trees: $(builds old) within soft steps, RebuildInterval = 2: $(builds blocksa)"
 "$python" near.py lasts.hdf5 blocksa.hdf5
 ok $? "one rank and blocksa: positions, velocities and potentials agree within the criterion"
 go three 3 1

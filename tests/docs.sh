@@ -6,7 +6,7 @@ dir=$(mktemp -d) || exit 99
 trap 'chmod -R u+w "$dir" 2> /dev/null; rm -rf "$dir"' EXIT
 src=$(cd "${srcdir:-.}" && pwd)
 . "$src/tests/tap.sh"
-told="$dir/bad"
+shown="$dir/bad"
 
 # "LINE TARGET" of every [text](target) and ![text](target) of a page that does not lead into the net; code is left out
 links() {

@@ -1,35 +1,35 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The cuts of domains: they share the work, and every position has one home. */
+/* The cuts of domains: they share the work, and every position has one owner rank. */
 #include <config.h>
-#include "domain.h"
+#include "mpi/domain.h"
 
 #include "cuts.h"
 #include "tap.h"
 
-enum { SAMPLES = 12000, RANKS_MOST = 64 };
+enum { SAMPLES = 12000, RANKS_MAX = 64 };
 
-/* The cuts that limit each home, with infinite outer faces: a position is at home in exactly one box, domain_home's. */
-static int one_home(const struct domain *d, const double pos[3])
+/* Whether a position is in exactly one domain (outer faces are infinite), that of domain_owner. */
+static int one_owner(const struct domain *d, const double pos[3])
 {
-  int homes = 0, found = -1;
+  int owners_match = 0, found = -1;
   for (int i = 0; i < d->px; i++)
     for (int j = 0; j < d->py; j++)
       for (int k = 0; k < d->pz; k++) {
         const double *y = d->y + i * (d->py - 1), *z = d->z + (i * d->py + j) * (d->pz - 1);
         int in = (i == 0 || pos[0] >= d->x[i - 1]) && (i == d->px - 1 || pos[0] < d->x[i]) && (j == 0 || pos[1] >= y[j - 1]) &&
                  (j == d->py - 1 || pos[1] < y[j]) && (k == 0 || pos[2] >= z[k - 1]) && (k == d->pz - 1 || pos[2] < z[k]);
-        homes += in;
+        owners_match += in;
         if (in) found = (i * d->py + j) * d->pz + k;
       }
-  return homes == 1 && found == domain_home(d, pos);
+  return owners_match == 1 && found == domain_owner(d, pos);
 }
 
 static void check(enum shape shape, int64_t n, int ranks, double tolerance, const char *what)
 {
   struct random r = {5 + (uint64_t)ranks};
   struct domain d, again, plain;
-  double share[RANKS_MOST] = {0}, sum = 0, worst = 0;
-  int homes = 1;
+  double share[RANKS_MAX] = {0}, sum = 0, worst = 0;
+  int owners_match = 1;
   struct weighted *w = memory_alloc("test", sizeof *w * (size_t)(n + 1)), *other = memory_alloc("test", sizeof *w * (size_t)(n + 1));
   fill(w, n, shape, ANY, &r);
   for (int64_t i = 0; i < n; i++) other[i] = w[n - 1 - i];
@@ -42,20 +42,20 @@ static void check(enum shape shape, int64_t n, int ranks, double tolerance, cons
   plain_cut(&plain, other, n);
   int pure = same_cuts(&d, &again), as_plain = same_cuts(&d, &plain);
   for (int64_t i = 0; i < n; i++) {
-    int home = domain_home(&d, w[i].pos);
-    homes &= home >= 0 && home < ranks && one_home(&d, w[i].pos);
-    share[home] += w[i].weight;
+    int owner_rank = domain_owner(&d, w[i].pos);
+    owners_match &= owner_rank >= 0 && owner_rank < ranks && one_owner(&d, w[i].pos);
+    share[owner_rank] += w[i].weight;
     sum += w[i].weight;
   }
   const double odd[] = {0, -0.0, 0.1, 0.25, 1, -3, 1e300, -1e300};
   for (int i = 0; i < 512; i++) {
     double pos[3] = {odd[i & 7], odd[i >> 3 & 7], odd[i >> 6]};
-    homes &= one_home(&d, pos);
+    owners_match &= one_owner(&d, pos);
   }
   for (int k = 0; k < ranks; k++) worst = fmax(worst, fabs(share[k] * ranks / (sum > 0 ? sum : 1) - 1));
   char line[200];
-  snprintf(line, sizeof line, "%s, %lld samples, %d ranks: every position has one home", what, (long long)n, ranks);
-  tap_ok(whole && homes, line);
+  snprintf(line, sizeof line, "%s, %lld samples, %d ranks: every position has one owner rank", what, (long long)n, ranks);
+  tap_ok(whole && owners_match, line);
   snprintf(line, sizeof line, "%s, %lld samples, %d ranks: the cuts depend on the set alone", what, (long long)n, ranks);
   tap_ok(pure, line);
   if (shape <= CUSP) {
@@ -81,14 +81,14 @@ static int level_of(double centre, double cut)
   return level;
 }
 
-/* Aligned cuts: shares as even as they may be, positions have one home, and no face of larger cells shares about as evenly. */
+/* Aligned cuts: shares as even as possible, one owner rank for each position, and no face of larger cells shares about as evenly. */
 static void check_aligned(enum shape shape, int ranks, const char *what)
 {
   enum { SAMPLES = 20000 };
   struct random r = {5 + (uint64_t)ranks};
   struct domain d, plain;
-  double share[RANKS_MOST] = {0}, worst = 0, box[6] = {HUGE_VAL, HUGE_VAL, HUGE_VAL, -HUGE_VAL, -HUGE_VAL, -HUGE_VAL};
-  int homes = 1, faces = 1, coarse = 1;
+  double share[RANKS_MAX] = {0}, worst = 0, box[6] = {HUGE_VAL, HUGE_VAL, HUGE_VAL, -HUGE_VAL, -HUGE_VAL, -HUGE_VAL};
+  int owners_match = 1, faces = 1, coarse = 1;
   struct weighted *w = memory_alloc("test", sizeof *w * SAMPLES), *sorted = memory_alloc("test", sizeof *w * SAMPLES);
   fill(w, SAMPLES, shape, SAME, &r);
   memcpy(sorted, w, sizeof *w * SAMPLES);
@@ -98,9 +98,9 @@ static void check_aligned(enum shape shape, int ranks, const char *what)
   domain_cut(&d, NULL, w, SAMPLES);
   plain_cut(&plain, sorted, SAMPLES);
   for (int64_t i = 0; i < SAMPLES; i++) {
-    int home = domain_home(&d, w[i].pos);
-    homes &= home >= 0 && home < ranks && one_home(&d, w[i].pos);
-    share[home] += 1;
+    int owner_rank = domain_owner(&d, w[i].pos);
+    owners_match &= owner_rank >= 0 && owner_rank < ranks && one_owner(&d, w[i].pos);
+    share[owner_rank] += 1;
     for (int c = 0; c < 3; c++) box[c] = fmin(box[c], w[i].pos[c]), box[c + 3] = fmax(box[c + 3], w[i].pos[c]);
   }
   for (int k = 0; k < ranks; k++) worst = fmax(worst, fabs(share[k] * ranks / SAMPLES - 1));
@@ -118,8 +118,8 @@ static void check_aligned(enum shape shape, int ranks, const char *what)
     }
   }
   char line[200];
-  snprintf(line, sizeof line, "%s, %d domains, aligned: every position has one home, the work is shared evenly (worst by %.3f)", what, ranks, worst);
-  tap_ok(homes && worst <= 0.08, line);
+  snprintf(line, sizeof line, "%s, %d domains, aligned: every position has one owner rank, the work is shared evenly (worst by %.3f)", what, ranks, worst);
+  tap_ok(owners_match && worst <= 0.08, line);
   snprintf(line, sizeof line, "%s, %d domains, aligned: cuts are points of the lattice, faces of cells as large as can be", what, ranks);
   tap_ok(faces && coarse, line);
   domain_close(&plain);
@@ -165,7 +165,7 @@ static void check_aligned_planes(void)
       domain_open_grid(&d, numbers[k], (const int[3]){numbers[k], 1, 1});
       d.align = 1;
       domain_cut(&d, NULL, w, planes * EACH);
-      for (int i = 0; i < planes * EACH; i++) share[domain_home(&d, w[i].pos)]++;
+      for (int i = 0; i < planes * EACH; i++) share[domain_owner(&d, w[i].pos)]++;
       for (int p = 0; p < numbers[k]; p++) even &= abs(share[p] * numbers[k] - planes * EACH) <= EACH * numbers[k];
       if (numbers[k] == 2) even &= share[0] == share[1];
       for (int i = 0; i < planes; i++) between_planes &= d.centre[0] != 0.1 * i;
@@ -221,7 +221,7 @@ static void check_planes(void)
 {
   struct weighted w[300];
   struct domain d;
-  int empty = 0, one_sided = 1, home[2] = {0, 0};
+  int empty = 0, one_sided = 1, owner_rank[2] = {0, 0};
   for (int i = 0; i < 300; i++) w[i] = (struct weighted){{i < 100 ? -0.0 : 1, i, 0}, 1};
   for (int i = 0; i < 100; i += 2) w[i].pos[0] = 0.0;   /* the same plane */
   domain_open_grid(&d, 2, (const int[3]){2, 1, 1});
@@ -229,39 +229,39 @@ static void check_planes(void)
   tap_ok(d.x[0] > 0 && d.x[0] <= 1, "planes of particles are cut between");
   for (int i = 0; i < 300; i++) w[i].pos[0] = 1, w[i].weight = 0;
   domain_cut(&d, NULL, w, 300);
-  for (int i = 0; i < 300; i++) home[domain_home(&d, w[i].pos)]++;
-  one_sided = (home[0] == 0) != (home[1] == 0);
+  for (int i = 0; i < 300; i++) owner_rank[domain_owner(&d, w[i].pos)]++;
+  one_sided = (owner_rank[0] == 0) != (owner_rank[1] == 0);
   domain_close(&d);
   tap_ok(one_sided, "one plane goes to one side");
   domain_open_grid(&d, 2, (const int[3]){1, 2, 1});
   domain_cut(&d, NULL, w, 300);
-  home[0] = home[1] = 0;
-  for (int i = 0; i < 300; i++) home[domain_home(&d, w[i].pos)]++;
-  tap_ok(home[0] == 150 && home[1] == 150, "samples without weight are shared by number");
+  owner_rank[0] = owner_rank[1] = 0;
+  for (int i = 0; i < 300; i++) owner_rank[domain_owner(&d, w[i].pos)]++;
+  tap_ok(owner_rank[0] == 150 && owner_rank[1] == 150, "samples without weight are shared by number");
   domain_close(&d);
   /* the columns beside a plane have no particles, and no part of its samples */
   domain_open(&d, 8);
   int share[8] = {0};
   domain_cut(&d, NULL, w, 300);
-  for (int i = 0; i < 300; i++) share[domain_home(&d, w[i].pos)]++;
+  for (int i = 0; i < 300; i++) share[domain_owner(&d, w[i].pos)]++;
   for (int k = 0; k < 8; k++) empty += share[k] == 0;
   tap_ok(empty == 6, "a plane's line is shared by the two domains that can share it");
   domain_close(&d);
 }
 
 /* The largest share of many others like the samples over the mean, in domains that were cut by the samples. */
-static double most_over_mean(const struct domain *d, struct random *r)
+static double max_over_mean(const struct domain *d, struct random *r)
 {
   enum { OTHERS = 1 << 20 };
   int ranks = d->px * d->py * d->pz;
-  double *share = memory_alloc("test", sizeof *share * (size_t)ranks), most = 0;
+  double *share = memory_alloc("test", sizeof *share * (size_t)ranks), max_value = 0;
   struct weighted *w = memory_alloc("test", sizeof *w * OTHERS);
   fill(w, OTHERS, CUSP, SAME, r);
-  for (int64_t i = 0; i < OTHERS; i++) share[domain_home(d, w[i].pos)]++;
-  for (int k = 0; k < ranks; k++) most = fmax(most, share[k]);
+  for (int64_t i = 0; i < OTHERS; i++) share[domain_owner(d, w[i].pos)]++;
+  for (int k = 0; k < ranks; k++) max_value = fmax(max_value, share[k]);
   memory_free(w);
   memory_free(share);
-  return most * ranks / OTHERS;
+  return max_value * ranks / OTHERS;
 }
 
 /* How long a cut for many ranks takes, and how well it balances (for measurements, not a test). */
@@ -277,7 +277,7 @@ static void measure(int ranks, int64_t n)
     fill(w, n, CUSP, SAME, &r);
     double taken = time_cut(&d, NULL, w, n);
     ms = k ? fmin(ms, taken) : taken;
-    balance += most_over_mean(&d, &r) / SETS;
+    balance += max_over_mean(&d, &r) / SETS;
   }
   printf("%lld samples, %d x %d x %d domains: %.3f ms, most over mean %.4f\n", (long long)n, d.px, d.py, d.pz, ms, balance);
   domain_close(&d);
@@ -299,7 +299,7 @@ int main(int argc, char **argv)
     check(BALL, SAMPLES, ranks[k], fine, "a ball");
     check(CUSP, SAMPLES, ranks[k], fine, "a cusp");
   }
-  /* an axis without extent cannot be cut: only that everyone has a home, and that one rank of a column has it */
+  /* an axis without extent cannot be cut: only check that each position has an owner, which is one rank of a column */
   check(PLANE, SAMPLES, 7, 0, "a plane");
   check(PLANE, SAMPLES, 8, 0, "a plane");
   check(LINE, SAMPLES, 8, 0, "a line");

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Domains from particles on several ranks: loads are shared evenly, everyone comes home, whatever the start was. */
+/* Domains from particles on several ranks: loads are shared evenly and all particles reach their owner ranks, for every initial distribution. */
 #include <config.h>
 #include <mpi.h>
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "chance.h"
-#include "domain.h"
 #include "everywhere.h"
-#include "memory.h"
-#include "params.h"
+#include "mpi/domain.h"
+#include "params/params.h"
 #include "tap.h"
 
 static const struct backend *tested;
@@ -62,18 +62,18 @@ static int64_t digest(const struct comm *c, const struct particles *p)
 /* The largest share of the load in the new domains over the mean. A particle brings its part of its old rank's load. */
 static double imbalance(const struct comm *c, const struct domain *d, const struct particles *p, const struct domain_load *load)
 {
-  double *share = memory_alloc("test", sizeof *share * (size_t)c->size), work = 0, most = 0, sum = 0;
+  double *share = memory_alloc("test", sizeof *share * (size_t)c->size), work = 0, max_value = 0, sum = 0;
   for (int64_t i = 0; i < p->n; i++) work += p->work[i];
   comm_sum_double(c, &work, 1);
   for (int64_t i = 0; i < p->n; i++)
-    share[domain_home(d, &p->pos[3 * i])] += load->by_work && work > 0 ? load->per_work * p->work[i] : 1 + load->extra / (double)p->n;
+    share[domain_owner(d, &p->pos[3 * i])] += load->by_work && work > 0 ? load->per_work * p->work[i] : 1 + load->extra / (double)p->n;
   comm_sum_double(c, share, c->size);
   for (int r = 0; r < c->size; r++) {
-    most = fmax(most, share[r]);
+    max_value = fmax(max_value, share[r]);
     sum += share[r];
   }
   memory_free(share);
-  return most * c->size / sum;
+  return max_value * c->size / sum;
 }
 
 /* One case; the cuts go to `cuts` (size - 1 of them). */
@@ -82,7 +82,7 @@ static void try(const struct comm *c, const struct trial *t, double *cuts)
   struct device_config config = {.gravity = 1, .softening = 0.01, .max_leaf = 8, .max_group = 32, .ranks = c->size};
   struct particles p;
   struct domain d;
-  int home = 1;
+  int owner_rank = 1;
   fill(c, t, &p);
   int64_t before = digest(c, &p), total;
   struct device *dev = tested->open(&config);
@@ -93,8 +93,8 @@ static void try(const struct comm *c, const struct trial *t, double *cuts)
   double worst = imbalance(c, &d, tested->view(dev), &t->load);
   domain_exchange(&d, c, tested, dev, NULL, 0, 0);
   const struct particles *now = tested->view(dev);
-  for (int64_t i = 0; i < now->n; i++) home &= domain_home(&d, &now->pos[3 * i]) == c->rank;
-  home = (int)comm_min_int64(c, home);
+  for (int64_t i = 0; i < now->n; i++) owner_rank &= domain_owner(&d, &now->pos[3 * i]) == c->rank;
+  owner_rank = (int)comm_min_int64(c, owner_rank);
   total = now->n;
   comm_sum_int64(c, &total, 1);
   int kept = digest(c, now) == before && total == t->n;
@@ -104,8 +104,8 @@ static void try(const struct comm *c, const struct trial *t, double *cuts)
   domain_close(&d);
   if (c->rank) return;
   char line[200];
-  snprintf(line, sizeof line, "%s, %d ranks, %s: everyone comes home, nobody is lost", tested->name, c->size, t->name);
-  tap_ok(home && kept, line);
+  snprintf(line, sizeof line, "%s, %d ranks, %s: all particles reach their owner ranks, none is lost", tested->name, c->size, t->name);
+  tap_ok(owner_rank && kept, line);
   if (t->tolerance <= 0) return;
   snprintf(line, sizeof line, "%s, %d ranks, %s: the load is shared evenly (most over mean %.3f)", tested->name, c->size, t->name, worst);
   tap_ok(worst < 1 + t->tolerance, line);

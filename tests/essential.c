@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The choice of LETs: what boxes need of nodes, all at once and one by one; and that nothing which comes near is left out. */
+/* The choice of LETs: what boxes need of nodes, all boxes together and one by one; and that no particle that comes near is left out. */
 #include <config.h>
 #include <stdio.h>
 
+#include "backend/let_verbs.h"
 #include "chance.h"
-#include "choose.h"
-#include "device.h"
-#include "let.h"
+#include "cpu/device.h"
+#include "gpu/let/choose.h"
+#include "mpi/let.h"
 #include "rig.h"
 #include "tap.h"
 
@@ -40,7 +41,7 @@ static void random_node(struct random *r, const struct mac *mac, struct node *n,
   w->spread_a = (float)real(r, 0, 0.5);
 }
 
-/* The table never asks for less, and for more only where a margin decides. */
+/* The need by a table is never smaller, and larger only within a margin. */
 static void check_table(const struct walk_isa *isa, double cutoff, double horizon)
 {
   struct random r = {.state = 1234};
@@ -107,20 +108,20 @@ static void check_bound(double cutoff, double horizon)
     }
   }
   char what[160];
-  snprintf(what, sizeof what, "bounds of boxes, cutoff %g, horizon %g: %d rejected of %d that nobody needs, %d that somebody does", cutoff, horizon,
+  snprintf(what, sizeof what, "bounds of boxes, cutoff %g, horizon %g: %d rejected of %d that no box needs, %d that a box needs", cutoff, horizon,
            rejected, nothing, lost);
   tap_ok(lost == 0 && (cutoff < 0 ? rejected == 0 : rejected > 1000), what);
 }
 
-/* Two particles on curved ways: when they come within the cutoff, the box of the one asks for the other. */
-static void check_ways(void)
+/* Two particles on curved trajectories: if they come within the cutoff, the box of one needs the other. */
+static void check_trajectories(void)
 {
   struct random r = {.state = 99};
   struct mac mac = {MAC_ACCELERATION, 1, 1, 1e-3};
   double cutoff = 0.05, horizon = 0.1, typical = 0.5;
   int near = 0, missed = 0;
   for (int k = 0; k < NODES; k++) {
-    double x[2][3], v[2][3], a[2][3], pull[2], least = 1e300;
+    double x[2][3], v[2][3], a[2][3], pull[2], min_value = 1e300;
     for (int p = 0; p < 2; p++) {
       random_direction(&r, real(&r, 0, 0.3), x[p]);
       random_direction(&r, real(&r, 0, 2), v[p]);
@@ -137,11 +138,11 @@ static void check_ways(void)
         double d = x[1][c] - x[0][c] + (v[1][c] - v[0][c]) * t + 0.5 * (a[1][c] - a[0][c]) * t * t;
         d2 += d * d;
       }
-      least = fmin(least, sqrt(d2));
+      min_value = fmin(min_value, sqrt(d2));
     }
-    if (least > cutoff) continue;
+    if (min_value > cutoff) continue;
     near++;
-    missed += essential_distance(&b, x[1], speed, horizon) - essential_strays(&b, pull[1], &q) > cutoff + 1e-6;
+    missed += essential_distance(&b, x[1], speed, horizon) - essential_box_deviation(&b, pull[1], &q) > cutoff + 1e-6;
   }
   char what[120];
   snprintf(what, sizeof what, "particles that come near are asked for: %d of %d missed", missed, near);
@@ -196,10 +197,10 @@ static void check_boxes(void)
   struct rig g;
   double horizon = 0.1;
   begin_step(&g, &sets[0], 5, horizon);
-  struct let_box box[BOX_MOST];
+  struct let_box box[BOX_MAX];
   struct mac mac = rig_mac(&g, MAC_ACCELERATION, 1.0 / 512);
   struct let_request q = {.mac = &mac, .cutoff = 0.1, .horizon = horizon, .tick_length = horizon / TICKS};
-  int count = g.be->boxes(g.dev, &q, 16, box), out = 0;
+  int count = g.be->let->boxes(g.dev, &q, 16, box), out = 0;
   const struct particles *p = g.be->view(g.dev);
   for (int b = 0; b < count; b++)
     for (int32_t i = g.dev->group[g.dev->box_first[b]].begin; i < g.dev->group[g.dev->box_first[b + 1] - 1].end; i++)
@@ -224,21 +225,21 @@ static void check_updates(void)
   struct mac mac = rig_mac(&g, MAC_ACCELERATION, 1.0 / 512);
   struct let_request q = {.mac = &mac, .a_typical = 1, .cutoff = 0.1, .horizon = soft_step, .tick_length = tick_length};
   struct let_choice c = {.boxes = &box, .box_count = 1};
-  struct let_box own[BOX_MOST];
+  struct let_box own[BOX_MAX];
   struct let_count count = {0, 0};
   struct step_rule rule = {.eta = 0.1, .softening = sets[0].softening, .soft_step = soft_step};
   void *message;
   int32_t next;
-  int64_t outside = 0, told = 0;
+  int64_t outside = 0, sent = 0;
   int bad = 0, ticks = 0, early = 0;
-  g.be->let_clear(d, LET_STEP);
-  g.be->boxes(d, &q, 16, own);
-  g.be->let_select(d, LET_STEP, &q, 1, &c);
+  g.be->let->clear(d, LET_STEP);
+  g.be->let->boxes(d, &q, 16, own);
+  g.be->let->select(d, LET_STEP, &q, 1, &c);
   size_t bytes = c.bytes;
   next = c.next;
-  memcpy(g.be->let_room(d, LET_STEP, 0, bytes), c.message, bytes);
-  g.be->let_attach(d, LET_STEP, 0, bytes, &count);
-  g.be->let_watch(d, &q);
+  memcpy(g.be->let->room(d, LET_STEP, 0, bytes), c.message, bytes);
+  g.be->let->attach(d, LET_STEP, 0, bytes, &count);
+  g.be->let->watch(d, &q);
   const struct let *l = &d->let[LET_STEP][0];
   const struct sources *have = &l->tree.source, *are = &d->tree.source;
   for (int32_t tick = g.be->next_tick(d); tick < TICKS; tick = g.be->next_tick(d), ticks++) {
@@ -246,10 +247,10 @@ static void check_updates(void)
     g.be->select(d, tick, tick_length, &outside);
     g.be->moments(d, &mac, tick, tick_length);
     g.be->correct(d, tick, tick_length, &rule, -1);
-    bytes = g.be->let_update(d, 0, tick, 1, &next, &message);
-    int64_t entries = g.be->let_apply(d, 0, message, bytes);
+    bytes = g.be->let->update(d, 0, tick, 1, &next, &message);
+    int64_t entries = g.be->let->apply(d, 0, message, bytes);
     early += entries > 0 && tick != expected;   /* it was announced for this tick */
-    told += entries;
+    sent += entries;
     for (int32_t k = 0; k < have->n; k++) {
       int32_t i = l->source_from[k];
       bad += have->x[k] != are->x[i] || have->y[k] != are->y[i] || have->z[k] != are->z[i] || have->tick[k] != are->tick[i];
@@ -264,8 +265,8 @@ static void check_updates(void)
   }
   char what[160];
   snprintf(what, sizeof what, "after every update a LET is what its owner has (%d ticks, %lld corrections of %d entries, %d wrong, %d not announced)",
-           ticks, (long long)told, have->n, bad, early);
-  tap_ok(ticks > 4 && told > have->n && have->n > 100 && bad == 0 && early == 0, what);
+           ticks, (long long)sent, have->n, bad, early);
+  tap_ok(ticks > 4 && sent > have->n && have->n > 100 && bad == 0 && early == 0, what);
   rig_close(&g);
 }
 
@@ -284,7 +285,7 @@ static void check_choice(enum let_kind kind, double cutoff, double low, const ch
                           .horizon = kind == LET_STEP ? soft_step : 0};
   struct box_table table;
   struct let_choice choice = {.boxes = box, .box_count = 2};
-  g.be->let_select(d, kind, &q, 1, &choice);
+  g.be->let->select(d, kind, &q, 1, &choice);
   const struct let *l = &d->let[kind][0];
   essential_table(&table, &q);
   struct asking asking = essential_asking(&d->lattice, &table, &q);
@@ -354,13 +355,13 @@ int main(void)
   check_bound(0.3, 0.1);
   check_bound(0.05, 0);
   check_bound(-1, 0.1);
-  check_ways();
+  check_trajectories();
   check_union();
   check_boxes();
   check_updates();
   check_choice(LET_SOFT, -1, 0.2, "all");
   check_choice(LET_STEP, 0.1, 0.2, "within the cutoff");
   check_choice(LET_STEP, 0.1, 40, "where nothing is near");
-  check_choice(LET_STEP, -1, 0.2, "all, on their ways");
+  check_choice(LET_STEP, -1, 0.2, "all, moving");
   return tap_end();
 }

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Backends in tests on several ranks. */
+/* Choice of a backend in tests on several ranks. */
 #ifndef EVERYWHERE_H
 #define EVERYWHERE_H
 #include <stdio.h>
 
-#include "backend.h"
-#include "comm.h"
-#include "params.h"
+#include "backend/backend.h"
+#include "mpi/comm.h"
+#include "params/params.h"
 
-enum { RANKS_ON_A_DEVICE = 8 };   /* more take turns on one for minutes */
+enum { RANKS_ON_A_DEVICE = 8 };   /* more would take minutes on one device */
 
-/* The backend, if all ranks have it; else NULL, and rank 0 says why. Collective. */
+/* The backend where all ranks have it; else NULL, and rank 0 prints the reason. Collective. */
 static inline const struct backend *backend_everywhere(const struct comm *world, int choice)
 {
   char why[256] = "not on all ranks";

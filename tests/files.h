@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the tests of files share: a folder of their own, particles, and verdicts over all ranks. */
+/* Helpers for tests of files: a temporary folder, particles, and results over all ranks. */
 #ifndef TEST_FILES_H
 #define TEST_FILES_H
 #include <dirent.h>
@@ -8,13 +8,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "comm.h"
-#include "memory.h"
-#include "params.h"
-#include "particles.h"
+#include "base/memory.h"
+#include "mpi/comm.h"
+#include "params/params.h"
+#include "particles/particles.h"
 #include "tap.h"
 
-/* A new folder, the same name on all ranks. */
+/* Create a temporary folder; all ranks get its name. */
 static inline void folder_make(const struct comm *c, char name[256])
 {
   const char *top = getenv("TMPDIR");
@@ -32,7 +32,7 @@ static inline int folder_files(const char *name)
   return n;
 }
 
-/* Remove it with the plain files in it. */
+/* Remove the folder and the files in it. */
 static inline void folder_remove(const struct comm *c, const char *name)
 {
   MPI_Barrier(c->mpi);
@@ -78,7 +78,7 @@ static inline void particles_make(struct particles *p, const struct comm *c, int
   }
 }
 
-/* Handles of HDF5 that were not given back. */
+/* Number of open HDF5 handles. */
 static inline int handles_left(void)
 {
   static const H5I_type_t kinds[] = {H5I_FILE, H5I_GROUP, H5I_DATASPACE, H5I_DATASET, H5I_ATTR};

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Forces against the double-precision direct sum, on every backend and with every instruction set. */
 #include <config.h>
-#include "memory.h"
+#include "base/memory.h"
+#include "cpu/walk_isa.h"
 #include "rig.h"
 #include "tap.h"
-#include "walk_isa.h"
 
 static char label[100];   /* backend and instruction set */
 
@@ -33,7 +33,7 @@ static int split_adds_up(const struct particles *p)
 }
 
 /* Direct sums of every set with both kernels, made once; ids name the particles, so that their order does not matter. */
-static struct direct sums[SETS][2];
+static struct direct sums[SETS][SPLIT_KERNEL_COUNT];
 
 static const struct direct *sum_of(const struct set *s, int kernel)
 {
@@ -60,22 +60,22 @@ static struct errors soft_errors(const struct particles *p, const struct direct 
 
 /* On a line all errors point along it, and so do the pulls of both sides, of which |a| is the small difference: the
  * criterion promises less there with small groups. */
-static double slack(const struct set *s, int kernel) { return kernel == SPLIT_DLL && s->place == place_line ? 2 : 1; }
+static double slack(const struct set *s, int kernel) { return kernel != SPLIT_QUINTIC && s->place == place_line ? 2 : 1; }
 
 /* The acceleration criterion at both tolerances, split and potential: the quintic with the usual groups, then DLL with
  * small leaves and groups, which leave more to the criterion. */
 static void check_set(const struct backend *be, const struct set *s)
 {
-  for (int kernel = SPLIT_QUINTIC; kernel <= SPLIT_DLL; kernel++) {
+  for (int kernel = SPLIT_QUINTIC; kernel < SPLIT_KERNEL_COUNT; kernel++) {
     struct particles p;
     struct rig g;
     struct split split = split_make(kernel, s->r1, s->r2);
     set_make(s, 0, &p);
     const struct direct *d = sum_of(s, kernel);
-    rig_open(&g, be, s, &p, 1, kernel == SPLIT_DLL ? 4 : 16, kernel == SPLIT_DLL ? 8 : 128);
+    rig_open(&g, be, s, &p, 1, kernel == SPLIT_QUINTIC ? 16 : 4, kernel == SPLIT_QUINTIC ? 128 : 8);
     g.split = split;
     const struct particles *v = rig_first_force(&g, 1.0 / 512);
-    const char *name = kernel == SPLIT_DLL ? "DLL" : "quintic", *size = kernel == SPLIT_DLL ? "groups of 8" : "groups of 128";
+    const char *name = kernel_names[kernel], *size = kernel == SPLIT_QUINTIC ? "groups of 128" : "groups of 8";
     char what[100];
     double more = slack(s, kernel);
     struct errors e = errors_between(v, v->acc, NULL, (const double(*)[3])d->acc, d->scale);
@@ -147,8 +147,8 @@ static void check_criteria(const struct backend *be, const struct set *s)
   report(fine.median < 0.2 * e.median, s->name, "multipole criterion, 1e-4: a fifth of the error, or less", fine);
 }
 
-/* A criterion that accepts everything is left with its guard alone, d > b: rough forces, but a cell that holds the target
- * is opened, so that nobody is pulled by itself and near neighbours are exact. */
+/* Of a criterion that accepts every cell only the condition d > b remains: forces are rough, but a cell that contains the target is
+ * opened, so no particle exerts a force on itself and near neighbours are exact. */
 static void check_guard(const struct backend *be, const struct set *s, int order)
 {
   struct particles p;
@@ -242,7 +242,7 @@ int main(void)
 {
   rig_each(check);
   for (int k = 0; k < SETS; k++)
-    for (int kernel = 0; kernel < 2; kernel++) direct_close(&sums[k][kernel]);
+    for (int kernel = 0; kernel < SPLIT_KERNEL_COUNT; kernel++) direct_close(&sums[k][kernel]);
   tap_ok(memory_current() == 0, "all memory is given back");
   return tap_end();
 }

@@ -3,23 +3,24 @@
  * only some sets, for many numbers of ranks; then the name of a backend for it alone. */
 #include <config.h>
 #include <mpi.h>
-
+#include "backend/probe.h"
+#include "base/debug.h"
 #include "everywhere.h"
-#include "plan.h"
+#include "particles/timeline.h"
 #include "sets.h"
-#include "sim.h"
-#include "step.h"
+#include "step/plan.h"
+#include "step/sim.h"
+#include "step/step.h"
 #include "tap.h"
-#include "timeline.h"
 
 static const struct backend *tested;
 static enum transport_choice usual = TRANSPORT_AUTO, asked = TRANSPORT_AUTO, taken;
 
-enum { SUBSTEPS = 12, REFRESH = TICKS / 8 };
+enum { SUBSTEPS = 12, MOMENT_UPDATE = TICKS / 8 };
 #define SPEED 0.7   /* about that of a system in balance */
 
 /* All particles of all ranks as they are at a tick. */
-struct everyone {
+struct all_ranks {
   int64_t n;
   double (*pos)[3];
   double *mass;
@@ -27,9 +28,9 @@ struct everyone {
 
 static int is_active(const struct particles *p, int64_t i, int32_t tick) { return timeline_end(p, i) == tick; }
 
-static struct everyone gather(const struct comm *c, const struct particles *p, int32_t tick, double tick_length)
+static struct all_ranks gather(const struct comm *c, const struct particles *p, int32_t tick, double tick_length)
 {
-  struct everyone all = {.n = p->n};
+  struct all_ranks all = {.n = p->n};
   int *count = memory_alloc("test", 2 * sizeof *count * (size_t)c->size), *offset = count + c->size, mine = (int)p->n * 4;
   double(*own)[4] = memory_alloc("test", sizeof *own * (size_t)(p->n + 1));
   for (int64_t i = 0; i < p->n; i++) {
@@ -55,14 +56,14 @@ static struct everyone gather(const struct comm *c, const struct particles *p, i
   return all;
 }
 
-static void release(struct everyone *all)
+static void release(struct all_ranks *all)
 {
   memory_free(all->pos);
   memory_free(all->mass);
 }
 
 /* The direct sum at one particle; itself adds nothing. */
-static void sum_at(const struct everyone *all, const struct sim *s, const double at[3], double acc[3], double hard[3])
+static void sum_at(const struct all_ranks *all, const struct sim *s, const double at[3], double acc[3], double hard[3])
 {
   double eps2 = s->par->Softening * s->par->Softening, reach = s->split.r2;
   memset(acc, 0, 3 * sizeof *acc);
@@ -116,7 +117,7 @@ static struct errors collect(const struct comm *c, struct record *r)
 /* What one case yields. */
 struct result {
   struct errors acc, hard, step;
-  int kept, home, finite;
+  int kept, owner_rank, finite;
   int64_t substeps, steps_seen, outside, late;
   uint64_t bits;    /* of forces and state after the substeps, in this rank's order */
 };
@@ -151,25 +152,25 @@ static void share(const struct comm *c, const struct set *s, int64_t n, double s
 static void compare_start(struct sim *s, struct result *r)
 {
   const struct particles *p = s->be->view(s->dev);
-  struct everyone all = gather(s->comm, p, 0, 0);
+  struct all_ranks all = gather(s->comm, p, 0, 0);
   struct record total = {0}, hard = {0};
-  r->home = 1;
+  r->owner_rank = 1;
   for (int64_t i = 0; i < p->n; i++) {
     double a[3], h[3];
     sum_at(&all, s, &p->pos[3 * i], a, h);
     add(&total, distance(&p->acc[3 * i], a, a, s->now.a_rms_plain));
     add(&hard, distance(&p->acc_hard[3 * i], h, a, s->now.a_rms_plain));
-    r->home &= domain_home(&s->domain, &p->pos[3 * i]) == s->comm->rank;
+    r->owner_rank &= domain_owner(&s->domain, &p->pos[3 * i]) == s->comm->rank;
   }
-  r->home = (int)comm_min_int64(s->comm, r->home);
+  r->owner_rank = (int)comm_min_int64(s->comm, r->owner_rank);
   r->acc = collect(s->comm, &total);
   r->hard = collect(s->comm, &hard);
   release(&all);
 }
 
-/* Substeps of a soft step, the forces of the active particles against the sum over everyone's predicted position. With
- * `anew` LETs are chosen once more in their midst. */
-static void compare_substeps(struct sim *s, double soft_step, int anew, struct result *r)
+/* Substeps of a soft step, the forces of the active particles against the sum over the predicted positions of all particles. With
+ * `rebuild_trees` LETs are selected again in the middle. */
+static void compare_substeps(struct sim *s, double soft_step, int rebuild_trees, struct result *r)
 {
   double tick_length = soft_step / TICKS;
   struct record errors = {0};
@@ -178,26 +179,26 @@ static void compare_substeps(struct sim *s, double soft_step, int anew, struct r
                                 .horizon = soft_step, .tick_length = tick_length};
   int32_t tick = 0;
   s->be->levels(s->dev, &rule, -1);
-  s->be->kick_soft(s->dev, 0.5 * soft_step);
+  s->be->kick(s->dev, &s->field, 0.5 * soft_step);
   sim_make_room(s, soft_step);
   s->be->sources(s->dev);
   s->be->moments(s->dev, &s->mac, 0, 0);
-  let_exchange(s->lets, LET_STEP, &s->lattice, request, REFRESH, &s->counts.step_let);
+  let_exchange(s->lets, LET_STEP, &s->lattice, request, MOMENT_UPDATE, &s->counts.step_let);
   for (r->substeps = 0; r->substeps < SUBSTEPS; r->substeps++) {
-    int32_t next = (int32_t)comm_min_int64(s->comm, s->be->next_tick(s->dev)), next_refresh = (tick / REFRESH + 1) * REFRESH;
+    int32_t next = (int32_t)comm_min_int64(s->comm, s->be->next_tick(s->dev)), next_moment_update = (tick / MOMENT_UPDATE + 1) * MOMENT_UPDATE;
     if (next == TICKS) break;
-    tick = next < next_refresh ? next : next_refresh;
+    tick = next < next_moment_update ? next : next_moment_update;
     int64_t outside = 0, active = s->be->select(s->dev, tick, tick_length, &outside);
     const struct particles *p = s->be->view(s->dev);
-    struct everyone all = gather(s->comm, p, tick, tick_length);
+    struct all_ranks all = gather(s->comm, p, tick, tick_length);
     for (int64_t i = 0; i < all.n; i++)
       for (int k = 0; k < 3; k++) {
         int out = 0;
         lattice_of(&s->lattice, k, all.pos[i][k], &out);
         r->outside += out;
       }
-    if (tick % REFRESH == 0) s->be->moments(s->dev, &s->mac, tick, tick_length);
-    if (anew && tick == 4 * REFRESH) {   /* as where particles strayed: all that was said before is heard first */
+    if (tick % MOMENT_UPDATE == 0) s->be->moments(s->dev, &s->mac, tick, tick_length);
+    if (rebuild_trees && tick == 4 * MOMENT_UPDATE) {   /* as after a prediction-bound violation: pending updates are received first */
       let_take_updates(s->lets, tick, &s->counts.updates);
       request.tick = tick;
       request.horizon = (TICKS - tick) * tick_length;
@@ -219,8 +220,8 @@ static void compare_substeps(struct sim *s, double soft_step, int anew, struct r
       add(&errors, distance(&p->acc_hard[3 * i], h, a, s->now.a_rms_plain));
     }
     if (active > 0) s->be->correct(s->dev, tick, tick_length, &rule, -1);
-    s->be->strays(s->dev, &r->late);
-    let_send_updates(s->lets, tick, tick % REFRESH == 0, (tick / REFRESH + 1) * REFRESH, &s->counts.updates);
+    s->be->let->violations(s->dev, &r->late);
+    let_send_updates(s->lets, tick, tick % MOMENT_UPDATE == 0, (tick / MOMENT_UPDATE + 1) * MOMENT_UPDATE, &s->counts.updates);
     release(&all);
   }
   let_take_updates(s->lets, tick + 1, &s->counts.updates);
@@ -254,7 +255,7 @@ static struct result one_case(const struct comm *c, const struct set *set, int64
   struct particles mine;
   struct sim s;
   par.MultipoleOrder = order;
-  par.Kernel = order == 2 ? KERNEL_DLL : KERNEL_QUINTIC;
+  par.Kernel = order == 2 ? SPLIT_DLL : SPLIT_QUINTIC;
   share(c, set, n, SPEED, on_one, &mine);
   uint64_t digest = global_digest(c, &mine);
   struct fault f = {""};
@@ -298,11 +299,11 @@ static void check(const struct comm *c, const struct set *s, int64_t n, int orde
   char name[150];
   snprintf(name, sizeof name, "%s%s%s", s->name, order == 2 ? ", second moments, DLL" : "", on_one ? ", all on one rank at first" : "");
   say(c, r.kept, name, "no particle is lost or changed", NULL);
-  say(c, r.home, name, "everyone is at home", NULL);
+  say(c, r.owner_rank, name, "all particles are on their owner ranks", NULL);
   say(c, r.finite && within(s, &r.acc), name, "acceleration", &r.acc);
   say(c, within(s, &r.hard), name, "hard part", &r.hard);
-  say(c, r.outside == 0, name, "nobody leaves the lattice during a soft step", NULL);
-  if (s->place != place_coincident) say(c, r.late == 0, name, "nobody leaves the way that LETs allow for", NULL);
+  say(c, r.outside == 0, name, "no particle leaves the lattice during a soft step", NULL);
+  if (s->place != place_coincident) say(c, r.late == 0, name, "no particle exceeds the motion bound of the LETs", NULL);
   say(c, within(s, &r.step) && (r.steps_seen > 0 || s->place == place_point || n == 1), name, "hard forces in substeps", &r.step);
 }
 
@@ -310,16 +311,16 @@ static void check(const struct comm *c, const struct set *s, int64_t n, int orde
  * its own place and time: the worst error counts. Where the core's particles are 1e4 lattice points apart, the lattice limits it. */
 static void check_fine(const struct comm *c, const struct set *s, int64_t n, int order)
 {
-  double most = s->place == place_contrast ? 1e-3 : 1e-4;
+  double max_value = s->place == place_contrast ? 1e-3 : 1e-4;
   struct result r = one_case(c, s, n, order, 0, 1e-9);
   char what[100];
   snprintf(what, sizeof what, "fine criterion, hard forces in substeps: worst %.1e", r.step.worst);
-  say(c, r.step.finite && r.step.worst < most && r.steps_seen > 0, s->name, what, &r.step);
+  say(c, r.step.finite && r.step.worst < max_value && r.steps_seen > 0, s->name, what, &r.step);
   snprintf(what, sizeof what, "fine criterion, acceleration and hard part at the start: worst %.1e, %.1e", r.acc.worst, r.hard.worst);
-  say(c, r.acc.finite && r.hard.finite && r.acc.worst < most && r.hard.worst < most, s->name, what, &r.hard);
+  say(c, r.acc.finite && r.hard.finite && r.acc.worst < max_value && r.hard.worst < max_value, s->name, what, &r.hard);
 }
 
-/* Trees that last for a soft step, and trees that are built anew within it. */
+/* Trees that are kept for a soft step, and trees that are rebuilt within it. */
 static int keeps(struct device *d)
 {
   (void)d;
@@ -351,7 +352,7 @@ static void long_step(const struct comm *c, const struct set *set, int64_t n, st
   struct particles mine;
   struct sim s;
   share(c, set, n, h->speed, 0, &mine);
-  for (int64_t i = 0; h->speed > SPEED && i < mine.n; i++) {   /* two halves run into each other: no spread hides their ways */
+  for (int64_t i = 0; h->speed > SPEED && i < mine.n; i++) {   /* two halves collide: velocity spreads within cells do not cover their motion */
     for (int k = 0; k < 3; k++) mine.vel[3 * i + k] = 0;
     mine.vel[3 * i] = (float)(mine.pos[3 * i] < 0 ? h->speed : -h->speed) * (float)sqrt(set->gravity);
   }
@@ -373,7 +374,7 @@ static void long_step(const struct comm *c, const struct set *set, int64_t n, st
   sim_close(&s);
 }
 
-/* The rule's radius changes at the end of a soft step, and forces are found anew: the sums are of these. */
+/* The radius of the rule changes at the end of a soft step, and forces are computed again: the sums are those of the new forces. */
 static void check_new_radius(const struct comm *c, const struct set *set, int64_t n)
 {
   struct params par = params_of(set, 1e-3);
@@ -392,7 +393,7 @@ static void check_new_radius(const struct comm *c, const struct set *set, int64_
   s.split = split_make(par.Kernel, r2, 2 * r2);
   step_open(&s, &plan);
   step_close(&s, &plan, 1);
-  diagnostics_measure(&again, c, tested, s.dev);
+  diagnostics_measure(&again, c, tested, s.dev, &s.field);
   say(c, plan.measure_radius && s.split.r2 < 1.5F * r2 && memcmp(&again, &s.now, sizeof again) == 0, set->name,
       "a new radius at the end of a step: energies are of the forces that there are", NULL);
   sim_close(&s);
@@ -431,47 +432,47 @@ static struct errors compare_ends(const struct comm *c, const struct set *s, int
   return e;
 }
 
-/* Nothing is missed: the step ends as it does on one rank. With `strays` it is so long that LETs do not suffice any more and
- * are chosen anew, if they are not with every new tree. */
+/* The step ends as on one rank. With `violations` it is so long that particles exceed the motion bounds and LETs are selected again,
+ * unless every new tree selects them anyway. */
 static void check_step(const struct comm *c, const struct set *s, int64_t n, double times, double speed, int (*keeps_tree)(struct device *),
-                       int strays)
+                       int violations)
 {
   struct stretch mine = {.times = times, .speed = speed, .keeps_tree = keeps_tree};
   double speeds;
   struct errors e = compare_ends(c, s, n, &mine, &speeds);
   struct step_counts counts = mine.counts;
-  comm_sum_int64(c, &counts.strays, 1);
+  comm_sum_int64(c, &counts.violations, 1);
   char what[200];
   snprintf(what, sizeof what,
-           "a step at %.0f times the speed, R2 = %g, %s trees, with %lld strays, LETs chosen anew %lld times: as on one rank, velocities to %.1e",
-           speed / SPEED, s->r2, keeps_tree == keeps ? "old" : "new", (long long)counts.strays, (long long)counts.remakes, speeds);
+           "a step at %.0f times the speed, R2 = %g, %s trees, with %lld violations, LETs selected again %lld times: as on one rank, velocities to %.1e",
+           speed / SPEED, s->r2, keeps_tree == keeps ? "old" : "new", (long long)counts.violations, (long long)counts.let_reselections, speeds);
   int good = e.finite && e.median < 1e-6 && e.most99 < 1e-3 && counts.substeps > 0;
-  if (strays)
-    good &= c->size == 1 || (counts.strays > 0 && (counts.remakes > 0) == (keeps_tree == keeps));
+  if (violations)
+    good &= c->size == 1 || (counts.violations > 0 && (counts.let_reselections > 0) == (keeps_tree == keeps));
   else
     good &= speeds < 5e-4;
   say(c, good, s->name, what, &e);
   int once = counts.step_let.received.particles <= n - counts.local;
-  say(c, (int)comm_min_int64(c, once), s->name, "no particle counts as received twice, where LETs are chosen anew", NULL);
+  say(c, (int)comm_min_int64(c, once), s->name, "no particle counts as received twice where LETs are selected again", NULL);
 }
 
-/* Block steps without the split end as on one rank, and particles go home in between. Fast particles are those of level `fast` and deeper:
- * the deeper, the more often trees are of all, and everyone's LETs of slow particles new. With `delta` not by particles alone but by cells
- * too: then ranks differ by the criterion's error. (One rank alone, without LETs to renew, builds the trees of all.) */
+/* Block steps without the split end as on one rank, and particles migrate in between. Fast particles are those of level `fast` and deeper:
+ * the deeper this level, the more often all trees are rebuilt and the LETs of slow trees selected again. With `delta` sources are also
+ * cells, and results on several ranks differ by the error of the criterion. (A single rank has no LETs and builds trees of all particles.) */
 static void check_block_step(const struct comm *c, const struct set *s, int64_t n, const char *fast, double delta)
 {
   struct stretch mine = {.times = 8, .speed = 30 * SPEED, .delta = delta};
   double speeds;
-  setenv("ESPALIER_FAST_LEVEL", fast, 1);
+  debug_set("fast_level", atoi(fast));
   struct errors e = compare_ends(c, s, n, &mine, &speeds);
-  unsetenv("ESPALIER_FAST_LEVEL");
-  int64_t trees = comm_max_int64(c, mine.fast), levels = comm_max_int64(c, mine.counts.level_most), movers = mine.counts.migrated;
+  debug_set("fast_level", NAN);
+  int64_t trees = comm_max_int64(c, mine.fast), levels = comm_max_int64(c, mine.counts.level_max), movers = mine.counts.migrated;
   comm_sum_int64(c, &movers, 1);
   char what[220];
-  snprintf(what, sizeof what, "block steps, Delta = %g, fast from level %s of %lld on, %lld trees of theirs, %lld went home: as on one rank, velocities to %.1e",
+  snprintf(what, sizeof what, "block steps, Delta = %g, fast from level %s of %lld on, %lld fast trees, %lld particles migrated: as on one rank, velocities to %.1e",
            delta, fast, (long long)levels, (long long)trees, (long long)movers, speeds);
   int good = e.finite && (delta > 0 ? e.median < 1e-4 && e.most99 < 1e-3 && speeds < 1e-2 : e.median < 1e-7 && e.most99 < 1e-6 && speeds < 2e-5);
-  say(c, good && levels > 2 && (trees > 0) == (tested->plants_apart && c->size > 1) && (c->size == 1 || movers > 0), s->name, what, &e);
+  say(c, good && levels > 2 && (trees > 0) == (tested->builds_fast_tree && c->size > 1) && (c->size == 1 || movers > 0), s->name, what, &e);
 }
 
 static uint64_t bits_by(const struct comm *c, enum transport_choice transport, const struct set *s, int64_t n)
@@ -493,16 +494,16 @@ static void check_bits(const struct comm *c, const struct set *s, int64_t n)
   setenv("ESPALIER_LARGEST_MESSAGE", "1000", 1);
   comm_open(&small, c->mpi);
   unsetenv("ESPALIER_LARGEST_MESSAGE");
-  int believe = !tested->identify && !getenv("ESPALIER_CUDA_MPI");
+  int believe = !tested->probe->identify && !getenv("ESPALIER_CUDA_MPI");
   if (believe) setenv("ESPALIER_CUDA_MPI", "1", 1);
-  enum transport_choice direct = tested->identify ? TRANSPORT_AUTO : TRANSPORT_CUDA_MPI;
+  enum transport_choice direct = tested->probe->identify ? TRANSPORT_AUTO : TRANSPORT_CUDA_MPI;
   uint64_t a = bits_by(c, TRANSPORT_STAGED, s, n), b = bits_by(c, TRANSPORT_STAGED, s, n), cut = bits_by(&small, TRANSPORT_STAGED, s, n);
   uint64_t other = bits_by(c, direct, s, n), other_cut = bits_by(&small, direct, s, n);
   if (believe) unsetenv("ESPALIER_CUDA_MPI");
   say(c, alike(c, a, b), s->name, "the same case twice gives the same bits", NULL);
   say(c, alike(c, a, cut) && small.largest_message == 1000, s->name, "messages cut to 1000 bytes give the same bits", NULL);
   snprintf(what, sizeof what, "transport %d gives the same bits as through the host, cut too", (int)taken);
-  say(c, alike(c, a, other) && alike(c, a, other_cut) && (tested->identify || c->size == 1 || taken == direct), s->name, what, NULL);
+  say(c, alike(c, a, other) && alike(c, a, other_cut) && (tested->probe->identify || c->size == 1 || taken == direct), s->name, what, NULL);
   comm_close(&small);
 }
 
@@ -516,10 +517,10 @@ static struct result start_by(const struct comm *c, const struct set *set, int64
   struct fault f = {""};
   par.Transport = transport;
   share(c, set, n, SPEED, 0, &mine);
-  setenv("ESPALIER_FIRST_PART", first, 1);
+  debug_set("first_part", atof(first));
   sim_open(&s, c, &par, tested, &mine, &f);
   sim_first_force(&s);
-  unsetenv("ESPALIER_FIRST_PART");
+  debug_set("first_part", NAN);
   compare_start(&s, &r);
   const struct particles *p = s.be->view(s.dev);
   r.finite = s.counts.full.targets == 2 * p->n && s.now.bad == 0;   /* by angle, then by acceleration */
@@ -530,7 +531,7 @@ static struct result start_by(const struct comm *c, const struct set *set, int64
   return r;
 }
 
-/* One walk of the local tree and LETs together: several families on each rank, of which none, some or all begin before LETs come. */
+/* One walk of the local tree and LETs together: several supergroups on each rank, of which none, some or all begin before LETs arrive. */
 static void check_joined(const struct comm *c, const struct set *s, int64_t n)
 {
   static const char *const part[] = {"0", "0.5", "1"};
@@ -587,7 +588,7 @@ int main(int argc, char **argv)
     tested = backend_everywhere(&world, choices[k]);
     if (!tested) continue;
     /* messages that bypass the host everywhere, where the host's memory is all there is */
-    usual = asked = getenv("ESPALIER_CUDA_MPI") && !tested->identify ? TRANSPORT_CUDA_MPI : TRANSPORT_AUTO;
+    usual = asked = getenv("ESPALIER_CUDA_MPI") && !tested->probe->identify ? TRANSPORT_CUDA_MPI : TRANSPORT_AUTO;
     check_all(&world, brief);
   }
   int64_t left = comm_max_int64(&world, (int64_t)memory_current());

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <mpi.h>
 
-#include "io/initial.h"
+#include "io/input/initial.h"
 #include "writers.h"
 
 static struct comm c;

@@ -6,10 +6,10 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
-#include "checkpoint.h"
+#include "checkpoint/checkpoint.h"
 #include "files.h"
-#include "io/snapshot.h"
-#include "io/snapshot_parts.h"
+#include "io/snapshot/snapshot.h"
+#include "io/snapshot/snapshot_file.h"
 
 enum { MANY = 40000, FEW = 8000 };
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# A run whose disk of 20 MB fills up: it goes on without snapshots and checkpoints, leaves nothing half under a good name, and
-# writes them when there is room again. On one and on three ranks.
+# A run whose disk of 20 MB fills up: it continues without snapshots and checkpoints, leaves no incomplete file under a final
+# name, and writes them when there is space again. On one and on three ranks.
 if [ "$1" != inside ]; then
   inside="mount -t tmpfs -o size=20m espalier-test"
   mount=$(mktemp -d) session=$(mktemp -d) || exit 99
@@ -21,9 +21,9 @@ model 4000
 rows() { cat "$disk/out/steps.csv" 2> /dev/null | wc -l; }
 more_than() { [ "$(rows)" -gt "$1" ]; }
 snapshots() { grep -c '^snapshot ' "$dir/log"; }
-told_of() { grep -q "$1" "$dir/log" "$dir/err"; }
-half() { find "$disk/out" -name '*.tmp' | grep -q .; }
-# for people: the first and the last messages
+reports() { grep -q "$1" "$dir/log" "$dir/err"; }
+temporary() { find "$disk/out" -name '*.tmp' | grep -q .; }
+# for the log: the first and the last messages
 brief_ok() {
   brief
   ok "$@"
@@ -33,28 +33,28 @@ gone() { ! kill -0 $job 2> /dev/null; }
 
 for ranks in 1 3; do
   rm -rf "$disk"/*
-  told="$dir/brief"
+  shown="$dir/brief"
   # shellcheck disable=SC2086
   (cd "$dir" && exec $mpirun -n $ranks "$here/espalier" run -P Input:InitCondFile=plummer.hdf5 -P Output:OutputDir="$disk/out" -P Time:TimeMax=100 \
     -P Output:TimeBetSnapshot=0.5 -P Checkpoints:TimeBetCheckpoints=0.01 run.ini) > "$dir/log" 2> "$dir/err" < /dev/null &
   job=$!
-  within 30 told_of '^checkpoint ' && within 30 more_than 10
+  within 30 reports '^checkpoint ' && within 30 more_than 10
   brief_ok $? "$ranks ranks: under way"
   head -c 30000000 /dev/zero > "$disk/filler" 2> /dev/null
-  within 30 told_of 'warning: no checkpoint could be written, the run goes on: ' && within 30 told_of 'warning: the run goes on without a snapshot, and tries again: '
-  brief_ok $? "$ranks ranks: a full disk is told of"
+  within 30 reports 'warning: no checkpoint could be written, the run continues: ' && within 30 reports 'warning: the run continues without this snapshot, and tries again: '
+  brief_ok $? "$ranks ranks: a full disk is reported"
   brief_ok "$(df "$disk" | awk 'NR == 2 { print ($4 > 100) }')" "$ranks ranks: it is full"
   before=$(rows)
   step=$(tail -n 1 "$dir/log" | awk '{ print $1 }')
   steps_on() { [ "$(grep -c -E '^ +[0-9]+ ' "$dir/log")" -gt $((step + 8)) ]; }
   within 20 steps_on
-  brief_ok $? "$ranks ranks: and the run goes on"
+  brief_ok $? "$ranks ranks: and the run continues"
   written=$(snapshots)
   rm "$disk/filler"
-  # late, or the next one in time, where that is due just now
+  # the late one, or the next one where that is due now
   more_snapshots() { [ "$(snapshots)" -gt "$written" ]; }
   within 30 more_snapshots
-  brief_ok $? "$ranks ranks: with room again, a snapshot is written"
+  brief_ok $? "$ranks ranks: with space again, a snapshot is written"
   : > "$disk/out/stop"
   within 30 gone || kill -KILL $job
   wait $job
@@ -62,8 +62,8 @@ for ranks in 1 3; do
   job=
   [ $status = 0 ] && grep -q -x state=interrupted "$disk/out/status"
   brief_ok $? "$ranks ranks: stopped by a file, with a checkpoint"
-  ! half
-  brief_ok $? "$ranks ranks: nothing half is left"
+  ! temporary
+  brief_ok $? "$ranks ranks: no temporary file is left"
   # all rows are there, in order, whole
   last=$(tail -n 1 "$disk/out/steps.csv" | cut -d , -f 1)
   grep -v '^#' "$disk/out/steps.csv" | awk -F, -v last="$last" 'NR == 1 { n = NF; next } { bad += NF != n || $1 != NR - 1 } END { exit bad > 0 || NR - 1 != last }'

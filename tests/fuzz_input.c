@@ -5,8 +5,8 @@
 #include <config.h>
 #include <mpi.h>
 
-#include "io/initial.h"
-#include "io/snapshot.h"
+#include "io/input/initial.h"
+#include "io/snapshot/snapshot.h"
 #include "writers.h"
 
 static struct comm c, self;

@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Several ranks in one process: each has a device of its own, and messages are copied from one to the other. */
+/* Several ranks in one process: each has its own device, and messages are copied between them. */
 #ifndef HOUSE_H
 #define HOUSE_H
-#include "let.h"
-#include "memory.h"
+#include "backend/let_verbs.h"
+#include "base/memory.h"
+#include "mpi/let.h"
 #include "rig.h"
 #include "tap.h"
 
-enum { RANKS_MOST = 5 };
+enum { RANKS_MAX = 5 };
 
 /* A rank. */
 struct side {
   struct device *dev;
-  struct let_card card;
+  struct let_summary summary;
   struct let_box box[LET_BOXES];
-  int forest[RANKS_MOST], trees;
-  int32_t next[RANKS_MOST];   /* announced to each of the others */
-  int asked_by[RANKS_MOST];
+  int forest[RANKS_MAX], trees;
+  int32_t next[RANKS_MAX];   /* next correction announced to each peer */
+  int asked_by[RANKS_MAX];
 };
 
-/* When LETs come: before the walk, or once the local tree's has been called for, in the order of the forest or the other way round. */
+/* Arrival of LETs: before the walk, or after the walk of the local tree was started, in the order of the forest or in reverse order. */
 enum arrival { BEFORE, MEANWHILE, BACKWARDS };
 
 struct house {
@@ -29,11 +30,11 @@ struct house {
   struct lattice lattice;
   struct split split;
   double a_floor, a_rms;
-  struct side side[RANKS_MOST];
+  struct side side[RANKS_MAX];
   struct let_count received;
-  int roots;                  /* that came with cards */
+  int roots;                  /* received as LET root summaries */
   enum arrival arrival;       /* of LETs of a synchronisation */
-  struct let_request soft;    /* what they were asked for by */
+  struct let_request soft;    /* their request */
   struct tally tally;
 };
 
@@ -50,7 +51,7 @@ static inline void say(int good, const struct house *h, const char *what, const 
 
 static inline struct mac mac_of(const struct house *h, int kind, double delta) { return (struct mac){kind, h->order, h->set->gravity, delta}; }
 
-/* Spheres so far from each other that a rank needs no more than the root of another. */
+/* Spheres so far from each other that a rank needs only the root of the other. */
 static inline void place_apart(struct random *r, int64_t i, int64_t n, double x[3], float *mass)
 {
   place_plummer(r, i, n, x, mass);
@@ -65,8 +66,8 @@ static inline int ascending(const void *a, const void *b)
   return (x > y) - (x < y);
 }
 
-/* Slabs with the same number of particles each, as far as these differ in x. */
-static inline void cut(const struct particles *all, int ranks, double face[RANKS_MOST + 1])
+/* Cut the particles into slabs of equal numbers, as far as their x differ. */
+static inline void cut(const struct particles *all, int ranks, double face[RANKS_MAX + 1])
 {
   double *x = memory_alloc("test", sizeof *x * (size_t)all->n);
   for (int64_t i = 0; i < all->n; i++) x[i] = all->pos[3 * i];
@@ -80,7 +81,7 @@ static inline void cut(const struct particles *all, int ranks, double face[RANKS
 static inline void house_open(struct house *h, const struct backend *be, const struct set *s, int ranks, int order)
 {
   struct particles all, mine;
-  double face[RANKS_MOST + 1], low[3] = {1e300, 1e300, 1e300}, high[3] = {-1e300, -1e300, -1e300};
+  double face[RANKS_MAX + 1], low[3] = {1e300, 1e300, 1e300}, high[3] = {-1e300, -1e300, -1e300};
   memset(h, 0, sizeof *h);
   h->be = be, h->set = s, h->ranks = ranks, h->order = order;
   h->split = split_make(order == 2 ? SPLIT_DLL : SPLIT_QUINTIC, s->r1, s->r2);
@@ -116,46 +117,46 @@ static inline void house_close(struct house *h)
 
 /* --- LETs -------------------------------------------------------------------------------------------------------- */
 
-/* Who needs what of whom: roots become a tree, the others stand in the forest behind it. */
-static inline void meet(struct house *h, enum let_kind kind, int r, const struct let_request *request)
+/* Find what rank r needs of the others: their roots form a tree, and LETs follow it in the forest. */
+static inline void exchange_summaries(struct house *h, enum let_kind kind, int r, const struct let_request *request)
 {
   struct side *mine = &h->side[r];
-  const struct let_card *root[RANKS_MOST];
+  const struct let_summary *root[RANKS_MAX];
   int roots = 0;
   mine->trees = 1;
   for (int k = 1; k < h->ranks; k++) {
     int s = (r + k) % h->ranks;
-    enum need need = let_contact(&h->lattice, &h->side[s].card, &mine->card, request);
+    enum need need = let_contact(&h->lattice, &h->side[s].summary, &mine->summary, request);
     h->side[s].asked_by[r] = need == NEED_OPEN;
-    if (need == NEED_CELL) root[roots++] = &h->side[s].card;
+    if (need == NEED_CELL) root[roots++] = &h->side[s].summary;
     if (need == NEED_OPEN) mine->forest[mine->trees++] = s;
   }
   mine->forest[0] = r;
   h->roots += roots;
-  h->be->let_roots(mine->dev, kind, r, roots, root);
+  h->be->let->roots(mine->dev, kind, r, roots, root);
 }
 
-/* From a rank to others, for which it chooses at once. */
+/* Send LETs from a rank to others, selected together. */
 static inline void send(struct house *h, enum let_kind kind, int from, int count, const int to[], const struct let_request *request)
 {
   struct side *mine = &h->side[from];
-  struct let_choice choice[RANKS_MOST];
+  struct let_choice choice[RANKS_MAX];
   for (int k = 0; k < count; k++)
-    choice[k] = (struct let_choice){.peer = to[k], .boxes = h->side[to[k]].box, .box_count = h->side[to[k]].card.boxes};
-  h->be->let_select(mine->dev, kind, request, count, choice);
+    choice[k] = (struct let_choice){.peer = to[k], .boxes = h->side[to[k]].box, .box_count = h->side[to[k]].summary.boxes};
+  h->be->let->select(mine->dev, kind, request, count, choice);
   for (int k = 0; k < count; k++) {
     struct let_choice *c = &choice[k];
     struct device *dev = h->side[c->peer].dev;
     mine->next[c->peer] = c->next;
-    memcpy(h->be->let_room(dev, kind, from, c->bytes), c->message, c->bytes);
-    h->be->let_attach(dev, kind, from, c->bytes, &h->received);
+    memcpy(h->be->let->room(dev, kind, from, c->bytes), c->message, c->bytes);
+    h->be->let->attach(dev, kind, from, c->bytes, &h->received);
   }
 }
 
-/* To all who asked. */
+/* Send LETs to all ranks that need one. */
 static inline void send_all(struct house *h, enum let_kind kind, int from, const struct let_request *request)
 {
-  int to[RANKS_MOST], count = 0;
+  int to[RANKS_MAX], count = 0;
   for (int r = 0; r < h->ranks; r++)
     if (r != from && h->side[from].asked_by[r]) to[count++] = r;
   send(h, kind, from, count, to, request);
@@ -166,17 +167,17 @@ static inline void exchange(struct house *h, enum let_kind kind, const struct le
   h->received = (struct let_count){0, 0};
   h->roots = 0;
   for (int r = 0; r < h->ranks; r++) {
-    h->be->let_clear(h->side[r].dev, kind);
-    let_introduce(h->be, h->side[r].dev, request, h->side[r].box, &h->side[r].card);
+    h->be->let->clear(h->side[r].dev, kind);
+    let_summarise(h->be, h->side[r].dev, request, h->side[r].box, &h->side[r].summary);
   }
-  for (int r = 0; r < h->ranks; r++) meet(h, kind, r, request);
+  for (int r = 0; r < h->ranks; r++) exchange_summaries(h, kind, r, request);
   for (int s = 0; s < h->ranks && (kind != LET_SOFT || h->arrival == BEFORE); s++) send_all(h, kind, s, request);
   if (kind == LET_SOFT) h->soft = *request;
-  for (int r = 0; r < h->ranks && kind == LET_STEP; r++) h->be->let_watch(h->side[r].dev, request);
+  for (int r = 0; r < h->ranks && kind == LET_STEP; r++) h->be->let->watch(h->side[r].dev, request);
 }
 
-/* What this rank's forest still lacks. */
-static inline void come(struct house *h, int r)
+/* Send the LETs that the forest of rank r still lacks. */
+static inline void send_missing(struct house *h, int r)
 {
   const struct side *mine = &h->side[r];
   for (int k = 1; k < mine->trees; k++) send(h, LET_SOFT, mine->forest[h->arrival == BACKWARDS ? mine->trees - k : k], 1, &r, &h->soft);
@@ -194,7 +195,7 @@ static inline void walk(struct house *h, int r, struct walk_request q, enum part
   q.peer_count = parting == WHOLE ? all : 0;
   q.last = parting == WHOLE;
   h->be->walk(mine->dev, &q, &h->tally);
-  if (q.let == LET_SOFT && h->arrival != BEFORE) come(h, r);
+  if (q.let == LET_SOFT && h->arrival != BEFORE) send_missing(h, r);
   q.local = 0;
   while (parting != WHOLE && done < all) {
     q.peers = mine->forest + done;
@@ -224,7 +225,7 @@ static inline void force(struct house *h, const struct mac *mac, enum parting pa
   for (int r = 0; r < h->ranks; r++) {
     walk(h, r, q, parting);
     h->be->split_soft(h->side[r].dev);
-    h->be->reduce(h->side[r].dev, &sums);
+    h->be->reduce(h->side[r].dev, &(struct field){0}, &sums);
     square += sums.acc2_count;
     count += sums.count;
   }

@@ -6,8 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "ic/models.h"
-#include "memory.h"
 #include "tap.h"
 
 enum { N = 2000, SEEDS = 40 };   /* of the energies: direct sums, so many small sets rather than a large one */
@@ -233,7 +233,7 @@ static void check_refusals(void)
   struct ic_model m = model_of("plumer", 10, 1);
   refuse(m, "unknown model 'plumer'; did you mean 'plummer'?");
   refuse(model_of("plummer", 0, 1), "expected a number from 1 to 2^36, found 0");
-  refuse(model_of("merger", 1, 1), "a sphere would be empty");
+  refuse(model_of("merger", 1, 1), "one sphere would be empty");
   m = model_of("uniform", 10, 1);
   m.virial_ratio = 2;
   refuse(m, "virial ratio: expected a number from 0 to 1.9, found 2");

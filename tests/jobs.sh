@@ -8,7 +8,7 @@ src=$(cd "${srcdir:-.}" && pwd)
 job=$src/jobscripts/espalier-job
 real=$PWD/espalier
 . "$src/tests/tap.sh"
-told="$dir/out $dir/err"
+shown="$dir/out $dir/err"
 cd "$dir" || exit 99
 
 # The pretended program: 'plan' says what becomes of the run; it notes how it was called. Parameter files are read by the real one.
@@ -22,8 +22,8 @@ echo "$*" >> calls
 out=${OUT:-out}
 mkdir -p "$out"
 # with what TimeMax, and which checkpoints, the tests say
-end() { [ -n "$NO_CHECKPOINT" ] || mkdir -p "${CHECKPOINTS:-$out/checkpoints}/$4"; told "$@"; echo "time_max=${TIME_MAX:-1}" >> "$out/status"; }
-told() { printf 'state=%s\nreason=%s\nstep=%s\ncheckpoint=%s\nupdated=%s\n' "$@" $$ > "$out/status"; }
+end() { [ -n "$NO_CHECKPOINT" ] || mkdir -p "${CHECKPOINTS:-$out/checkpoints}/$4"; report "$@"; echo "time_max=${TIME_MAX:-1}" >> "$out/status"; }
+report() { printf 'state=%s\nreason=%s\nstep=%s\ncheckpoint=%s\nupdated=%s\n' "$@" $$ > "$out/status"; }
 read -r what step < plan
 rm -f "$out/cont"
 case $what in
@@ -31,13 +31,13 @@ case $what in
   stop) : > "$out/cont"; end interrupted walltime "$step" "checkpoint_$step"; exit 0 ;;
   asked) end interrupted "file stop" "$step" "checkpoint_$step"; exit 0 ;;
   fail) end failed "not a number" "$step" "checkpoint_$step"; exit 3 ;;
-  refuse) told failed "another softening" 0 ''; exit 1 ;;
-  watchdog) told failed 'rank 0, step 3, phase walk: no progress for 30 minutes' "$step" "$(ls -d "$out"/checkpoints/checkpoint_*[0-9] 2> /dev/null | sed 's,.*/,,' | tail -n 1)"
+  refuse) report failed "another softening" 0 ''; exit 1 ;;
+  watchdog) report failed 'rank 0, step 3, phase walk: no progress for 30 minutes' "$step" "$(ls -d "$out"/checkpoints/checkpoint_*[0-9] 2> /dev/null | sed 's,.*/,,' | tail -n 1)"
     exit "${LAUNCHED:-1}" ;;
   mute) : > "$out/cont"; mkdir -p "$out/checkpoints/checkpoint_$step"; exit 0 ;;
   silent) exit 0 ;;
-  lost) told running '' "$step" ''; exit 0 ;;
-  killed) told running '' "$step" ''; exit 137 ;;
+  lost) report running '' "$step" ''; exit 0 ;;
+  killed) report running '' "$step" ''; exit 137 ;;
   wait) trap ': > "$out/cont"; end interrupted SIGUSR1 "$step" "checkpoint_$step"; exit 0' USR1
     : > waiting
     i=0; while [ $i -lt 300 ]; do sleep 0.1; i=$((i + 1)); done; exit 4 ;;
@@ -66,7 +66,7 @@ try() {
   timeout 60 "$job" "$@" > out.log 2> err.log < /dev/null
   result=$?
   cat out.log > "$dir/out.txt"; cat err.log >> "$dir/out.txt"
-  told=$dir/out.txt
+  shown=$dir/out.txt
   [ $result = "$expected" ] && grep -q -e "$fragment" out.txt
   ok $? "$title: status $result"
 }
@@ -85,7 +85,7 @@ called 'run --walltime 1-02:03:04 run.ini'
 [ "$(cat launched)" = word ] && [ "$(cat submitted)" = again ] && [ "$(cat out/chain)" = "the start" ]
 ok $? "launcher, next job and ledger"
 echo stop 9 > plan
-try 0 'interrupted; the next job goes on from checkpoint_9' "second job, none asked for after it" -w UNLIMITED -o --overwrite run.ini ./launcher 1
+try 0 'interrupted; the next job continues from checkpoint_9' "second job, none asked for after it" -w UNLIMITED -o --overwrite run.ini ./launcher 1
 called 'run --restart last run.ini'
 echo asked 12 > plan
 rm -f submitted
@@ -93,7 +93,7 @@ try 0 'on purpose (file stop)' "stopped by hand" -a 'echo again > submitted' run
 [ ! -e submitted ]; ok $? "no job follows that"
 
 echo wait 15 > plan
-# signalled SIGNAL: a job is told to stop while its run is under way; $result
+# signalled SIGNAL: a job gets a signal to stop while its run is under way; $result
 signalled() {
   rm -f waiting submitted
   "$job" -a 'echo again > submitted' run.ini ./launcher 1 > out.txt 2>&1 < /dev/null &
@@ -152,7 +152,7 @@ rm -f calls
 try 0 'the run has finished' "... and that end" run.ini ./launcher 1
 [ ! -e calls ]; ok $? "starts nothing"
 mv out/checkpoints kept
-try 1 'holds no checkpoint to go on from' "a larger TimeMax, no checkpoint" -o --overwrite -o -P -o Time:TimeMax=3 run.ini ./launcher 1
+try 1 'has no checkpoint to continue from' "a larger TimeMax, no checkpoint" -o --overwrite -o -P -o Time:TimeMax=3 run.ini ./launcher 1
 [ ! -e calls ]; ok $? "starts nothing"
 
 # what a status file says that a start was refused by, or that could not be written, leads to no other start
@@ -169,7 +169,7 @@ printf '[Checkpoints]\nCheckpointDir = far ; away\n' >> run.ini
 echo stop 1000000 > plan
 CHECKPOINTS=far try 0 'interrupted' "checkpoints elsewhere" run.ini ./launcher 1
 mkdir far/checkpoint_999999 far/checkpoint_2000000.tmp far/checkpoint_3000000.unused
-CHECKPOINTS=far try 0 'began at\|goes on from checkpoint_1000000' "the newest of them" run.ini ./launcher 1
+CHECKPOINTS=far try 0 'began at\|continues from checkpoint_1000000' "the newest of them" run.ini ./launcher 1
 called 'run --restart last run.ini'
 rm -rf far
 try 0 "" "checkpoints that are gone" run.ini ./launcher 1
@@ -188,7 +188,7 @@ LAUNCHED=0 try 1 'did not end well: failed: rank 0, step 3, phase walk: no progr
   -a 'echo again > submitted' run.ini ./launcher 1
 [ ! -e submitted ]; ok $? "no job follows that"
 rm -f calls
-try 1 'the last 2 jobs began at checkpoint_5 and none got beyond it' "submitted anew by hand: two such jobs are enough" run.ini ./launcher 1
+try 1 'the last 2 jobs began at checkpoint_5 and none got beyond it' "submitted again by hand: two such jobs are enough" run.ini ./launcher 1
 [ ! -e calls ]; ok $? "nothing was started"
 rm out/chain
 echo lost 7 > plan

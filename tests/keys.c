@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The Peano-Hilbert curve: a bijection of cells, continuous, nested. */
 #include <config.h>
-#include "keys.h"
+#include "tree/keys.h"
 
 #include <stdlib.h>
 
@@ -50,12 +50,12 @@ int main(void)
   tap_ok(continuous, "and the curve is continuous in them");
 
   int nested = 1, blind = 1, long_enough = 1;
-  uint64_t most = 0;
+  uint64_t max_value = 0;
   for (int k = 0; k < 20000; k++) {
     int32_t x[3];
     for (int c = 0; c < 3; c++) x[c] = (int32_t)(random_bits(&r) & INT32_MAX);
     uint64_t key = key_of(x[0], x[1], x[2]);
-    if (key > most) most = key;
+    if (key > max_value) max_value = key;
     long_enough &= key >> 63 == 0;
     for (int level = 1; level <= KEY_LEVELS; level++) {
       int keep = 31 - level;
@@ -66,7 +66,7 @@ int main(void)
   }
   tap_ok(nested, "a cell's key starts with that of the cell around it, at every level");
   tap_ok(blind, "bits below the 21 levels do not matter");
-  tap_ok(long_enough && most >> 62 == 1, "keys use 63 bits");
+  tap_ok(long_enough && max_value >> 62 == 1, "keys use 63 bits");
   tap_ok(key_of(0, 0, 0) == 0, "the curve begins at the origin");
   return tap_end();
 }

@@ -69,7 +69,7 @@ k=0 writing=0 lost=0 found=0 harmed=0 early=0 stuck=0
 while [ $k -lt "$kills" ]; do
   k=$((k + 1))
   how=--overwrite
-  # one that has ended before it was killed is begun anew
+  # a run that ended before it was killed is started again from the beginning
   any_checkpoint && ! says state finished killed 2> /dev/null && how="-r last" || rm -rf "$dir/killed/out"
   # shellcheck disable=SC2086
   (cd "$dir/killed" && exec $mpirun -n 3 "$here/espalier" run "$@" $how ../run.ini) > "$dir/killed/log" 2> "$dir/killed/err" < /dev/null &
@@ -94,11 +94,11 @@ while [ $k -lt "$kills" ]; do
   job= ranks=
   being_written && writing=$((writing + 1))
   [ "$how" = --overwrite ] || { grep -q '^restart from' "$dir/killed/log" && found=$((found + 1)) || { lost=$((lost + 1)); sed 's/^/# /' "$dir/killed/err"; }; }
-  grep -q 'passed over' "$dir/killed/err" && { harmed=$((harmed + 1)); sed 's/^/# /' "$dir/killed/err"; }
+  grep -q 'a damaged checkpoint is skipped' "$dir/killed/err" && { harmed=$((harmed + 1)); sed 's/^/# /' "$dir/killed/err"; }
   unharmed || { harmed=$((harmed + 1)); echo "# after kill $k"; }
 done
 echo "# $kills kills, $writing of them while a checkpoint was being written, $early of a run that had ended; $found restarts"
-told="$dir/killed/err $dir/killed/log"
+shown="$dir/killed/err $dir/killed/log"
 [ $stuck = 0 ] && [ $early -lt $k ]
 ok $? "runs came some steps farther, and were killed under way"
 [ $lost = 0 ]

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <config.h>
-#include "lattice.h"
+#include "tree/lattice.h"
 
 #include <math.h>
 
-#include "tap.h"
 #include "chance.h"
+#include "tap.h"
 
 static void check_cover(struct random *r)
 {
@@ -25,8 +25,8 @@ static void check_cover(struct random *r)
       lattice_of(&l, c, low[c], &outside);
       lattice_of(&l, c, high[c], &outside);
       inside &= !outside;
-      double least = l.corner[c], most = l.corner[c] + side;
-      margin &= low[c] - least > (m - 1e-6) * longest - 1e-9 * side && most - high[c] > (m - 1e-6) * longest - 1e-9 * side;
+      double min_value = l.corner[c], max_value = l.corner[c] + side;
+      margin &= low[c] - min_value > (m - 1e-6) * longest - 1e-9 * side && max_value - high[c] > (m - 1e-6) * longest - 1e-9 * side;
     }
   }
   tap_ok(inside, "the box that the lattice covers lies in it");

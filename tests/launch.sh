@@ -6,7 +6,7 @@ dir=$(mktemp -d) || exit 99
 trap 'rm -rf "$dir"' EXIT
 here=$PWD
 . "${srcdir:-.}/tests/tap.sh"
-told="$dir/out $dir/err"
+shown="$dir/out $dir/err"
 export OMP_NUM_THREADS=1
 cd "$dir" || exit 99
 

@@ -3,10 +3,12 @@
  * to the other. Forces at a synchronisation and in substeps against the direct sum. With arguments: the name of one backend;
  * "short" for one small set, for sanitizers. */
 #include <config.h>
+#include "backend/let_verbs.h"
+#include "base/debug.h"
 #include "house.h"
-#include "timeline.h"
+#include "particles/timeline.h"
 
-enum { SUBSTEPS = 10, REFRESH = TICKS / 8 };
+enum { SUBSTEPS = 10, MOMENT_UPDATE = TICKS / 8 };
 
 static const char *only;
 static int brief;
@@ -48,8 +50,8 @@ static void check_start(struct house *h, double delta)
 
 static int is_active(const struct particles *p, int64_t i, int32_t tick) { return timeline_end(p, i) == tick; }
 
-/* All particles at a tick; those that are active stand there already. Mass in the fourth component. */
-static double (*everyone(const struct house *h, int32_t tick, double tick_length))[4]
+/* Positions of all particles at a tick (active ones are there already); the mass is the fourth component. */
+static double (*all_particles(const struct house *h, int32_t tick, double tick_length))[4]
 {
   double(*all)[4] = memory_alloc("test", sizeof *all * (size_t)count_all(h));
   int64_t at = 0;
@@ -64,7 +66,7 @@ static double (*everyone(const struct house *h, int32_t tick, double tick_length
   return all;
 }
 
-/* The hard acceleration's error of a particle against the sum over everyone, in units of its whole acceleration. */
+/* Error of the hard acceleration of a particle against the sum over all particles, relative to its full acceleration. */
 static double hard_error(const struct house *h, double (*all)[4], int64_t n, const double at[3], const float got[3])
 {
   double acc[3] = {0}, hard[3] = {0}, e2 = 0, a2 = 0, eps2 = h->set->softening * h->set->softening;
@@ -78,12 +80,12 @@ static double hard_error(const struct house *h, double (*all)[4], int64_t n, con
   return sqrt(e2) / (a2 > 1e-12 * h->a_rms * h->a_rms ? sqrt(a2) : h->a_rms > 0 ? h->a_rms : 1);
 }
 
-/* What substeps yield. */
+/* Results of substeps. */
 struct found {
   double *error;
-  int64_t errors, told, late;
-  int unannounced;      /* updates of particles at another tick than was said */
-  int long_updates;     /* longer than the most that was promised */
+  int64_t errors, corrections, late;
+  int unannounced;      /* updates of particles at another tick than announced */
+  int long_updates;     /* longer than update_bytes_max */
 };
 
 static void correct(struct house *h, int r, int32_t tick, double tick_length, const struct step_rule *rule, int64_t n, double (*all)[4],
@@ -97,26 +99,26 @@ static void correct(struct house *h, int r, int32_t tick, double tick_length, co
   for (int64_t i = 0; i < p->n; i++)
     if (is_active(p, i, tick)) f->error[f->errors++] = hard_error(h, all, n, &p->pos[3 * i], &p->acc_hard[3 * i]);
   h->be->correct(dev, tick, tick_length, rule, -1);
-  h->be->strays(dev, &f->late);
+  h->be->let->violations(dev, &f->late);
 }
 
-static void tell(struct house *h, int from, int to, int32_t tick, struct found *f)
+static void send_update(struct house *h, int from, int to, int32_t tick, struct found *f)
 {
   void *message;
   int32_t announced = h->side[from].next[to];
-  size_t bytes = h->be->let_update(h->side[from].dev, to, tick, tick % REFRESH == 0, &h->side[from].next[to], &message);
+  size_t bytes = h->be->let->update(h->side[from].dev, to, tick, tick % MOMENT_UPDATE == 0, &h->side[from].next[to], &message);
   if (bytes == 0) return;
-  f->long_updates += bytes > h->be->let_update_most(h->side[from].dev, to);
-  char *copy = memory_alloc("test", bytes);   /* as it comes: anywhere in the host's memory, for this call alone */
+  f->long_updates += bytes > h->be->let->update_bytes_max(h->side[from].dev, to);
+  char *copy = memory_alloc("test", bytes);   /* a message may be anywhere in host memory, and is valid during the call only */
   memcpy(copy, message, bytes);
-  int64_t entries = h->be->let_apply(h->side[to].dev, from, copy, bytes);
+  int64_t entries = h->be->let->apply(h->side[to].dev, from, copy, bytes);
   memset(copy, 0xff, bytes);
   memory_free(copy);
-  f->told += entries;
+  f->corrections += entries;
   f->unannounced += entries > 0 && tick != announced;
 }
 
-static void check_substeps(struct house *h, double delta, double soft_step, double most)
+static void check_substeps(struct house *h, double delta, double soft_step, double max_value)
 {
   struct mac mac = mac_of(h, MAC_ACCELERATION, delta);
   struct step_rule rule = {.eta = 0.5, .softening = h->set->softening, .soft_step = soft_step};
@@ -129,14 +131,14 @@ static void check_substeps(struct house *h, double delta, double soft_step, doub
   for (int r = 0; r < h->ranks; r++) {
     struct device *dev = h->side[r].dev;
     h->be->levels(dev, &rule, -1);
-    h->be->kick_soft(dev, 0.5 * soft_step);
+    h->be->kick(dev, &(struct field){0}, 0.5 * soft_step);
     h->be->sources(dev);
     h->be->moments(dev, &mac, 0, 0);
   }
   exchange(h, LET_STEP, &request);
   for (int k = 0; k < SUBSTEPS; k++) {
-    int32_t next = (tick / REFRESH + 1) * REFRESH;
-    int64_t active[RANKS_MOST];
+    int32_t next = (tick / MOMENT_UPDATE + 1) * MOMENT_UPDATE;
+    int64_t active[RANKS_MAX];
     for (int r = 0; r < h->ranks; r++) {
       int32_t own = h->be->next_tick(h->side[r].dev);
       next = own < next ? own : next;
@@ -144,9 +146,9 @@ static void check_substeps(struct house *h, double delta, double soft_step, doub
     if (next == TICKS) break;
     tick = next;
     for (int r = 0; r < h->ranks; r++) active[r] = h->be->select(h->side[r].dev, tick, tick_length, &outside);
-    double(*all)[4] = everyone(h, tick, tick_length);
-    for (int r = 0; r < h->ranks && tick % REFRESH == 0; r++) h->be->moments(h->side[r].dev, &mac, tick, tick_length);
-    if (tick == 4 * REFRESH) {   /* in their midst LETs are chosen anew */
+    double(*all)[4] = all_particles(h, tick, tick_length);
+    for (int r = 0; r < h->ranks && tick % MOMENT_UPDATE == 0; r++) h->be->moments(h->side[r].dev, &mac, tick, tick_length);
+    if (tick == 4 * MOMENT_UPDATE) {   /* LETs are selected again in the middle */
       request.tick = tick;
       request.horizon = (TICKS - tick) * tick_length;
       exchange(h, LET_STEP, &request);
@@ -155,15 +157,15 @@ static void check_substeps(struct house *h, double delta, double soft_step, doub
       if (active[r] > 0) correct(h, r, tick, tick_length, &rule, n, all, &f, &mac);
     for (int s = 0; s < h->ranks; s++)
       for (int r = 0; r < h->ranks; r++)
-        if (s != r && h->side[s].asked_by[r]) tell(h, s, r, tick, &f);
+        if (s != r && h->side[s].asked_by[r]) send_update(h, s, r, tick, &f);
     memory_free(all);
   }
   struct errors e = errors_of(f.error, f.errors);
   char what[200];
-  snprintf(what, sizeof what, "hard forces in substeps up to %.3f (LETs of %lld cells, %lld particles, %lld corrections told, worst %.1e)",
-           tick / (double)TICKS, (long long)h->received.cells, (long long)h->received.particles, (long long)f.told, e.worst);
-  say(e.finite && f.errors > 0 && (most > 0 ? e.worst < most : e.median < 5e-3 && e.most99 < 1.7e-2) && f.told > 0, h, what, &e);
-  snprintf(what, sizeof what, "corrections are told of when it was said (%d not), updates are as short as was said (%d not), %lld late",
+  snprintf(what, sizeof what, "hard forces in substeps up to %.3f (LETs of %lld cells, %lld particles, %lld corrections sent, worst %.1e)",
+           tick / (double)TICKS, (long long)h->received.cells, (long long)h->received.particles, (long long)f.corrections, e.worst);
+  say(e.finite && f.errors > 0 && (max_value > 0 ? e.worst < max_value : e.median < 5e-3 && e.most99 < 1.7e-2) && f.corrections > 0, h, what, &e);
+  snprintf(what, sizeof what, "corrections are sent at the announced ticks (%d not), updates are within their bound (%d not), %lld late",
            f.unannounced, f.long_updates, (long long)f.late);
   say(f.unannounced == 0 && f.long_updates == 0 && (f.late == 0 || h->set->place == place_coincident), h, what, NULL);
   memory_free(f.error);
@@ -178,15 +180,15 @@ static void check_boxes(const struct backend *be, const struct set *s)
   struct particles p;
   struct rig g;
   struct let_box box[BOXES];
-  double horizon = 0.1, least[2] = {1e300, 1e300}, most[2] = {0, 0};
+  double horizon = 0.1, min_value[2] = {1e300, 1e300}, max_value[2] = {0, 0};
   int out = 0;
   set_make(s, 5, &p);
   rig_open(&g, be, s, &p, 1, 8, 32);
   const struct particles *v = rig_first_force(&g, 1.0 / 512);
   struct let_request q = {.cutoff = 0.1, .horizon = horizon, .tick_length = horizon / TICKS};
   be->sources(g.dev);
-  int count = be->boxes(g.dev, &q, BOXES, box);
-  for (int b = 0; b < count; b++) least[0] = fmin(least[0], box[b].a_old), most[0] = fmax(most[0], box[b].a_spread);
+  int count = be->let->boxes(g.dev, &q, BOXES, box);
+  for (int b = 0; b < count; b++) min_value[0] = fmin(min_value[0], box[b].a_old), max_value[0] = fmax(max_value[0], box[b].a_spread);
   for (int64_t i = 0; i < v->n; i++) {
     int in = 0;
     for (int b = 0; b < count && !in; b++) {
@@ -198,24 +200,24 @@ static void check_boxes(const struct backend *be, const struct set *s)
     }
     out += !in;
     const float *a = &v->acc[3 * i], *h = &v->acc_hard[3 * i];
-    least[1] = fmin(least[1], sqrt((double)a[0] * a[0] + (double)a[1] * a[1] + (double)a[2] * a[2]));
-    most[1] = fmax(most[1], sqrt((double)h[0] * h[0] + (double)h[1] * h[1] + (double)h[2] * h[2]));
+    min_value[1] = fmin(min_value[1], sqrt((double)a[0] * a[0] + (double)a[1] * a[1] + (double)a[2] * a[2]));
+    max_value[1] = fmax(max_value[1], sqrt((double)h[0] * h[0] + (double)h[1] * h[1] + (double)h[2] * h[2]));
   }
   char line[200];
-  snprintf(line, sizeof line, "%s: %d boxes hold all particles to the end of the horizon (%d outside), and know their extremes", label, count, out);
-  tap_ok(count == BOXES && out == 0 && fabs(least[0] - least[1]) < 1e-6 * least[1] && fabs(most[0] - most[1]) < 1e-6 * most[1], line);
+  snprintf(line, sizeof line, "%s: %d boxes hold all particles to the end of the horizon (%d outside), and have their extremes", label, count, out);
+  tap_ok(count == BOXES && out == 0 && fabs(min_value[0] - min_value[1]) < 1e-6 * min_value[1] && fabs(max_value[0] - max_value[1]) < 1e-6 * max_value[1], line);
   rig_close(&g);
 }
 
-/* --- ways -------------------------------------------------------------------------------------------------------- */
+/* --- trajectories ------------------------------------------------------------------------------------------------ */
 
-/* Somebody whose velocity changes by more than the choice of LETs allowed for is a stray; before, nobody is. */
-static void check_strays(const struct backend *be, const struct set *s)
+/* A velocity change beyond the motion bound of the LETs is a prediction-bound violation; before it there is none. */
+static void check_violations(const struct backend *be, const struct set *s)
 {
   struct house h;
   double soft_step = 0.01, tick_length = soft_step / TICKS;
   struct step_rule rule = {.eta = 0.5, .softening = s->softening, .soft_step = soft_step};
-  int64_t strays[2] = {0, 0}, late[2] = {0, 0}, outside = 0;
+  int64_t violations[2] = {0, 0}, late[2] = {0, 0}, outside = 0;
   for (int wild = 0; wild < 2; wild++) {
     house_open(&h, be, s, 2, 1);
     struct mac mac = mac_of(&h, MAC_ACCELERATION, 1.0 / 512), angle = mac_of(&h, MAC_ANGLE, 0.7);
@@ -228,34 +230,34 @@ static void check_strays(const struct backend *be, const struct set *s)
       be->moments(h.side[r].dev, &mac, 0, 0);
     }
     exchange(&h, LET_STEP, &request);
-    /* velocities that LETs know nothing of: in half of a soft step they lead twice the limit away */
-    if (wild) be->kick_soft(h.side[0].dev, 40 * soft_step);
+    /* velocities that LETs do not contain: within half a soft step they lead to twice the motion bound */
+    if (wild) be->kick(h.side[0].dev, &(struct field){0}, 40 * soft_step);
     for (int r = 0; r < 2; r++) {
       be->select(h.side[r].dev, TICKS / 4, tick_length, &outside);
       be->correct(h.side[r].dev, TICKS / 4, tick_length, &rule, 2);
-      strays[wild] += be->strays(h.side[r].dev, &late[wild]);
+      violations[wild] += be->let->violations(h.side[r].dev, &late[wild]);
     }
     if (wild) late[1] = late[1] > 0;
     house_close(&h);
   }
   char line[200];
-  snprintf(line, sizeof line, "%s: %lld strays among quiet particles, %lld of %lld after a blow", label, (long long)strays[0],
-           (long long)strays[1], (long long)s->n);
-  tap_ok(strays[0] == 0 && late[0] == 0 && strays[1] > s->n / 4 && late[1] > 0, line);
+  snprintf(line, sizeof line, "%s: %lld violations among unperturbed particles, %lld of %lld after a kick", label, (long long)violations[0],
+           (long long)violations[1], (long long)s->n);
+  tap_ok(violations[0] == 0 && late[0] == 0 && violations[1] > s->n / 4 && late[1] > 0, line);
 }
 
 /* --- few active particles ---------------------------------------------------------------------------------------- */
 
-/* One in 300 is active, without a split: forces from the local trees and from LETs, twice. `never`: not by teams of warps. */
+/* One in 300 is active, without a split: forces from the local trees and from LETs, twice. `never`: without warp teams. */
 static int64_t few_active(const struct backend *be, const struct set *s, int order, int never, struct errors *e, int *same, struct tally *tally)
 {
   struct house h;
   int64_t outside = 0, count = 0, active = 0;
   double soft_step = 0.02, tick_length = soft_step / TICKS;
   int32_t tick = TICKS / 4;
-  if (never) setenv("ESPALIER_FEW_PIECES", "0", 1);
+  if (never) debug_set("few_pieces", 0);
   house_open(&h, be, s, 3, order);
-  unsetenv("ESPALIER_FEW_PIECES");
+  debug_set("few_pieces", NAN);
   h.split.on = 0;
   struct mac mac = mac_of(&h, MAC_ACCELERATION, 1.0 / 512), angle = mac_of(&h, MAC_ANGLE, 0.7);
   force(&h, &angle, LOCAL_FIRST);
@@ -272,7 +274,7 @@ static int64_t few_active(const struct backend *be, const struct set *s, int ord
   }
   exchange(&h, LET_STEP, &request);
   for (int r = 0; r < h.ranks; r++) active += be->select(h.side[r].dev, tick, tick_length, &outside);
-  double(*all)[4] = everyone(&h, tick, tick_length), *error = memory_alloc("test", sizeof *error * (size_t)(active + 1));
+  double(*all)[4] = all_particles(&h, tick, tick_length), *error = memory_alloc("test", sizeof *error * (size_t)(active + 1));
   float(*first)[3] = memory_alloc("test", sizeof *first * (size_t)(active + 1));
   memset(&h.tally, 0, sizeof h.tally);
   *same = 1;
@@ -305,17 +307,17 @@ static void check_few(const struct backend *be, const struct set *s, int order)
   const struct house h = {.set = s, .ranks = 3, .order = order};
   struct errors e[2];
   struct tally tally[2];
-  int same[2], teams = be != &backend_cpu, good = 1;
+  int same[2], warp_teams = be != &backend_cpu, good = 1;
   char what[200];
   for (int never = 0; never < 2; never++) {
     int64_t count = few_active(be, s, order, never, &e[never], &same[never], &tally[never]);
     good &= count == s->n / 300 && tally[never].targets == count && e[never].finite && e[never].median < 5e-3 && e[never].most99 < 1.7e-2;
   }
   int other = tally[0].tests != tally[1].tests || tally[0].cell_pairs != tally[1].cell_pairs;
-  snprintf(what, sizeof what, "%lld active%s, and as many are", (long long)tally[0].targets, teams ? ", walked by teams of warps" : "");
+  snprintf(what, sizeof what, "%lld active%s, and as many are", (long long)tally[0].targets, warp_teams ? ", walked by warp teams" : "");
   say(good, &h, what, &e[0]);
-  snprintf(what, sizeof what, "the same bits in other parts%s", teams ? "; teams have a tally of their own" : "");
-  say(same[0] && same[1] && other == teams, &h, what, NULL);
+  snprintf(what, sizeof what, "the same bits in other parts%s", warp_teams ? "; warp teams have a different tally" : "");
+  say(same[0] && same[1] && other == warp_teams, &h, what, NULL);
 }
 
 /* --- all --------------------------------------------------------------------------------------------------------- */
@@ -334,9 +336,9 @@ static struct let_count count_of(const struct backend *be, const struct set *s, 
   rig_first_force(&g, 1.0 / 64);
   struct let_request q = {.mac = &mac, .a_typical = 1, .cutoff = -1};
   if (kind == LET_STEP) q.cutoff = s->r2, q.horizon = 0.05, q.tick_length = 0.05 / TICKS;
-  be->let_select(g.dev, kind, &q, 1, &c);
-  memcpy(be->let_room(g.dev, kind, 0, c.bytes), c.message, c.bytes);
-  be->let_attach(g.dev, kind, 0, c.bytes, &count);
+  be->let->select(g.dev, kind, &q, 1, &c);
+  memcpy(be->let->room(g.dev, kind, 0, c.bytes), c.message, c.bytes);
+  be->let->attach(g.dev, kind, 0, c.bytes, &count);
   rig_close(&g);
   return count;
 }
@@ -351,7 +353,7 @@ static void check_counts(const struct backend *be, const struct set *s, enum let
   tap_ok(fabs((double)own.cells / (double)host.cells - 1) < 0.01 && fabs((double)own.particles / (double)host.particles - 1) < 0.01, line);
 }
 
-static void check_set(const struct backend *be, const struct set *set, int ranks, int order, int split, double delta, double most)
+static void check_set(const struct backend *be, const struct set *set, int ranks, int order, int split, double delta, double max_value)
 {
   struct house h;
   struct set s = *set;
@@ -359,7 +361,7 @@ static void check_set(const struct backend *be, const struct set *set, int ranks
   house_open(&h, be, &s, ranks, order);
   h.split.on = split;
   check_start(&h, delta);
-  check_substeps(&h, delta, 0.3 * s.r2 / (0.7 * sqrt(s.gravity)), most);
+  check_substeps(&h, delta, 0.3 * s.r2 / (0.7 * sqrt(s.gravity)), max_value);
   house_close(&h);
 }
 
@@ -387,7 +389,7 @@ static void check(const struct backend *be)
   check_counts(be, &sets[0], LET_SOFT);
   check_counts(be, &sets[0], LET_STEP);
   check_boxes(be, &sets[0]);
-  check_strays(be, &sets[0]);
+  check_violations(be, &sets[0]);
 }
 
 int main(int argc, char **argv)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Forces at a synchronisation from the local tree and LETs together, on every backend: which part of the particles walks the local
- * tree first (ESPALIER_FIRST_PART), when LETs come, and in which order. With arguments: the name of one backend; "short" for
+ * tree first (debug switch first_part), when LETs come, and in which order. With arguments: the name of one backend; "short" for
  * sanitizers. */
 #include <config.h>
 #include <stdlib.h>
 
+#include "base/debug.h"
 #include "house.h"
 
 enum { PARTS = 4 };
@@ -39,11 +40,11 @@ static struct yield one(const struct backend *be, const struct set *s, int ranks
   house_open(&h, be, s, ranks, order);
   h.split.on = split;
   h.arrival = arrival;
-  if (first) setenv("ESPALIER_FIRST_PART", first, 1);
+  if (first) debug_set("first_part", atof(first));
   struct mac angle = mac_of(&h, MAC_ANGLE, 0.7), mac = mac_of(&h, MAC_ACCELERATION, 1.0 / 512);
   force(&h, &angle, parting);
   force(&h, &mac, parting);
-  unsetenv("ESPALIER_FIRST_PART");
+  debug_set("first_part", NAN);
   set_make(s, 0, &all);
   struct direct d = direct_open(&all, s->gravity, s->softening, &h.split);
   compare(&h, &d, y.error);
@@ -62,7 +63,7 @@ static void tell(int good, const struct set *s, int ranks, int order, int split,
   say(good, &h, what, NULL);
 }
 
-/* Of hard forces everyone has those of the local tree before LETs are there: by walks or, with few neighbours, by lists. */
+/* Hard forces of the local tree are complete before LETs arrive: by walks or, with few neighbours, by lists. */
 static void check_parts(const struct backend *be, const struct set *s, int ranks, int order, int split)
 {
   struct yield y[PARTS];
@@ -83,7 +84,7 @@ static void check_parts(const struct backend *be, const struct set *s, int ranks
     for (int j = 0; j < k; j++) {
       same &= y[j].all == y[k].all;
       hard_same &= y[j].hard == y[k].hard;
-      apart &= y[j].all != y[k].all || j == 0;   /* the usual part of few families is none */
+      apart &= y[j].all != y[k].all || j == 0;   /* with few supergroups the usual part is empty */
     }
   }
   if (cuda) tell(apart, s, ranks, order, split, "all in one walk, the first part in two, all in two: sums in other orders");
@@ -109,7 +110,7 @@ static void check(const struct backend *be)
   struct set s = sets[0], wide = sets[1];
   snprintf(label, sizeof label, "%s", be->name);
   if (only && strcmp(only, be->name) != 0) return;
-  s.n = wide.n = brief ? 1300 : 1950;   /* several families on each of two or three ranks */
+  s.n = wide.n = brief ? 1300 : 1950;   /* several supergroups on each of two or three ranks */
   wide.r1 = 2, wide.r2 = 4;             /* so many neighbours that there are no lists */
   check_empty(be);
   check_parts(be, &s, brief ? 2 : 3, 1, 1);

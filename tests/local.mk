@@ -6,10 +6,13 @@ MPI_LOG_DRIVER = $(TAP_DRIVER)
 MPI_LOG_COMPILER = $(MPIRUN) $(MPIRUN_FLAGS) -n $(NP)
 SH_LOG_DRIVER = $(TAP_DRIVER)
 SH_LOG_COMPILER = $(SHELL)
+# Tests start more threads than there are cores: those that wait sleep, and leave the core to those that work.
+AM_TESTS_ENVIRONMENT += OMP_WAIT_POLICY=$${OMP_WAIT_POLICY:-passive}; export OMP_WAIT_POLICY;
 
 unit_tests = \
   %D%/brent \
   %D%/choices \
+  %D%/debug \
   %D%/depth_first \
   %D%/domain \
   %D%/essential \
@@ -18,18 +21,21 @@ unit_tests = \
   %D%/keys \
   %D%/last_words \
   %D%/lattice \
+  %D%/let_protocol \
   %D%/lets \
   %D%/lets_joined \
   %D%/mac \
   %D%/neighbours \
   %D%/octree \
   %D%/outputs \
+  %D%/pair \
   %D%/pairwise \
   %D%/params \
   %D%/particles \
   %D%/placement \
   %D%/plan \
   %D%/reorder \
+  %D%/schedule \
   %D%/split \
   %D%/timeline \
   %D%/tuner \
@@ -41,6 +47,7 @@ mpi_tests = \
   %D%/bad_input.mpi \
   %D%/checkpoint.mpi \
   %D%/comm.mpi \
+  %D%/contract.mpi \
   %D%/cuts_ranks.mpi \
   %D%/domain_ranks.mpi \
   %D%/force_ranks.mpi \
@@ -80,6 +87,20 @@ script_tests = \
   %D%/unsound.sh \
   %D%/watchdog.sh \
   %D%/yt.sh
+# Those by script that a busy machine could break, since they send signals or measure times: they run alone, whatever -j says.
+alone_tests = \
+  %D%/jobs.sh \
+  %D%/killed.sh \
+  %D%/scaling.sh \
+  %D%/stops.sh \
+  %D%/tuning.sh \
+  %D%/watchdog.sh
+# Those by script that take seconds: rules of the source tree, pages, the command line.
+quick_scripts = \
+  %D%/docs.sh \
+  %D%/packaging.sh \
+  %D%/parameter_pages.sh \
+  %D%/rules.sh
 # Those that read files of the source tree, and could miss one in a tarball: slow/distcheck.sh has only these run again.
 tarball_tests = \
   %D%/bad_input.mpi \
@@ -111,17 +132,20 @@ test_helpers = \
   %D%/full_disk \
   %D%/make_snapshot \
   %D%/poison
-# The second tier, of minutes each: make check-slow.
-slow_tests = \
-  %D%/slow/chain.sh \
-  %D%/slow/configure.sh \
-  %D%/slow/distcheck.sh \
+# The second tier, of minutes each: make check-slow. These run two at a time, the longest first; slow_alone after them, one by one,
+# since they measure times, or send signals at certain moments.
+slow_together = \
   %D%/slow/emulator.sh \
-  %D%/slow/energy.sh \
-  %D%/slow/killed.sh \
   %D%/slow/sanitizers.sh \
-  %D%/slow/slurm.sh \
-  %D%/slow/valgrind.sh
+  %D%/slow/energy.sh \
+  %D%/slow/distcheck.sh \
+  %D%/slow/valgrind.sh \
+  %D%/slow/configure.sh
+slow_alone = \
+  %D%/slow/chain.sh \
+  %D%/slow/killed.sh \
+  %D%/slow/slurm.sh
+slow_tests = $(slow_together) $(slow_alone)
 # Kernels without a device.
 emulator_files = \
   %D%/emulator/emu.cc \
@@ -134,6 +158,7 @@ emulator_files = \
   %D%/emulator/inc/thrust/iterator/counting_iterator.h \
   %D%/emulator/inc/thrust/iterator/transform_iterator.h
 check_PROGRAMS += $(unit_tests) $(mpi_tests) $(test_helpers)
+# Unit tests come first: their answer is there within a minute.
 TESTS += $(unit_tests) $(mpi_tests) $(script_tests)
 EXTRA_DIST += \
   $(script_tests) \
@@ -142,6 +167,7 @@ EXTRA_DIST += \
   %D%/slurm/same.py \
   %D%/plots_input.py \
   %D%/plots_layout.py \
+  %D%/lane.sh \
   %D%/tap.sh \
   %D%/restart_common.sh \
   %D%/slow/common.sh \
@@ -149,11 +175,32 @@ EXTRA_DIST += \
   %D%/valgrind.supp \
   $(emulator_files)
 
-# With its own summary, so that the logs of make check stay as they are; one after the other, since each uses all cores.
+# Parts of the tests, each with summaries of its own, so that the logs of make check stay as they are:
+#   check-quick      unit tests, then those of MPI, rules and pages: under two minutes on two cores, compilation of the tests included
+#   check-together   all of make check, TESTS_AT_ONCE at a time where a busy machine cannot break them
+#   check-slow       the second tier
+# The targets go on after a failure and then fail.
+TESTS_AT_ONCE = 2
+# Ranks are not bound to cores, since two programs that run at once would be bound to the same; the lines of a test stay together.
+SUITE = OMPI_MCA_hwloc_base_binding_policy=$${OMPI_MCA_hwloc_base_binding_policy:-none} $(MAKE) $(AM_MAKEFLAGS) -j$(TESTS_AT_ONCE) -Otarget check
+# Tests by script, two at a time, have half of the cores each.
+LANES = $(SUITE) SH_LOG_COMPILER='$(SHELL) $(top_srcdir)/tests/lane.sh $(SHELL)'
+# Programs are compiled side by side all the same.
+COMPILED = $(MAKE) $(AM_MAKEFLAGS) -j$(TESTS_AT_ONCE) $(check_PROGRAMS)
+ALONE = $(COMPILED) && $(MAKE) $(AM_MAKEFLAGS) -j1 check
+check-quick: all
+	$(ALONE) TESTS='$(unit_tests) $(mpi_tests) $(quick_scripts)' TEST_SUITE_LOG=quick-suite.log
+check-together: all
+	status=0; \
+	$(ALONE) TESTS='$(unit_tests) $(mpi_tests)' TEST_SUITE_LOG=unit-suite.log || status=1; \
+	$(LANES) TESTS='%D%/ranks.sh $(filter-out %D%/ranks.sh $(alone_tests),$(script_tests))' TEST_SUITE_LOG=together-suite.log || status=1; \
+	$(ALONE) TESTS='$(alone_tests)' TEST_SUITE_LOG=alone-suite.log || status=1; exit $$status
 check-slow: all
-	$(MAKE) $(AM_MAKEFLAGS) -j1 check TESTS='$(slow_tests)' TEST_SUITE_LOG=slow-suite.log
-.PHONY: check-slow
-CLEANFILES += slow-suite.log
+	status=0; \
+	$(LANES) TESTS='$(slow_together)' TEST_SUITE_LOG=slow-suite.log || status=1; \
+	$(ALONE) TESTS='$(slow_alone)' TEST_SUITE_LOG=slow-alone-suite.log || status=1; exit $$status
+.PHONY: check-quick check-together check-slow
+CLEANFILES += lane-1.lock lane-2.lock quick-suite.log unit-suite.log together-suite.log alone-suite.log slow-suite.log slow-alone-suite.log
 clean-local:
 	-chmod -R u+w slow-sanitizers slow-valgrind slow-chain slow-distcheck slow-emulator slow-energy slow-slurm 2>/dev/null
 	-rm -rf slow-sanitizers slow-valgrind slow-chain slow-distcheck slow-emulator slow-energy slow-slurm
@@ -161,6 +208,7 @@ clean-local:
 %C%_checkpoint_mpi_SOURCES = %D%/checkpoint.c %D%/chance.h %D%/files.h %D%/tap.h
 %C%_guard_mpi_SOURCES = %D%/guard.c %D%/files.h %D%/tap.h
 %C%_poison_SOURCES = %D%/poison.c
+%C%_contract_mpi_SOURCES = %D%/contract.c %D%/chance.h %D%/reference.h %D%/kernels.h %D%/sets.h %D%/tap.h
 %C%_comm_mpi_SOURCES = %D%/comm.c %D%/tap.h
 %C%_particles_SOURCES = %D%/particles.c %D%/tap.h
 %C%_snapshot_mpi_SOURCES = %D%/snapshot.c %D%/files.h %D%/tap.h
@@ -174,32 +222,35 @@ clean-local:
 %C%_fuzz_input_mpi_SOURCES = %D%/fuzz_input.c %D%/writers.h %D%/files.h %D%/tap.h
 %C%_full_disk_SOURCES = %D%/full_disk.c %D%/files.h %D%/tap.h
 %C%_make_snapshot_SOURCES = %D%/make_snapshot.c %D%/files.h %D%/tap.h
-%C%_choices_SOURCES = %D%/choices.c %D%/chance.h %D%/rig.h %D%/sets.h %D%/tap.h
+%C%_choices_SOURCES = %D%/choices.c %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h
 %C%_cuts_ranks_mpi_SOURCES = %D%/cuts_ranks.c %D%/chance.h %D%/cuts.h %D%/tap.h
 %C%_domain_SOURCES = %D%/domain.c %D%/chance.h %D%/cuts.h %D%/tap.h
 %C%_domain_ranks_mpi_SOURCES = %D%/domain_ranks.c %D%/chance.h %D%/everywhere.h %D%/tap.h
-%C%_essential_SOURCES = %D%/essential.c %D%/chance.h %D%/rig.h %D%/sets.h %D%/tap.h
+%C%_essential_SOURCES = %D%/essential.c %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h
 %C%_keys_SOURCES = %D%/keys.c %D%/chance.h %D%/tap.h
 %C%_last_words_SOURCES = %D%/last_words.c %D%/tap.h
 %C%_lattice_SOURCES = %D%/lattice.c %D%/chance.h %D%/tap.h
-%C%_lets_SOURCES = %D%/lets.c %D%/chance.h %D%/house.h %D%/rig.h %D%/sets.h %D%/tap.h
-%C%_lets_joined_SOURCES = %D%/lets_joined.c %D%/chance.h %D%/house.h %D%/rig.h %D%/sets.h %D%/tap.h
+%C%_let_protocol_SOURCES = %D%/let_protocol.c %D%/tap.h
+%C%_lets_SOURCES = %D%/lets.c %D%/chance.h %D%/house.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h
+%C%_lets_joined_SOURCES = %D%/lets_joined.c %D%/chance.h %D%/house.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h
 %C%_mac_SOURCES = %D%/mac.c %D%/chance.h %D%/tap.h
-%C%_neighbours_SOURCES = %D%/neighbours.c %D%/chance.h %D%/rig.h %D%/sets.h %D%/tap.h %D%/walks.h
+%C%_neighbours_SOURCES = %D%/neighbours.c %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h %D%/walks.h
 %C%_outputs_SOURCES = %D%/outputs.c %D%/tap.h
-%C%_depth_first_SOURCES = %D%/depth_first.c %D%/chance.h %D%/rig.h %D%/sets.h %D%/tap.h
-%C%_pairwise_SOURCES = %D%/pairwise.c %D%/chance.h %D%/rig.h %D%/sets.h %D%/tap.h
+%C%_debug_SOURCES = %D%/debug.c %D%/tap.h
+%C%_depth_first_SOURCES = %D%/depth_first.c %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h
+%C%_pairwise_SOURCES = %D%/pairwise.c %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h
 %C%_placement_SOURCES = %D%/placement.c %D%/tap.h
 %C%_plan_SOURCES = %D%/plan.c %D%/tap.h
-%C%_split_SOURCES = %D%/split.c %D%/tap.h
+%C%_split_SOURCES = %D%/split.c %D%/kernels.h %D%/tap.h
 %C%_timeline_SOURCES = %D%/timeline.c %D%/chance.h %D%/tap.h
 %C%_brent_SOURCES = %D%/brent.c %D%/chance.h %D%/tap.h
 %C%_tuner_SOURCES = %D%/tuner.c %D%/chance.h %D%/tap.h
-%C%_force_SOURCES = %D%/force.c %D%/chance.h %D%/rig.h %D%/sets.h %D%/tap.h
-%C%_octree_SOURCES = %D%/octree.c %D%/chance.h %D%/rig.h %D%/sets.h %D%/tap.h
-%C%_reorder_SOURCES = %D%/reorder.c %D%/chance.h %D%/rig.h %D%/sets.h %D%/tap.h
-%C%_verbs_SOURCES = %D%/verbs.c %D%/chance.h %D%/rig.h %D%/sets.h %D%/tap.h
-%C%_walk_SOURCES = %D%/walk.c %D%/chance.h %D%/rig.h %D%/sets.h %D%/tap.h %D%/walks.h
-%C%_walk_active_SOURCES = %D%/walk_active.c %D%/chance.h %D%/rig.h %D%/sets.h %D%/tap.h %D%/walks.h
-%C%_force_ranks_mpi_SOURCES = %D%/force_ranks.c %D%/chance.h %D%/everywhere.h %D%/sets.h %D%/tap.h
-%C%_study_mpi_SOURCES = %D%/study.c %D%/chance.h %D%/sets.h %D%/tap.h
+%C%_force_SOURCES = %D%/force.c %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h
+%C%_octree_SOURCES = %D%/octree.c %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h
+%C%_reorder_SOURCES = %D%/reorder.c %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h
+%C%_schedule_SOURCES = %D%/schedule.c %D%/chance.h %D%/tap.h
+%C%_verbs_SOURCES = %D%/verbs.c %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h
+%C%_walk_SOURCES = %D%/walk.c %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h %D%/walks.h
+%C%_walk_active_SOURCES = %D%/walk_active.c %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h %D%/walks.h
+%C%_force_ranks_mpi_SOURCES = %D%/force_ranks.c %D%/chance.h %D%/everywhere.h %D%/kernels.h %D%/sets.h %D%/tap.h
+%C%_study_mpi_SOURCES = %D%/study.c %D%/chance.h %D%/kernels.h %D%/sets.h %D%/tap.h

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The acceptance criteria against their inequalities, written out anew. */
+/* The acceptance criteria against their inequalities, written out independently. */
 #include <config.h>
-#include "mac.h"
+#include "tree/mac.h"
 
-#include "tap.h"
 #include "chance.h"
+#include "tap.h"
 
 enum { TRIALS = 100000 };
 
@@ -31,12 +31,12 @@ static void check(int kind, int order, const char *what)
     struct cell c = {random_log(&r, 1e-8, 1e2), random_log(&r, 1e-5, 10), 0};
     c.b2 = c.mass * c.b * c.b * random_unit(&r);
     double a_old = random_log(&r, 1e-5, 1e5);
-    double least = (double)mac_reach(&m, c.mass, c.b, c.b2) * mac_sink(&m, a_old);
+    double min_value = (double)mac_reach(&m, c.mass, c.b, c.b2) * mac_sink(&m, a_old);
     /* at both sides of the limit, and anywhere */
-    double d[3] = {least * (1 - 1e-4), least * (1 + 1e-4), c.b * random_log(&r, 0.5, 1e4)};
+    double d[3] = {min_value * (1 - 1e-4), min_value * (1 + 1e-4), c.b * random_log(&r, 0.5, 1e4)};
     for (int k = 0; k < 3; k++) {
-      if (k == 2 && fabs(d[k] / least - 1) < 1e-4) continue;
-      int mine = d[k] >= least;
+      if (k == 2 && fabs(d[k] / min_value - 1) < 1e-4) continue;
+      int mine = d[k] >= min_value;
       same &= mine == accepts(&m, &c, d[k], a_old);
       accepted += k == 2 && mine;
     }
@@ -86,7 +86,7 @@ static void check_guards(void)
   tap_ok(zero, "cells without extent, or without mass, need no distance");
   struct mac angle = {MAC_ANGLE, 1, 1, 0.5};
   struct mac multipole = {MAC_MULTIPOLE, 1, 1, 0.5};
-  tap_ok(mac_sink(&angle, 0) == 1 && mac_sink(&multipole, 1e-9) == 1, "angle and multipole criteria do not know the old acceleration");
+  tap_ok(mac_sink(&angle, 0) == 1 && mac_sink(&multipole, 1e-9) == 1, "angle and multipole criteria do not depend on the old acceleration");
   /* the quadrupole's error falls faster: for a small cell far away it may stand nearer */
   struct mac mono = {MAC_ACCELERATION, 1, 1, 1e-3}, quad = {MAC_ACCELERATION, 2, 1, 1e-3};
   tap_ok(mac_reach(&quad, 1, 0.1, 0) * mac_sink(&quad, 1) < mac_reach(&mono, 1, 0.1, 0) * mac_sink(&mono, 1),

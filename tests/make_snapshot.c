@@ -5,7 +5,7 @@
 #include <mpi.h>
 
 #include "files.h"
-#include "io/snapshot.h"
+#include "io/snapshot/snapshot.h"
 
 int main(int argc, char **argv)
 {

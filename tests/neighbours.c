@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Hard forces of some of the particles, substep after substep, where everybody has few neighbours: lists that outlive a substep
- * serve here, on backends that have such lists. Three soft steps: in the first the lists are made at the first substep, in the second
+/* Hard forces of some of the particles, substep after substep, where all particles have few neighbours: on backends that have them, lists
+ * serve for several substeps. Three soft steps: in the first the lists are made at the first substep, in the second
  * at the synchronisation before it, and the third is longer than these can know. And spheres with a clump, whose groups have very
  * many neighbours, which are not yet too many for lists, or are, and then walked beside them. */
 #include <config.h>
-#include "timeline.h"
+#include "particles/timeline.h"
 #include "walks.h"
 
-enum { TARGETS_MOST = 400 };   /* particles of a substep that are compared with the direct sum */
+enum { TARGETS_MAX = 400 };   /* particles of a substep that are compared with the direct sum */
 #define SOFT_STEP 0.032        /* particles move by a fifth of R2, and what they are kicked by between counts */
 #define LONGER 1.1             /* so many times that in the third */
 #define ETA 0.076              /* block steps of levels 0 to 3 */
@@ -44,7 +44,7 @@ static const struct set sphere = {"homogeneous sphere", 20000, 1, 0.01, 0.04, 0.
 
 struct results {
   int64_t substeps, targets, partly;   /* partly: substeps in which less than a half were active */
-  int64_t untested;                    /* substeps without an acceptance test: nobody looked for neighbours */
+  int64_t untested;                    /* substeps without an acceptance test: no search for neighbours */
   int64_t groups;                      /* that were counted: a list's target is one of its own */
   double median, most99, worst;
   int finite, complete;
@@ -52,7 +52,7 @@ struct results {
 
 static int is_active(const struct particles *p, int64_t i, int32_t tick) { return timeline_end(p, i) == tick; }
 
-/* Where everyone is at a tick; active particles are there already. */
+/* Positions of all particles at a tick; active ones are there already. */
 static double (*places(const struct particles *p, int32_t tick, double tick_length))[3]
 {
   double(*at)[3] = memory_alloc("test", sizeof *at * (size_t)p->n);
@@ -83,7 +83,7 @@ static void compare(const struct rig *g, const struct set *s, int32_t tick, doub
 {
   const struct particles *p = g->be->view(g->dev);
   double(*at)[3] = places(p, tick, tick_length), *error = memory_alloc("test", sizeof *error * (size_t)(actives + 1));
-  int64_t every = actives / TARGETS_MOST + 1, found = 0, count = 0;
+  int64_t every = actives / TARGETS_MAX + 1, found = 0, count = 0;
   for (int64_t i = 0; i < p->n; i++)
     if (is_active(p, i, tick) && found++ % every == 0 && count <= actives) error[count++] = error_of(p, (const double(*)[3])at, i, s, &g->split);
   struct errors e = errors_of(error, count);
@@ -96,8 +96,8 @@ static void compare(const struct rig *g, const struct set *s, int32_t tick, doub
   memory_free(at);
 }
 
-/* The substeps of a soft step; levels are chosen. Moments are taken anew every `refresh` ticks. */
-static void substeps(struct rig *g, const struct set *s, const struct mac *mac, const struct step_rule *rule, int32_t refresh, struct results *r)
+/* The substeps of a soft step; levels are chosen before. Moments are updated every `moment_update_interval` ticks. */
+static void substeps(struct rig *g, const struct set *s, const struct mac *mac, const struct step_rule *rule, int32_t moment_update_interval, struct results *r)
 {
   double tick_length = rule->soft_step / TICKS;
   *r = (struct results){.finite = 1, .complete = 1};
@@ -106,7 +106,7 @@ static void substeps(struct rig *g, const struct set *s, const struct mac *mac, 
     struct walk_request request = {.kind = WALK_HARD, .mac = *mac, .a_floor = g->a_floor, .split = g->split, .let = LET_STEP, .tick = tick,
                                    .tick_length = tick_length, .local = 1, .last = 1};
     memset(&g->tally, 0, sizeof g->tally);
-    if (tick % refresh == 0) g->be->moments(g->dev, mac, tick, tick_length);
+    if (tick % moment_update_interval == 0) g->be->moments(g->dev, mac, tick, tick_length);
     g->be->walk(g->dev, &request, &g->tally);
     compare(g, s, tick, tick_length, actives, r);
     r->complete &= g->tally.targets == actives && actives > 0;
@@ -119,7 +119,7 @@ static void substeps(struct rig *g, const struct set *s, const struct mac *mac, 
   }
 }
 
-/* Levels by the rule, some at each of a few, and sources that know of the kicks. */
+/* Levels by the rule, with particles at several levels, and sources with the velocities after the kicks. */
 static void choose(struct rig *g, const struct mac *mac, const struct step_rule *rule)
 {
   g->be->levels(g->dev, rule, -1);
@@ -136,7 +136,7 @@ static void synchronise(struct rig *g, const struct mac *mac, double step, doubl
   g->be->build(g->dev, everywhere[0], everywhere[1]);
   rig_force(g, mac);
   g->be->finish(g->dev, step / TICKS);
-  g->be->kick_soft(g->dev, 0.5 * (step + next));
+  g->be->kick(g->dev, &(struct field){0}, 0.5 * (step + next));
 }
 
 static void report(const struct backend *be, const struct set *s, const char *when, const struct results *r, int64_t makings)
@@ -182,7 +182,7 @@ static void check(const struct backend *be)
 }
 
 /* Hard forces of particles in a clump and around it; of 99 % of them within `most` Delta, of the half within a quarter of that. */
-static void clump(const struct backend *be, const struct set *s, int order, double most, struct results *r)
+static void clump(const struct backend *be, const struct set *s, int order, double max_value, struct results *r)
 {
   struct particles p;
   struct rig g;
@@ -198,7 +198,7 @@ static void clump(const struct backend *be, const struct set *s, int order, doub
   substeps(&g, s, &mac, &rule, TICKS / 4, r);
   rig_close(&g);
   snprintf(what, sizeof what, "hard forces of %lld targets, direct sums (median %.1e, 99 %% %.1e)", (long long)r->targets, r->median, r->most99);
-  say(r->finite && r->complete && r->median <= most / 4 * CLUMP_DELTA && r->most99 <= most * CLUMP_DELTA, s, what, r->worst);
+  say(r->finite && r->complete && r->median <= max_value / 4 * CLUMP_DELTA && r->most99 <= max_value * CLUMP_DELTA, s, what, r->worst);
   snprintf(what, sizeof what, "%lld of %lld substeps without a search, %.3f groups a target", (long long)r->untested, (long long)r->substeps,
            (double)r->groups / (double)r->targets);
   printf("# %s, %s: %s\n", label, s->name, what);
@@ -216,7 +216,7 @@ static void check_small(const struct backend *be)
   unit = 1;
 }
 
-/* Lists of a synchronisation know of the kicks that are to come: of hard forces, too. */
+/* Lists of a synchronisation allow for the pending kicks, those of hard forces included. */
 static void check_closing(const struct backend *be)
 {
   struct particles p;
@@ -241,7 +241,7 @@ static void check_closing(const struct backend *be)
   say(r.complete && r.substeps == 1 && r.untested == 1, s, "long steps, lists of the synchronisation: a substep without a search", r.worst);
 }
 
-/* Groups that have no lists are walked, and nobody else is. */
+/* Groups without lists, and only these, are walked. */
 static void check_clumps(const struct backend *be)
 {
   struct results r;

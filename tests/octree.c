@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Trees of all kinds of particle sets: links, moments, refresh. Forces of trees are tested elsewhere on every backend;
- * this looks into the tree of the CPU backend. */
+/* Trees of all kinds of particle sets: links, moments, moment updates. Other tests check forces on every backend; this
+ * one inspects the tree of the CPU backend. */
 #include <config.h>
-#include "device.h"
-#include "memory.h"
+#include "base/memory.h"
+#include "cpu/device.h"
 #include "rig.h"
 #include "tap.h"
 
@@ -139,10 +139,10 @@ static int groups_cover(const struct device *d)
   int32_t at = 0;
   for (int32_t g = 0; g < d->groups; g++) {
     if (d->group[g].begin != at || d->group[g].end <= at || d->group[g].end - at > d->config.max_group) return 0;
-    double least = 1e300;
+    double min_value = 1e300;
     for (int32_t i = at; i < d->group[g].end; i++)
-      least = fmin(least, sqrt(pow(d->p.acc[3 * i], 2) + pow(d->p.acc[3 * i + 1], 2) + pow(d->p.acc[3 * i + 2], 2)));
-    if (fabs(d->group[g].a_old - least) > 1e-6 * least) return 0;
+      min_value = fmin(min_value, sqrt(pow(d->p.acc[3 * i], 2) + pow(d->p.acc[3 * i + 1], 2) + pow(d->p.acc[3 * i + 2], 2)));
+    if (fabs(d->group[g].a_old - min_value) > 1e-6 * min_value) return 0;
     at = d->group[g].end;
   }
   return at == d->p.n;
@@ -168,7 +168,7 @@ static void check_widths(struct device *d, const struct backend *be, const char 
   int32_t unlimited = d->groups;
   for (int level = 0; level < KEY_LEVELS; level++) {
     double width = side * exp2(-level) * (level % 2 ? 1 : 1.9);   /* cells of this level are no wider, those above are */
-    be->tune(d, KNOB_GROUP_WIDTH, width);
+    be->tune(d, TUNABLE_GROUP_WIDTH, width);
     be->groups(d);
     cover &= groups_cover(d);
     for (int32_t g = 0; g < d->groups; g++) {
@@ -182,9 +182,9 @@ static void check_widths(struct device *d, const struct backend *be, const char 
       whole &= !(both && d->range[i].level >= level && d->range[i].end - d->range[i].begin <= d->config.max_group);
     }
   }
-  be->tune(d, KNOB_GROUP_WIDTH, HUGE_VAL);
+  be->tune(d, TUNABLE_GROUP_WIDTH, HUGE_VAL);
   be->groups(d);
-  say(cover, set, "groups of limited width hold everyone once", "");
+  say(cover, set, "groups of limited width hold every particle once", "");
   say(narrow, set, "and lie in cells that are no wider, or in leaves", "");
   say(whole, set, "cells that need no division are whole", "");
   say(d->groups == unlimited, set, "without a limit they are what they were", "");
@@ -207,10 +207,10 @@ static void check_set(const struct set *s, int max_leaf)
   g.be->groups(d);
   say(octree_valid(&d->tree, d->lattice.spacing, why, sizeof why), s->name, "the tree is valid", why);
   say(cells_are_cubes(d, why, sizeof why), s->name, "nodes are the cells of an octree, leaves as large as they may be", why);
-  say(groups_cover(d), s->name, "groups hold everyone once and know their smallest |a|", "");
+  say(groups_cover(d), s->name, "groups hold every particle once and have the smallest |a| of their members", "");
   check_widths(d, g.be, s->name);
   check_moments(d, s->name, "built", 0, 1.0001);
-  /* a refresh in the midst of a soft step: a third of the particles have been corrected at a later tick */
+  /* a moment update within a soft step: a third of the particles have been corrected at a later tick */
   double tick_length = 0.1 * s->softening / TICKS;
   for (int32_t j = 0; j < d->tree.source.n; j += 3) {
     d->tree.source.tick[j] = TICKS / 4;
@@ -218,7 +218,7 @@ static void check_set(const struct set *s, int max_leaf)
     d->tree.source.vz[j] *= -1;
   }
   g.be->moments(d, &mac, TICKS / 2, tick_length);
-  check_moments(d, s->name, "refreshed", tick_length, 4);
+  check_moments(d, s->name, "updated", tick_length, 4);
   rig_close(&g);
 }
 
@@ -252,7 +252,7 @@ static void check_moments_of_active(void)
     }
     for (int c = 0; c < 3; c++) good &= fabs(own[c] / m - d->tree.motion[i].v[c]) < 1e-3 * change;
   }
-  say(good, sets[0].name, "cells know the velocities of active particles before their correction", "they have the old ones");
+  say(good, sets[0].name, "cells have the velocities of active particles before their correction", "they have the old ones");
   rig_close(&g);
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <config.h>
-#include "outputs.h"
+#include "run/outputs.h"
 
 #include <string.h>
 #include <unistd.h>
 
-#include "memory.h"
+#include "base/memory.h"
 #include "tap.h"
 
 static const char file[] = "outputs-test.txt";

@@ -5,10 +5,10 @@ dir=$(mktemp -d) || exit 99
 trap 'rm -rf "$dir"' EXIT
 src=$(cd "${srcdir:-.}" && pwd)
 . "$src/tests/tap.sh"
-told=$dir/out
+shown=$dir/out
 recipe=$src/packaging/spack/packages/espalier/package.py image=$src/packaging/apptainer/espalier.def
 version=$(sed -n 's/^AC_INIT(\[espalier\],\[\([^]]*\)\].*/\1/p' "$src/configure.ac")
-# Stand-ins for what a recipe takes from Spack: they note what they are told.
+# Stand-ins for what a recipe takes from Spack: they record their arguments.
 mkdir -p "$dir/spack_repo/builtin/build_systems" "$dir/spack"
 for f in spack_repo spack_repo/builtin spack_repo/builtin/build_systems spack; do : > "$dir/$f/__init__.py"; done
 echo "class AutotoolsPackage: pass" > "$dir/spack_repo/builtin/build_systems/autotools.py"

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Forces by all pairs in float32, without a tree, on the backends that have them: the double-precision sums to rounding. */
 #include <config.h>
-#include "memory.h"
+#include "base/debug.h"
+#include "base/memory.h"
+#include "particles/timeline.h"
 #include "rig.h"
 #include "tap.h"
-#include "timeline.h"
 
 /* Rounding of 6e-8 in every pull; sums of pulls that cancel, as at a centre or on a line, keep what is left of them. */
-#define MEDIAN_MOST 1e-6
-#define TAIL_MOST 3e-5
+#define MEDIAN_MAX 1e-6
+#define TAIL_MAX 3e-5
 /* The potential is left when a particle's own part, which may be a hundred times as large, is taken away. */
-#define POTENTIAL_MOST 1e-5
+#define POTENTIAL_MAX 1e-5
 
 static char label[100];
 
@@ -21,7 +22,7 @@ static void say(int good, const struct set *s, const char *what, struct errors e
   tap_ok(good && e.finite, line);
 }
 
-static int rounded(struct errors e) { return e.median <= MEDIAN_MOST && e.most99 <= TAIL_MOST; }
+static int rounded(struct errors e) { return e.median <= MEDIAN_MAX && e.most99 <= TAIL_MAX; }
 
 static struct errors of_field(const struct particles *v, const float *field, const struct direct *d, int hard)
 {
@@ -58,7 +59,7 @@ static void check_all(const struct backend *be, const struct set *s, const struc
     say(memcmp(v->acc, v->acc_hard, 12 * (size_t)v->n) == 0, s, "without a split all is hard", (struct errors){.finite = 1});
   }
   e = potential_errors(v, &d);
-  say(e.median <= POTENTIAL_MOST && e.most99 <= TAIL_MOST, s, "potential", e);
+  say(e.median <= POTENTIAL_MAX && e.most99 <= TAIL_MAX, s, "potential", e);
   say(g.tally.targets == s->n && g.tally.particle_pairs == s->n * s->n && g.tally.cell_pairs == 0, s, "all pairs",
       (struct errors){.finite = 1});
   size_t bytes = sizeof(float) * 3 * (size_t)s->n;
@@ -78,14 +79,12 @@ static void check_shares(const struct backend *be, const struct set *s)
 {
   struct split none = {0}, split = split_make(SPLIT_QUINTIC, s->r1, s->r2);
   for (int share = 1; share <= 32; share *= 2) {
-    char text[20];
-    snprintf(text, sizeof text, "%d", share);
-    setenv("ESPALIER_SHARE", text, 1);
+    debug_set("share", share);
     snprintf(label, sizeof label, "%s, S = %d", be->name, share);
     check_all(be, s, &none, "none");
     check_all(be, s, &split, "quintic");
   }
-  unsetenv("ESPALIER_SHARE");
+  debug_set("share", NAN);
   snprintf(label, sizeof label, "%s", be->name);
 }
 
@@ -135,7 +134,7 @@ static void check_some(const struct backend *be, const struct set *s, const stru
   }
   p.n = count;
   struct errors e = of_field(&p, p.acc_hard, &d, 1);
-  say(e.median <= MEDIAN_MOST && e.most99 <= TAIL_MOST && active == count && g.tally.targets == count, s,
+  say(e.median <= MEDIAN_MAX && e.most99 <= TAIL_MAX && active == count && g.tally.targets == count, s,
       split->on ? "hard forces of some, later" : "forces of some, later, without a split", e);
   say(kept, s, "the others keep theirs", (struct errors){.finite = 1});
   memory_free(before);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <config.h>
-#include "backend.h"
-#include "params.h"
+#include "backend/backend.h"
+#include "params/params.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -36,6 +36,7 @@ static const struct bad_file {
     {"\n[Gravity]\nSofening = 1\n", ":3: ", {"unknown parameter 'Sofening' in [Gravity]", "did you mean 'Softening'?"}},
     {"[Gravity]\nsoftening = 1\n", ":2: ", {"'softening'", "did you mean 'Softening'?"}},
     {"[Gravity]\nOutputDir = x\n", ":2: ", {"it belongs in [Output]"}},
+    {"[Output]\nXdmf = on\n", ":2: ", {"unknown parameter 'Xdmf' in [Output]", "was removed", "espalier-xdmf SNAPSHOT"}},
     {"[Gravity]\nOutputDr = x\n", ":2: ", {"did you mean 'OutputDir' in [Output]?"}},
     {"Softening = 1\n", ":1: ", {"before any [Section]", "it belongs in [Gravity]"}},
     {"[Gravity]\nSoftening = 1\nMaxLeafSize = 8\nSoftening = 1\n", ":4: ", {"Softening is given twice", "line 2"}},
@@ -65,7 +66,7 @@ static const struct bad_file {
     {"[Gravity]\nMultipoleOrder = 3\n", ":2: ", {"expected a whole number from 1 to 2, found '3'"}},
     {"[Gravity]\nMaxLeafSize = 3.5\n", ":2: ", {"expected a whole number from 1 to 256", "found '3.5'"}},
     {"[Gravity]\nMaxLeafSize = 99999999999999999999\n", ":2: ", {"expected a whole number from 1 to 256"}},
-    {"[Split]\nKernel = quintc\n", ":2: ", {"expected one of quintic or dll, found 'quintc'", "did you mean 'quintic'?"}},
+    {"[Steps]\nScheme = blok\n", ":2: ", {"expected one of block or shared, found 'blok'", "did you mean 'block'?"}},
     {"[Split]\nMode = Hybrid\n", ":2: ", {"hybrid, tree or auto", "did you mean 'hybrid'?"}},
     {"", "", {"expected parameters, found none"}},
     {"# nothing\n; here\n[Time]\n", "", {"expected parameters, found none"}},
@@ -126,6 +127,8 @@ static void check_good_file(void)
   tap_ok(taken && p.Softening == 0.25 && p.MaxLeafSize == 8 && p.MaxGroupSize == 64 && strcmp(p.OutputDir, "a b:c=d") == 0,
          "byte order mark, carriage returns, comments, indentation and a last line without an end");
   if (!taken) printf("# %s\n", f.text);
+  tap_ok(read_text("[Output]\nXdmf = off\n[Gravity]\nMaxLeafSize = 9\n", &p, &f) == 0 && p.MaxLeafSize == 9,
+         "a parameter of earlier versions whose value asks for nothing");
   text = "[Steps]\nFixedStep = 0.0013\nScheme = shared\n[Split]\nSoftStep = 0.0052\nR1 = 0.1\nR2 = 0.25\n[Time]\nMaxSizeTimestep = 0.0052\n";
   tap_ok(read_text(text, &p, &f) == 0 && p.Scheme == SCHEME_SHARED && p.R2 == 0.25, "a fixed step that is a quarter of the soft step");
 }
@@ -223,7 +226,7 @@ static void check_round_trip(void)
   p.TimeMax = 1e-5;
   p.UnitLength_in_cm = 3.0856775814913673e21;
   p.MaxLeafSize = 7;
-  p.Kernel = KERNEL_DLL;
+  p.Kernel = SPLIT_DLL;
   snprintf(p.OutputDir, sizeof p.OutputDir, "a path/with = signs: and;semicolons#hashes");
   FILE *out = fopen(file, "w");
   params_write_ini(out, &p);
@@ -249,14 +252,14 @@ static void check_choices(void)
       {"Input", "ICFormat", "tipsy", FORMAT_TIPSY}, {"Input", "ICFormat", "ascii", FORMAT_ASCII},
       {"Output", "CommLog", "off", COMM_LOG_OFF}, {"Output", "CommLog", "phases", COMM_LOG_PHASES}, {"Output", "CommLog", "peers", COMM_LOG_PEERS},
       {"Output", "SubstepLog", "off", 0}, {"Output", "SubstepLog", "on", 1}, {"Output", "TunerLog", "off", 0}, {"Output", "TunerLog", "on", 1},
-      {"Output", "Xdmf", "off", 0}, {"Output", "Xdmf", "on", 1},
       {"Checkpoints", "CheckpointAtEnd", "off", 0}, {"Checkpoints", "CheckpointAtEnd", "on", 1},
       {"Gravity", "TypeOfOpeningCriterion", "acceleration", OPENING_ACCELERATION},
       {"Gravity", "TypeOfOpeningCriterion", "multipole", OPENING_MULTIPOLE}, {"Gravity", "TypeOfOpeningCriterion", "angle", OPENING_ANGLE},
       {"Gravity", "WalkMethod", "groups", METHOD_GROUPS}, {"Gravity", "WalkMethod", "next-more", METHOD_NEXT_MORE},
       {"Gravity", "WalkMethod", "direct", METHOD_DIRECT}, {"Gravity", "WalkMethod", "auto", METHOD_AUTO},
       {"Split", "Mode", "hybrid", MODE_HYBRID}, {"Split", "Mode", "tree", MODE_TREE}, {"Split", "Mode", "auto", MODE_AUTO},
-      {"Split", "Kernel", "quintic", KERNEL_QUINTIC}, {"Split", "Kernel", "dll", KERNEL_DLL},
+#define KERNEL(kernel, name) {"Split", "Kernel", name, SPLIT_##kernel},
+      SPLIT_KERNELS(KERNEL)
       {"Steps", "Scheme", "block", SCHEME_BLOCK}, {"Steps", "Scheme", "shared", SCHEME_SHARED},
       {"Steps", "Criterion", "min-av", CRITERION_MIN_AV}, {"Steps", "Criterion", "a", CRITERION_A},
       {"Domain", "Balance", "count", BALANCE_COUNT}, {"Domain", "Balance", "hard", BALANCE_HARD},

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <config.h>
-#include "particles.h"
+#include "particles/particles.h"
 
-#include "memory.h"
+#include "base/memory.h"
 #include "tap.h"
 
 enum { N = 1000 };

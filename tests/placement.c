@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Ranks on hosts with and without devices that are not there: what is told, warned about and refused. */
+/* Placement of ranks on imagined hosts with and without devices: what is reported, warned about and refused. */
 #include <config.h>
-#include "placement.h"
+#include "run/placement.h"
 
 #include <string.h>
 
@@ -18,7 +18,7 @@ static void make(struct place all[RANKS], int devices, int threads, int processo
     snprintf(p->host, sizeof p->host, "node%d", r / 4);
     p->node_rank = r % 4, p->node_size = 4;
     p->threads = threads, p->processors = processors, p->online = 64;
-    p->devices = devices, p->told = devices > 0;
+    p->devices = devices, p->device_memory_known = devices > 0;
     if (devices) snprintf((char *)p->device.id, sizeof p->device.id, "%d.%d", r / 4, r % 4 % devices);
     p->device_all = 80e9, p->device_left = 79e9;
     p->left = 100e9;
@@ -45,9 +45,9 @@ int main(void)
              strstr(text, "node1: ranks 4 to 7"), "two hosts, their ranks and devices");
   tap_ok(says(placement_warn, all, RANKS, NULL), "no warning about a device and sixteen cores for each rank");
   tap_ok(placement_check(all, RANKS, 24e9, 78e9, &f) == 0, "there is room");
-  tap_ok(placement_check(all, RANKS, 26e9, 1e9, &f) == -1 && strstr(f.text, "node0: 4 ranks there need about 104 GB"), "too little memory of a host");
+  tap_ok(placement_check(all, RANKS, 26e9, 1e9, &f) == -1 && strstr(f.text, "node0: its 4 ranks need about 104 GB"), "too little memory of a host");
   f.text[0] = 0;
-  tap_ok(placement_check(all, RANKS, 1e9, 80e9, &f) == -1 && strstr(f.text, "node0: the device of rank 0 is to hold about 80 GB for 1 rank,"),
+  tap_ok(placement_check(all, RANKS, 1e9, 80e9, &f) == -1 && strstr(f.text, "node0: the device of rank 0 needs about 80 GB for 1 rank,"),
          "too little memory of a device");
   f.text[0] = 0;
   all[6].device_left = 1e9;
@@ -56,7 +56,7 @@ int main(void)
 
   make(all, 3, 16, 16);
   tap_ok(says(placement_warn, all, RANKS, "warning: 4 ranks on node0 share 3 devices"), "devices that are shared");
-  tap_ok(placement_check(all, RANKS, 1e9, 40e9, &f) == -1 && strstr(f.text, "rank 0 is to hold about 80 GB for 2 ranks"), "... have to hold two ranks");
+  tap_ok(placement_check(all, RANKS, 1e9, 40e9, &f) == -1 && strstr(f.text, "rank 0 needs about 80 GB for 2 ranks"), "... have to hold two ranks");
   f.text[0] = 0;
   tap_ok(placement_check(all + 1, 2, 1e9, 40e9, &f) == 0, "... but for those that have one alone");
 
@@ -67,7 +67,7 @@ int main(void)
   tap_ok(says(placement_print, all, RANKS, "4 devices of 80 GB"), "... are on a host with four");
   all[7].device = all[5].device;
   tap_ok(says(placement_warn, all, RANKS, "warning: 4 ranks on node1 share 3 devices"), "ranks that see one device each, and two the same");
-  tap_ok(placement_check(all, RANKS, 1e9, 40e9, &f) == -1 && strstr(f.text, "node1: the device of rank 5 is to hold about 80 GB for 2 ranks"),
+  tap_ok(placement_check(all, RANKS, 1e9, 40e9, &f) == -1 && strstr(f.text, "node1: the device of rank 5 needs about 80 GB for 2 ranks"),
          "... which has to hold two ranks");
   f.text[0] = 0;
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <config.h>
-#include "plan.h"
+#include "step/plan.h"
 
 #include <math.h>
 
-#include "backend.h"
+#include "backend/backend.h"
 #include "tap.h"
 
 static struct params base(void)
@@ -78,7 +78,7 @@ static void check_shared(void)
   p.Scheme = SCHEME_SHARED;
   p.SoftStep = 0.25;
   struct plan plan = plan_next(&p, &now, 0, 1, 0.5, 1, 1);
-  tap_ok(plan.shared && plan.shared_level == -1, "shared: everyone takes the deepest level that is asked for");
+  tap_ok(plan.shared && plan.shared_level == -1, "shared: all particles take the deepest level of the criterion");
   int all = 1;
   for (int k = 0; k < 12; k++) {
     p.FixedStep = 0.25 / (1 << k);

@@ -13,7 +13,7 @@ fi
 # no display is needed, whatever the environment says
 export OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=1 MPLCONFIGDIR="$dir" MPLBACKEND=TkAgg DISPLAY=:99
 . "${srcdir:-.}/tests/tap.sh"
-told="$dir/out $dir/err"
+shown="$dir/out $dir/err"
 
 cat > "$dir/run.ini" << END
 [Input]
@@ -51,6 +51,8 @@ if [ -r Makefile ]; then
   "$dir/moved/usr/bin/compare-schemes" > "$dir/out" 2> "$dir/err"
   [ $? = 1 ] && grep -q 'compare-schemes ESPALIER FILE.hdf5 SOFTENING' "$dir/err"
   ok $? "compare-schemes too"
+  "$dir/moved/usr/bin/espalier-xdmf" --help 2>&1 | grep -q '^usage: espalier-xdmf '
+  ok $? "espalier-xdmf too"
   "${MAKE:-make}" -s DESTDIR="$dir/apart" prefix=/usr bindir=/opt/bin datarootdir=/usr/share install-exec-local > "$dir/out" 2> "$dir/err" &&
     [ "$(readlink "$dir/apart/opt/bin/espalier-plot")" = /usr/share/espalier/tools/espalier-plot ]
   ok $? "with nothing in common the link names the whole path"
@@ -236,10 +238,10 @@ ok $? "a plot has the name that it is called by"
 awk 'BEGIN { print "step,tick,level,active,groups,rebuilt,select,rebuild,moments,walk,correct,all"
   for (i = 0; i < 40; i++) print i ",0," (i < 20 ? 3 : 5) ",100,9," (i == 7) ",0.1,0,0.2,0.5,0.1,1" }' > "$dir/substeps.csv"
 draws "some of the block steps" substeps "$dir/substeps.csv" --steps 19.5,40
-! grep -q -e '^text the tree anew' -e '^text rebuild' -e '^text 3 (' "$dir/out" && grep -q '^text 5 (100 active)' "$dir/out"
+! grep -q -e '^text tree rebuilt' -e '^text rebuild' -e '^text 3 (' "$dir/out" && grep -q '^text 5 (100 active)' "$dir/out"
 ok $? "the legends name only what is drawn"
 draws "all of them" substeps "$dir/substeps.csv"
-grep -q '^text the tree anew' "$dir/out" && grep -q '^text 3 (' "$dir/out"
+grep -q '^text tree rebuilt' "$dir/out" && grep -q '^text 3 (' "$dir/out"
 ok $? "... and all of that"
 draws "trees between ranks" study "$dir/study.csv"
 grep -q '^text Watanabe & Nakasato 2014: 0.4' "$dir/out"

@@ -8,9 +8,9 @@
 #include <sys/stat.h>
 #include <xxhash.h>
 
-#include "io/manifest.h"
-#include "io/sections.h"
-#include "memory.h"
+#include "base/memory.h"
+#include "checkpoint/manifest.h"
+#include "checkpoint/sections.h"
 
 static int fail(const char *what)
 {
@@ -32,7 +32,7 @@ static uint64_t checksum(const char *path)
 }
 
 /* The manifest with another checksum for rank 0. */
-static int mend(const char *path, uint64_t sum)
+static int save_checksum(const char *path, uint64_t sum)
 {
   struct fault f = {""};
   struct manifest m;
@@ -67,5 +67,5 @@ int main(int argc, char **argv)
   snprintf(path, sizeof path, "%s/rank_00000", argv[1]);
   uint64_t sum = checksum(path);
   snprintf(path, sizeof path, "%s/manifest", argv[1]);
-  return mend(path, sum) ? fail("the manifest cannot be mended") : 0;
+  return save_checksum(path, sum) ? fail("the manifest cannot be changed") : 0;
 }

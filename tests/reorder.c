@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The tree anew within a soft step: the particles stay who, where and when they are, and the forces are those of the
- * predicted positions, with fewer interactions than on the old tree. */
+/* A new tree within a soft step: particles keep their ids, positions and times, and forces are those of the predicted positions, with fewer
+ * interactions than on the old tree. */
 #include <config.h>
-#include "keys.h"
-#include "memory.h"
+#include "base/memory.h"
+#include "particles/timeline.h"
 #include "rig.h"
 #include "tap.h"
-#include "timeline.h"
+#include "tree/keys.h"
 
 /* Levels 1 to 3 by id; the substep at the end of the first steps of level 3 has been made, the tree is to be that of the next
  * tick of these, at which those of level 2 are due too. */
@@ -66,12 +66,12 @@ static double begin(struct rig *g, const struct backend *be, const struct set *s
   if (!split) memset(&g->split, 0, sizeof g->split);
   rig_first_force(g, mac->delta);
   be->download(g->dev, &p);
-  double most = 0, dt = 0.4 * s->r2;
+  double max_value = 0, dt = 0.4 * s->r2;
   for (int64_t i = 0; i < p.n; i++) {
     p.level[i] = (uint8_t)first_level(p.id[i]);
-    for (int c = 0; c < 3; c++) most = fmax(most, fabs(p.acc_hard[3 * i + c]));
+    for (int c = 0; c < 3; c++) max_value = fmax(max_value, fabs(p.acc_hard[3 * i + c]));
   }
-  if (most > 0) dt = fmin(dt, sqrt(10 * s->softening / most));
+  if (max_value > 0) dt = fmin(dt, sqrt(10 * s->softening / max_value));
   double tick_length = dt / NOW;
   be->upload(g->dev, &p);
   be->sources(g->dev);
@@ -86,11 +86,11 @@ static double begin(struct rig *g, const struct backend *be, const struct set *s
 }
 
 /* The substep at NOW up to its walk; with a new tree, or the old one and its moments. */
-static const struct particles *go_on(struct rig *g, const struct mac *mac, double tick_length, int anew, int fast, int64_t *active)
+static const struct particles *go_on(struct rig *g, const struct mac *mac, double tick_length, int rebuild_trees, int fast, int64_t *active)
 {
   const struct backend *be = g->be;
   int64_t outside = 0;
-  if (anew) {
+  if (rebuild_trees) {
     be->reorder(g->dev, NOW, tick_length, fast, 0);
     be->build(g->dev, everywhere[0], everywhere[1]);
     be->groups(g->dev);
@@ -125,7 +125,7 @@ static int64_t descents(const struct particles *p, const struct lattice *l, doub
 
 static int is_due(int level) { return level >= 2; }
 
-/* Sets that crowd neither into a point, a line nor a plane, out of which particles move. */
+/* Sets that are not confined to a point, a line or a plane, which particles leave. */
 static int is_thick(const struct set *s)
 {
   return s->place == place_plummer || s->place == place_hernquist || s->place == place_two || s->place == place_disk;
@@ -182,9 +182,9 @@ static void check_set(const struct backend *be, const struct set *s, int split, 
   rig_close(&g);
 }
 
-/* The fast particles fly towards a point and nearly meet there at the tick: what was known of their order helps nothing. Those of
- * the other tree stay as it knows them. */
-static void crowd(struct rig *g, int32_t tick, double tick_length)
+/* The fast particles fly towards a point and nearly meet there at the tick: their earlier order is of no use. The
+ * particles of the other tree are unchanged. */
+static void converge_fast(struct rig *g, int32_t tick, double tick_length)
 {
   const double point[3] = {0.3, 0.25, 0.2};
   struct particles p;
@@ -200,14 +200,14 @@ static void crowd(struct rig *g, int32_t tick, double tick_length)
 
 /* Two trees; then the tree of the fast particles alone is renewed for the next of their steps, which has the forces of the
  * predicted positions; and another time, at which it is the third. */
-static void check_renewed(const struct backend *be, const struct set *s, int crowded)
+static void check_renewed(const struct backend *be, const struct set *s, int converging)
 {
   enum { FAST = 3, THEN = 3 * (TICKS / 8), LAST = 5 * (TICKS / 8) };
   struct rig g;
   struct particles before, now;
   int64_t active, outside = 0;
   char what[150];
-  snprintf(label, sizeof label, "%s, %s, fast apart and renewed%s", be->name, s->name, crowded ? ", crowded" : "");
+  snprintf(label, sizeof label, "%s, %s, fast apart and renewed%s", be->name, s->name, converging ? ", crowded" : "");
   struct mac mac = {MAC_ACCELERATION, 1, s->gravity, 1.0 / 512};
   double tick_length = begin(&g, be, s, &mac, 0);
   struct step_rule rule = {.eta = 1, .softening = s->softening, .soft_step = tick_length * TICKS};
@@ -218,8 +218,8 @@ static void check_renewed(const struct backend *be, const struct set *s, int cro
   int64_t due = 0;
   for (int64_t i = 0; i < s->n; i++) due += p.level[i] == 3;
   particles_free(&p);
-  for (int32_t tick = THEN; tick <= (crowded ? THEN : LAST); tick += TICKS / 8) {
-    if (crowded) crowd(&g, tick, tick_length);
+  for (int32_t tick = THEN; tick <= (converging ? THEN : LAST); tick += TICKS / 8) {
+    if (converging) converge_fast(&g, tick, tick_length);
     by_id(be->view(g.dev), &before);
     be->reorder(g.dev, tick, tick_length, FAST, 1);
     be->build(g.dev, everywhere[0], everywhere[1]);
@@ -253,7 +253,7 @@ static void check_renewed(const struct backend *be, const struct set *s, int cro
   rig_close(&g);
 }
 
-/* So many that a backend which puts its fast particles into buckets has one that overflows when they crowd together. */
+/* So many that a bucket of fast particles overflows, on a backend that uses buckets, when they come close together. */
 static const struct set many = {"a Plummer sphere of 6000", 6000, 1, 0.0125, 0.14, 0.28, place_plummer};
 
 static void check(const struct backend *be)

@@ -17,12 +17,12 @@ for place in $places; do
     set -- "$@" -P Device:Backend=$backend -P Gravity:WalkMethod=groups
     one=$mode-$place two=$mode-$place-parts
     go "$one" $ranks "$@"
-    told="$dir/$one/err"
+    shown="$dir/$one/err"
     ok $status "$mode, $place: a run"
     go "$two" $ranks -n 3 "$@"
     go "$two" $ranks -n 4 -r last "$@"
     go "$two" $ranks -r "$@"
-    told="$dir/$two/err"
+    shown="$dir/$two/err"
     [ $status = 0 ] && grep -q 'restart from out/checkpoints/checkpoint_000004' "$dir/$two/log"
     ok $? "$mode, $place: the same in three parts"
     same "$one" "$two"
@@ -34,14 +34,14 @@ done
 awk 'BEGIN { srand(3); for (i = 0; i < 500; i++) { for (k = 0; k < 6; k++) printf "%.6f ", rand() - 0.5; print 0.002 } }' > "$dir/ic.txt"
 set -- -P Input:InitCondFile=../ic.txt -P Input:ICFormat=ascii -P Time:TimeBegin=-3.3 -P Time:TimeMax=-3.175
 go begin 2 "$@"
-told="$dir/begin/err"
+shown="$dir/begin/err"
 ok $status "TimeBegin = -3.3: a run"
 for part in 1 2 3; do
   [ $part = 1 ] && go begin-parts 2 "$@" --walltime 0
   [ $part = 1 ] || go begin-parts 2 "$@" -r --walltime 0
 done
 go begin-parts 2 "$@" -r
-told="$dir/begin-parts/err"
+shown="$dir/begin-parts/err"
 [ $status = 0 ] && same begin begin-parts
 ok $? "TimeBegin = -3.3: the same in four parts"
 
@@ -73,7 +73,7 @@ go from4 4 -n 4
 for ranks in 1 2 3 7; do
   rm -rf "$dir/to" && cp -r "$dir/from4" "$dir/to"
   go to $ranks -r
-  told="$dir/to/err"
+  shown="$dir/to/err"
   [ $status = 0 ] && grep -q 'checkpoint_000004 (of 4 ranks)' "$dir/to/log"
   ok $? "from 4 ranks to $ranks"
   grep -v '^#' "$dir/hybrid-cpu-4/out/energy.csv" > "$dir/one.csv"

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A backend with a particle set, driven through its table, without ranks: what tests of trees and forces start from. */
+/* A backend with a particle set on one rank, used through its table: the common start of tests of trees and forces. */
 #ifndef RIG_H
 #define RIG_H
 #include <stdio.h>
 
-#include "backend.h"
+#include "backend/backend.h"
+#include "backend/probe.h"
 #include "sets.h"
 
 struct rig {
@@ -19,7 +20,7 @@ struct rig {
 
 static const double everywhere[2][3] = {{-1e300, -1e300, -1e300}, {1e300, 1e300, 1e300}};
 
-/* The set's particles on the device, sorted, with a tree where the method needs one. */
+/* Put the particles of a set on a device, sort them and build the tree. */
 static inline void rig_open_by(struct rig *g, const struct backend *be, const struct set *s, struct particles *p, int order, int max_leaf,
                                int max_group, enum walk_method method)
 {
@@ -56,7 +57,7 @@ static inline void rig_close(struct rig *g)
 
 static inline struct mac rig_mac(const struct rig *g, int kind, double delta) { return (struct mac){kind, g->order, g->gravity, delta}; }
 
-/* Forces and potentials of all at a synchronisation. */
+/* Forces and potentials of all particles at a synchronisation. */
 static inline const struct particles *rig_force(struct rig *g, const struct mac *mac)
 {
   g->be->sources(g->dev);
@@ -66,7 +67,7 @@ static inline const struct particles *rig_force(struct rig *g, const struct mac 
   g->be->walk(g->dev, &r, &g->tally);
   g->be->split_soft(g->dev);
   struct sums sums;
-  g->be->reduce(g->dev, &sums);
+  g->be->reduce(g->dev, &(struct field){0}, &sums);
   g->a_floor = 1e-5 * sqrt(sums.acc2_count / sums.count);
   return g->be->view(g->dev);
 }
@@ -86,7 +87,7 @@ static inline void rig_each(void (*test)(const struct backend *))
   int count = backend_list(&list);
   for (int k = 0; k < count; k++) {
     char why[256] = "";
-    if (list[k]->probe(why, sizeof why) > 0)
+    if (list[k]->probe->count(why, sizeof why) > 0)
       test(list[k]);
     else
       printf("# no %s: %s\n", list[k]->name, why);

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The house's rules, read from the sources: who may know whom, how files look, that links lead somewhere.
+# Rules of the project, checked on the sources: which room may include which, the form of files, and links.
 cd "${srcdir:-.}" || exit 99
 number=0 failed=0
 # rule TEXT OFFENDERS: holds when there are none.
@@ -15,21 +15,57 @@ rule() {
   fi
 }
 sources() { find "$@" \( -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.def' \) ! -name revision_string.h; }
-scripts() { find tests tools jobscripts \( -name '*.sh' -o -name '*.py' -o -name '*.supp' -o -name espalier-plot -o -name espalier-job -o -name scaling -o -name cluster \); ls quickstart; ls .ci/run 2> /dev/null; }
+scripts() { find tests tools jobscripts \( -name '*.sh' -o -name '*.py' -o -name '*.supp' -o -name espalier-plot -o -name espalier-xdmf -o -name espalier-job -o -name scaling -o -name cluster \); ls quickstart; ls .ci/run 2> /dev/null; }
 include='^[[:space:]]*#[[:space:]]*include[[:space:]]*[<"]'
 
 rule "src/ and mpi/ include nothing of CUDA" "$(sources src mpi | xargs grep -Hn -E "$include(.*/)?(cuda|nvtx|cub/|thrust/)")"
 rule "src/ and mpi/ call nothing of CUDA" "$(sources src mpi | xargs grep -Hn -E '\<cuda[A-Z][A-Za-z]+ *\(|<<<|__global__')"
-mpi_headers=$(cd mpi && find . -name "*.h" | sed "s,^\\./,,; s,[.],\\\\.," | paste -s -d "|")
-rule "gpu/ includes nothing of mpi/" "$(sources gpu | xargs -r grep -Hn -E "$include(.*/)?($mpi_headers|mpi\\.h)[>\"]")"
-rule "src/cpu/ includes nothing of mpi/" "$(sources src/cpu | xargs grep -Hn -E "$include(.*/)?($mpi_headers|mpi\\.h)[>\"]")"
-rule "src/io/ knows ranks through comm.h, and no forces" "$(sources src/io | xargs grep -Hn -E "$include(.*/)?($mpi_headers|sim\\.h|backend\\.h|octree\\.h|mac\\.h|split\\.h)[>\"]" |
-  grep -v '"comm\.h"')"
-rule "src/ knows MPI through mpi/ only (main.c starts it, fault.c ends it, info.c asks for its version, src/io writes with it)" \
-  "$(sources src | grep -v -E '^src/((main|fault|info)\.c|io/.*)$' | xargs grep -Hn -E "$include(mpi|mpi-ext)\\.h|\\<MPI_[A-Z][A-Za-z_]+ *\\(")"
+# A room includes its own headers and those of the rooms named here; so there are no circles.
+floors='
+base
+particles    base
+params       base particles
+tree         base
+gravity      base params
+backend      base particles params tree gravity
+cpu          base particles tree gravity backend
+mpi          base particles params tree backend
+io           base particles params gravity mpi
+io/input     base particles params gravity mpi io
+io/snapshot  base particles params gravity mpi io io/input
+ic           base particles mpi
+tuning       base params backend
+step         base particles params tree gravity backend mpi tuning
+job          base params
+checkpoint   base particles params mpi io io/snapshot job
+run          base particles params tree gravity backend mpi io io/input io/snapshot tuning step job checkpoint
+study        base particles params tree gravity backend mpi io io/snapshot tuning step run
+cli          base particles params tree gravity backend mpi io io/input io/snapshot ic tuning step job checkpoint run study
+gpu/device    base particles tree gravity backend
+gpu/tree      base particles tree gravity backend gpu/device
+gpu/walk      base particles tree gravity backend gpu/device gpu/tree
+gpu/hard      base particles tree gravity backend gpu/device gpu/tree gpu/walk
+gpu/direct    base particles tree gravity backend gpu/device gpu/tree gpu/walk
+gpu/let       base particles tree gravity backend gpu/device gpu/tree gpu/walk gpu/hard gpu/direct
+gpu/exchange  base particles tree gravity backend gpu/device gpu/tree gpu/walk gpu/hard gpu/direct gpu/let
+gpu/step      base particles tree gravity backend gpu/device gpu/tree gpu/walk gpu/hard gpu/direct gpu/let gpu/exchange'
+# Lines "FILE includes HEADER" that the table does not allow.
+climbs() {
+  sources src mpi gpu | xargs grep -H -o -E '^[[:space:]]*#[[:space:]]*include[[:space:]]*"[^"]+/[^"]+"' | awk -F: -v floors="$floors" '
+    function room(path,  p, n) { n = split(path, p, "/"); return p[1] == "gpu" ? p[1] "/" p[2] : p[1] == "mpi" ? p[1] : n == 3 ? p[1] "/" p[2] : p[1] }
+    BEGIN { n = split(floors, line, "\n"); for (i = 1; i <= n; i++) { m = split(line[i], w, " "); known[w[1]]; for (k = 2; k <= m; k++) may[w[1], w[k]] } }
+    { file = $1; sub(/^src\//, "", file); header = $2; gsub(/.*include[[:space:]]*"|"/, "", header); sub(/^src\//, "", header)
+      a = room(file); b = room(header); if (a != b && !((a, b) in may) && !($1 == "gpu/device/device.cuh" && header ~ /state\.cuh$/)) print $1 " includes " header; if (!(a in known)) print $1 ": no such room in tests/rules.sh" }' | sort -u
+}
+rule "rooms include only what stands below them" "$(climbs)"
+rule "include paths name the room" "$(sources src mpi gpu | xargs grep -Hn -E '^[[:space:]]*#[[:space:]]*include[[:space:]]*"[^/"]+"')"
+rule "a room has at most 30 files" "$(sources src mpi gpu | sed 's,/[^/]*$,,' | sort | uniq -c | awk '$1 > 30 { print $2 ": " $1 " files" }')"
+rule "src/io/ uses ranks through comm.h only" "$(sources src/io | xargs grep -Hn -E '"mpi/' | grep -v '"mpi/comm\.h"')"
+rule "src/ uses MPI through mpi/ only (main.c starts it, fault.c ends it, info.c reads its version, src/io writes with it)" \
+  "$(sources src gpu | grep -v -E '^src/((cli/main|base/fault|cli/info)\.c|io/.*)$' | xargs grep -Hn -E "$include(mpi|mpi-ext)\\.h|\\<MPI_[A-Z][A-Za-z_]+ *\\(")"
 rule "the manual page names every environment variable that the program reads, and no other" \
   "$({ sources src mpi gpu | xargs grep -h -o -E '\<(secure_)?getenv *\("[A-Z_]+"' | sed 's/.*("//; s/"//' | sort -u
-    sed -n '/environment\[\] = {/,/^};/s/^  {"\([A-Z_]*\)".*/\1/p' src/manual.c; } | sort | uniq -c | awk '$1 % 2 { print $2 }')"
+    sed -n '/environment\[\] = {/,/^};/s/^  {"\([A-Z_]*\)".*/\1/p' src/cli/manual.c; } | sort | uniq -c | awk '$1 % 2 { print $2 }')"
 rule "headers are guarded" "$(sources src mpi gpu tests | grep '\.h$' | xargs grep -L -E '^#ifndef [A-Z0-9_]+_H$')"
 
 rule "every source and script names its licence in its first lines" "$({ sources src mpi gpu tests; scripts
@@ -40,9 +76,17 @@ rule "no tab in sources and scripts" "$({ sources src mpi gpu tests; scripts; } 
 rule "no space at the end of a line" \
   "$({ sources src mpi gpu tests; scripts; find . -name local.mk ! -path './build*'; find doc params -type f \( -name '*.md' -o -name '*.ini' \)
     ls configure.ac Makefile.am README.md ChangeLog AUTHORS CITATION.cff; } | xargs grep -Hn "[ $tab]\$" | cut -c 1-100)"
-rule "no source is longer than 600 lines" \
-  "$({ sources src mpi gpu tests; scripts; } | xargs wc -l | awk '$1 > 600 && $2 != "total" { print $2 ": " $1 " lines" }')"
-rule "scripts may be executed" "$(find quickstart tools/espalier-plot tests/slurm jobscripts -type f ! -name "*.md" ! -name "*.py" ! -name "*.mk" ! -perm -u+x)"
+# Lines "FILE: N lines" of the files on stdin that are longer than $1.
+longer() { xargs wc -l | awk -v limit="$1" '$1 > limit && $2 != "total" { print $2 ": " $1 " lines" }'; }
+rule "no source is longer than 500 lines" "$(sources src mpi gpu | longer 500)"
+rule "no test or script is longer than 600 lines" "$({ sources tests; scripts; } | longer 600)"
+# Terms that the field does not use. Exceptions: the columns strays and card_bytes of tables, a section of checkpoints, and two fixed phrases.
+old_terms='cards?|strays?|strayed|parcels?|sprouts?|uproot(ed|s)?|plant(s|ed|ing)?|nobody|somebody|anybody|everybody|whoever|anew|wish(es|ed)?|news|famil(y|ies)|knobs?|crowd(s|ed)?|go(es)? home|going home|ways ahead|patience|hears?|foresees?|foreseen|mend(ed|s)?|told|owed|settles?|stamps?|labour'
+rule "old terms do not occur: doc/glossary.md has the standard ones" \
+  "$({ sources src mpi gpu; find . -maxdepth 1 -name '*.md'; find doc -name '*.md'; } | xargs awk -v terms="$old_terms" '
+    { line = tolower($0); gsub(/x\(strays,|strays`?(, ?| and `)remakes|card_bytes|own\.planting|time stamps|family 26/, "", line)
+      if (match(line, "(^|[^a-z])(" terms ")([^a-z]|$)")) print FILENAME ":" FNR ": " substr(line, RSTART, RLENGTH) }')"
+rule "scripts may be executed" "$(find quickstart tools/espalier-plot tools/espalier-xdmf tests/slurm jobscripts -type f ! -name "*.md" ! -name "*.py" ! -name "*.mk" ! -perm -u+x)"
 
 # [text](target) and ![text](target), without what leads into the net or into the page itself
 links() {

@@ -7,7 +7,7 @@ trap 'rm -rf "$dir"' EXIT
 src=$(cd "${srcdir:-.}" && pwd) here=$PWD
 scaling=$src/jobscripts/scaling
 . "$src/tests/tap.sh"
-told="$dir/out $dir/err"
+shown="$dir/out $dir/err"
 if ! command -v python3 > /dev/null 2>&1; then echo "1..0 # SKIP no python3"; exit 0; fi
 export OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=1 MPLCONFIGDIR="$dir"
 cd "$dir" || exit 99
@@ -93,11 +93,11 @@ says() {
 }
 says 'give --strong' make new --ranks 2 run.ini
 says 'absent.ini: there is no such file' make new --ranks 2 --weak 5 absent.ini
-says 'study is there already' make study --ranks 2 --weak 5 --program "$here/espalier" run.ini
+says 'study already exists' make study --ranks 2 --weak 5 --program "$here/espalier" run.ini
 says 'there is no such program' make new --ranks 2 --weak 5 --program ./absent run.ini
 says 'invalid list of different whole numbers' make new --ranks 2,2 --weak 5 run.ini
 says 'must be more than --warmup' make new --ranks 2 --weak 5 --steps 3 run.ini
-says 'no folder that' submit .
+says 'not a folder made by' submit .
 says 'no repeat is done' collect slurm
 [ ! -e new ]
 ok $? "and makes nothing"

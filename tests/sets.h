@@ -5,10 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "chance.h"
-#include "memory.h"
-#include "particles.h"
-#include "split.h"
+#include "gravity/split.h"
+#include "kernels.h"
+#include "particles/particles.h"
 
 struct set {
   const char *name;
@@ -138,14 +139,7 @@ struct direct {
   double (*acc)[3], (*hard)[3], *pot, *scale;
 };
 
-/* K in double precision, written out anew. */
-static inline double direct_k(const struct split *s, double r)
-{
-  if (!s->on) return 1;
-  double y = fmin(fmax((s->r2 - r) / ((double)s->r2 - s->r1), 0), 1);
-  double u = s->kernel == SPLIT_DLL ? y * y : y, u3 = u * u * u;
-  return 10 * u3 - 15 * u3 * u + 6 * u3 * u * u;
-}
+static inline double direct_k(const struct split *s, double r) { return s->on ? kernel_at(s->kernel, r, s->r1, s->r2) : 1; }
 
 static inline void direct_scale(struct direct *d)
 {

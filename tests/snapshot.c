@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 
 #include "files.h"
-#include "io/initial.h"
-#include "io/snapshot.h"
+#include "io/input/initial.h"
+#include "io/snapshot/snapshot.h"
 
 enum { N = 5003 };
 
@@ -36,7 +36,7 @@ static void round_trip(int64_t n, int types, const char *what)
   struct initial_facts facts;
   struct fault f = {""};
   particles_make(&p, &c, n, types);
-  int ok = write_one(path, &p, 7, &f) == 0 && read_one(path, &q, &facts, &f) == 0;
+  int ok = write_one(path, &p, SNAPSHOT_ALL, &f) == 0 && read_one(path, &q, &facts, &f) == 0;
   if (ok) {
     ok = digest_all(&c, &p) == digest_all(&c, &q) && facts.own && facts.time == 0.625 && facts.has_units &&
          initial_check_units(path, &facts, &par, &f) == 0 && folder_files(folder) == 1;
@@ -125,7 +125,7 @@ static void limited(int who, rlim_t bytes, const char *what)
   small = old;
   small.rlim_cur = bytes;
   if (c.rank == who % c.size) setrlimit(RLIMIT_FSIZE, &small);
-  ok &= write_one(path, &p, 7, &f) == -1 && f.text[0];
+  ok &= write_one(path, &p, SNAPSHOT_ALL, &f) == -1 && f.text[0];
   setrlimit(RLIMIT_FSIZE, &old);
   stat(path, &after);
   ok &= before.st_ino == after.st_ino && folder_files(folder) == 1;
@@ -173,7 +173,7 @@ int main(int argc, char **argv)
   refused(other, "irectory", "a name below a regular file");
   snprintf(other, sizeof other, "%s/none/a_000.hdf5", folder);
   refused(other, "No such file", "a folder that is not there");
-  refused(folder, "taken", "a name that is a directory");
+  refused(folder, "is not a regular file", "a name that is a directory");
 
   folder_remove(&c, folder);
   all_ok(&c, handles_left() == 0, "all handles of HDF5 are given back");

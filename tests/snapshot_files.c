@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 
 #include "files.h"
-#include "io/initial.h"
-#include "io/snapshot.h"
+#include "io/input/initial.h"
+#include "io/snapshot/snapshot.h"
 
 enum { N = 4001 };
 
@@ -20,9 +20,9 @@ static struct comm c;
 static char folder[256], path[300], inside[320];   /* folder/run_007.hdf5, folder/snapdir_007 */
 static struct params par;
 
-static int write_it(const struct particles *p, int files, int xdmf, struct fault *f)
+static int write_it(const struct particles *p, int files, struct fault *f)
 {
-  struct snapshot_facts facts = {.params = &par, .time = 0.625, .step = 12, .gravity = 43007.1, .extras = 7, .files = files, .xdmf = xdmf};
+  struct snapshot_facts facts = {.params = &par, .time = 0.625, .step = 12, .gravity = 43007.1, .extras = 7, .files = files};
   return snapshot_write(&c, path, p, &facts, f);
 }
 
@@ -64,7 +64,7 @@ static void round_trip(int64_t n, int files, int types, const char *what)
   char name[400], cwd[512];
   int expected = files < c.size ? files : c.size, ok;
   particles_make(&p, &c, n, types);
-  ok = write_it(&p, files, 0, &f) == 0 && holds(path, &p, &f);
+  ok = write_it(&p, files, &f) == 0 && holds(path, &p, &f);
   snprintf(name, sizeof name, "%s/run_007", inside);   /* the common name */
   ok = ok && holds(name, &p, &f);
   snprintf(name, sizeof name, "%s/run_007.0.hdf5", inside);
@@ -89,7 +89,7 @@ static void replaces(void)
   struct fault f = {""};
   particles_make(&p, &c, N, 3);
   particles_make(&q, &c, N / 2, 2);
-  int ok = write_it(&p, 3, 0, &f) == 0 && write_it(&q, 2, 0, &f) == 0 && holds(path, &q, &f) && folder_files(inside) == (c.size < 2 ? 1 : 2) &&
+  int ok = write_it(&p, 3, &f) == 0 && write_it(&q, 2, &f) == 0 && holds(path, &q, &f) && folder_files(inside) == (c.size < 2 ? 1 : 2) &&
            folder_files(folder) == 2;
   verdict(ok, &f, "a snapshot replaces an earlier one of its name, all files of it");
   particles_free(&p);
@@ -109,7 +109,7 @@ static void leftovers(void)
     close(open(name, O_WRONLY | O_CREAT, 0666));
   }
   MPI_Barrier(c.mpi);
-  int ok = write_it(&p, 2, 0, &f) == 0 && holds(path, &p, &f) && folder_files(inside) == (c.size < 2 ? 1 : 2) && folder_files(folder) == 2;
+  int ok = write_it(&p, 2, &f) == 0 && holds(path, &p, &f) && folder_files(inside) == (c.size < 2 ? 1 : 2) && folder_files(folder) == 2;
   verdict(ok, &f, "what a killed run left does not matter");
   particles_free(&p);
 }
@@ -138,7 +138,7 @@ static void damage_is_named(void)
   struct fault f = {""}, g = {""};
   char last[400], common[400];
   particles_make(&p, &c, N, 3);
-  int ok = write_it(&p, 2, 0, &f) == 0;
+  int ok = write_it(&p, 2, &f) == 0;
   snprintf(last, sizeof last, "%s/run_007.0.hdf5", inside);
   snprintf(common, sizeof common, "%s/run_007", inside);
   damage(last, "/PartType1/Velocities");
@@ -162,12 +162,12 @@ static void limited(int who, rlim_t bytes, const char *what)
   struct rlimit old, small;
   particles_make(&p, &c, N, 3);
   particles_make(&q, &c, N / 3, 2);
-  int ok = write_it(&q, 2, 0, &f) == 0;
+  int ok = write_it(&q, 2, &f) == 0;
   getrlimit(RLIMIT_FSIZE, &old);
   small = old;
   small.rlim_cur = bytes;
   if (c.rank == who % c.size) setrlimit(RLIMIT_FSIZE, &small);
-  ok = write_it(&p, 3, 0, &f) == -1 && f.text[0] && ok;
+  ok = write_it(&p, 3, &f) == -1 && f.text[0] && ok;
   setrlimit(RLIMIT_FSIZE, &old);
   ok = holds(path, &q, &g) && folder_files(folder) == 2 && ok;
   if (c.rank == 0) printf("# %s\n", f.text);
@@ -186,37 +186,10 @@ static void taken(void)
     close(open(inside, O_WRONLY | O_CREAT, 0666));
   }
   MPI_Barrier(c.mpi);
-  int ok = write_it(&p, 2, 0, &f) == -1 && strstr(f.text, "is not a directory") && folder_files(folder) == 1;
+  int ok = write_it(&p, 2, &f) == -1 && strstr(f.text, "is not a directory") && folder_files(folder) == 1;
   verdict(ok, &f, "a file has the name of the folder");
   MPI_Barrier(c.mpi);
   if (c.rank == 0) unlink(inside);
-  particles_free(&p);
-}
-
-static void with_xdmf(void)
-{
-  struct particles p;
-  struct fault f = {""};
-  char name[400], text[8192] = "";
-  particles_make(&p, &c, N, 3);
-  int ok = write_it(&p, 1, 1, &f) == 0;
-  snprintf(name, sizeof name, "%s/run_007.xmf", folder);
-  FILE *in = fopen(name, "r");
-  ok = ok && in && fread(text, 1, sizeof text - 1, in) > 0 && strstr(text, "<Time Value=\"0.625\"/>") && strstr(text, "run_007.hdf5:/PartType2/Masses") &&
-       strstr(text, "Dimensions=\"1334 3\">run_007.hdf5:/PartType1/Coordinates") && folder_files(folder) == 2;
-  if (in) fclose(in);
-  verdict(ok, &f, "a single file and its XDMF");
-  MPI_Barrier(c.mpi);
-  char way[420];
-  snprintf(way, sizeof way, "%s.tmp", name);
-  if (c.rank == 0) unlink(path), mkdir(way, 0777);
-  MPI_Barrier(c.mpi);
-  if (!freopen("/dev/null", "w", stderr)) MPI_Abort(c.mpi, 99);   /* the warning is seen by several_files.sh */
-  ok = write_it(&p, 1, 1, &f) == 0 && !f.text[0] && access(path, F_OK) == 0 && access(name, F_OK) != 0;
-  MPI_Barrier(c.mpi);
-  verdict(ok, &f, "an XDMF file that cannot be written: the snapshot is good, and the earlier XDMF file is gone");
-  MPI_Barrier(c.mpi);
-  if (c.rank == 0) rmdir(way);
   particles_free(&p);
 }
 
@@ -246,7 +219,6 @@ int main(int argc, char **argv)
   folder_remove(&c, inside);
   MPI_Barrier(c.mpi);
   taken();
-  with_xdmf();
 
   folder_remove(&c, inside);
   folder_remove(&c, folder);

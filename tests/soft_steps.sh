@@ -5,7 +5,7 @@ dir=$(mktemp -d) || exit 99
 trap 'rm -rf "$dir"' EXIT
 here=$PWD
 . "${srcdir:-.}/tests/tap.sh"
-told="$dir/said"
+shown="$dir/said"
 export OMP_NUM_THREADS=1
 cd "$dir" || exit 99
 # ring NUMBER MASS: particles on circles from 0.5 to 2 about one of mass 1 at rest

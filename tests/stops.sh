@@ -12,7 +12,7 @@ begin() {
   mkdir -p "$dir/$name"
   (cd "$dir/$name" && exec "$here/espalier" run -P Time:TimeMax=100 -P Output:TimeBetSnapshot=0 "$@" ../run.ini) > "$dir/$name/log" 2> "$dir/$name/err" < /dev/null &
   job=$!
-  told="$dir/$name/err $dir/$name/log"
+  shown="$dir/$name/err $dir/$name/log"
   within 30 has_rows "$name" "${rows:-8}"
 }
 gone() { ! kill -0 "$job" 2> /dev/null; }
@@ -35,26 +35,26 @@ for signal in USR1 TERM HUP INT; do
   [ $status = 0 ] && says state interrupted $signal && says reason SIG$signal $signal && some_checkpoint $signal
   ok $? "SIG$signal: a checkpoint, exit status 0, state=interrupted"
   said=0
-  grep -q '^espalier: SIGINT: the run stops within this soft step or the next; once more ends it at once' "$dir/$signal/err" && said=1
+  grep -q '^espalier: SIGINT: the run stops within this soft step or the next; a second SIGINT ends it at once' "$dir/$signal/err" && said=1
   if [ $signal = INT ]; then [ $said = 1 ]; else [ $said = 0 ]; fi
-  ok $? "SIG$signal: who presses Ctrl-C is told at once what he waits for"
+  ok $? "SIG$signal: Ctrl-C: a message at once says what the run waits for"
   if [ $signal = INT ]; then ! cont $signal; else cont $signal; fi
   ok $? "SIG$signal: the file cont says whether to submit again"
 done
-# a terminal that goes away, and takes with it who reads the output
+# a terminal that is closed, with the process that reads the output
 mkdir -p "$dir/closed"
 mkfifo "$dir/closed/words"
 cat "$dir/closed/words" > "$dir/closed/log" &
 reader=$!
 (cd "$dir/closed" && exec "$here/espalier" run -P Time:TimeMax=100 -P Output:TimeBetSnapshot=0 ../run.ini) > "$dir/closed/words" 2> "$dir/closed/err" < /dev/null &
 job=$!
-told="$dir/closed/err $dir/closed/log"
+shown="$dir/closed/err $dir/closed/log"
 within 30 has_rows closed 8
 kill -HUP $job
 kill -KILL $reader
 finish
 says state interrupted closed && says reason SIGHUP closed && some_checkpoint closed && cont closed
-ok $? "SIGHUP, and nobody reads the output any more: a checkpoint"
+ok $? "SIGHUP, and no process reads the output any more: a checkpoint"
 (trap '' HUP; cd "$dir/closed" && exec "$here/espalier" run --overwrite -P Time:TimeMax=100000 -P Output:TimeBetSnapshot=0 ../run.ini) > "$dir/closed/log" 2> "$dir/closed/err" < /dev/null &
 job=$!
 begun() { says state running closed && grep -q '^energy' "$dir/closed/log" && has_rows closed 4; }
@@ -142,7 +142,7 @@ within 10 has_rows alone $((before + 2))
 ok $? "... and the first goes on"
 (cd "$dir/alone" && exec "$here/espalier" run -r -P Time:TimeMax=2000 -P Output:TimeBetSnapshot=0 ../run.ini) > "$dir/second" 2>&1 &
 second=$!
-waits() { grep -q 'its end is waited for' "$dir/second"; }
+waits() { grep -q 'waiting for its end' "$dir/second"; }
 within 15 waits
 ok $? "a second run that goes on says that it waits for the first"
 kill -KILL $job
@@ -156,11 +156,11 @@ ok $? "... and gone on with"
 
 # a run that is to stop tries three times, however often it has tried before
 begin vain -P Checkpoints:CheckpointDir=../plummer.hdf5 -P Checkpoints:TimeBetCheckpoints=0.002
-warned() { grep -q 'no checkpoint could be written, the run goes on' "$dir/vain/err"; }
+warned() { grep -q 'no checkpoint could be written, the run continues' "$dir/vain/err"; }
 within 10 warned
 kill -USR1 $job
 finish
-[ $status = 1 ] && [ "$(grep -c 'no checkpoint could be written, the run goes on' "$dir/vain/err")" = 4 ] && grep -q 'the run is to stop, but no checkpoint' "$dir/vain/err"
+[ $status = 1 ] && [ "$(grep -c 'no checkpoint could be written, the run continues' "$dir/vain/err")" = 4 ] && grep -q 'the run is to stop, but no checkpoint' "$dir/vain/err"
 ok $? "a stop without a checkpoint: three tries beside that by the clock"
 
 begin clock -P Checkpoints:TimeBetCheckpoints=0.002
@@ -187,9 +187,9 @@ else
   finish
   ok $status "SIGUSR1 to the launcher"
 fi
-told="$dir/limit/err"
+shown="$dir/limit/err"
 go limit 1
-[ $status = 1 ] && grep -q 'checkpoints are there; go on from them with --restart.*--overwrite' "$dir/limit/err"
+[ $status = 1 ] && grep -q 'checkpoints are there; continue from them with --restart.*--overwrite' "$dir/limit/err"
 ok $? "a start over checkpoints is refused"
 before=$(ls "$dir/limit/out/checkpoints")
 go limit 1 -P Input:InitCondFile=absent.hdf5 --overwrite
@@ -200,24 +200,24 @@ go limit 1 --overwrite -n 2 -P Checkpoints:CheckpointAtEnd=off
 [ $status = 0 ] && [ "$(ls "$dir/limit/out/checkpoints")" = mine ]
 ok $? "--overwrite removes the checkpoints, and nothing else"
 go limit 1 -r
-[ $status = 1 ] && grep -q 'there is no checkpoint in out/checkpoints; begin from the last snapshot, InitCondFile = out/snapshot_001.hdf5, with another OutputDir; set CheckpointAtEnd = on' "$dir/limit/err" &&
+[ $status = 1 ] && grep -q 'there is no checkpoint in out/checkpoints; start a run from the last snapshot, InitCondFile = out/snapshot_001.hdf5, with another OutputDir; set CheckpointAtEnd = on' "$dir/limit/err" &&
   says state finished limit && says step 2 limit
 ok $? "no checkpoint to go on from: a sentence, what is left to do, and the status of the run that had finished stays"
 (cd "$dir/limit" && exec "$here/espalier" run -P Input:InitCondFile=out/snapshot_001.hdf5 -P Output:OutputDir=beyond -n 1 ../run.ini) > "$dir/limit/log" 2> "$dir/limit/err"
 ok $? "... which can be done"
 sed -i 's/^state=.*/state=running/' "$dir/limit/out/status"
 go limit 1 -r
-[ $status = 1 ] && grep -q 'last snapshot, InitCondFile = out/snapshot_001.hdf5, with another OutputDir; TimeBetCheckpoints = 60 (minutes) says how often' "$dir/limit/err"
+[ $status = 1 ] && grep -q 'last snapshot, InitCondFile = out/snapshot_001.hdf5, with another OutputDir; TimeBetCheckpoints = 60 (minutes) sets how often' "$dir/limit/err"
 ok $? "... after a kill before the first checkpoint: the same"
 rm -r "$dir/limit/out"/snapshot_*
 go limit 2 -r
-[ $status = 1 ] && grep -q 'there is no checkpoint in out/checkpoints; begin anew, without --restart$' "$dir/limit/err"
-ok $? "... without a snapshot: that it begins anew"
+[ $status = 1 ] && grep -q 'there is no checkpoint in out/checkpoints; start a new run, without --restart$' "$dir/limit/err"
+ok $? "... without a snapshot: that it begins again"
 
-told="$dir/part/err"
+shown="$dir/part/err"
 go part 1 -n 2 && go part 1 -n 4 -r && go part 1 -n 6 -r
 go part 1 -n 6 -r 4
-[ $status = 0 ] && grep -q 'restart from out/checkpoints/checkpoint_000004' "$dir/part/log" && grep -q 'checkpoint_000006 is newer and will not be used: it is checkpoint_000006.unused now' "$dir/part/log"
+[ $status = 0 ] && grep -q 'restart from out/checkpoints/checkpoint_000004' "$dir/part/log" && grep -q 'checkpoint_000006 is newer than the chosen checkpoint and is now named checkpoint_000006.unused' "$dir/part/log"
 ok $? "-r N; newer checkpoints are set aside"
 go part 1 -r 99
 [ $status = 1 ] && grep -q 'there is no checkpoint 99' "$dir/part/err"
@@ -256,12 +256,19 @@ go part 1 -n 6 -P Output:OutputDir=branch --overwrite -r out/checkpoints/checkpo
 ok $? "-r PATH of another folder: --overwrite takes effect"
 
 # snapshots of a future that a restart discards
-told="$dir/branch/err $dir/branch/log"
-set -- -P Output:NumFilesPerSnapshot=2 -P Output:Xdmf=on
+shown="$dir/branch/err $dir/branch/log"
+set -- -P Output:NumFilesPerSnapshot=2
+# A file beside each snapshot of a folder, as espalier-xdmf writes it.
+describe() { for file in "$1"/snapshot_*.hdf5; do echo "describes ${file##*/}" > "${file%.hdf5}.xmf"; done; }
+# go_on ARGUMENT...: the same run, and a file beside each of its snapshots
+go_on() {
+  go branch 2 "$@"
+  [ $status != 0 ] || describe "$dir/branch/out"
+}
 here_now() { (cd "$dir/branch/out${1-}" && ls -d snapshot_* snapdir_* | tr '\n' ' '); }
 files() { for k in "$@"; do printf 'snapdir_%s ' "$k"; done; for k in "$@"; do printf 'snapshot_%s.hdf5 snapshot_%s.xmf ' "$k" "$k"; done; }
-go branch 2 "$@" -n 4
-go branch 2 "$@" -r
+go_on "$@" -n 4
+go_on "$@" -r
 [ $status = 0 ] && [ "$(here_now)" = "$(files 000 001 002 003 004)" ] && [ ! -e "$dir/branch/out/discarded" ]
 ok $? "a restart that makes the same snapshots discards none"
 before=$(cd "$dir/branch/out" && cksum snapshot_00[2-4].* snapdir_00[2-4]/*)
@@ -269,31 +276,31 @@ go branch 2 --check "$@" -r 4
 [ $status = 0 ] && grep -q '^discards  *no snapshot$' "$dir/branch/log"
 ok $? "... which --check foretells"
 go branch 2 --check "$@" -r 4 -P Output:TimeBetSnapshot=0
-[ $status = 0 ] && grep -q '^discards  *3 snapshots from behind the checkpoint.* would be moved to out/discarded$' "$dir/branch/log" &&
+[ $status = 0 ] && grep -q '^discards  *3 snapshots written after the checkpoint.* would be moved to out/discarded$' "$dir/branch/log" &&
   [ "$before" = "$(cd "$dir/branch/out" && cksum snapshot_00[2-4].* snapdir_00[2-4]/*)" ] && [ ! -e "$dir/branch/out/discarded" ]
 ok $? "... and that with other output times some would be moved, without moving any"
-go branch 2 "$@" -r 4 -P Output:TimeBetSnapshot=0
+go_on "$@" -r 4 -P Output:TimeBetSnapshot=0
 [ $status = 0 ] && [ "$(here_now)" = "$(files 000 001 002 003)" ]
 ok $? "other output times: snapshots of the way that is not gone do not stand among the new ones: $(here_now)"
 [ "$(here_now /discarded/001)" = "$(files 002 003 004)" ] && [ "$(cd "$dir/branch/out/discarded/001" && cksum snapshot_00[2-4].* snapdir_00[2-4]/*)" = "$before" ] &&
-  grep -q 'restart: 3 snapshots from behind the checkpoint.* are now in out/discarded/001: snapshot_002, snapshot_003, snapshot_004$' "$dir/branch/log"
+  grep -q 'restart: 3 snapshots later than the checkpoint.* are now in out/discarded/001: snapshot_002, snapshot_003, snapshot_004$' "$dir/branch/log"
 ok $? "... they are in discarded/001, whole, and named"
 (cd "$dir/branch" && "$here/espalier" run --check -P Output:OutputDir=new -P Time:TimeMax=1 -P Input:InitCondFile=out/discarded/001/snapshot_004.hdf5 ../run.ini) > "$dir/branch/log" 2> "$dir/branch/err"
 ok $? "... and can be read there"
-go branch 2 "$@" -r 4
+go_on "$@" -r 4
 [ $status = 0 ] && [ "$(here_now)" = "$(files 000 001 002 003 004)" ] && [ "$(here_now /discarded/002)" = "$(files 003)" ] && [ "$(here_now /discarded/001)" = "$(files 002 003 004)" ]
 ok $? "back to the first times: those that come again at their time are replaced, one that does not is in discarded/002"
 [ "$(cd "$dir/branch/out" && cksum snapshot_00[2-4].* snapdir_00[2-4]/*)" = "$before" ]
 ok $? "... and the new ones are those of the first run, to the last bit"
-go branch 2 "$@" -r 4 -P Steps:Eta=0.5 -n 6
+go_on "$@" -r 4 -P Steps:Eta=0.5 -n 6
 [ $status = 0 ] && [ "$(here_now)" = "$(files 000 001 002 003)" ] && [ "$(here_now /discarded/003)" = "$(files 002 003 004)" ]
-ok $? "another Eta: no snapshot of the course before stands behind the new ones"
+ok $? "another Eta: no snapshot of the earlier run follows the new ones"
 go branch 2 "$@" -r -P Output:SnapshotFileBase=shot
 [ $status = 0 ] && [ "$(cd "$dir/branch/out" && ls -d shot_*.hdf5 | tr '\n' ' ')" = 'shot_003.hdf5 shot_004.hdf5 ' ] && [ -e "$dir/branch/out/discarded/004/snapshot_003.hdf5" ]
 ok $? "another name: the same"
 
 # a step before the checkpoint's
-told="$dir/early/err"
+shown="$dir/early/err"
 go early 1 -P Output:TimeBetStatistics=0.5 -n 4
 sums() { (cd "$dir/$1/out" && cksum snapshot_* steps.csv); }
 before=$(sums early)
@@ -305,7 +312,7 @@ go early 1 -P Output:TimeBetStatistics=0.5 -r 4 -n 4
 ok $? "-n of the checkpoint's soft step: the same snapshots again"
 
 # a run that has finished, whose newest checkpoint is earlier than its end
-told="$dir/ended/err $dir/ended/log"
+shown="$dir/ended/err $dir/ended/log"
 go ended 1 -n 2 -P Checkpoints:CheckpointAtEnd=on && go ended 1 -r -P Checkpoints:CheckpointAtEnd=off
 all() { (cd "$dir/ended/out" && find . -type f ! -name lock -exec cksum {} + | sort); }
 before=$(all)
@@ -314,14 +321,14 @@ for option in -r '-r last' '-r -n 8'; do
   # shellcheck disable=SC2086
   go ended 2 $option
   [ $status = 0 ] && grep -q '^out: this run has finished at time 0.125, after 8 soft steps; nothing to do$' "$dir/ended/log" && [ "$(all)" = "$before" ] &&
-    grep -q '^-r 2 would go back to the newest checkpoint, and give up rows and snapshots' "$dir/ended/log"
+    grep -q '^-r 2 would go back to the newest checkpoint and discard the rows and snapshots' "$dir/ended/log"
   ok $? "a run that has finished: $option leaves its end as it is, and says how to go back"
 done
 was='the run had finished at time 0.125, in soft step 8;$'
-from='it goes on from time 0.015625, in soft step 2: rows of tables behind that are cut off$'
+from='it continues from time 0.015625, in soft step 2: later rows of tables are removed$'
 go ended 1 --check -r -P Time:TimeMax=0.25
 [ $status = 0 ] && grep -q "^  *$was" "$dir/ended/log" && grep -q "^  *$from" "$dir/ended/log" && [ "$(all)" = "$before" ]
-ok $? "... with a larger TimeMax --check tells from where it goes on"
+ok $? "... with a larger TimeMax --check says where it continues"
 go ended 1 -r -P Time:TimeMax=0.25 -n 10
 [ $status = 0 ] && grep -q "^restart: $was" "$dir/ended/log" && grep -q "^restart: $from" "$dir/ended/log" && says step 10 ended
 ok $? "... and so does the run"
@@ -333,22 +340,22 @@ go ended 1 -r 10 -P Time:TimeMax=0.25
 ok $? "-r N goes back, and says what it gives up"
 
 # files that only happen to have a name that a run uses
-told="$dir/names/err"
+shown="$dir/names/err"
 mkdir -p "$dir/names/out"
 for file in lock status cont; do
   echo 'notes on many things' > "$dir/names/out/$file"
   for option in --overwrite --restart; do
     go names 1 $option -n 1
-    [ $status = 1 ] && grep -q "error: out/$file is there and .* no.* move it away" "$dir/names/err" && grep -q many "$dir/names/out/$file"
-    ok $? "somebody's file called $file: refused, and it stays ($option)"
+    [ $status = 1 ] && grep -q "error: out/$file exists and .* not.* move it away" "$dir/names/err" && grep -q many "$dir/names/out/$file"
+    ok $? "a foreign file named $file: refused, and it is kept ($option)"
   done
   rm "$dir/names/out/$file"
 done
 for file in stop checkpoint; do
   head -c 1000 "$dir/plummer.hdf5" > "$dir/names/out/$file"
   go names 1 --overwrite -n 1
-  [ $status = 0 ] && grep -q "warning: out/$file is no request to this run" "$dir/names/err" && [ "$(wc -c < "$dir/names/out/$file")" = 1000 ]
-  ok $? "somebody's file called $file: named, and it stays"
+  [ $status = 0 ] && grep -q "warning: out/$file is not a request to this run" "$dir/names/err" && [ "$(wc -c < "$dir/names/out/$file")" = 1000 ]
+  ok $? "a foreign file named $file: a warning names it, and it is kept"
   echo now > "$dir/names/out/$file"
   go names 1 --overwrite -n 1
   [ $status = 0 ] && [ ! -e "$dir/names/out/$file" ] && [ ! -s "$dir/names/err" ]
@@ -356,7 +363,7 @@ for file in stop checkpoint; do
 done
 
 # two runs with one CheckpointDir, and the same parameter file in two places
-told="$dir/one/err $dir/two/err"
+shown="$dir/one/err $dir/two/err"
 shared="-P Checkpoints:CheckpointDir=$dir/shared"
 # shellcheck disable=SC2086
 begin one $shared -P Time:TimeMax=2000
@@ -369,7 +376,7 @@ finish
 for which in last "$(ls "$dir/shared" | sed -n 's/^checkpoint_0*//p')"; do
   # shellcheck disable=SC2086
   go two 1 $shared -r "$which"
-  [ $status = 1 ] && grep -q "shared/checkpoint_.* is of a run with OutputDir = .*/one/out, and this one has OutputDir = out; .* --restart $dir/shared/checkpoint_" "$dir/two/err"
+  [ $status = 1 ] && grep -q "shared/checkpoint_.* is of a run with OutputDir = .*/one/out, but this run has OutputDir = out; .* --restart $dir/shared/checkpoint_" "$dir/two/err"
   ok $? "-r $which does not take another run's checkpoint, and says how"
 done
 last=$(ls -d "$dir"/shared/checkpoint_*) step=$(ls "$dir/shared" | sed -n 's/^checkpoint_0*//p')
@@ -404,7 +411,7 @@ go moved 1 $shared -P Time:TimeMax=2000 -P Output:TimeBetSnapshot=0 -n $((step +
 ok $? "... also when its folder has been moved"
 
 # links to another run's folders
-told="$dir/linked/err"
+shown="$dir/linked/err"
 go mine 2 -n 2 -P Output:NumFilesPerSnapshot=2
 theirs() { (cd "$dir/mine/out" && find checkpoints snapdir_000 -type f | sort | xargs cksum); }
 before=$(theirs)
@@ -419,20 +426,21 @@ ok $? "a link among the checkpoints: the link goes, another run's checkpoint sta
 ok $? "the same with a folder of snapshots"
 
 # a snapshot that could not be written before the run was stopped
-told="$dir/late/err $dir/late/log"
+shown="$dir/late/err $dir/late/log"
 go late 1 --walltime 0
 mkdir "$dir/late/out/snapshot_001.hdf5.tmp"
 for _ in 1 2; do go late 1 -r --walltime 0; done
 [ $status = 0 ] && grep -q 'snapshot 1 could not be written yet: the restart tries again' "$dir/late/err" && [ ! -e "$dir/late/out/snapshot_001.hdf5" ]
-ok $? "stopped with a snapshot that is still to be written: told"
+ok $? "stopped with a snapshot that is still to be written: a message says so"
 rmdir "$dir/late/out/snapshot_001.hdf5.tmp"
 go late 1 -r
 [ $status = 0 ] && grep -q 'snapshot_001.hdf5 at time .* (late)' "$dir/late/log" && [ "$(ls "$dir/late/out" | grep -c '^snapshot_00[0-4].hdf5$')" = 5 ]
 ok $? "... and the restart writes it"
 
 # --overwrite
-told="$dir/over/err"
-go over 2 -P Output:NumFilesPerSnapshot=2 -P Output:Xdmf=on
+shown="$dir/over/err"
+go over 2 -P Output:NumFilesPerSnapshot=2
+describe "$dir/over/out"
 cd "$dir/over/out" || exit 99
 : > snapshot_0003.hdf5
 : > snapshot_003.hdf5.mine
@@ -453,7 +461,7 @@ ok $? "--overwrite does not remove the input"
 # [1] and * are no patterns but names
 mkdir -p "$dir/glob/r[1]*"
 cp "$dir/plummer.hdf5" "$dir/glob/r[1]*/snapshot_007.hdf5"
-told="$dir/glob/err"
+shown="$dir/glob/err"
 for option in --overwrite --no-output; do
   go glob 1 $option -n 1 -P "Output:OutputDir=r[1]*" -P "Input:InitCondFile=r[1]*/snapshot_007.hdf5"
   [ $status = 1 ] && grep -q 'is the run.s input and has the name of an output' "$dir/glob/err" && [ -e "$dir/glob/r[1]*/snapshot_007.hdf5" ]
@@ -462,14 +470,14 @@ done
 go glob 1 -n 1 -P "Output:OutputDir=r[1]*"
 [ $status = 1 ] && grep -q 'an earlier run.s snapshots are in OutputDir' "$dir/glob/err"
 ok $? "... where snapshots are seen, too"
-told="$dir/over/err"
+shown="$dir/over/err"
 go over 1 --overwrite -n 1 -P Input:InitCondFile=out/snapdir_004/ic.hdf5
 left=$(cd "$dir/over/out" && find . -name '*.hdf5*' -o -name '*.xmf' -o -name 'snapdir*' | LC_ALL=C sort | tr '\n' ' ')
 [ $status = 0 ] && [ "$left" = "./other_003.hdf5 ./snapdir_003 ./snapdir_003/other_003.0.hdf5 ./snapdir_004 ./snapdir_004/ic.hdf5 ./snapshot_000.hdf5 ./snapshot_0003.hdf5 ./snapshot_001.hdf5 ./snapshot_003.hdf5.mine ./snapshot_x.hdf5 " ]
 ok $? "--overwrite removes the earlier run's snapshots and nothing else: $left"
 
 # --quiet
-told="$dir/quiet/err $dir/quiet/log"
+shown="$dir/quiet/err $dir/quiet/log"
 go quiet 1 -q -n 3
 [ $status = 0 ] && ! grep -q -E '^ +(step|[0-9]+) ' "$dir/quiet/log" && grep -q '^snapshot out/snapshot_000.hdf5' "$dir/quiet/log" && grep -q '^done: time .* after 3 soft steps' "$dir/quiet/log" &&
   [ "$(grep -c '^[0-9]' "$dir/quiet/out/steps.csv")" = 3 ]
@@ -478,7 +486,7 @@ ok $? "--quiet: no line for every soft step; tables as ever"
 ok $? "no line is longer than 100 columns"
 
 # how to stop it
-told="$dir/hint/log"
+shown="$dir/hint/log"
 hint='^to stop it with a checkpoint: touch out/stop$'
 go hint 2 -n 1
 [ "$(grep -c "$hint" "$dir/hint/log")" = 1 ]
@@ -493,13 +501,13 @@ done
 ok $? "so does run --help"
 
 # --no-output
-told="$dir/none/err $dir/none/log"
+shown="$dir/none/err $dir/none/log"
 begin none --no-output
 kill -USR2 $job
 kill -USR1 $job
 finish
 [ $status = 0 ] && says state interrupted none && says reason SIGUSR1 none && says checkpoint '' none && ! cont none
-ok $? "--no-output: a stop ends the run, and nobody is told to submit it again"
+ok $? "--no-output: a stop ends the run, without a request to submit it again"
 [ ! -e "$dir/none/out/checkpoints" ] && ! ls "$dir/none/out" | grep -q '^snapshot'
 ok $? "... without a checkpoint"
 "$here/espalier" run --walltime 1:2:3:4 "$dir/run.ini" > "$dir/log" 2>&1

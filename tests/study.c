@@ -4,10 +4,10 @@
 #include <config.h>
 #include <mpi.h>
 
-#include "plan.h"
 #include "sets.h"
+#include "step/plan.h"
+#include "study/virtual.h"
 #include "tap.h"
-#include "virtual.h"
 
 static void say(const struct comm *c, int good, const char *set, const char *format, long long number, const char *why)
 {
@@ -18,8 +18,8 @@ static void say(const struct comm *c, int good, const char *set, const char *for
   if (c->rank == 0) tap_ok(good, line);
 }
 
-/* Everyone of a set, with forces. `messages` has another largest message than the crowd's. */
-static void make(const struct comm *c, const struct set *set, int64_t n, struct params *par, struct crowd *w)
+/* The particles of a set of all ranks, with forces. The largest message of `messages` differs from that of the global particles. */
+static void make(const struct comm *c, const struct set *set, int64_t n, struct params *par, struct global_particles *w)
 {
   struct set part = *set;
   struct particles all, mine;
@@ -35,7 +35,7 @@ static void make(const struct comm *c, const struct set *set, int64_t n, struct 
   particles_free(&all);
   sim_open(&s, c, par, backend_choose(BACKEND_CPU, why, sizeof why), &mine, &f);
   sim_first_force(&s);
-  crowd_gather(w, &s, plan_next(par, &s.now, 0, 1e3 * set->r2, s.split.r2, 1, 0).soft_step);
+  global_particles_gather(w, &s, plan_next(par, &s.now, 0, 1e3 * set->r2, s.split.r2, 1, 0).soft_step);
   sim_close(&s);
 }
 
@@ -55,7 +55,7 @@ static void parameters(const struct set *set, int order, int angle, struct param
 /* --- agreement with real ranks ----------------------------------------------------------------------------------- */
 
 /* As many virtual ranks as processes against the real ones. 1 when they agree. */
-static int agree(const struct comm *c, struct crowd *counted, struct crowd *exchanged, int kinds, struct fault *f)
+static int agree(const struct comm *c, struct global_particles *counted, struct global_particles *exchanged, int kinds, struct fault *f)
 {
   struct virtual_rank *rows = memory_alloc("test", sizeof *rows * (size_t)c->size), real;
   virtual_count(c, counted, c->size, kinds, rows, NULL, NULL);
@@ -68,14 +68,14 @@ static int agree(const struct comm *c, struct crowd *counted, struct crowd *exch
 static void check_real(const struct comm *c, const struct set *set, int64_t n, int order, int angle)
 {
   struct params par;
-  struct crowd w, other;
+  struct global_particles w, other;
   struct fault f = {""};
   parameters(set, order, angle, &par);
   make(c, set, n, &par, &w);
   int same = agree(c, &w, &w, VIRTUAL_ALL, &f);
   say(c, same, set->name, "%lld particles: virtual ranks agree with real ones", n, f.text);
   if (c->size == 1 || n < 100) {
-    crowd_free(&w);
+    global_particles_free(&w);
     return;
   }
   /* what must not agree */
@@ -89,12 +89,12 @@ static void check_real(const struct comm *c, const struct set *set, int64_t n, i
   other = w;
   other.mac.delta *= 0.7;
   say(c, !agree(c, &other, &w, 1 << LET_SOFT, &f), set->name, "with another criterion they do not", 0, "");
-  crowd_free(&w);
+  global_particles_free(&w);
 }
 
 /* --- the counts by themselves ------------------------------------------------------------------------------------ */
 
-static int sums_hold(const struct crowd *w, const struct virtual_rank *rows, int ranks)
+static int sums_hold(const struct global_particles *w, const struct virtual_rank *rows, int ranks)
 {
   int64_t local = 0, sent[LET_KINDS] = {0}, contacts[LET_KINDS] = {0};
   for (int r = 0; r < ranks; r++) {
@@ -116,7 +116,7 @@ static int sums_hold(const struct crowd *w, const struct virtual_rank *rows, int
 static void check_counts(const struct comm *c, const struct comm *alone, const struct set *set, int64_t n, int ranks)
 {
   struct params par;
-  struct crowd w;
+  struct global_particles w;
   size_t bytes = sizeof(struct virtual_rank) * (size_t)ranks;
   struct virtual_rank *many = memory_alloc("test", bytes), *one = memory_alloc("test", bytes);
   parameters(set, 1, 0, &par);
@@ -133,7 +133,7 @@ static void check_counts(const struct comm *c, const struct comm *alone, const s
     kept &= memcmp(&one[r].let[LET_STEP], &many[r].let[LET_STEP], sizeof one->let[LET_STEP]) == 0 && one[r].updates == many[r].updates;
   }
   say(c, kept, set->name, "%lld virtual ranks: hard LETs alone are the same", ranks, "");
-  crowd_free(&w);
+  global_particles_free(&w);
   memory_free(one);
   memory_free(many);
 }

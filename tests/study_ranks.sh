@@ -6,7 +6,7 @@ dir=$(mktemp -d) || exit 99
 trap 'rm -rf "$dir"' EXIT
 here=$(pwd)
 . "${srcdir:-.}/tests/tap.sh"
-told="$dir/log"
+shown="$dir/log"
 # study RANKS ARGUMENT...: with so many processes; what it says is in the log
 study() {
   n=$1; shift
@@ -70,7 +70,7 @@ study 1 --ranks 4 --r1 1 -P Split:R1=0.1 plummer.ini
 test $? = 1 && grep -q 'espalier: error: --r1 sets' "$dir/log"
 ok $? "--r1 where R1 is given: a sentence"
 study 2 --ranks 4 -o one.csv plummer.ini
-test $? = 1 && grep -q 'one.csv: is there already' "$dir/log"
+test $? = 1 && grep -q 'one.csv: already exists' "$dir/log"
 ok $? "a table is not replaced"
 study 2 --ranks 2 --overwrite -o one.csv plummer.ini
 test $? = 0 && test "$(columns "$dir/one.csv" ranks)" = '2 '

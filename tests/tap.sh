@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # shellcheck shell=sh
-# What tests by script share: . "${srcdir:-.}/tests/tap.sh"
+# Functions of test scripts: . "${srcdir:-.}/tests/tap.sh"
 number=0 failed=0
-# Files that tell what happened; their first lines are shown where a check fails.
-told=
+# Files with output, whose first lines are shown when a check fails.
+shown=
 # ok STATUS TEXT: one check, passed where the status is 0
 ok() {
   number=$((number + 1))
@@ -12,7 +12,7 @@ ok() {
   else
     echo "not ok $number - $2"
     # shellcheck disable=SC2086
-    [ -z "$told" ] || sed 's/^/# /' $told | grep -v '^# ok' | head -40
+    [ -z "$shown" ] || sed 's/^/# /' $shown | grep -v '^# ok' | head -40
     failed=1
   fi
 }

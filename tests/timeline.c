@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <config.h>
-#include "timeline.h"
+#include "particles/timeline.h"
 
 #include "chance.h"
 #include "tap.h"
@@ -12,14 +12,14 @@ static void check_levels(struct random *r)
     double soft = random_log(r, 1e-6, 1e3), wanted = soft * random_log(r, 1e-7, 4);
     int level = timeline_level(soft, wanted);
     double own = soft * timeline_ticks(level) / TICKS;
-    smallest &= own <= wanted || level == LEVEL_MOST;
+    smallest &= own <= wanted || level == LEVEL_MAX;
     smallest &= level == 0 || 2 * own > wanted;
   }
   for (int level = 0; level <= TIMELINE_BITS; level++) sums &= (int64_t)timeline_ticks(level) << level == TICKS;
   tap_ok(smallest, "a level's step is the largest power of two that is short enough");
   tap_ok(sums, "2^k steps of level k are one soft step");
   tap_ok(timeline_level(1, 1) == 0 && timeline_level(1, 0.5) == 1 && timeline_level(1, 0.49999) == 2, "steps that just fit");
-  tap_ok(timeline_level(1, 0) == LEVEL_MOST && timeline_level(1, 1e-30) == LEVEL_MOST && timeline_level(1, 1e300) == 0,
+  tap_ok(timeline_level(1, 0) == LEVEL_MAX && timeline_level(1, 1e-30) == LEVEL_MAX && timeline_level(1, 1e300) == 0,
          "the deepest level and the first");
 }
 
@@ -39,7 +39,7 @@ static void check_alignment(struct random *r)
   }
   tap_ok(aligned, "a step begins at a multiple of its length");
   tap_ok(smallest, "and is as long as that allows");
-  tap_ok(arrived, "whatever the levels, everyone arrives at the end of the soft step");
+  tap_ok(arrived, "for all levels, every particle arrives at the end of the soft step");
   tap_ok(timeline_aligned(1, 0) == TIMELINE_BITS && timeline_aligned(TICKS / 2, 0) == 1, "alignment at odd and even ticks");
 }
 

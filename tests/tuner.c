@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The tuner of the rebuild interval against worlds whose best interval is known. */
 #include <config.h>
-#include "tuner.h"
+#include "tuning/tuner.h"
 
 #include <math.h>
 #include <string.h>
@@ -19,7 +19,7 @@ struct world {
   double noise;            /* relative, of every walk */
   double outliers;         /* fraction of walks that take ten times as long */
   double resolution;       /* of the clock */
-  double most, time;       /* above 0: growth that is none of the models, 1 + most (1 - exp(-age / time)) */
+  double max_value, time;       /* above 0: growth that is none of the models, 1 + most (1 - exp(-age / time)) */
   struct random chance;
   double spent;            /* seconds of walks and builds in the last half of a run, a step, without noise */
 };
@@ -53,7 +53,7 @@ static double cost_of(const struct world *w, int kind)
 
 static double growth_of(const struct world *w, double age)
 {
-  return w->most > 0 ? 1 + w->most * (1 - exp(-age / w->time)) : growth_at(&w->model, age);
+  return w->max_value > 0 ? 1 + w->max_value * (1 - exp(-age / w->time)) : growth_at(&w->model, age);
 }
 
 static double walk_seconds(struct world *w, int kind, double age)
@@ -123,7 +123,7 @@ static void watch(struct world *w, struct rebuild_tuner *t, int n, int times)
   }
 }
 
-/* Each model is told from the others, and its parameters and the best interval come out. */
+/* Each model is distinguished from the others, and its parameters and the best interval are found. */
 static void check_models(int steps, const char *what)
 {
   const struct growth_model *const models[] = {&linear, &power, &parabolic};
@@ -145,7 +145,7 @@ static void check_models(int steps, const char *what)
 
 /* Whatever it begins with, and with the noise of real clocks, the tuner comes to intervals that cost hardly more than the
  * best. */
-static void check_loop(int steps, double noise, double outliers, double most, const char *what)
+static void check_loop(int steps, double noise, double outliers, double max_value, const char *what)
 {
   const struct growth_model *const models[] = {&linear, &power, &parabolic};
   static const double firsts[] = {2, 30, 500};
@@ -163,8 +163,8 @@ static void check_loop(int steps, double noise, double outliers, double most, co
     }
     char text[200];
     printf("# %s: %s: intervals within %.2f of the best, cost over the best at most %.4f\n", what, growth_names[k], farthest, worst);
-    snprintf(text, sizeof text, "%s: %s growth: the mean step costs at most %g %% over the best", what, growth_names[k], 100 * most);
-    tap_ok(worst < most, text);
+    snprintf(text, sizeof text, "%s: %s growth: the mean step costs at most %g %% over the best", what, growth_names[k], 100 * max_value);
+    tap_ok(worst < max_value, text);
   }
 }
 
@@ -176,14 +176,14 @@ static void check_spans(void)
   watch(&w, &t, 60, 4);   /* best: 27.4 */
   int even = 1, best = 1;
   for (int span = 1; span < 400; span++) {
-    double interval = rebuild_interval(&t, span), parts = span / interval, least = HUGE_VAL, cost = 0;
+    double interval = rebuild_interval(&t, span), parts = span / interval, min_value = HUGE_VAL, cost = 0;
     even &= fabs(parts - round(parts)) < 1e-9 && parts > 0.5;
     for (int n = 1; n < 40; n++) {
       double each = (double)span / n, sum = n * (0.3 + 0.2 * 0.5 * linear.b * each * each);
-      least = fmin(least, sum);
+      min_value = fmin(min_value, sum);
       if (n == (int)round(parts)) cost = sum;
     }
-    best &= cost <= 1.001 * least;
+    best &= cost <= 1.001 * min_value;
   }
   tap_ok(even, "builds that come anyway: the span is divided by a whole number");
   tap_ok(best, "and by the best one");
@@ -199,19 +199,19 @@ static void check_spans(void)
  * cost is lowest all the same. */
 static void check_saturation(void)
 {
-  static const double most[] = {3, 3, 1, 0.5, 20}, time[] = {1, 10, 30, 100, 0.5}, build[] = {0.3, 0.2, 1, 0.3, 3};
+  static const double max_value[] = {3, 3, 1, 0.5, 20}, time[] = {1, 10, 30, 100, 0.5}, build[] = {0.3, 0.2, 1, 0.3, 3};
   for (int steps = SINGLE; steps <= BLOCKS; steps++)
     for (int k = 0; k < 5; k++) {
       struct rebuild_tuner t;
-      struct world w = {.most = most[k], .time = time[k], .build = 0.2 * build[k], .walk = 0.2, .steps = steps, .noise = 0.03, .chance = {29}};
+      struct world w = {.max_value = max_value[k], .time = time[k], .build = 0.2 * build[k], .walk = 0.2, .steps = steps, .noise = 0.03, .chance = {29}};
       rebuild_open(&t, 0, 2);
       double interval = run(&w, &t, 6400, 0);
       char text[200];
       int best = best_of(&w);
       double over = w.spent / mean_cost(&w, best) - 1;
-      printf("# growth by %g within %g steps: interval %.2f, best %d, cost over the best %.4f\n", most[k], time[k], interval, best, over);
+      printf("# growth by %g within %g steps: interval %.2f, best %d, cost over the best %.4f\n", max_value[k], time[k], interval, best, over);
       const char *what = steps == BLOCKS ? "block steps" : "equal steps";
-      snprintf(text, sizeof text, "%s: growth by %g that ends after %g steps: 3 %% over the best", what, most[k], time[k]);
+      snprintf(text, sizeof text, "%s: growth by %g that ends after %g steps: 3 %% over the best", what, max_value[k], time[k]);
       tap_ok(over < 0.03, text);
     }
 }

@@ -24,7 +24,7 @@ END_INI
 
 cd "$dir" || exit 99
 "$here/espalier" ic plummer -n 3000 -s 3 -o plummer.hdf5 > ic.log 2>&1 || { cat ic.log; exit 99; }
-# go NAME OPTION...: one rank, so that trees are built anew within soft steps
+# go NAME OPTION...: one rank, so that trees are rebuilt within soft steps
 go() {
   name=$1
   shift

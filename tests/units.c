@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <config.h>
-#include "units.h"
+#include "gravity/units.h"
 
 #include <math.h>
 

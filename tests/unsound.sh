@@ -12,7 +12,7 @@ for ranks in 1 3; do
     cp -r "$dir/good-$ranks" "$dir/$name"
     ./tests/poison "$dir/$name/out/checkpoints/checkpoint_000004" $field || exit 99
     go "$name" $ranks -r -P Checkpoints:TimeBetCheckpoints=0.0001
-    told="$dir/$name/err"
+    shown="$dir/$name/err"
     [ $status = 1 ] && grep -q -E 'error: step 4, time [0-9.]+, phase [a-z]+: ([0-9]+ particles have|1 particle has) values that are not finite: ids? [0-9]+ \((position|velocity|acceleration)\)' "$dir/$name/err"
     ok $? "$ranks ranks, NaN in $field: step, phase and ids"
     [ -s "$dir/$name/out/emergency_000004.hdf5" ] && says state failed "$name" && [ ! -e "$dir/$name/out/checkpoints/checkpoint_000005" ]

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Verbs about particle sets, on every backend: the answers of plain loops. */
 #include <config.h>
-#include "cuboids.h"
-#include "memory.h"
+#include "backend/link.h"
+#include "backend/probe.h"
+#include "base/memory.h"
+#include "particles/sampling.h"
+#include "particles/timeline.h"
 #include "rig.h"
-#include "sampling.h"
 #include "tap.h"
-#include "timeline.h"
+#include "tree/cuboids.h"
 
 static char label[50];
 
@@ -40,13 +42,13 @@ static void check_bounds(const struct rig *g, const struct set *s, const struct 
   int good = 1;
   g->be->bounds(g->dev, horizon, low, high);
   for (int c = 0; c < 3; c++) {
-    double least = 1e300, most = -1e300;
+    double min_value = 1e300, max_value = -1e300;
     for (int64_t i = 0; i < p->n; i++) {
       double x = p->pos[3 * i + c], there = x + horizon * p->vel[3 * i + c], pull = 0.5 * horizon * horizon * fabs(p->acc[3 * i + c]);
-      least = fmin(least, fmin(x, there) - pull);
-      most = fmax(most, fmax(x, there) + pull);
+      min_value = fmin(min_value, fmin(x, there) - pull);
+      max_value = fmax(max_value, fmax(x, there) + pull);
     }
-    good &= near(low[c], least, fabs(least)) && near(high[c], most, fabs(most));
+    good &= near(low[c], min_value, fabs(min_value)) && near(high[c], max_value, fabs(max_value));
   }
   say(good, s, "the box of what particles may reach");
 }
@@ -67,15 +69,15 @@ static void check_sample(const struct rig *g, const struct set *s, const struct 
   }
   say(good && count == n, s, "samples are those of the hashed ids");
   say(near(work, want, want), s, "the work of all particles");
-  int64_t most = count / 2, got = g->be->sample(g->dev, threshold, most, out, NULL);
-  say(got == most && (most == 0 || sampling_hash(out[most - 1].id) <= threshold), s, "no more samples than asked for");
+  int64_t max_value = count / 2, got = g->be->sample(g->dev, threshold, max_value, out, NULL);
+  say(got == max_value && (max_value == 0 || sampling_hash(out[max_value - 1].id) <= threshold), s, "no more samples than asked for");
   memory_free(out);
 }
 
 static void check_reduce(const struct rig *g, const struct set *s, const struct particles *p)
 {
   struct sums sums, want = {0}, scale = {0};
-  g->be->reduce(g->dev, &sums);
+  g->be->reduce(g->dev, &(struct field){0}, &sums);
   for (int64_t i = 0; i < p->n; i++) {
     const double *x = &p->pos[3 * i], *v = &p->vel[3 * i];
     double m = p->mass[i];
@@ -104,6 +106,26 @@ static void check_reduce(const struct rig *g, const struct set *s, const struct 
   say(good, s, "sums for diagnostics");
 }
 
+/* A uniform external field accelerates all particles alike, and its potential is part of the sums. */
+static void check_field(const struct rig *g, const struct set *s, int64_t n)
+{
+  const struct field none = {0}, field = {.kind = FIELD_UNIFORM, .acc = {0.5, -2, 3}};
+  struct sums without, with, kicked;
+  int good = 1;
+  g->be->reduce(g->dev, &none, &without);
+  g->be->reduce(g->dev, &field, &with);
+  double change = 0, want = 0, scale = 0;
+  for (int t = 0; t < PARTICLE_TYPES; t++) change += with.potential[t] - without.potential[t], scale -= without.potential[t];
+  for (int c = 0; c < 3; c++) want -= field.acc[c] * without.com[c], scale += fabs(field.acc[c] * without.com[c]);
+  say(near(change, want, scale + without.mass), s, "the potential of an external field is in the sums");
+  g->be->kick(g->dev, &field, 0.25);
+  g->be->kick(g->dev, &none, -0.25);   /* the soft acceleration cancels */
+  g->be->reduce(g->dev, &none, &kicked);
+  for (int c = 0; c < 3; c++)
+    good &= near(kicked.vel_count[c] - without.vel_count[c], 0.25 * field.acc[c] * (double)n, fabs(field.acc[c]) * (double)n + fabs(without.vel_count[c]));
+  say(good, s, "an external field kicks all particles alike");
+}
+
 /* All particles of a level and deeper count; where all do, they are the whole of their groups; and the mean share cannot be less than if
  * they were spread evenly. `count`: particles of each level. */
 static void check_shares(const struct rig *g, const struct set *s, int64_t n, const int64_t count[32])
@@ -122,19 +144,17 @@ static void check_shares(const struct rig *g, const struct set *s, int64_t n, co
 static void check_levels(const struct rig *g, const struct set *s, const struct particles *p)
 {
   struct step_rule rule = {.eta = 0.3, .softening = s->softening, .v_com = {0.1, 0, -0.1}, .use_velocity = 1, .soft_step = 0.5};
-  int64_t count[32], want[32] = {0}, steps = 0;
-  int most = 0, got = g->be->levels(g->dev, &rule, -1);
+  int64_t count[32], want[32] = {0};
+  int max_value = 0, got = g->be->levels(g->dev, &rule, -1);
   for (int64_t i = 0; i < p->n; i++) {
-    int level = timeline_level(rule.soft_step, timeline_wanted(&rule, &p->acc_hard[3 * i], &p->acc_soft[3 * i], &p->vel[3 * i]));
+    int level = timeline_level(rule.soft_step, timeline_criterion_step(&rule, &p->acc_hard[3 * i], &p->acc_soft[3 * i], &p->vel[3 * i]));
     want[level]++;
-    most = level > most ? level : most;
+    max_value = level > max_value ? level : max_value;
   }
   g->be->histogram(g->dev, count);
-  say(got == most && memcmp(count, want, sizeof want) == 0, s, "everybody gets the level of the rule");
+  say(got == max_value && memcmp(count, want, sizeof want) == 0, s, "every particle gets the level of the rule");
   check_shares(g, s, p->n, want);
-  for (int l = 0; l < 32; l++) steps += want[l] << l;
-  say(g->be->hard_steps(g->dev) == steps, s, "hard steps of a soft step");
-  say(g->be->next_tick(g->dev) == timeline_ticks(most), s, "the deepest level's step ends first");
+  say(g->be->next_tick(g->dev) == timeline_ticks(max_value), s, "the deepest level's step ends first");
   say(g->be->levels(g->dev, &rule, 5) == 5 && g->be->next_tick(g->dev) == timeline_ticks(5), s, "a shared level");
 }
 
@@ -182,7 +202,7 @@ static void check_direct(const struct rig *g, const struct set *s, const struct 
     memcpy(at[k], &p->pos[3 * (p->n - 1 - k)], sizeof at[k]);
     skip[k] = p->id[p->n - 1 - k];
   }
-  g->be->direct(g->dev, n, (const double(*)[3])at, skip, &g->split, acc, hard, pot);
+  g->be->probe->direct(g->dev, n, (const double(*)[3])at, skip, &g->split, acc, hard, pot);
   for (int k = 0; k < n; k++) {
     int64_t i = (int64_t)skip[k] - 1;
     good &= fabs(pot[k] - d.pot[i]) <= 1e-12 * fabs(d.pot[i]);
@@ -193,20 +213,24 @@ static void check_direct(const struct rig *g, const struct set *s, const struct 
   direct_close(&d);
 }
 
-static int look(void *of) { return ++*(int *)of; }
+static enum poll_status count_poll(void *polls)
+{
+  ++*(int *)polls;
+  return POLL_PENDING;
+}
 
-/* A caller that looks at its messages while a walk goes on changes no bit of it. */
-static void check_progress(struct rig *g, const struct set *s)
+/* Polls for messages during a walk change no bit of it. */
+static void check_polls(struct rig *g, const struct set *s)
 {
   struct mac mac = rig_mac(g, MAC_ANGLE, 0.5);
-  int looks = 0;
+  int polls = 0;
   size_t bytes = sizeof(float) * 3 * (size_t)s->n;
   float *acc = memory_alloc("test", bytes);
   memcpy(acc, rig_force(g, &mac)->acc, bytes);
   struct walk_request r = {.kind = WALK_TOTAL, .mac = mac, .a_floor = g->a_floor, .split = g->split, .let = LET_SOFT, .potential = 1,
-                           .local = 1, .last = 1, .progress = look, .progress_of = &looks};
+                           .local = 1, .last = 1, .poll_messages = count_poll, .polled = &polls};
   g->be->walk(g->dev, &r, &g->tally);
-  say(memcmp(acc, g->be->view(g->dev)->acc, bytes) == 0, s, "a walk whose caller looks at messages meanwhile");
+  say(memcmp(acc, g->be->view(g->dev)->acc, bytes) == 0, s, "a walk that polls for messages");
   memory_free(acc);
 }
 
@@ -248,7 +272,7 @@ static void check_cut(const struct backend *be, const struct set *s)
 #define TICK_LENGTH (0.4 / TICKS)
 
 /* Of four domains the second is this rank's: the others' particles leave, in order, and may come back. Those that stay may change places.
- * Homes are those of the places at `tick`. */
+ * Owner ranks are those of the positions at `tick`. */
 static void check_exchange(const struct backend *be, const struct set *s, int32_t tick)
 {
   enum { RANKS = 4, SELF = 1 };
@@ -264,19 +288,19 @@ static void check_exchange(const struct backend *be, const struct set *s, int32_
   fill(&p);
   fill(&q);
   for (int64_t i = 0; i < q.n; i++) p.tick[i] = q.tick[i] = (int32_t)(i % 3) * (TICKS / 8);
-  int *home = memory_alloc("test", sizeof *home * (size_t)(q.n + 1));
+  int *owner_rank = memory_alloc("test", sizeof *owner_rank * (size_t)(q.n + 1));
   for (int64_t i = 0; i < q.n; i++) {
     double there[3];
     timeline_place(there, &q.pos[3 * i], &q.vel[3 * i], &q.acc_hard[3 * i], tick > 0 ? (tick - q.tick[i]) * TICK_LENGTH : 0);
-    home[i] = domain_home(&domain, there);
-    others += home[i] != domain_home(&domain, &q.pos[3 * i]);
+    owner_rank[i] = domain_owner(&domain, there);
+    others += owner_rank[i] != domain_owner(&domain, &q.pos[3 * i]);
   }
-  say(q.n < 100 || (others > 0) == (tick > 0), s, "homes of other places");
+  say(q.n < 100 || (others > 0) == (tick > 0), s, "owner ranks of the predicted positions");
   uint64_t digest = particles_digest(&p);
   struct device *dev = be->open(&config);
   be->upload(dev, &p);
-  int64_t stayed = be->pack(dev, &domain, SELF, tick, TICK_LENGTH, counts, &buffer);
-  for (int64_t i = 0; i < q.n; i++) want[home[i]]++;
+  int64_t stayed = be->exchange->pack(dev, &domain, SELF, tick, TICK_LENGTH, counts, &buffer);
+  for (int64_t i = 0; i < q.n; i++) want[owner_rank[i]]++;
   for (int r = 0; r < RANKS; r++) {
     at[r] = leaving;
     leaving += r == SELF ? 0 : want[r];
@@ -295,25 +319,25 @@ static void check_exchange(const struct backend *be, const struct set *s, int32_
     if (good) place[rest->id[k]] = k;
   }
   for (int64_t i = 0; good && i < q.n; i++) {
-    if (home[i] == SELF) {
+    if (owner_rank[i] == SELF) {
       int64_t k = place[q.id[i]];
       good &= k >= 0 && memcmp(&rest->pos[3 * k], &q.pos[3 * i], 24) == 0 && rest->vel[3 * k] == q.vel[3 * i] &&
               memcmp(&rest->acc_soft[3 * k], &q.acc_soft[3 * i], 12) == 0 && rest->mass[k] == q.mass[i] && rest->type[k] == q.type[i] &&
               rest->tick[k] == q.tick[i] && rest->level[k] == q.level[i] && rest->work[k] == q.work[i];
     } else {
-      particles_unpack(&one, 0, copy + particle_bytes() * (size_t)at[home[i]]++);
+      particles_unpack(&one, 0, copy + particle_bytes() * (size_t)at[owner_rank[i]]++);
       good &= one.id[0] == q.id[i] && memcmp(one.pos, &q.pos[3 * i], 24) == 0 && memcmp(one.acc_soft, &q.acc_soft[3 * i], 12) == 0 &&
               one.mass[0] == q.mass[i] && one.type[0] == q.type[i] && one.work[0] == q.work[i];
     }
   }
   say(good, s, "packing: who leaves, in order, and who stays");
   memory_free(place);
-  be->unpack(dev, copy, leaving);
+  be->exchange->unpack(dev, copy, leaving);
   be->download(dev, &p);
   say(p.n == s->n && particles_digest(&p) == digest, s, "unpacked again, none is lost");
   be->close(dev);
   memory_free(copy);
-  memory_free(home);
+  memory_free(owner_rank);
   particles_free(&one);
   particles_free(&p);
   particles_free(&q);
@@ -341,7 +365,8 @@ static void check_set(const struct backend *be, const struct set *s)
   check_levels(&g, s, &p);
   check_nearest(&g, s, &p);
   check_direct(&g, s, &p);
-  check_progress(&g, s);
+  check_polls(&g, s);
+  check_field(&g, s, p.n);
   particles_free(&p);
   rig_close(&g);
 }

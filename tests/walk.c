@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The hard walk: the hard part of the full walk on the same tree, of all or of some, now or later. */
 #include <config.h>
-#include "device.h"
+#include "cpu/device.h"
 #include "walks.h"
 
-/* In such a soft step particles of the sets leave their straight ways by a good part of R2. */
+/* In a soft step of this length particles of the sets deviate from straight trajectories by a large part of R2. */
 #define BENT_STEP 3.0
 
-/* A full walk leaves a part of the particles' work and adds its interactions; a hard walk adds those of its targets. */
+/* A full walk keeps a part of the particles' work and adds its interactions; a hard walk adds those of its targets. */
 static void check_work(const struct backend *be, const struct set *s)
 {
   struct particles p;
@@ -27,12 +27,12 @@ static void check_work(const struct backend *be, const struct set *s)
   memset(&g.tally, 0, sizeof g.tally);
   double more = work_of(hard_walk(&g, &mac, TICKS / 4, 0.02 / TICKS));
   worst = fmax(worst, fabs(more / (after + pairs_of(&g.tally)) - 1));
-  say(worst < 1e-5 && g.tally.targets == s->n, s, "particles know their interactions", worst);
+  say(worst < 1e-5 && g.tally.targets == s->n, s, "the work of particles is the number of their interactions", worst);
   rig_close(&g);
 }
 
 /* Narrower groups: more of them, fewer interactions for each target, the same forces within the criterion's error. Hard
- * walks know the new groups too. */
+ * walks use the new groups too. */
 static void check_widths(const struct backend *be, const struct set *s)
 {
   struct particles p;
@@ -48,7 +48,7 @@ static void check_widths(const struct backend *be, const struct set *s)
   struct tally last = g.tally;
   int good = 1;
   for (int level = 4; level <= 7; level++) {
-    be->tune(g.dev, KNOB_GROUP_WIDTH, g.lattice.spacing * LATTICE_SIDE * exp2(-level));
+    be->tune(g.dev, TUNABLE_GROUP_WIDTH, g.lattice.spacing * LATTICE_SIDE * exp2(-level));
     memset(&g.tally, 0, sizeof g.tally);
     v = rig_force(&g, &mac);
     float(*now)[3] = by_id(v, v->acc);
@@ -92,7 +92,7 @@ static void check_same(const struct backend *be, const struct set *s, int kernel
   float(*full)[3] = by_id(v, v->acc_hard);
   struct step_rule rule = rule_of(s, 1);
   for (int may_move = 0; may_move < 2; may_move++) {   /* where nodes may move lone particles are no cells: long lists may be cut otherwise */
-    struct particles still;   /* with no velocity and no hard acceleration nobody moves until the tick */
+    struct particles still;   /* with no velocity and no hard acceleration no particle moves until the tick */
     be->download(g.dev, &still);
     memset(still.acc_hard, 0, sizeof(float) * 3 * (size_t)still.n);
     be->upload(g.dev, &still);
@@ -172,8 +172,8 @@ static void check_some(const struct backend *be, const struct set *s, int whole)
   say(kept, s, "the others keep theirs", 0);
 }
 
-/* Particles on their way: at a later tick the hard forces are those of the predicted positions; with the moments of the
- * start, and with refreshed ones. */
+/* Moving particles: at a later tick the hard forces are those of the predicted positions; with the moments of the
+ * start, and with updated ones. */
 static void check_moving(const struct backend *be, const struct set *s, int kernel, int order)
 {
   struct particles p, later;
@@ -184,9 +184,9 @@ static void check_moving(const struct backend *be, const struct set *s, int kern
   const struct particles *v = rig_first_force(&g, 1.0 / 512);
   struct mac mac = rig_mac(&g, MAC_ACCELERATION, 1.0 / 512);
   struct step_rule rule = rule_of(s, 1);
-  double most = 0, dt = fmin(0.05, s->r2 * 0.3 / 0.5);
-  for (int64_t i = 0; i < v->n; i++) most = fmax(most, modulus(&v->acc_hard[3 * i]));
-  if (most > 0) dt = fmin(dt, sqrt(10 * s->softening / most));
+  double max_value = 0, dt = fmin(0.05, s->r2 * 0.3 / 0.5);
+  for (int64_t i = 0; i < v->n; i++) max_value = fmax(max_value, modulus(&v->acc_hard[3 * i]));
+  if (max_value > 0) dt = fmin(dt, sqrt(10 * s->softening / max_value));
   double tick_length = dt / (TICKS / 2);
   be->levels(g.dev, &rule, 1);
   be->sources(g.dev);
@@ -220,7 +220,7 @@ static void check_moving(const struct backend *be, const struct set *s, int kern
   be->walk(g.dev, &r, &g.tally);
   v = be->view(g.dev);
   e = errors_between(v, v->acc_hard, NULL, (const double(*)[3])d.hard, d.scale);
-  snprintf(what, sizeof what, "the same with refreshed moments (median %.1e, 99 %% %.1e)", e.median, e.most99);
+  snprintf(what, sizeof what, "the same with updated moments (median %.1e, 99 %% %.1e)", e.median, e.most99);
   say(e.finite && e.median <= 5e-3 && e.most99 <= 1.7e-2, s, what, e.worst);
   direct_close(&now);
   direct_close(&d);
@@ -228,8 +228,8 @@ static void check_moving(const struct backend *be, const struct set *s, int kern
   rig_close(&g);
 }
 
-/* A long soft step from rest, in which accelerations bend all ways: at every substep the hard forces are those of the
- * particles where they are then, also where these have left the ways that a backend has foreseen. */
+/* A long soft step from rest, in which accelerations bend all trajectories: at every substep the hard forces are those of the current
+ * positions, also where these deviate from the trajectories that a backend has predicted. */
 static void check_bent(const struct backend *be, const struct set *s, int level)
 {
   struct particles p;
@@ -257,7 +257,7 @@ static void check_bent(const struct backend *be, const struct set *s, int level)
     be->next_tick(g.dev);
   }
   char what[150];
-  snprintf(what, sizeof what, "hard forces along bent ways, 2^%d substeps: direct sums of the particles where they are (99 %% %.1e)",
+  snprintf(what, sizeof what, "hard forces along bent trajectories, 2^%d substeps: direct sums of the current positions (99 %% %.1e)",
            level, worst99);
   say(finite && worst99 <= (be == &backend_cpu ? 1e-3 : 1e-2), s, what, worst);   /* without HARD_REACH 3e-3, without the extent 4e-2 */
   rig_close(&g);
@@ -296,7 +296,7 @@ static const struct particles *walk_apart(struct rig *g, const struct mac *mac, 
   g->be->download(g->dev, &p);
   for (int64_t i = 0; i < p.n; i++) {
     p.level[i] = p.id[i] == fast ? 3 : 2;
-    p.tick[i] = tick - (TICKS >> p.level[i]);   /* everybody's step ends now */
+    p.tick[i] = tick - (TICKS >> p.level[i]);   /* all steps end now */
   }
   g->be->upload(g->dev, &p);
   g->be->sources(g->dev);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Walks of the active particles: without a split, the full walk of some at any tick; with it, few among many. */
 #include <config.h>
-#include "device.h"
+#include "base/debug.h"
+#include "cpu/device.h"
 #include "walks.h"
 
 /* How many particles differ from a copy by more than rounding. */
@@ -52,12 +53,12 @@ static void check_tree_mode(const struct backend *be, const struct set *s, int o
 /* A time in which no particle of these goes farther than five softenings by its acceleration, at most `dt`. */
 static double step_of(const struct particles *p, const struct set *s, double dt)
 {
-  double most = 0;
-  for (int64_t i = 0; i < p->n; i++) most = fmax(most, modulus(&p->acc_hard[3 * i]));
-  return most > 0 ? fmin(dt, sqrt(10 * s->softening / most)) : dt;
+  double max_value = 0;
+  for (int64_t i = 0; i < p->n; i++) max_value = fmax(max_value, modulus(&p->acc_hard[3 * i]));
+  return max_value > 0 ? fmin(dt, sqrt(10 * s->softening / max_value)) : dt;
 }
 
-/* Every third particle is active at the tick of level 2, on its way and among others on theirs; without a split. */
+/* Every third particle is active at the tick of level 2; all particles move; without a split. */
 static void choose_third(struct rig *g)
 {
   struct particles p;
@@ -66,8 +67,8 @@ static void choose_third(struct rig *g)
   g->be->upload(g->dev, &p);
 }
 
-/* Without a split, particles on their way: all, or some of them, get the forces of the predicted positions, with the
- * moments of the start and with refreshed ones; the others keep theirs. `leaf` 1: many leaves, whose groups are walked
+/* Without a split, moving particles: all, or some of them, get the forces of the predicted positions, with the
+ * moments of the start and with updated ones; the others keep theirs. `leaf` 1: many leaves, whose groups are walked
  * in pieces. */
 static void check_tree_moving(const struct backend *be, const struct set *s, int order, int leaf, int some)
 {
@@ -96,9 +97,9 @@ static void check_tree_moving(const struct backend *be, const struct set *s, int
   struct direct d = direct_open(&later, s->gravity, s->softening, &none);
   memset(&g.tally, 0, sizeof g.tally);
   v = hard_walk(&g, &mac, tick, dt / tick);
-  for (int refreshed = 0; refreshed < 2; refreshed++) {
+  for (int moment_update_error = 0; moment_update_error < 2; moment_update_error++) {
     int kept = 1;
-    if (refreshed) {
+    if (moment_update_error) {
       struct walk_request r = {.kind = WALK_HARD, .mac = mac, .a_floor = g.a_floor, .let = LET_STEP, .tick = tick, .tick_length = dt / tick,
                                .local = 1, .last = 1};
       be->moments(g.dev, &mac, tick, dt / tick);
@@ -119,8 +120,8 @@ static void check_tree_moving(const struct backend *be, const struct set *s, int
     struct errors e = errors_of(error, count);
     char what[200];
     snprintf(what, sizeof what, "without a split, %s moving particles, order %d, leaf %d%s: direct sum of predicted positions (median %.1e, 99 %% %.1e)",
-             some ? "some" : "all", order, leaf, refreshed ? ", refreshed moments" : "", e.median, e.most99);
-    say(e.finite && e.median <= 5e-3 && e.most99 <= 1.7e-2 && kept && g.tally.targets == (refreshed + 1) * count, s, what, e.worst);
+             some ? "some" : "all", order, leaf, moment_update_error ? ", updated moments" : "", e.median, e.most99);
+    say(e.finite && e.median <= 5e-3 && e.most99 <= 1.7e-2 && kept && g.tally.targets == (moment_update_error + 1) * count, s, what, e.worst);
     memory_free(error);
   }
   memory_free(before);
@@ -172,7 +173,7 @@ static void check_few(const struct backend *be, const struct set *s, int kernel,
     else
       kept &= memcmp(&v->acc_hard[3 * i], before[at], sizeof *before) == 0;
   }
-  int told = g.tally.targets == count && g.tally.split_pairs == g.tally.cell_pairs + g.tally.particle_pairs;
+  int counted = g.tally.targets == count && g.tally.split_pairs == g.tally.cell_pairs + g.tally.particle_pairs;
   struct errors e = errors_of(error, count);
   struct walk_request r = {.kind = WALK_HARD, .mac = mac, .a_floor = g.a_floor, .split = g.split, .let = LET_STEP, .tick = TICKS / 4,
                            .tick_length = tick_length, .local = 1, .last = 1};
@@ -183,7 +184,7 @@ static void check_few(const struct backend *be, const struct set *s, int kernel,
   snprintf(what, sizeof what,
            "hard forces of one of %d moving particles, %s, order %d, leaf %d: direct sum of predicted positions (median %.1e, 99 %% %.1e)",
            every, kernel == SPLIT_DLL ? "DLL" : "quintic", order, leaf, e.median, e.most99);
-  say(e.finite && e.median <= 5e-3 && e.most99 <= 1.7e-2 && kept && told, s, what, e.worst);
+  say(e.finite && e.median <= 5e-3 && e.most99 <= 1.7e-2 && kept && counted, s, what, e.worst);
   say(same, s, "and the same bits again", 0);
   memory_free(error);
   memory_free(first);
@@ -274,12 +275,12 @@ struct handled {
   double a_rms;
   int64_t *id;
   int kept, same;
-  double refreshed;        /* the largest difference that refreshed moments make, over |a| */
+  double moment_update_error;        /* largest difference by updated moments, relative to |a| */
   struct tally tally;
 };
 
 /* Whether walks of few active particles are others than those of many. */
-static int has_teams(const struct backend *be) { return be != &backend_cpu; }
+static int has_warp_teams(const struct backend *be) { return be != &backend_cpu; }
 
 static int nearest_first(const void *a, const void *b)
 {
@@ -302,23 +303,23 @@ static void choose_handful(const struct handful *h, struct particles *p)
   memory_free(far);
 }
 
-/* The walk of them at a quarter of the step, by teams or, `never`, as that of many; twice. */
+/* Walk them at a quarter of the step, by warp teams or, with `never`, by the walk of many particles; twice. */
 static void handle(const struct backend *be, const struct handful *h, int never, struct handled *out)
 {
   struct particles p;
   struct rig g;
-  double most = 0, dt = 0.005;
-  if (never || h->active > 100) setenv("ESPALIER_FEW_PIECES", never ? "0" : "1000", 1);
+  double max_value = 0, dt = 0.005;
+  if (never || h->active > 100) debug_set("few_pieces", never ? 0 : 1000);
   set_make(h->set, 0.5, &p);
   rig_open(&g, be, h->set, &p, h->order, h->leaf, 128);
-  unsetenv("ESPALIER_FEW_PIECES");
+  debug_set("few_pieces", NAN);
   memset(&g.split, 0, sizeof g.split);
   struct mac mac = rig_mac(&g, h->kind, h->delta);
   if (h->kind == MAC_ACCELERATION) rig_first_force(&g, 1.0 / 512);
   be->download(g.dev, &p);
   choose_handful(h, &p);
-  for (int64_t i = 0; i < p.n; i++) most = fmax(most, modulus(&p.acc_hard[3 * i]));
-  if (most > 0) dt = fmin(dt, sqrt(10 * h->set->softening / most));
+  for (int64_t i = 0; i < p.n; i++) max_value = fmax(max_value, modulus(&p.acc_hard[3 * i]));
+  if (max_value > 0) dt = fmin(dt, sqrt(10 * h->set->softening / max_value));
   double tick_length = dt / (TICKS / 4);
   be->upload(g.dev, &p);
   be->sources(g.dev);
@@ -362,11 +363,11 @@ static void handle(const struct backend *be, const struct handful *h, int never,
   be->walk(g.dev, &r, &g.tally);
   v = be->view(g.dev);
   at = 0;
-  out->refreshed = 0;
+  out->moment_update_error = 0;
   for (int64_t i = 0; i < n; i++) {
     if (v->level[i] != 2) continue;
     const float *a = &v->acc_hard[3 * i], *b = out->acc[at++], d[3] = {a[0] - b[0], a[1] - b[1], a[2] - b[2]};
-    out->refreshed = fmax(out->refreshed, modulus(d) / (modulus(b) + 1e-3 * out->a_rms + 1e-30));
+    out->moment_update_error = fmax(out->moment_update_error, modulus(d) / (modulus(b) + 1e-3 * out->a_rms + 1e-30));
   }
   memory_free(before);
   rig_close(&g);
@@ -411,31 +412,31 @@ static void compare_handful(const struct handful *h, const struct handled *team,
   memory_free(error[1]);
 }
 
-/* Few active particles, on their way and among others on theirs, are walked by teams of warps where the backend has these.
- * `most`: of errors where the criterion lets nothing pass; else 0. */
-static void check_handful(const struct backend *be, struct handful h, double most)
+/* Few active particles among many, all moving, are walked by warp teams where the backend has these. `max_value`: largest error where the
+ * criterion accepts no cell; else 0. */
+static void check_handful(const struct backend *be, struct handful h, double max_value)
 {
   struct handled team, many;
   struct errors wrong, apart;
   handle(be, &h, 0, &team);
   handle(be, &h, 1, &many);
-  compare_handful(&h, &team, &many, most > 0, &wrong, &apart);
+  compare_handful(&h, &team, &many, max_value > 0, &wrong, &apart);
   const struct tally *t = &team.tally, *u = &many.tally;
   int other = t->tests != u->tests || t->cell_pairs != u->cell_pairs || t->particle_pairs != u->particle_pairs || t->groups != u->groups;
-  int told = t->targets == h.active && (h.kind != MAC_ACCELERATION || t->tests > 0) && pairs_of(t) > 0;
-  int good = wrong.finite && apart.finite && team.kept && told;
-  good &= most > 0 ? wrong.worst <= most && apart.worst <= 2 * most
+  int counted = t->targets == h.active && (h.kind != MAC_ACCELERATION || t->tests > 0) && pairs_of(t) > 0;
+  int good = wrong.finite && apart.finite && team.kept && counted;
+  good &= max_value > 0 ? wrong.worst <= max_value && apart.worst <= 2 * max_value
                    : wrong.median <= 5e-3 && wrong.most99 <= 1.7e-2 && apart.median <= 5e-3 && apart.most99 <= 1.7e-2;
-  good &= team.refreshed <= (most > 0 ? 2 * most : 5e-2);
+  good &= team.moment_update_error <= (max_value > 0 ? 2 * max_value : 5e-2);
   char what[250];
   snprintf(what, sizeof what,
            "%lld active %s%s, order %d, leaf %d, criterion %d, Delta %.0e%s: direct sum (median %.1e, 99 %% %.1e), the walk of many",
            (long long)h.active, h.together ? "together" : "apart", h.fast ? ", two trees" : "", h.order, h.leaf, h.kind, h.delta,
-           has_teams(be) ? ", walked by teams of warps" : "", wrong.median, wrong.most99);
+           has_warp_teams(be) ? ", walked by warp teams" : "", wrong.median, wrong.most99);
   say(good, h.set, what, wrong.worst);
-  snprintf(what, sizeof what, "and the same bits again, %s; moments refreshed: %.1e",
-           has_teams(be) ? "by teams (their tally is another one), as by families" : "in both", team.refreshed);
-  say(team.same && many.same && many.kept && other == has_teams(be), h.set, what, apart.worst);
+  snprintf(what, sizeof what, "and the same bits again, %s; moments updated: %.1e",
+           has_warp_teams(be) ? "by warp teams (their tally differs) and by supergroups" : "in both", team.moment_update_error);
+  say(team.same && many.same && many.kept && other == has_warp_teams(be), h.set, what, apart.worst);
   put_away(&team);
   put_away(&many);
 }

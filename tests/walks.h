@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What tests of walks share. */
+/* Helpers for tests of walks. */
 #ifndef WALKS_H
 #define WALKS_H
-#include "memory.h"
+#include "base/memory.h"
 #include "rig.h"
 #include "tap.h"
 
 static char label[100];
-
 
 static inline void say(int good, const struct set *s, const char *what, double worst)
 {
@@ -21,7 +20,7 @@ static inline struct step_rule rule_of(const struct set *s, double soft_step)
   return (struct step_rule){.eta = 1, .softening = s->softening, .soft_step = soft_step};
 }
 
-/* Hard forces of the particles whose step ends at `tick`. */
+/* Select the particles whose steps end at `tick` and compute their hard forces. */
 static inline const struct particles *hard_walk(struct rig *g, const struct mac *mac, int32_t tick, double tick_length)
 {
   struct walk_request r = {
@@ -44,7 +43,7 @@ static inline float (*by_id(const struct particles *p, const float *field))[3]
 static inline double modulus(const float a[3]) { return sqrt((double)a[0] * a[0] + (double)a[1] * a[1] + (double)a[2] * a[2]); }
 
 /* Largest difference of the hard accelerations from a copy, in units of |hard| + floor: sums in another order differ by
- * the rounding of their largest terms, which cancel. `want` NULL: of all. */
+ * the rounding of their largest terms, which cancel. `want` NULL: of all particles. */
 static inline double difference(const struct particles *p, float (*old)[3], int (*want)(const struct particles *, int64_t), double floor)
 {
   double worst = 0;
@@ -66,7 +65,7 @@ static inline double rms_of(const struct particles *p)
 }
 
 /* Sums in another order differ by the rounding of float32, 6e-8 of the pulls; these may be a hundred times as large as
- * their sum, for differences are measured against |a_hard| + 1e-2 rms. A wrong entry is far above it (1e-3 and more). */
+ * their sum, since differences are relative to |a_hard| + 1e-2 rms. A wrong entry gives far more (1e-3 and above). */
 #define ROUNDING 1e-5
 
 static inline double work_of(const struct particles *p)
@@ -78,7 +77,7 @@ static inline double work_of(const struct particles *p)
 
 static inline double pairs_of(const struct tally *t) { return (double)(t->cell_pairs + t->particle_pairs); }
 
-/* Positions of everyone at a tick by the definition, in doubles: with velocity and hard acceleration at the start. */
+/* Predict all positions by `dt` with velocity and hard acceleration at the start, in double precision. */
 static inline void drift(struct particles *p, double dt)
 {
   for (int64_t k = 0; k < 3 * p->n; k++) p->pos[k] += (p->vel[k] + 0.5 * dt * p->acc_hard[k]) * dt;

@@ -12,7 +12,7 @@ cleanup() {
 trap cleanup EXIT
 trap 'exit 1' HUP INT TERM
 . "${srcdir:-.}/tests/tap.sh"
-told="$dir/err"
+shown="$dir/err"
 skip() {
   echo "1..0 # SKIP $1"
   exit 0
@@ -106,17 +106,17 @@ ok $? "a rank is killed: the job ends at once with the watchdog (status $status)
 line=$(grep -m 1 'SIGTERM' "$dir/err")
 echo "$line" | grep -q -E '^espalier: rank 0, step [0-9]+, phase [a-z_]+: SIGTERM \(waiting for .*\)$'
 ok $? "stderr names step and phase: ${line#espalier: }"
-# a machine that is busy may be told of it later than the launcher waits
+# on a busy machine the report may come later than the launcher waits
 sed -n 1,3p "$dir/out/status" > "$dir/words"
 grep -q -x 'state=failed' "$dir/words" && grep -q -E '^reason=rank 0, step [0-9]+, phase [a-z_]+: SIGTERM, and no progress since' "$dir/words"
 ok $? "the status file: $(paste -s -d ' ' "$dir/words")"
 
 # a kernel that does not end, where there is a device: the host still looks, and says where
 if ./espalier info | grep -q 'cuda *device'; then
-  ESPALIER_STALL=1:40:90
-  export ESPALIER_STALL
+  ESPALIER_DEBUG=stall=1:40:90
+  export ESPALIER_DEBUG
   start 0.1
-  unset ESPALIER_STALL
+  unset ESPALIER_DEBUG
   finish
   [ $status -ne 0 ] && [ $status -ne 137 ]
   ok $? "a kernel of rank 1 does not end: the job ends by itself (status $status)"

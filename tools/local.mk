@@ -4,6 +4,7 @@ nobase_dist_pkgdata_DATA += \
 nobase_dist_pkgdata_SCRIPTS += \
   %D%/espalier-plot \
   %D%/compare-schemes \
+  %D%/espalier-xdmf \
   %D%/plot_comm.py \
   %D%/plot_density.py \
   %D%/plot_energy.py \
@@ -17,7 +18,7 @@ EXTRA_DIST += %D%/README.md
 
 # The scripts stay together; those that are called by name are in PATH. The links hold wherever the tree is moved to, as DESTDIR's
 # is; only where bin and share have no folder in common they name the whole path.
-scripts_in_path = espalier-plot compare-schemes
+scripts_in_path = espalier-plot espalier-xdmf compare-schemes
 install-exec-local:
 	$(MKDIR_P) "$(DESTDIR)$(bindir)"
 	@from="$(bindir)"; to="$(pkgdatadir)/tools"; up=; \

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Scaling studies (scaling.csv of jobscripts/scaling): time of a soft step and efficiency against the number of ranks, strong
-and weak; where the time goes; bytes and messages; imbalance. Repeats are drawn as bars from the fastest to the slowest, and
-count by their median. Of a strong study the phases are drawn as shares, for the seconds of many ranks are too few to be seen."""
+and weak; time by phase; bytes and messages; imbalance. Points are medians of the repeats, with bars from the fastest to the
+slowest. The phases of a strong study are drawn as shares, because the seconds of many ranks are too few to be seen."""
 import argparse
 
 from plotting import (COLOURS, Help, Table, add_output, area_style, fail, legend_above, legend_beside, np, outputs, plt, program, save, start,
@@ -34,7 +34,7 @@ class Study:
         return self.by_ranks(column, np.median)
 
     def ideal(self):
-        """Seconds, were the work shared out without loss, from the fewest ranks on."""
+        """Seconds for ideal scaling from the smallest number of ranks."""
         return self.seconds[0] * (self.ranks[0] / self.ranks if self.name == "strong" else np.ones(len(self.ranks)))
 
     def efficiency(self):
@@ -128,10 +128,10 @@ def imbalances(axis, studies, ranks):
         axis.plot(study.ranks, study.median("imbalance_seconds"), "s--", color=COLOURS[number])
     axis.set_ylim(1, max(1.02, 1 + 1.05 * (axis.dataLim.ymax - 1)))
     key(axis, studies, interactions={"marker": "o"}, seconds={"marker": "s", "linestyle": "--"})
-    ranks_axis(axis, ranks, "most over mean of the ranks", "imbalance")
+    ranks_axis(axis, ranks, "maximum over mean of the ranks", "imbalance")
 
 
-def tell(study):
+def print_study(study):
     print(f"{TITLES.get(study.name, study.name)} ({study.repeats} repeats or more)")
     print(f"{'ranks':>7} {'particles':>12} {'s/step':>10} {'spread':>7} {'speed-up':>9} {'efficiency':>10} {'MB/rank':>9} {'imbalance':>9}")
     gain = study.seconds[0] / study.seconds * study.particles / study.particles[0]
@@ -171,7 +171,7 @@ def main():
         fail(f"{table.path}: ranks and seconds must be above 0 in all rows")
     studies = [Study(table, name) for name in names]
     for study in studies:
-        tell(study)
+        print_study(study)
     draw(table, studies, paths)
 
 

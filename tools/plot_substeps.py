@@ -46,7 +46,7 @@ def draw(table, kind, limits, paths):
                    label=f"{name(k)} ({table['active'][rows].mean():,.0f} active)")
     rebuilt = (table["rebuilt"] > 0) & (kind != SYNCHRONISATION)
     if (rebuilt & drawn).any():
-        above.plot(number[rebuilt], table["all"][rebuilt], "x", color="grey", markersize=7, markeredgewidth=0.7, label="the tree anew")
+        above.plot(number[rebuilt], table["all"][rebuilt], "x", color="grey", markersize=7, markeredgewidth=0.7, label="tree rebuilt")
     above.axhline(table["all"].mean(), color="grey", linewidth=0.8, linestyle="--")
     above.set(yscale="log", xlabel="block step", ylabel="milliseconds of a block step", xlim=limits,
               title=f"time of a block step; mean {table['all'].mean():.3g} ms")

@@ -29,14 +29,14 @@ except ImportError as missing:
 import matplotlib.pyplot as plt  # noqa: E402
 from matplotlib.ticker import FuncFormatter, LogFormatter, LogLocator, MaxNLocator, NullFormatter  # noqa: E402
 
-# Okabe and Ito's colours, told apart by colour-blind people too; grey stands for their yellow, which is faint as a line.
+# Okabe and Ito's colours, which colour-blind readers can distinguish; grey replaces their yellow, which is faint as a line.
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C8C8C"]
-# In every plot a phase has the same colour; as areas the second seven are hatched, as lines they have other markers.
+# A phase has the same colour in every plot; phases after the first seven have hatched areas and other markers.
 PHASES = ["walk", "hard_walk", "let_select", "hard_let", "build", "moments", "correct",
           "domain", "wait", "other", "diagnostics", "output", "order", "groups"]
 AREAS = ["#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#F0E442"]
 HATCHES = ["", "///", "...", "xxx"]
-REST = "0.8"   # grey: what is too small to be named
+REST = "0.8"   # grey: phases that are too small for a label
 TYPES = ["gas", "halo", "disk", "bulge", "stars", "boundary"]
 ENDINGS = (".png", ".pdf", ".svg")
 plt.rcParams.update({
@@ -48,17 +48,17 @@ plt.rcParams.update({
 
 
 if hasattr(sys.stdout, "reconfigure"):
-    sys.stdout.reconfigure(errors="backslashreplace")   # any name of a file can be told
+    sys.stdout.reconfigure(errors="backslashreplace")   # any file name can be printed
 
 
 def shown(name):
-    """A file's name as a word in a picture: no formula, and never left out of a legend, as what begins with _ is."""
+    """A file name as a label: not read as a formula, and shown in legends, which leave out names that begin with _."""
     name = name.encode("utf-8", "replace").decode().replace("$", r"\$")
     return " " + name if name.startswith("_") else name
 
 
 def program():
-    """As it is called: espalier-plot KIND is plot_KIND.py."""
+    """The name of the command: espalier-plot KIND for plot_KIND.py."""
     name = os.path.basename(sys.argv[0])
     kind = re.fullmatch(r"plot_(\w+)\.py", name)
     return f"espalier-plot {kind.group(1)}" if kind else name
@@ -74,7 +74,7 @@ def fail(message):
 
 
 def start(main):
-    """Run a script; what ends it early is no traceback."""
+    """Run a script; an interrupt, lack of memory or a closed pipe ends it without a traceback."""
     try:
         main()
         sys.stdout.flush()
@@ -97,7 +97,7 @@ def add_output(parser, default):
 
 
 def outputs(given, default):
-    """Names of the pictures. One that could not be written is told of now, and not after the work."""
+    """Names of the pictures. One that cannot be written is an error here, before the work."""
     paths = given or [default]
     for path in paths:
         if os.path.splitext(path)[1].lower() not in ENDINGS:
@@ -166,12 +166,12 @@ def legend_on_top(figure, handles, title=None, most=3):
 
 
 def line_colours(count):
-    """So many colours that differ: a table's, or beyond it a scale's."""
+    """This number of different colours, from COLOURS or, for more, from a colour scale."""
     return COLOURS[:count] if count <= len(COLOURS) else list(plt.get_cmap("viridis")(np.linspace(0, 0.93, count)))
 
 
 def phase_number(name):
-    """Places of phases that are not known follow those that are, the same from run to run."""
+    """The number of a phase; an unknown phase gets one after those of PHASES, the same in every run."""
     return PHASES.index(name) if name in PHASES else len(PHASES) + sum(map(ord, name)) % len(PHASES)
 
 
@@ -183,7 +183,7 @@ def area_style(name):
 
 
 def save(figure, paths):
-    """Write the picture, under each of the names; a file is there as a whole or not at all."""
+    """Write the picture under each of the names; a file is written completely or not at all."""
     for axes in figure.axes:
         log_ticks(axes.xaxis, *sorted(axes.get_xlim()))
         log_ticks(axes.yaxis, *sorted(axes.get_ylim()))
@@ -204,7 +204,7 @@ def save(figure, paths):
 
 
 class Units:
-    """Names of the internal units; nothing is named where the gravitational constant shows that they are a model's own."""
+    """Names of the internal units; empty for model units, whose gravitational constant is not consistent with them."""
     G_CGS = 6.67430e-8
     LENGTHS = {"Mpc": 3.0857e24, "kpc": 3.0857e21, "pc": 3.0857e18, "au": 1.49598e13, "km": 1e5, "m": 1e2, "cm": 1.0}
     MASSES = {r"$10^{10}\,$M$_\odot$": 1.98841e43, r"M$_\odot$": 1.98841e33, "kg": 1e3, "g": 1.0}

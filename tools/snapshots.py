@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Snapshots for the plot scripts: GADGET's HDF5 files, single, in several parts, or a file whose datasets are virtual. A part that
-is missing or damaged would read as zeros, or not at all: it is named, and drawn without only where that is asked for."""
+"""Snapshots for the plot scripts: GADGET's HDF5 files, single, in several parts, or a file with virtual datasets. A missing or damaged
+part, which HDF5 may read as zeros, is an error that names the part; with --partial the snapshot is drawn without it."""
 import os
 import re
 
@@ -15,7 +15,7 @@ class Fault(Exception):
 
 
 def hdf5_fault(path, error):
-    """HDF5's own words, in plain ones where they are known."""
+    """The error of HDF5 in plain words, where it is a known one."""
     text = str(error)
     cut = re.search(r"truncated file: eof = (\d+).*stored_eof = (\d+)", text)
     if cut:
@@ -48,7 +48,7 @@ def number(attributes, name, otherwise):
 
 
 def counts(attributes, name):
-    """Particles by type, or None where the file does not tell."""
+    """Particles by type, or None where the file does not have them."""
     if name not in attributes:
         return None
     values = np.ravel(attributes[name]).astype(np.int64)
@@ -111,7 +111,7 @@ def part_rows(file, types):
 
 
 def careful(path, reader):
-    """reader(file) of an HDF5 file; whatever it stumbles on is a Fault."""
+    """reader(file) of an HDF5 file; any error becomes a Fault."""
     with open_hdf5(path) as file:
         try:
             if not isinstance(file.get("Header"), h5py.Group):

@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # point.sh RANKS TASK LAUNCHER [ARGUMENT]...: one point and repeat of a scaling study, or all on so many ranks one after the
-# other (TASK = all). TASK is a line of jobs/RANKS.tasks: folder, particles. What was done before is not done again.
+# other (TASK = all). TASK is a line of jobs/RANKS.tasks: folder, particles. Repeats that are done are skipped.
 set -u
 cd "$(dirname "$0")" || exit 1
 ranks=$1 task=$2
 shift 2
-# what 'scaling make' was asked for: program, model, initial, steps
+# the options of 'scaling make': program, model, initial, steps
 . ./settings.sh || exit 1
 
 # initial conditions: prints their name; made once for every number of particles
@@ -15,7 +15,7 @@ conditions() {
   file=$PWD/ic/$particles.hdf5
   if [ ! -e "$file" ]; then
     mkdir -p ic
-    # under a name of its own: a job on other ranks may be at it too
+    # a unique name, because a job on other ranks may make the same file
     own=ic/$particles-$ranks-$$.hdf5
     # shellcheck disable=SC2086
     "$@" "$program" ic $model -n "$particles" -o "$own" > "$folder/ic.log" 2>&1 < /dev/null && mv "$own" "$file" || return 1

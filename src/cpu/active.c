@@ -7,10 +7,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "device.h"
-#include "fault.h"
-#include "memory.h"
-#include "timeline.h"
+#include "base/fault.h"
+#include "base/memory.h"
+#include "cpu/device.h"
+#include "particles/timeline.h"
 
 enum { MANY = 4096 };   /* fewer particles than these are not worth a team of threads */
 
@@ -25,7 +25,7 @@ void cpu_active_free(struct device *d)
 
 static void room(struct device *d)
 {
-  if (d->p.n >= d->active_capacity) {   /* also where there is nobody: no array is NULL */
+  if (d->p.n >= d->active_capacity) {   /* also without particles: no array is NULL */
     memory_free(d->active);
     memory_free(d->by_level);
     memory_free(d->active_list);
@@ -45,28 +45,28 @@ static void room(struct device *d)
 
 /* --- levels ------------------------------------------------------------------------------------------------------ */
 
-static double wanted_step(const struct particles *p, int64_t i, const struct step_rule *r)
+static double criterion_step(const struct particles *p, int64_t i, const struct step_rule *r)
 {
-  return timeline_wanted(r, &p->acc_hard[3 * i], &p->acc_soft[3 * i], &p->vel[3 * i]);
+  return timeline_criterion_step(r, &p->acc_hard[3 * i], &p->acc_soft[3 * i], &p->vel[3 * i]);
 }
 
 int cpu_levels(struct device *d, const struct step_rule *rule, int shared)
 {
   struct particles *p = &d->p;
-  int most = 0;
+  int deepest = 0;
   d->by_level_valid = 0;
   d->active_tick = 0;
-#pragma omp parallel for schedule(static) reduction(max : most)
+#pragma omp parallel for schedule(static) reduction(max : deepest)
   for (int64_t i = 0; i < p->n; i++) {
-    int level = shared >= 0 ? shared : timeline_level(rule->soft_step, wanted_step(p, i, rule));
+    int level = shared >= 0 ? shared : timeline_level(rule->soft_step, criterion_step(p, i, rule));
     p->level[i] = (uint8_t)level;
-    if (level > most) most = level;
+    if (level > deepest) deepest = level;
   }
-  return most;
+  return deepest;
 }
 
-/* Sort particles by level into the first places of by_level: the `count` ones of an ascending list (NULL: all particles),
- * which are those of level `lowest` and deeper. */
+/* Sort particles by level into the first places of by_level: the `count` particles of an ascending list (NULL: all), which are
+ * those of level `lowest` and deeper. */
 static void sort_levels(struct device *d, const int32_t *list, int64_t count, int lowest)
 {
   int64_t at[LEVELS] = {0}, deeper = 0;
@@ -93,14 +93,6 @@ static void need_levels(struct device *d)
   memset(d->touched, 0, (size_t)d->groups);
   d->active_count = d->active_groups = 0;
   d->by_level_valid = 1;
-}
-
-int64_t cpu_hard_steps(struct device *d)
-{
-  int64_t steps = 0;
-  need_levels(d);
-  for (int l = 0; l < LEVELS; l++) steps += (d->deeper[l] - d->deeper[l + 1]) << l;
-  return steps;
 }
 
 int32_t cpu_next_tick(struct device *d)
@@ -162,7 +154,8 @@ int64_t cpu_select(struct device *d, int32_t tick, double tick_length, int64_t *
   for (int32_t k = 0; k < d->active_count; k++) {
     int32_t i = d->active_list[k];
     if (ESP_CHECKS && timeline_end(p, i) != tick)
-      fatal("particle %llu of level %d, last corrected at tick %d, is not due at tick %d", (unsigned long long)p->id[i], p->level[i], p->tick[i], tick);
+      fatal("particle %llu of level %d, last corrected at tick %d, is not due at tick %d", (unsigned long long)p->id[i], p->level[i],
+            p->tick[i], tick);
     left += start_particle(d, i, tick, (tick - p->tick[i]) * tick_length);
   }
   *outside += left;
@@ -179,7 +172,7 @@ void cpu_correct(struct device *d, int32_t tick, double tick_length, const struc
     double dt = (tick - p->tick[i]) * tick_length;
     for (int c = 0; c < 3; c++) p->vel[3 * i + c] += 0.5 * dt * p->acc_hard[3 * i + c];
     p->tick[i] = tick;
-    int level = shared >= 0 ? shared : timeline_level(rule->soft_step, wanted_step(p, i, rule));
+    int level = shared >= 0 ? shared : timeline_level(rule->soft_step, criterion_step(p, i, rule));
     p->level[i] = (uint8_t)timeline_aligned(tick, level);
     s->vx[i] = (float)p->vel[3 * i], s->vy[i] = (float)p->vel[3 * i + 1], s->vz[i] = (float)p->vel[3 * i + 2];
     s->ax[i] = p->acc_hard[3 * i], s->ay[i] = p->acc_hard[3 * i + 1], s->az[i] = p->acc_hard[3 * i + 2];

@@ -3,11 +3,11 @@
 #include <config.h>
 #include <string.h>
 
-#include "device.h"
-#include "fault.h"
-#include "memory.h"
+#include "base/fault.h"
+#include "base/memory.h"
+#include "cpu/device.h"
 
-/* The arrays are placed anew at every build, since the number of nodes is known only afterwards; `nodes` is a guess that
+/* The arrays are placed again at every build, since the number of nodes is known only afterwards; `nodes` is a guess that
  * grows. Links and ranges of nodes made so far are kept. */
 static void place(struct device *d, int64_t nodes)
 {
@@ -159,6 +159,6 @@ void cpu_build(struct device *d, const double low[3], const double high[3])
   d->level_begin[d->levels] = end;
   d->fresh = 1;
   fill_positions(d);
-  if (d->on_their_way) cpu_sources(d);
+  if (d->sorted_within_step) cpu_sources(d);
   mark_cut(d, low, high);
 }

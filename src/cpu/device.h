@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* State of the CPU backend; known to src/cpu alone. */
+/* State of the CPU backend, private to src/cpu; the functions behind its table are declared below, and described with the contract
+ * (backend/backend.h). */
 #ifndef CPU_DEVICE_H
 #define CPU_DEVICE_H
-#include "backend.h"
-#include "essential.h"
-#include "walk_isa.h"
+#include "backend/backend.h"
+#include "backend/let_verbs.h"
+#include "cpu/walk_isa.h"
+#include "tree/essential.h"
 
-enum { LEVELS = 32, BOX_MOST = 256, SUMS = 8 };
+enum { LEVELS = 32, BOX_MAX = 256, SUMS = 8 };
 
 /* Particles of a node of the local tree: [begin, end), its level below the root, and whether its cube reaches over the
  * faces of the domain. */
@@ -15,7 +17,7 @@ struct range {
   int32_t level, cut;
 };
 
-/* What is sorted: a key, and where its particle stands. */
+/* An element of the sort: a key and the index of its particle. */
 struct item {
   uint64_t key;
   int64_t from;
@@ -46,31 +48,32 @@ struct let {
   size_t update_capacity;
 };
 
-/* A place among the entries of the LET that a peer has. */
-struct told {
+/* An entry of the LET that a peer has. */
+struct sent_entry {
   int32_t peer, entry;
 };
 
-/* Since LETs of substeps were chosen: the straight ways that the choice allowed for, and who has which particle. */
+/* State since LETs of substeps were selected: the predicted trajectories that the selection assumed, and which peers have which
+ * particle. */
 struct watch {
   int on;
-  int32_t tick, end;               /* when they were chosen; until when the choice holds */
+  int32_t tick, end;               /* when they were selected; until when the selection is valid */
   double tick_length;
   int32_t collected;               /* tick of the last corrections that went to the pending lists */
-  int64_t capacity, told_capacity;
+  int64_t capacity, sent_entry_capacity;
   int32_t *x[3];                   /* positions then */
-  float *v[3], *limit;             /* velocities then; how far a particle may leave its way */
+  float *v[3], *limit;             /* velocities then; largest deviation of a particle from its predicted trajectory */
   uint8_t *level;                  /* as the peers' `next` was counted with */
-  int64_t *first;                  /* entries of particle i: told[first[i]] up to told[first[i + 1]] */
-  struct told *told;
+  int64_t *first;                  /* entries of particle i: sent_entry[first[i]] up to sent_entry[first[i + 1]] */
+  struct sent_entry *sent_entry;
 };
 
 struct device {
   struct device_config config;
-  double stamp[STAMPS];            /* the clock */
+  double event_time[DEVICE_EVENTS];            /* the clock */
   struct particles p;              /* the arrays are the host's: no copy on this backend */
   struct lattice lattice;
-  struct particles spare;          /* lends arrays to the sort */
+  struct particles spare;          /* scratch arrays of the sort */
   uint64_t *key;
   int64_t *permutation;
   struct item *item[2];
@@ -84,18 +87,18 @@ struct device {
   int level_begin[KEY_LEVELS + 3]; /* nodes of level l are [level_begin[l], level_begin[l + 1]) */
   int levels;
   int fresh;                       /* no moments since it was built */
-  int on_their_way;                /* the particles were sorted within a soft step: the build keeps courses */
+  int sorted_within_step;          /* the particles were sorted within a soft step: the build keeps their motion states */
 
   struct group *group;
   int32_t groups;
   int64_t group_capacity;
-  double group_width;              /* KNOB_GROUP_WIDTH, */
+  double group_width;              /* TUNABLE_GROUP_WIDTH, */
   int32_t narrow;                  /* and the first node of those that are not wider */
 
   int32_t *group_of;               /* of every particle */
   int64_t group_of_capacity;
-  struct let_box box[BOX_MOST];    /* as last asked for, */
-  int box_first[BOX_MOST + 1];     /* of the groups box_first[b] up to box_first[b + 1] */
+  struct let_box box[BOX_MAX];    /* as last asked for, */
+  int box_first[BOX_MAX + 1];     /* of the groups box_first[b] up to box_first[b + 1] */
   int boxes;
 
   /* Steps: particles sorted by level, deepest first; those with level l or deeper are the first deeper[l]. */
@@ -118,27 +121,27 @@ struct device {
   int threads;
 };
 
-/* The verbs, by file. */
+/* The functions of the backend's tables, by file. */
 int64_t cpu_order(struct device *d, const struct lattice *lattice);
 void cpu_reorder(struct device *d, int32_t tick, double tick_length, int fast, int renew);
 void cpu_build(struct device *d, const double low[3], const double high[3]);
 void cpu_moments(struct device *d, const struct mac *mac, int32_t tick, double tick_length);
 void cpu_sources(struct device *d);
 void cpu_groups(struct device *d);
-void cpu_tune(struct device *d, enum knob knob, double value);
-int cpu_boxes(struct device *d, const struct let_request *request, int most, struct let_box *boxes);
-void cpu_card(struct device *d, const struct let_request *r, struct let_card *card);
+void cpu_tune(struct device *d, enum tunable tunable, double value);
+int cpu_boxes(struct device *d, const struct let_request *request, int capacity, struct let_box *boxes);
+void cpu_let_summary(struct device *d, const struct let_request *r, struct let_summary *summary);
 void cpu_let_select(struct device *d, enum let_kind kind, const struct let_request *request, int count, struct let_choice *choice);
 void *cpu_let_room(struct device *d, enum let_kind kind, int peer, size_t bytes);
 void cpu_let_attach(struct device *d, enum let_kind kind, int peer, size_t bytes, struct let_count *count);
 void cpu_let_clear(struct device *d, enum let_kind kind);
-void cpu_let_roots(struct device *d, enum let_kind kind, int self, int count, const struct let_card *const *cards);
+void cpu_let_roots(struct device *d, enum let_kind kind, int self, int count, const struct let_summary *const *summaries);
 void cpu_let_free(struct device *d);
 void cpu_let_watch(struct device *d, const struct let_request *request);
-size_t cpu_let_update(struct device *d, int peer, int32_t tick, enum let_news news, int32_t *next, void **message);
-size_t cpu_let_update_most(struct device *d, int peer);
+size_t cpu_let_update(struct device *d, int peer, int32_t tick, enum let_update_scope scope, int32_t *next, void **message);
+size_t cpu_let_update_bytes_max(struct device *d, int peer);
 int64_t cpu_let_apply(struct device *d, int peer, const void *message, size_t bytes);
-int64_t cpu_strays(struct device *d, int64_t *late);
+int64_t cpu_violations(struct device *d, int64_t *late);
 void cpu_watch_free(struct device *d);
 void cpu_active_free(struct device *d);
 void cpu_walk(struct device *d, const struct walk_request *request, struct tally *tally);
@@ -146,19 +149,18 @@ double cpu_ceiling(struct device *d);
 void cpu_direct(struct device *d, int64_t n, const double (*at)[3], const uint64_t *skip, const struct split *split,
                 double (*acc)[3], double (*hard)[3], double *pot);
 void cpu_nearest(struct device *d, int64_t n, const double (*at)[3], const uint64_t *skip, int k, double *distance);
-void cpu_kick_soft(struct device *d, double dt);
+void cpu_kick(struct device *d, const struct field *field, double dt);
 void cpu_split_soft(struct device *d);
 int cpu_levels(struct device *d, const struct step_rule *rule, int shared);
 int32_t cpu_next_tick(struct device *d);
-int64_t cpu_hard_steps(struct device *d);
 int64_t cpu_select(struct device *d, int32_t tick, double tick_length, int64_t *outside);
 void cpu_correct(struct device *d, int32_t tick, double tick_length, const struct step_rule *rule, int shared);
 void cpu_drift_to_end(struct device *d, double tick_length);
 void cpu_finish(struct device *d, double tick_length);
-void cpu_reduce(struct device *d, struct sums *sums);
+void cpu_reduce(struct device *d, const struct field *field, struct sums *sums);
 void cpu_histogram(struct device *d, int64_t *count);
 
-/* A block of at least `bytes`, in place of one that is too short; what it held is lost. */
+/* Replace *block by one of at least `bytes` if it is shorter; its contents are lost then. `label`: of the memory statistics. */
 void cpu_room(void **block, size_t *capacity, size_t bytes, const char *label);
 /* Seconds on a monotonic clock. */
 double cpu_seconds(void);

@@ -1,29 +1,36 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The double-precision direct sum, the yardstick of all forces; and neighbours. */
+/* Direct sums in double precision, the reference for all forces; and distances of nearest neighbours. */
 #include <config.h>
 #include <math.h>
 #include <stdlib.h>
 
-#include "device.h"
-#include "memory.h"
+#include "base/memory.h"
+#include "cpu/device.h"
+
+#define PAIR_REAL double
+#define PAIR_SUFFIX _d
+#define PAIR_INVERSE_ROOT(x) (1 / sqrt(x))
+#include "gravity/pair.h"
 
 /* Sum over all local particles at one point. */
 static void direct_one(const struct device *d, const double at[3], uint64_t skip, const struct split *split, double *acc, double *hard,
                        double *pot)
 {
   const struct particles *p = &d->p;
-  double eps2 = d->config.softening * d->config.softening, g = d->config.gravity;
+  double g = d->config.gravity;
+  const struct pair_target_d target = {at[0], at[1], at[2], d->config.softening * d->config.softening};
   double a[3] = {0}, h[3] = {0}, phi = 0;
   for (int64_t j = 0; j < p->n; j++) {
     if (p->id[j] == skip) continue;
-    double dx = p->pos[3 * j] - at[0], dy = p->pos[3 * j + 1] - at[1], dz = p->pos[3 * j + 2] - at[2];
-    double r2 = dx * dx + dy * dy + dz * dz, inverse = 1 / sqrt(r2 + eps2), w = p->mass[j] * inverse;
-    phi -= w;
-    w *= inverse * inverse;
-    a[0] += w * dx, a[1] += w * dy, a[2] += w * dz;
+    const struct pair_source_d source = {p->pos[3 * j], p->pos[3 * j + 1], p->pos[3 * j + 2], p->mass[j]};
+    const struct pair_d pair = pair_between_d(source, target);
+    double r2 = pair_r2_d(pair);
+    const struct pair_point_d f = pair_point_d(pair, pair_rho2_of_d(pair, r2));
+    phi -= f.psi;
+    a[0] += f.w * pair.x, a[1] += f.w * pair.y, a[2] += f.w * pair.z;
     if (!split) continue;
-    double k = split_hard(split, (float)sqrt(r2));
-    h[0] += k * w * dx, h[1] += k * w * dy, h[2] += k * w * dz;
+    double k = split_hard(split, (float)sqrt(r2)), w = k * f.w;
+    h[0] += w * pair.x, h[1] += w * pair.y, h[2] += w * pair.z;
   }
   for (int c = 0; c < 3; c++) {
     acc[c] += g * a[c];
@@ -74,7 +81,7 @@ static void search(const struct device *d, int32_t i, const double at[3], uint64
     }
     return;
   }
-  /* nearest child first, so that the others can be left out */
+  /* nearest child first, so that more distant ones can be skipped */
   double distance[8];
   int32_t child[8];
   int count = 0;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Groups of targets: the largest cells of the tree that hold at most MaxGroupSize particles, so that a group is as round
- * as a cell; neighbours along the curve are joined while they fit and stay as compact. Where particles are thinly spread, such
- * a cell is wide, and what all its members need together is far more than what each needs; so cells may be wanted that are no
- * wider than r_crit (Miki & Umemura 2017, section 2.4). */
+ * as a cell; neighbours along the curve are joined while they fit and stay as compact. Where the density is
+ * low such a cell is wide, and the list of the whole group is much longer than the list of one member; so the width of groups
+ * can be limited to r_crit (Miki & Umemura 2017, section 2.4). */
 #include <config.h>
 #include <math.h>
 #include <string.h>
 
-#include "device.h"
-#include "memory.h"
-#include "timeline.h"
+#include "base/memory.h"
+#include "cpu/device.h"
+#include "particles/timeline.h"
 
 static void add_group(struct device *d, int32_t begin, int32_t end)
 {
@@ -38,12 +38,12 @@ static void collect(struct device *d, int32_t i)
 {
   const struct node *n = &d->tree.node[i];
   const struct range *r = &d->range[i];
-  int32_t most = d->config.max_group;
+  int32_t capacity = d->config.max_group;
   int wide = i < d->narrow && !(n->info & NODE_LEAF);
-  if (r->end - r->begin <= most && !wide) {
+  if (r->end - r->begin <= capacity && !wide) {
     add_group(d, r->begin, r->end);
   } else if (n->info & NODE_LEAF) {
-    for (int32_t b = r->begin; b < r->end; b += most) add_group(d, b, b + most < r->end ? b + most : r->end);
+    for (int32_t b = r->begin; b < r->end; b += capacity) add_group(d, b, b + capacity < r->end ? b + capacity : r->end);
   } else {
     int32_t first = d->groups;
     for (int32_t k = n->first; k < n->first + (int32_t)(n->info & NODE_COUNT); k++) collect(d, k);
@@ -51,7 +51,7 @@ static void collect(struct device *d, int32_t i)
     /* join consecutive groups of this parent while they fit into one: small siblings share a list */
     int32_t kept = first;
     for (int32_t g = first + 1; g < d->groups; g++) {
-      if (d->group[g].end - d->group[kept].begin <= most)
+      if (d->group[g].end - d->group[kept].begin <= capacity)
         d->group[kept].end = d->group[g].end;
       else
         d->group[++kept] = d->group[g];
@@ -62,9 +62,9 @@ static void collect(struct device *d, int32_t i)
 
 static double modulus(const float *a) { return sqrt((double)a[0] * a[0] + (double)a[1] * a[1] + (double)a[2] * a[2]); }
 
-void cpu_tune(struct device *d, enum knob knob, double value)
+void cpu_tune(struct device *d, enum tunable tunable, double value)
 {
-  if (knob == KNOB_GROUP_WIDTH) d->group_width = value;
+  if (tunable == TUNABLE_GROUP_WIDTH) d->group_width = value;
 }
 
 void cpu_groups(struct device *d)
@@ -79,16 +79,16 @@ void cpu_groups(struct device *d)
   }
 #pragma omp parallel for schedule(static)
   for (int32_t g = 0; g < d->groups; g++) {
-    double least = 1e300;
+    double smallest = 1e300;
     for (int32_t i = d->group[g].begin; i < d->group[g].end; i++) {
-      least = fmin(least, modulus(&d->p.acc[3 * i]));
+      smallest = fmin(smallest, modulus(&d->p.acc[3 * i]));
       d->group_of[i] = g;
     }
-    d->group[g].a_old = (float)least;
+    d->group[g].a_old = (float)smallest;
   }
 }
 
-/* Position and velocity of a source, predicted. The box is widened by what rounding to the lattice may have moved. */
+/* Predicted position and velocity of a source. The box is widened by the largest rounding error of the lattice. */
 static void predict(const struct device *d, int32_t i, double dt, double x[3], double v[3])
 {
   const struct sources *s = &d->tree.source;
@@ -105,8 +105,8 @@ static int is_target(const struct device *d, int32_t i, const struct let_request
   return !r->active || timeline_end(&d->p, i) == r->tick;
 }
 
-/* In the frame of the mean velocity, a particle on a straight way runs through the box around its two ends. Returns how many there
- * are in it. */
+/* The box of targets: in the frame of the mean velocity, a particle on a straight trajectory stays within the box of its two end
+ * points. Returns the number of particles in it. */
 static int32_t box_of(const struct device *d, int32_t begin, int32_t end, const struct let_request *r, struct let_box *b)
 {
   const struct particles *p = &d->p;
@@ -136,10 +136,10 @@ static int32_t box_of(const struct device *d, int32_t begin, int32_t end, const 
   return targets;
 }
 
-int cpu_boxes(struct device *d, const struct let_request *request, int most, struct let_box *boxes)
+int cpu_boxes(struct device *d, const struct let_request *request, int capacity, struct let_box *boxes)
 {
-  if (most > BOX_MOST) most = BOX_MOST;
-  int count = d->groups < most ? d->groups : most, targets[BOX_MOST], held = 0;
+  if (capacity > BOX_MAX) capacity = BOX_MAX;
+  int count = d->groups < capacity ? d->groups : capacity, targets[BOX_MAX], held = 0;
   for (int b = 0; b <= count && count > 0; b++) d->box_first[b] = (int)((int64_t)d->groups * b / count);
 #pragma omp parallel for schedule(static)
   for (int b = 0; b < count; b++)

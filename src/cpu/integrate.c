@@ -4,16 +4,20 @@
 #include <math.h>
 #include <string.h>
 
-#include "device.h"
-#include "timeline.h"
-#include "memory.h"
-#include "sums.h"
+#include "base/memory.h"
+#include "cpu/device.h"
+#include "particles/sums.h"
+#include "particles/timeline.h"
 
-void cpu_kick_soft(struct device *d, double dt)
+void cpu_kick(struct device *d, const struct field *field, double dt)
 {
   struct particles *p = &d->p;
 #pragma omp parallel for schedule(static)
-  for (int64_t k = 0; k < 3 * p->n; k++) p->vel[k] += dt * p->acc_soft[k];
+  for (int64_t i = 0; i < p->n; i++) {
+    double acc[3];
+    field_acceleration(field, &p->pos[3 * i], acc);
+    for (int c = 0; c < 3; c++) p->vel[3 * i + c] += dt * (p->acc_soft[3 * i + c] + acc[c]);
+  }
 }
 
 void cpu_split_soft(struct device *d)
@@ -54,14 +58,15 @@ void cpu_finish(struct device *d, double tick_length)
 /* Fixed blocks summed in order: the result does not depend on the number of threads. */
 enum { BLOCK = 4096 };
 
-void cpu_reduce(struct device *d, struct sums *sums)
+void cpu_reduce(struct device *d, const struct field *field, struct sums *sums)
 {
   const struct particles *p = &d->p;
   int64_t blocks = (p->n + BLOCK - 1) / BLOCK;
   struct sums *part = memory_alloc("sums", sizeof *part * (size_t)(blocks + 1));
 #pragma omp parallel for schedule(static)
   for (int64_t b = 0; b < blocks; b++)
-    for (int64_t i = b * BLOCK; i < p->n && i < (b + 1) * BLOCK; i++) sums_add(&part[b], p, i);
+    for (int64_t i = b * BLOCK; i < p->n && i < (b + 1) * BLOCK; i++)
+      sums_add(&part[b], p, i, field_potential(field, &p->pos[3 * i]));
   memset(sums, 0, sizeof *sums);
   for (int64_t b = 0; b < blocks; b++)
     for (size_t k = 0; k < sizeof *sums / sizeof(double); k++) ((double *)sums)[k] += ((double *)&part[b])[k];

@@ -5,14 +5,15 @@
 #include <math.h>
 #include <string.h>
 
-#include "device.h"
-#include "essential.h"
-#include "fault.h"
-#include "memory.h"
-#include "roots.h"
-#include "timeline.h"
+#include "backend/let_verbs.h"
+#include "base/fault.h"
+#include "base/memory.h"
+#include "cpu/device.h"
+#include "particles/timeline.h"
+#include "tree/essential.h"
+#include "tree/roots.h"
 
-/* What stands before the arrays of a message. */
+/* Header of a message; the arrays follow. */
 struct let_head {
   int64_t nodes, sources;
   int32_t quad, moving, motion_tick;
@@ -20,16 +21,16 @@ struct let_head {
 };
 _Static_assert(sizeof(struct let_head) == 64, "arrays of a message start on a cache line");
 
-/* --- the choice -------------------------------------------------------------------------------------------------- */
+/* --- the selection -------------------------------------------------------------------------------------------------- */
 
-/* A local node that goes into the message. */
+/* A local node that is part of the message. */
 struct choice {
   int32_t node;
   uint32_t info;
   int32_t first;
 };
 
-/* A receiver's request, as the choice works with it. */
+/* A receiver's request in the form that the selection uses. */
 struct choosing {
   const struct device *d;
   const struct let_request *r;
@@ -78,7 +79,7 @@ static int particle_needed(const struct choosing *g, int32_t i, double pull)
   return g->d->isa->needs(&g->table, &a) != NEED_NOTHING;
 }
 
-/* The particles of a leaf go into the message: all, or those that may come within the cutoff. */
+/* Add the particles of a leaf to the message: all, or those that may come within the cutoff. */
 static void choose_leaf(const struct choosing *g, struct choice *c, struct selection *s)
 {
   const struct node *n = &g->d->tree.node[c->node];
@@ -101,7 +102,7 @@ static void choose(const struct device *d, const struct let_request *r, struct s
     struct choice c = s->choice[at];   /* its info is the need, until here */
     const struct node *n = &d->tree.node[c.node];
     if (c.info != NEED_OPEN) {
-      /* without a need of it, only the root stands here: an empty cell */
+      /* a root that is not needed: an empty cell */
       c.info = c.info == NEED_CELL ? NODE_TERMINAL : 0;
     } else if (n->info & NODE_LEAF) {
       choose_leaf(&g, &c, s);
@@ -133,7 +134,7 @@ static void index_room(struct let *l, int64_t nodes, int64_t sources)
   }
 }
 
-/* Positions, motions and moments of what was chosen, and the levels of its particles; links stay. */
+/* Copy positions, motions and moments of the selected nodes and sources, and the sources' levels; links are kept. */
 static void fill(const struct device *d, struct let *l)
 {
   const struct octree *from = &d->tree;
@@ -161,7 +162,7 @@ static void fill(const struct device *d, struct let *l)
   }
 }
 
-/* When the first of a LET's particles will be corrected. */
+/* Tick of the first correction of a particle in a LET. */
 static int32_t first_end(const struct device *d, struct let *l)
 {
   int32_t next = TICKS;
@@ -182,7 +183,8 @@ static void select_one(struct device *d, enum let_kind kind, const struct let_re
   struct selection s = {0};
   int moving = kind == LET_STEP;
   choose(d, request, &s);
-  if (s.nodes > INT32_MAX || s.sources > INT32_MAX) fatal("a LET of %lld cells and %lld particles is too long", (long long)s.nodes, (long long)s.sources);
+  if (s.nodes > INT32_MAX || s.sources > INT32_MAX)
+    fatal("a LET of %lld cells and %lld particles is too long", (long long)s.nodes, (long long)s.sources);
   l->packed_bytes = 0;
   l->sent.nodes = 0;
   l->sent.source.n = 0;
@@ -243,18 +245,18 @@ void cpu_let_attach(struct device *d, enum let_kind kind, int peer, size_t bytes
 
 /* --- roots ------------------------------------------------------------------------------------------------------- */
 
-void cpu_card(struct device *d, const struct let_request *r, struct let_card *card)
+void cpu_let_summary(struct device *d, const struct let_request *r, struct let_summary *summary)
 {
   (void)r;   /* one tree of all */
-  memset(card, 0, sizeof *card);
-  card->particles = d->p.n;
+  memset(summary, 0, sizeof *summary);
+  summary->particles = d->p.n;
   if (d->tree.nodes == 0) return;
-  card->root = d->tree.node[0];
-  card->motion = d->tree.motion[0];
-  if (d->config.quadrupole) memcpy(card->quad, d->tree.quad[0], sizeof card->quad);
+  summary->root = d->tree.node[0];
+  summary->motion = d->tree.motion[0];
+  if (d->config.quadrupole) memcpy(summary->quad, d->tree.quad[0], sizeof summary->quad);
 }
 
-void cpu_let_roots(struct device *d, enum let_kind kind, int self, int count, const struct let_card *const *cards)
+void cpu_let_roots(struct device *d, enum let_kind kind, int self, int count, const struct let_summary *const *summaries)
 {
   struct let *l = &d->let[kind][self];
   l->attached = count > 0;
@@ -263,7 +265,7 @@ void cpu_let_roots(struct device *d, enum let_kind kind, int self, int count, co
   cpu_room(&l->message, &l->message_capacity, octree_bytes(nodes, 0, d->config.quadrupole, 0), "let");
   octree_place(&l->tree, l->message, nodes, 0, d->config.quadrupole, 0);
   l->tree.motion_tick = 0;
-  roots_tree(count, cards, l->tree.node, l->tree.quad);
+  roots_tree(count, summaries, l->tree.node, l->tree.quad);
 }
 
 void cpu_let_clear(struct device *d, enum let_kind kind)

@@ -1,7 +1,9 @@
+EXTRA_DIST += %D%/README.md
 libespalier_a_SOURCES += \
   %D%/active.c \
   %D%/backend_cpu.c \
   %D%/build.c \
+  %D%/device.c \
   %D%/device.h \
   %D%/direct.c \
   %D%/groups.c \

@@ -4,9 +4,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "device.h"
-#include "fault.h"
-#include "memory.h"
+#include "base/fault.h"
+#include "base/memory.h"
+#include "cpu/device.h"
 
 /* Sums over the particles below a node, about the corner of the lattice; positions in lattice units. */
 struct raw {
@@ -130,14 +130,14 @@ static void cell_shape(struct device *d, int32_t i, const struct mac *mac)
 
 /* The radius that a cell's particles really have: the bound by children overestimates b by up to a factor of two, and b
  * enters every acceptance test. The largest cells keep the bound: they are few and mostly opened anyway, and a bound is safe. */
-enum { EXACT_RADIUS_MOST = 32768 };
+enum { EXACT_RADIUS_MAX = 32768 };
 
 /* `at`: the sources where they are at the time of the moments. */
 static void exact_radius(struct device *d, int32_t i, const struct mac *mac, const struct sources *at)
 {
   struct node *n = &d->tree.node[i];
   const struct range *r = &d->range[i];
-  if (r->end - r->begin > EXACT_RADIUS_MOST) return;
+  if (r->end - r->begin > EXACT_RADIUS_MAX) return;
   double b = sqrt(d->isa->farthest(at, r->begin, r->end, n->x)) * d->lattice.spacing;
   if (b >= n->b) return;
   n->b = (float)(b * (1 + 1e-6));

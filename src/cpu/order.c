@@ -4,9 +4,9 @@
 #include <omp.h>
 #include <string.h>
 
-#include "device.h"
-#include "memory.h"
-#include "timeline.h"
+#include "base/memory.h"
+#include "cpu/device.h"
+#include "particles/timeline.h"
 
 enum { DIGIT_BITS = 11, BUCKETS = 1 << DIGIT_BITS, KEY_BITS = 63 };
 
@@ -15,8 +15,8 @@ static void radix_pass(const struct item *in, struct item *out, int64_t n, int s
 {
 #pragma omp parallel num_threads(threads)
   {
-    int thread = omp_get_thread_num(), team = omp_get_num_threads();
-    int64_t begin = n * thread / team, end = n * (thread + 1) / team;
+    int thread = omp_get_thread_num(), thread_count = omp_get_num_threads();
+    int64_t begin = n * thread / thread_count, end = n * (thread + 1) / thread_count;
     int64_t *own = histogram + (int64_t)thread * BUCKETS;
     memset(own, 0, sizeof *own * BUCKETS);
     for (int64_t i = begin; i < end; i++) own[in[i].key >> shift & (BUCKETS - 1)]++;
@@ -25,7 +25,7 @@ static void radix_pass(const struct item *in, struct item *out, int64_t n, int s
     {
       int64_t sum = 0;
       for (int b = 0; b < BUCKETS; b++)
-        for (int t = 0; t < team; t++) {
+        for (int t = 0; t < thread_count; t++) {
           int64_t *count = &histogram[(int64_t)t * BUCKETS + b], here = *count;
           *count = sum;
           sum += here;
@@ -94,7 +94,7 @@ static int64_t sort_particles(struct device *d, const struct lattice *lattice, i
 
 int64_t cpu_order(struct device *d, const struct lattice *lattice)
 {
-  d->on_their_way = 0;
+  d->sorted_within_step = 0;
   return sort_particles(d, lattice, 0, 0, 0);
 }
 
@@ -103,5 +103,5 @@ void cpu_reorder(struct device *d, int32_t tick, double tick_length, int fast, i
   (void)fast, (void)renew;
   const struct lattice lattice = d->lattice;
   sort_particles(d, &lattice, 1, tick, tick_length);
-  d->on_their_way = 1;
+  d->sorted_within_step = 1;
 }

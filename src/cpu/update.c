@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* LETs of substeps after they were chosen: who has which particle, what peers must learn of corrections, and whether
- * particles keep to the ways that the choice allowed for. */
+/* LETs of substeps after their selection: which peers have which particle, updates that send corrections to them, and detection of
+ * particles that leave their predicted trajectories. */
 #include <config.h>
 #include <math.h>
 #include <string.h>
 
-#include "device.h"
-#include "essential.h"
-#include "fault.h"
-#include "memory.h"
-#include "timeline.h"
+#include "backend/let_verbs.h"
+#include "base/fault.h"
+#include "base/memory.h"
+#include "cpu/device.h"
+#include "particles/timeline.h"
+#include "tree/essential.h"
 
-/* What stands before an update: then the entries, then with `cells` nodes, motions and second moments. */
+/* Header of an update; the entries follow, then with `cells` nodes, motions and second moments. */
 struct update_head {
   int64_t entries;
   int32_t tick, cells, nodes, quad;
@@ -36,7 +37,7 @@ void cpu_watch_free(struct device *d)
   memory_free(w->limit);
   memory_free(w->level);
   memory_free(w->first);
-  memory_free(w->told);
+  memory_free(w->sent_entry);
 }
 
 static void room(struct device *d, int64_t entries)
@@ -44,8 +45,8 @@ static void room(struct device *d, int64_t entries)
   struct watch *w = &d->watch;
   if (d->p.n >= w->capacity) {
     cpu_watch_free(d);
-    w->told = NULL;
-    w->told_capacity = 0;
+    w->sent_entry = NULL;
+    w->sent_entry_capacity = 0;
     w->capacity = d->p.n + d->p.n / 8 + 16;
     size_t n = (size_t)w->capacity;
     for (int c = 0; c < 3; c++) {
@@ -56,14 +57,14 @@ static void room(struct device *d, int64_t entries)
     w->level = memory_alloc("let", n);
     w->first = memory_alloc("let", sizeof *w->first * n);
   }
-  if (entries <= w->told_capacity) return;
-  memory_free(w->told);
-  w->told_capacity = entries + entries / 4;
-  w->told = memory_alloc("let", sizeof *w->told * (size_t)w->told_capacity);
+  if (entries <= w->sent_entry_capacity) return;
+  memory_free(w->sent_entry);
+  w->sent_entry_capacity = entries + entries / 4;
+  w->sent_entry = memory_alloc("let", sizeof *w->sent_entry * (size_t)w->sent_entry_capacity);
 }
 
-/* Positions and velocities now: from here the ways are straight. */
-static void note_ways(struct device *d)
+/* Store positions and velocities: predicted trajectories are straight lines from here. */
+static void record_trajectories(struct device *d)
 {
   struct watch *w = &d->watch;
   const struct sources *s = &d->tree.source;
@@ -80,21 +81,21 @@ static void note_ways(struct device *d)
   }
 }
 
-/* As a source a particle was allowed what its leaf was, as a target what its box was (essential_strays). */
+/* The limit of a particle is that of its leaf as a source, and that of its box as a target (essential_box_deviation). */
 static void note_limits(struct device *d, const struct let_request *r)
 {
   struct watch *w = &d->watch;
 #pragma omp parallel for schedule(static)
   for (int b = 0; b < d->boxes; b++) {
-    float most = (float)essential_stray(d->box[b].a_spread, r->a_typical, r->horizon);
-    for (int32_t i = d->group[d->box_first[b]].begin; i < d->group[d->box_first[b + 1] - 1].end; i++) w->limit[i] = most;
+    float deviation = (float)essential_deviation(d->box[b].a_spread, r->a_typical, r->horizon);
+    for (int32_t i = d->group[d->box_first[b]].begin; i < d->group[d->box_first[b + 1] - 1].end; i++) w->limit[i] = deviation;
   }
 #pragma omp parallel for schedule(static)
   for (int32_t k = 0; k < d->tree.nodes; k++) {
     const struct node *n = &d->tree.node[k];
     if (!(n->info & NODE_LEAF)) continue;
-    float most = (float)essential_stray(essential_pull(&d->tree.motion[k]), r->a_typical, r->horizon);
-    for (int32_t i = n->first; i < n->first + (int32_t)(n->info & NODE_COUNT); i++) w->limit[i] = fminf(w->limit[i], most);
+    float deviation = (float)essential_deviation(essential_pull(&d->tree.motion[k]), r->a_typical, r->horizon);
+    for (int32_t i = n->first; i < n->first + (int32_t)(n->info & NODE_COUNT); i++) w->limit[i] = fminf(w->limit[i], deviation);
   }
 }
 
@@ -109,7 +110,7 @@ static void note_entries(struct device *d)
   for (int64_t i = 0; i < d->p.n; i++) w->first[i + 1] += w->first[i];
   for (int p = 0; p < d->config.ranks; p++) {   /* first[i] runs to the end of its entries, and is moved back after */
     const struct let *l = &d->let[LET_STEP][p];
-    for (int32_t k = 0; k < l->sent.source.n; k++) w->told[w->first[l->source_from[k]]++] = (struct told){p, k};
+    for (int32_t k = 0; k < l->sent.source.n; k++) w->sent_entry[w->first[l->source_from[k]]++] = (struct sent_entry){p, k};
   }
   for (int64_t i = d->p.n; i > 0; i--) w->first[i] = w->first[i - 1];
   w->first[0] = 0;
@@ -125,32 +126,32 @@ void cpu_let_watch(struct device *d, const struct let_request *request)
   d->watch.collected = -1;   /* corrections at this very tick are still to come */
   d->watch.tick_length = request->tick_length;
   d->watch.end = request->tick + (int32_t)lrint(request->horizon / request->tick_length);
-  note_ways(d);
+  record_trajectories(d);
   note_limits(d, request);
   note_entries(d);
 }
 
-int64_t cpu_strays(struct device *d, int64_t *late)
+int64_t cpu_violations(struct device *d, int64_t *late)
 {
   const struct watch *w = &d->watch;
   const struct sources *s = &d->tree.source;
-  int64_t strays = 0;
+  int64_t violations = 0;
   if (!w->on) return 0;
   double gone = (d->active_tick - w->tick) * w->tick_length, left = (w->end - d->active_tick) * w->tick_length, h = d->lattice.spacing;
   for (int32_t k = 0; k < d->active_count; k++) {
     int32_t i = d->active_list[k];
     const int32_t x[3] = {s->x[i], s->y[i], s->z[i]};
     const float v[3] = {s->vx[i], s->vy[i], s->vz[i]}, a[3] = {s->ax[i], s->ay[i], s->az[i]};
-    double now2 = 0, then2 = 0, most = (double)w->limit[i] + 2 * h;   /* both ends were rounded to the lattice */
+    double now2 = 0, then2 = 0, limit = (double)w->limit[i] + 2 * h;   /* both ends were rounded to the lattice */
     for (int c = 0; c < 3; c++) {
       double off = ((double)x[c] - w->x[c][i]) * h - w->v[c][i] * gone, then = off + (v[c] - w->v[c][i] + 0.5 * left * a[c]) * left;
       now2 += off * off;
       then2 += then * then;
     }
-    strays += now2 > most * most || then2 > most * most;
-    *late += now2 > most * most;
+    violations += now2 > limit * limit || then2 > limit * limit;
+    *late += now2 > limit * limit;
   }
-  return strays;
+  return violations;
 }
 
 /* --- updates ----------------------------------------------------------------------------------------------------- */
@@ -164,7 +165,7 @@ static void add_pending(struct let *l, int32_t entry)
   l->pending[l->pendings++] = entry;
 }
 
-/* The corrected particles go to the lists of all peers who have them. */
+/* Append the corrected particles to the lists of all peers that have them. */
 static void collect(struct device *d, int32_t tick)
 {
   struct watch *w = &d->watch;
@@ -174,10 +175,10 @@ static void collect(struct device *d, int32_t tick)
     int32_t i = d->active_list[k];
     uint8_t level = d->p.level[i];
     for (int64_t e = w->first[i]; e < w->first[i + 1]; e++) {
-      struct let *l = &d->let[LET_STEP][w->told[e].peer];
+      struct let *l = &d->let[LET_STEP][w->sent_entry[e].peer];
       l->at_level[w->level[i]]--;
       l->at_level[level]++;
-      add_pending(l, w->told[e].entry);
+      add_pending(l, w->sent_entry[e].entry);
     }
     w->level[i] = level;
   }
@@ -191,7 +192,7 @@ static size_t cell_bytes(int64_t nodes, int quad)
 /* Entries end on a cache line, so that the cells behind them are aligned. */
 static size_t aligned_entries(int64_t entries) { return (sizeof(struct update_entry) * (size_t)entries + 63) / 64 * 64; }
 
-size_t cpu_let_update_most(struct device *d, int peer)
+size_t cpu_let_update_bytes_max(struct device *d, int peer)
 {
   const struct let *l = &d->let[LET_STEP][peer];
   if (l->sent.nodes == 0) return 0;
@@ -220,15 +221,15 @@ static void pack_cells(const struct device *d, const struct let *l, char *at)
   }
 }
 
-size_t cpu_let_update(struct device *d, int peer, int32_t tick, enum let_news news, int32_t *next, void **message)
+size_t cpu_let_update(struct device *d, int peer, int32_t tick, enum let_update_scope scope, int32_t *next, void **message)
 {
-  int cells = news == NEWS_CELLS;
+  int cells = scope == SCOPE_CELLS;
   struct let *l = &d->let[LET_STEP][peer];
   collect(d, tick);
   *next = TICKS;
   for (int level = LEVELS - 2; level > 0 && *next == TICKS; level--)
     if (l->at_level[level] > 0) *next = timeline_after(tick, level);
-  if (l->pendings == 0 && (news == NEWS_FEW || l->sent.nodes == 0)) return 0;
+  if (l->pendings == 0 && (scope == SCOPE_CORRECTED || l->sent.nodes == 0)) return 0;
   size_t entries = sizeof(struct update_entry) * (size_t)l->pendings, aligned = aligned_entries(l->pendings);
   size_t bytes = sizeof(struct update_head) + aligned + (cells ? cell_bytes(l->sent.nodes, d->config.quadrupole) : 0);
   cpu_room(&l->update, &l->update_capacity, bytes, "let");

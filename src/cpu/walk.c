@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device.h"
-#include "memory.h"
+#include "base/memory.h"
+#include "cpu/device.h"
 
 enum {
   STACK = 8 * (KEY_LEVELS + 2),   /* every level leaves at most seven siblings behind */
-  SUBGROUP = 8,                   /* targets that share a pruned hard list */
+  TARGET_BLOCK = 8,                   /* targets that share a pruned hard list */
   SLACK = 64                      /* entries past the end that padded loops may touch */
 };
 
@@ -21,7 +21,7 @@ struct workspace {
   struct list particles[2];   /* far, near */
   struct list pruned;
   struct targets targets, sub;
-  int32_t member[GROUP_MOST]; /* particles behind the targets */
+  int32_t member[GROUP_MAX]; /* particles behind the targets */
   int32_t stack[STACK + CELL_PAD];
   struct tally tally;
   char *memory;
@@ -38,14 +38,14 @@ static void *carve(char **at, size_t bytes)
 
 static void carve_list(char **at, struct list *l, int quad)
 {
-  size_t bytes = sizeof(float) * (LIST_MOST + SLACK);
+  size_t bytes = sizeof(float) * (LIST_MAX + SLACK);
   l->x = carve(at, bytes), l->y = carve(at, bytes), l->z = carve(at, bytes), l->m = carve(at, bytes);
   for (int q = 0; q < 6 && quad; q++) l->quad[q] = carve(at, bytes);
 }
 
 static void carve_targets(char **at, struct targets *t)
 {
-  size_t reals = sizeof(float) * (GROUP_MOST + TARGET_PAD), sums = sizeof(double) * (GROUP_MOST + TARGET_PAD);
+  size_t reals = sizeof(float) * (GROUP_MAX + TARGET_PAD), sums = sizeof(double) * (GROUP_MAX + TARGET_PAD);
   t->x = carve(at, reals), t->y = carve(at, reals), t->z = carve(at, reals);
   for (int c = 0; c < 3; c++) t->a[c] = carve(at, sums), t->h[c] = carve(at, sums);
   t->pot = carve(at, sums);
@@ -54,15 +54,15 @@ static void carve_targets(char **at, struct targets *t)
 static struct workspace *workspace_open(void)
 {
   struct workspace *w = memory_alloc("walk", sizeof *w);
-  char *at = w->memory = memory_alloc("walk", sizeof(float) * (LIST_MOST + SLACK) * 48 + sizeof(double) * (GROUP_MOST + SLACK) * 16);
+  char *at = w->memory = memory_alloc("walk", sizeof(float) * (LIST_MAX + SLACK) * 48 + sizeof(double) * (GROUP_MAX + SLACK) * 16);
   for (int k = 0; k < 2; k++) {
     carve_list(&at, &w->finds.cells[k], 1);
-    w->finds.cell_node[k] = carve(&at, sizeof(int32_t) * (LIST_MOST + SLACK));
+    w->finds.cell_node[k] = carve(&at, sizeof(int32_t) * (LIST_MAX + SLACK));
     carve_list(&at, &w->particles[k], 0);
   }
   carve_list(&at, &w->pruned, 1);
-  w->finds.leaf = carve(&at, sizeof(int32_t) * (LIST_MOST + SLACK));
-  w->finds.leaf_near = carve(&at, LIST_MOST + SLACK);
+  w->finds.leaf = carve(&at, sizeof(int32_t) * (LIST_MAX + SLACK));
+  w->finds.leaf_near = carve(&at, LIST_MAX + SLACK);
   carve_targets(&at, &w->targets);
   carve_targets(&at, &w->sub);
   return w;
@@ -101,7 +101,7 @@ static void clear_sums(struct targets *t)
   memset(t->pot, 0, sizeof(double) * (size_t)t->n);
 }
 
-/* The members of a group that want a force; active NULL: all. Their box's centre becomes the view's, the ball encloses
+/* Collect the members of a group that are targets; active NULL: all. The centre of their box becomes the view's, the ball encloses
  * them. Sources that are targets are at their own position: records of active particles are at the present tick. */
 static int take_targets(const struct device *d, const struct group *g, const uint8_t *active, struct workspace *w, struct view *v)
 {
@@ -136,7 +136,7 @@ static int take_targets(const struct device *d, const struct group *g, const uin
 
 /* --- evaluation -------------------------------------------------------------------------------------------------- */
 
-/* Everything that one walk over a group needs to know. */
+/* Parameters of one walk over a group. */
 struct visit {
   const struct device *d;
   const struct octree *tree;
@@ -144,7 +144,7 @@ struct visit {
   struct view view;
   struct pair_job plain, split;   /* beyond R2, and within */
   int quad;
-  int pruned;                     /* hard part only: sub-groups prune the near lists again */
+  int pruned;                     /* hard part only: target blocks prune the near lists again */
 };
 
 static void count(struct visit *v, const struct list *l, int targets, int cells, int split)
@@ -169,13 +169,13 @@ static void evaluate(struct visit *v, const struct targets *t, struct list *l, i
   v->w->tally.evaluating += cpu_seconds() - start;
 }
 
-/* Hard sums of a near list: sub-groups of consecutive targets take only what is within R2 of them. */
+/* Hard sums of a near list: blocks of consecutive targets take only the entries within R2 of them. */
 static void evaluate_pruned(struct visit *v, struct list *l, int cells)
 {
   const struct targets *t = &v->w->targets;
   struct targets sub = *t;
-  for (int first = 0; first < t->n; first += SUBGROUP) {
-    sub.n = t->n - first < SUBGROUP ? t->n - first : SUBGROUP;
+  for (int first = 0; first < t->n; first += TARGET_BLOCK) {
+    sub.n = t->n - first < TARGET_BLOCK ? t->n - first : TARGET_BLOCK;
     sub.x = t->x + first, sub.y = t->y + first, sub.z = t->z + first;
     for (int c = 0; c < 3; c++) sub.h[c] = t->h[c] + first;
     float low[3] = {sub.x[0], sub.y[0], sub.z[0]}, high[3] = {sub.x[0], sub.y[0], sub.z[0]}, centre[3], r2 = 0;
@@ -210,9 +210,9 @@ static void stage_leaf(struct visit *v, const struct node *leaf, int near)
   struct list *l = &v->w->particles[near];
   int left = (int)(leaf->info & NODE_COUNT);
   for (int32_t first = leaf->first; left > 0;) {
-    int room = LIST_MOST - l->n, n = left < room ? left : room;
+    int room = LIST_MAX - l->n, n = left < room ? left : room;
     v->d->isa->stage(v->tree, &v->view, first, n, l);
-    if (l->n == LIST_MOST) use_list(v, l, 0, near);
+    if (l->n == LIST_MAX) use_list(v, l, 0, near);
     first += n;
     left -= n;
   }
@@ -237,9 +237,9 @@ static void walk_tree(struct visit *v, const struct octree *tree)
   v->tree = tree;
   w->stack[0] = 0;
   int depth = 1, done = 0;
-  /* traversal opens what stands on the stack, the root too, without a test; a root that has no children is tested itself */
+  /* the traversal opens the nodes on the stack without a test, the root too; a root without children is tested itself */
   while (!done) {
-    done = v->d->isa->traverse(tree, &v->view, w->stack, &depth, &w->finds, LIST_MOST);
+    done = v->d->isa->traverse(tree, &v->view, w->stack, &depth, &w->finds, LIST_MAX);
     use_finds(v);
   }
   for (int near = 0; near < 2; near++) use_list(v, &w->particles[near], 0, near);
@@ -270,7 +270,7 @@ static void store_hard(struct device *d, const struct visit *v, const struct wal
       d->p.acc_hard[3 * (int64_t)v->w->member[k] + c] = (float)(d->config.gravity * (r->split.on ? t->h[c][k] : t->a[c][k]));
 }
 
-/* Sums of a forest that is walked in parts are kept between, and the interactions of the group. */
+/* Sums and interaction counts are kept between the parts of a forest that is walked in parts. */
 static void keep_sums(struct device *d, const struct visit *v, int64_t pairs)
 {
   const struct targets *t = &v->w->targets;
@@ -293,13 +293,13 @@ static int64_t take_sums(const struct device *d, const struct visit *v)
   return (int64_t)d->sum[v->w->member[0]][7];
 }
 
-/* The mean of the group is every member's. */
-static void store_work(struct device *d, const struct workspace *w, int64_t pairs, int anew)
+/* Every member is assigned the mean of the group. */
+static void store_work(struct device *d, const struct workspace *w, int64_t pairs, int replace)
 {
   float each = (float)((double)pairs / w->targets.n);
   for (int k = 0; k < w->targets.n; k++) {
     float *work = &d->p.work[w->member[k]];
-    *work = (anew ? WORK_KEPT * *work : *work) + each;
+    *work = (replace ? WORK_KEPT * *work : *work) + each;
   }
 }
 
@@ -356,16 +356,16 @@ static void walk_group(struct device *d, const struct walk_request *r, struct vi
     store_hard(d, v, r);
 }
 
-#define PROGRESS_SECONDS 200e-6   /* between looks at messages */
+#define POLL_SECONDS 200e-6   /* between polls for messages */
 
-/* The first thread looks at messages now and then. */
-static void look(const struct walk_request *r, double *looked)
+/* The calling thread polls for messages after a group, unless it did so a short time ago. */
+static void poll_after_group(const struct walk_request *r, double *last_poll)
 {
-  if (!r->progress || omp_get_thread_num() != 0) return;
+  if (!r->poll_messages || omp_get_thread_num() != 0) return;
   double now = cpu_seconds();
-  if (now - *looked < PROGRESS_SECONDS) return;
-  r->progress(r->progress_of);
-  *looked = cpu_seconds();
+  if (now - *last_poll < POLL_SECONDS) return;
+  r->poll_messages(r->polled);
+  *last_poll = cpu_seconds();
 }
 
 static void need_sums(struct device *d, const struct walk_request *r)
@@ -378,7 +378,7 @@ static void need_sums(struct device *d, const struct walk_request *r)
 
 void cpu_walk(struct device *d, const struct walk_request *r, struct tally *tally)
 {
-  double start = cpu_seconds(), looked = start;
+  double start = cpu_seconds(), last_poll = start;
   int32_t groups = r->kind == WALK_HARD ? d->active_groups : d->groups;
   open_workspaces(d);
   need_sums(d, r);
@@ -392,7 +392,7 @@ void cpu_walk(struct device *d, const struct walk_request *r, struct tally *tall
 #pragma omp for schedule(dynamic, 1)
     for (int32_t k = 0; k < groups; k++) {
       walk_group(d, r, &v, &d->group[r->kind == WALK_HARD ? d->active_group[k] : k]);
-      look(r, &looked);
+      poll_after_group(r, &last_poll);
     }
   }
   for (int t = 0; t < (groups > 1 ? d->threads : 1); t++) {
@@ -415,9 +415,9 @@ static void fill_ceiling(struct workspace *w)
 {
   struct list *l = &w->particles[0];
   struct targets *t = &w->targets;
-  l->n = LIST_MOST;
+  l->n = LIST_MAX;
   t->n = CEILING_TARGETS;
-  for (int j = 0; j < LIST_MOST; j++) {
+  for (int j = 0; j < LIST_MAX; j++) {
     l->x[j] = (float)(j % 16), l->y[j] = (float)(j / 16 % 16), l->z[j] = (float)(j / 256);
     l->m[j] = 1;
   }
@@ -442,5 +442,5 @@ double cpu_ceiling(struct device *d)
     best = fmin(best, cpu_seconds() - start);
   }
   for (int t = 0; t < d->threads; t++) d->workspace[t]->particles[0].n = 0;
-  return (double)d->threads * CEILING_REPEATS * CEILING_TARGETS * LIST_MOST / best;
+  return (double)d->threads * CEILING_REPEATS * CEILING_TARGETS * LIST_MAX / best;
 }

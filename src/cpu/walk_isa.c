@@ -1,24 +1,30 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Compiled once for each instruction set, with ESP_ISA its name: traversal, staging of lists, pair loops. */
 #include <config.h>
-#include "walk_isa.h"
+#include "cpu/walk_isa.h"
 
 #include <string.h>
 
-#include "essential.h"
-#include "simd.h"
+#include "cpu/simd.h"
+#include "tree/essential.h"
 
 #define INLINE static inline __attribute__((always_inline))
 
+#define PAIR_REAL vf
+#define PAIR_SUFFIX _v
+#define PAIR_FUNCTION INLINE
+#define PAIR_INVERSE_ROOT(x) vf_rsqrt(x)
+#include "gravity/pair.h"
+
 /* --- traversal --------------------------------------------------------------------------------------------------- */
 
-INLINE int traverse_with(const struct octree *t, const struct view *v, int32_t *stack, int *depth, struct finds *f, int most,
+INLINE int traverse_with(const struct octree *t, const struct view *v, int32_t *stack, int *depth, struct finds *f, int capacity,
                          const int moving)
 {
   int sp = *depth, far = f->cells[0].n, near = f->cells[1].n, leaves = f->leaves;
   float h = v->spacing, dt = v->dt_nodes, half = 0.5f * dt * dt;
   int64_t tests = 0;
-  while (sp > 0 && far + CELL_PAD <= most && near + CELL_PAD <= most && leaves + CELL_PAD <= most) {
+  while (sp > 0 && far + CELL_PAD <= capacity && near + CELL_PAD <= capacity && leaves + CELL_PAD <= capacity) {
     const struct node *parent = &t->node[stack[--sp]];
     int32_t first = parent->first, end = first + (int32_t)(parent->info & NODE_COUNT);
     if (parent->info & (NODE_LEAF | NODE_TERMINAL)) {   /* a root without children */
@@ -42,7 +48,7 @@ INLINE int traverse_with(const struct octree *t, const struct view *v, int32_t *
         grown = 2 * growth;   /* a length, while the unit of the reach is the criterion's own */
       }
       float r2 = x * x + y * y + z * z;
-      float needed = n->reach * v->sink + grown, least = v->radius + (needed > b ? needed : b);
+      float needed = n->reach * v->sink + grown, opening = v->radius + (needed > b ? needed : b);
       float out = v->radius + v->near, away = out + b;
       int keep = !v->prune | (r2 <= away * away);
       int terminal = (n->info & NODE_TERMINAL) != 0;
@@ -50,7 +56,7 @@ INLINE int traverse_with(const struct octree *t, const struct view *v, int32_t *
       /* a particle alone has no extent and would be a cell at any distance; but cells move as they did when their moments
        * were taken, and particles as they do since their last correction */
       int alone = moving & leaf & ((n->info & NODE_COUNT) == 1);
-      int accept = ((r2 > 0) & (r2 >= least * least) & !alone) | terminal;
+      int accept = ((r2 > 0) & (r2 >= opening * opening) & !alone) | terminal;
       int is_near = r2 < out * out;
       f->cells[0].x[far] = x, f->cells[0].y[far] = y, f->cells[0].z[far] = z, f->cells[0].m[far] = n->mass;
       f->cell_node[0][far] = k;
@@ -71,15 +77,15 @@ INLINE int traverse_with(const struct octree *t, const struct view *v, int32_t *
   return sp == 0;
 }
 
-static int traverse(const struct octree *t, const struct view *v, int32_t *stack, int *depth, struct finds *f, int most)
+static int traverse(const struct octree *t, const struct view *v, int32_t *stack, int *depth, struct finds *f, int capacity)
 {
-  return v->dt_nodes != 0 ? traverse_with(t, v, stack, depth, f, most, 1) : traverse_with(t, v, stack, depth, f, most, 0);
+  return v->dt_nodes != 0 ? traverse_with(t, v, stack, depth, f, capacity, 1) : traverse_with(t, v, stack, depth, f, capacity, 0);
 }
 
 /* --- staging ----------------------------------------------------------------------------------------------------- */
 
-/* Whole vectors are staged, also for the short rests that leaves are: what lies behind the n sources is other sources or
- * the slack of their block, and what lies behind the list's end does not count. The lists do not overlap the sources. */
+/* Whole vectors are staged, although leaves are shorter: the words after the n sources are other sources or the slack of their
+ * block, and entries after the end of the list are not used. The lists do not overlap the sources. */
 INLINE void stage_with(const struct sources s, const struct view *v, int32_t first, int n, struct list *l, const int moving)
 {
   float *restrict x = l->x + l->n, *restrict y = l->y + l->n, *restrict z = l->z + l->n, *restrict m = l->m + l->n;
@@ -121,7 +127,7 @@ static void stage_quad(const struct octree *t, const int32_t *node, int n, struc
 
 static void filter(const struct list *all, int quad, const float centre[3], float reach, struct list *l)
 {
-  float most = reach * reach;
+  float reach2 = reach * reach;
   int n = l->n, j = 0;
 #if defined __AVX512F__
   __m512 cx = _mm512_set1_ps(centre[0]), cy = _mm512_set1_ps(centre[1]), cz = _mm512_set1_ps(centre[2]);
@@ -129,7 +135,7 @@ static void filter(const struct list *all, int quad, const float centre[3], floa
     __m512 x = _mm512_loadu_ps(all->x + j), y = _mm512_loadu_ps(all->y + j), z = _mm512_loadu_ps(all->z + j);
     __m512 dx = _mm512_sub_ps(x, cx), dy = _mm512_sub_ps(y, cy), dz = _mm512_sub_ps(z, cz);
     __m512 r2 = _mm512_fmadd_ps(dz, dz, _mm512_fmadd_ps(dy, dy, _mm512_mul_ps(dx, dx)));
-    __mmask16 in = _mm512_cmp_ps_mask(r2, _mm512_set1_ps(most), _CMP_LE_OQ);
+    __mmask16 in = _mm512_cmp_ps_mask(r2, _mm512_set1_ps(reach2), _CMP_LE_OQ);
     _mm512_storeu_ps(l->x + n, _mm512_maskz_compress_ps(in, x));
     _mm512_storeu_ps(l->y + n, _mm512_maskz_compress_ps(in, y));
     _mm512_storeu_ps(l->z + n, _mm512_maskz_compress_ps(in, z));
@@ -142,7 +148,7 @@ static void filter(const struct list *all, int quad, const float centre[3], floa
     l->x[n] = all->x[j], l->y[n] = all->y[j], l->z[n] = all->z[j], l->m[n] = all->m[j];
     if (quad)
       for (int q = 0; q < 6; q++) l->quad[q][n] = all->quad[q][j];
-    n += x * x + y * y + z * z <= most;
+    n += x * x + y * y + z * z <= reach2;
   }
   l->n = n;
 }
@@ -165,40 +171,40 @@ INLINE void pad(struct list *l, const int quad)
 INLINE vf split_k(vf r2, const struct split *s, const int kernel)
 {
   vf r = r2 * vf_rsqrt(r2 + 1e-30f);
-  vf y = vf_min(vf_max((s->r2 - r) * s->inverse, vf_set(0)), vf_set(1));
-  return kernel == SPLIT_DLL ? SPLIT_K_DLL(y) : SPLIT_K_QUINTIC(y);
+  return pair_k_v(vf_min(vf_max(SPLIT_Y(s, r), vf_set(0)), vf_set(1)), kernel);
 }
 
-/* Sums of BLOCK targets over a list; the flags are constants at every call, so that only what is asked for is computed.
- * Second moments: potential -M/rho - (3/2 d.S.d rho^-5 - 1/2 tr S rho^-3), rho^2 = d^2 + eps^2, and its gradient. */
+INLINE struct pair_moments_v load_moments(const struct list *l, int j)
+{
+  struct pair_moments_v s = {{vf_load(l->quad[0] + j), vf_load(l->quad[1] + j), vf_load(l->quad[2] + j), vf_load(l->quad[3] + j),
+                              vf_load(l->quad[4] + j), vf_load(l->quad[5] + j)}};
+  return s;
+}
+
+/* Sums of BLOCK targets over a list; the flags are constants at every call, so that unused quantities are not computed. */
 enum { BLOCK = 4 };
 
 INLINE void pair_block(const struct targets *t, int first, const struct list *l, const struct pair_job *job, const int block,
                        const int quad, const int potential, const int total, const int hard, const int kernel)
 {
   vf ax[BLOCK], ay[BLOCK], az[BLOCK], hx[BLOCK], hy[BLOCK], hz[BLOCK], po[BLOCK];
-  float eps2 = job->eps2;
   for (int b = 0; b < BLOCK; b++) ax[b] = ay[b] = az[b] = hx[b] = hy[b] = hz[b] = po[b] = vf_set(0);
   for (int j = 0; j < l->n; j += LANES) {
-    vf x = vf_load(l->x + j), y = vf_load(l->y + j), z = vf_load(l->z + j), m = vf_load(l->m + j);
+    struct pair_source_v source = {vf_load(l->x + j), vf_load(l->y + j), vf_load(l->z + j), vf_load(l->m + j)};
 #pragma GCC unroll 4
     for (int b = 0; b < block; b++) {
-      vf dx = x - t->x[first + b], dy = y - t->y[first + b], dz = z - t->z[first + b];
-      vf r2 = dx * dx + dy * dy + dz * dz;
-      vf inverse = vf_rsqrt(r2 + eps2), inverse2 = inverse * inverse, w = m * inverse;
-      vf fx, fy, fz, phi = w;
-      w *= inverse2;
+      struct pair_target_v target = {vf_set(t->x[first + b]), vf_set(t->y[first + b]), vf_set(t->z[first + b]), vf_set(job->eps2)};
+      struct pair_v p = pair_between_v(source, target);
+      vf r2 = pair_r2_v(p), rho2 = pair_rho2_of_v(p, r2), fx, fy, fz, phi;
       if (quad) {
-        vf xx = vf_load(l->quad[0] + j), yy = vf_load(l->quad[1] + j), zz = vf_load(l->quad[2] + j);
-        vf xy = vf_load(l->quad[3] + j), xz = vf_load(l->quad[4] + j), yz = vf_load(l->quad[5] + j);
-        vf sx = xx * dx + xy * dy + xz * dz, sy = xy * dx + yy * dy + yz * dz, sz = xz * dx + yz * dy + zz * dz;
-        vf trace = xx + yy + zz, q = sx * dx + sy * dy + sz * dz;
-        vf inverse3 = inverse * inverse2, inverse5 = inverse3 * inverse2;
-        phi += 1.5f * q * inverse5 - 0.5f * trace * inverse3;
-        w += inverse5 * (7.5f * q * inverse2 - 1.5f * trace);
-        fx = w * dx - 3.0f * inverse5 * sx, fy = w * dy - 3.0f * inverse5 * sy, fz = w * dz - 3.0f * inverse5 * sz;
+        struct pair_cell_v f = pair_cell_v(p, rho2, load_moments(l, j));
+        phi = f.psi;
+        struct pair_vector_v a = pair_cell_force_v(p, f);
+        fx = a.x, fy = a.y, fz = a.z;
       } else {
-        fx = w * dx, fy = w * dy, fz = w * dz;
+        struct pair_point_v f = pair_point_v(p, rho2);
+        phi = f.psi;
+        fx = f.w * p.x, fy = f.w * p.y, fz = f.w * p.z;
       }
       if (total) ax[b] += fx, ay[b] += fy, az[b] += fz;
       if (potential) po[b] += phi;
@@ -224,25 +230,21 @@ INLINE void pair_all(const struct targets *t, struct list *l, const struct pair_
   for (int i = 0; i < t->n; i += block) pair_block(t, i, l, job, block, quad, potential, total, hard, kernel);
 }
 
-/* The combinations that walks use, each its own loop. */
+/* The combinations that walks use, each its own loop, with the split one for each kernel. */
+#define TOTAL_AND_HARD(kernel, name) case SPLIT_##kernel: pair_all(t, l, job, quad, 1, 1, 1, SPLIT_##kernel); break;
+#define HARD_ALONE(kernel, name) case SPLIT_##kernel: pair_all(t, l, job, quad, 0, 0, 1, SPLIT_##kernel); break;
+
 INLINE void pair_choose(const struct targets *t, struct list *l, const struct pair_job *job, const int quad)
 {
-  int dll = job->split.kernel == SPLIT_DLL;
   if (!job->hard) {
     if (job->potential)
       pair_all(t, l, job, quad, 1, 1, 0, 0);
     else
       pair_all(t, l, job, quad, 0, 1, 0, 0);
   } else if (job->total) {
-    if (dll)
-      pair_all(t, l, job, quad, 1, 1, 1, SPLIT_DLL);
-    else
-      pair_all(t, l, job, quad, 1, 1, 1, SPLIT_QUINTIC);
+    switch (job->split.kernel) { SPLIT_KERNELS(TOTAL_AND_HARD) }
   } else {
-    if (dll)
-      pair_all(t, l, job, quad, 0, 0, 1, SPLIT_DLL);
-    else
-      pair_all(t, l, job, quad, 0, 0, 1, SPLIT_QUINTIC);
+    switch (job->split.kernel) { SPLIT_KERNELS(HARD_ALONE) }
   }
 }
 
@@ -257,7 +259,8 @@ struct piece {
 };
 
 /* Positions about source `origin` at `tick`, in lengths; velocities and accelerations. */
-static void load_piece(const struct sources *s, int32_t origin, int32_t first, int n, int32_t tick, float tick_length, float h, struct piece *p)
+static void load_piece(const struct sources *s, int32_t origin, int32_t first, int n, int32_t tick, float tick_length, float h,
+                       struct piece *p)
 {
 #pragma GCC ivdep
   for (int k = 0; k < n; k++) {
@@ -292,12 +295,12 @@ static void add_means(const struct piece *p, int n, double sum[10], double plain
 
 static float deviation2(const float x[3][LEAF_PIECE], const float mean[3], int n)
 {
-  float most = 0;
+  float largest = 0;
   for (int k = 0; k < n; k++) {
     float dx = x[0][k] - mean[0], dy = x[1][k] - mean[1], dz = x[2][k] - mean[2], r2 = dx * dx + dy * dy + dz * dz;
-    most = r2 > most ? r2 : most;
+    largest = r2 > largest ? r2 : largest;
   }
-  return most;
+  return largest;
 }
 
 static void add_quad(const struct piece *p, const float c[3], int n, float quad[6])
@@ -340,16 +343,16 @@ static void leaf(const struct sources *s, int32_t first, int n, int32_t tick, fl
 
 static double farthest(const struct sources *s, int32_t begin, int32_t end, const int32_t c[3])
 {
-  float most = 0;
+  float largest = 0;
   for (int32_t j = begin; j < end; j++) {
     float x = (float)(s->x[j] - c[0]), y = (float)(s->y[j] - c[1]), z = (float)(s->z[j] - c[2]);
     float r2 = x * x + y * y + z * z;
-    most = r2 > most ? r2 : most;
+    largest = r2 > largest ? r2 : largest;
   }
-  return most;
+  return largest;
 }
 
-/* --- the choice of LETs ------------------------------------------------------------------------------------------ */
+/* --- selection of LETs ------------------------------------------------------------------------------------------ */
 
 typedef int32_t vi __attribute__((vector_size(4 * LANES)));
 
@@ -367,12 +370,12 @@ static int needs(const struct box_table *t, const struct asked *a)
   for (int k = 0; k < t->n; k += LANES) {
     vf r2 = vf_set(0);
     for (int c = 0; c < 3; c++) {
-      vf x = vf_set(a->x[c]), there = x + (a->way[c] - vf_load(t->way[c] + k));
+      vf x = vf_set(a->x[c]), there = x + (a->displacement[c] - vf_load(t->displacement[c] + k));
       vf out = vf_max(vf_load(t->low[c] + k) - vf_max(x, there), vf_min(x, there) - vf_load(t->high[c] + k));
       out = vf_max(out, vf_set(0));
       r2 += out * out;
     }
-    vf d = r2 * vf_rsqrt(r2 + 1e-30f) - (a->grow + vf_load(t->stray + k));
+    vf d = r2 * vf_rsqrt(r2 + 1e-30f) - (a->grow + vf_load(t->deviation + k));
     vi near = d - a->b <= vf_set(t->cutoff);
     vi far = (d > vf_set(a->b)) & (d >= a->reach * vf_load(t->sink + k)) & accepted;
     cell |= near & far;
@@ -384,8 +387,8 @@ static int needs(const struct box_table *t, const struct asked *a)
 static float inverse_root(float eps2) { return vf_rsqrt(vf_set(eps2))[0]; }
 
 #define TABLE(isa) TABLE_(isa)
-#define TABLE_(isa)                                                                                                         \
-  const struct walk_isa walk_isa_##isa = {.name = #isa, .traverse = traverse, .stage = stage, .stage_quad = stage_quad,    \
-                                          .filter = filter, .pairs = pairs, .quad_pairs = quad_pairs, .leaf = leaf, .farthest = farthest,       \
-                                          .inverse_root = inverse_root, .needs = needs};
+#define TABLE_(isa)                                                                                                                    \
+  const struct walk_isa walk_isa_##isa = {.name = #isa, .traverse = traverse, .stage = stage, .stage_quad = stage_quad,                \
+                                          .filter = filter, .pairs = pairs, .quad_pairs = quad_pairs, .leaf = leaf,                    \
+                                          .farthest = farthest, .inverse_root = inverse_root, .needs = needs};
 TABLE(ESP_ISA)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The inner loops of the walk, compiled once per instruction set (walk_isa.c); the program picks a table at run time. */
+/* The inner loops of the walk, compiled once per instruction set (walk_isa.c); walk_isa_choose selects a table at run time. */
 #ifndef CPU_WALK_ISA_H
 #define CPU_WALK_ISA_H
 #include <stdint.h>
 
-#include "octree.h"
-#include "split.h"
+#include "gravity/split.h"
+#include "tree/octree.h"
 
-enum { LIST_MOST = 2048, GROUP_MOST = 1024, TARGET_PAD = 4, CELL_PAD = 8 };
+enum { LIST_MAX = 2048, GROUP_MAX = 1024, TARGET_PAD = 4, CELL_PAD = 8 };
 
 /* Point masses in the group's own frame (lengths), padded with massless entries. */
 struct list {
@@ -17,33 +17,33 @@ struct list {
 };
 
 struct targets {
-  int n;                    /* at most GROUP_MOST */
+  int n;                    /* at most GROUP_MAX */
   float *x, *y, *z;         /* in the group's own frame, padded to TARGET_PAD with copies of the last */
   double *a[3], *h[3], *pot;   /* sums: acceleration, hard acceleration, potential (all without G) */
 };
 
-/* What a pair loop yields. */
+/* Parameters of a pair loop, and which sums it computes. */
 struct pair_job {
   float eps2;
   int potential, total, hard;   /* hard: through the split */
   struct split split;
 };
 
-/* Where a traversal stands: the group's ball, the criterion's number, the time that has gone since the nodes' centres. */
+/* The sink of a traversal: the group's ball, the parameter of the acceptance criterion, and the time since the nodes' centres. */
 struct view {
   int32_t centre[3];   /* of the group's ball, lattice */
   float spacing;
   float radius;        /* of the ball */
   float sink;          /* of the acceptance criterion */
   float near;          /* beyond it there is no hard part (R2), 0 where the split is off */
-  int prune;           /* leave out what is wholly beyond `near` */
+  int prune;           /* skip nodes that are wholly beyond `near` */
   int order;           /* 1 or 2 */
   float dt_nodes;      /* time since the nodes' centres */
   int32_t tick;
   float tick_length;
 };
 
-/* What a traversal found: cells in the group's frame, near (maybe with a hard part) and far, and leaves. */
+/* Result of a traversal: cells in the group's frame, far and near (these may have a hard part), and leaves. */
 struct finds {
   struct list cells[2];          /* [0] far, [1] near */
   int32_t *cell_node[2];         /* their nodes, for second moments */
@@ -61,7 +61,7 @@ struct leaf {
   float quad[6];
 };
 
-struct box_table;   /* boxes of a receiver for the choice of its LET, and what is asked of them: see essential.h */
+struct box_table;   /* boxes of a LET's receiver, and a node that is tested against them: see essential.h */
 struct asked;
 
 struct walk_isa {
@@ -70,7 +70,7 @@ struct walk_isa {
   int (*needs)(const struct box_table *t, const struct asked *a);
   /* Visit nodes from *stack[*depth]; returns when the stack is empty (1) or when the finds have no room for another
    * node's children (0; use the finds, empty them, call again). */
-  int (*traverse)(const struct octree *t, const struct view *v, int32_t *stack, int *depth, struct finds *f, int most);
+  int (*traverse)(const struct octree *t, const struct view *v, int32_t *stack, int *depth, struct finds *f, int capacity);
   /* Append sources [first, first + n) predicted to the view's time to the list. */
   void (*stage)(const struct octree *t, const struct view *v, int32_t first, int n, struct list *l);
   /* Append the second moments of cells. */
@@ -88,6 +88,6 @@ struct walk_isa {
 };
 
 extern const struct walk_isa walk_isa_generic, walk_isa_avx2, walk_isa_avx512;
-/* The best table for this machine; the environment variable ESPALIER_SIMD (generic, avx2, avx512) may ask for less. */
+/* The best table for this machine; the environment variable ESPALIER_SIMD (generic, avx2, avx512) may select a narrower one. */
 const struct walk_isa *walk_isa_choose(void);
 #endif

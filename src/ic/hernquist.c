@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Hernquist sphere with isotropic velocities (Hernquist 1990, ApJ 356, 359, eqs 2, 3 and 17), drawn inside 300 a. What
- * is drawn has mass 1, so the model that goes on to infinity has mass M = 1/0.99337 (its velocities are those of that
- * model, and the cut leaves the forces inside as they are). Its E = -G M^2 / (12 a) = -1/4 gives a = M^2 / 3 = 0.33780;
- * the part left out holds about 1e-4 of the energy. */
+/* Hernquist sphere with isotropic velocities (Hernquist 1990, ApJ 356, 359, eqs 2, 3 and 17), drawn inside 300 a. The mass inside
+ * is 1, so the infinite model has mass M = 1/0.99337. Velocities are those of the infinite model; the cut does not change forces
+ * inside. Its E = -G M^2 / (12 a) = -1/4 gives a = M^2 / 3 = 0.33780; the part outside has about 1e-4 of the energy. */
 #include <config.h>
 #include <math.h>
 
@@ -15,14 +14,14 @@ static double distribution(double q2)
 {
   double q = sqrt(q2), p2 = 1 - q2, p = sqrt(p2);
   double value = 3 * asin(q) + q * p * (1 - 2 * q2) * (8 * q2 * q2 - 8 * q2 - 3);
-  return value > 0 ? value / (p2 * p2 * p) : 0;   /* below 0 by rounding only */
+  return value > 0 ? value / (p2 * p2 * p) : 0;   /* negative only by rounding */
 }
 
 /* Density of u = v / v_escape at the potential depth q2 (in G M / a). */
 static double speeds(double u, double q2) { return u * u * distribution(q2 * (1 - u * u)); }
 
-/* Its largest value: one maximum, found by golden section in log u. */
-static double largest(double q2)
+/* The maximum of `speeds`, by golden section in log u. */
+static double largest_speeds(double q2)
 {
   const double ratio = 0.6180339887498949;
   double low = -20, high = 0, a = high - ratio * (high - low), b = low + ratio * (high - low);
@@ -47,7 +46,7 @@ void hernquist_draw(const struct ic_model *m, int64_t index, struct ic_random *r
   double inside = cut / (1 + cut) * (cut / (1 + cut)), mass = 1 / inside, scale = mass * mass / 3;
   double root = sqrt(inside * random_uniform(r)), x = root / (1 - root);   /* radius in scale radii */
   double q2 = 1 / (1 + x), escape = sqrt(2 * mass / scale * q2);
-  double limit = 1.01 * largest(q2), u, y;
+  double limit = 1.01 * largest_speeds(q2), u, y;
   do {
     u = random_uniform(r);
     y = limit * random_uniform(r);

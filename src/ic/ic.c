@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The table of models; drawing and centring of a slice. */
 #include <config.h>
 #include "ic/ic.h"
 
@@ -14,9 +15,9 @@ const char *const ic_names[] = {"plummer", "hernquist", "uniform", "merger"};
 const int ic_count = sizeof ic_names / sizeof *ic_names;
 _Static_assert(sizeof ic_names / sizeof *ic_names == sizeof draws / sizeof *draws, "a name for each model");
 
-/* Coordinates and speeds stay below 2^12 (the spheres end at 200 length units, the orbits at IC_FARTHEST) and there are at
- * most 2^36 particles: with values scaled by 2^40 and cut in halves of 26 bits, sums of either half fit in 63 bits. Sums
- * of integers do not depend on their order. */
+/* The centre of mass is computed from sums of integers, which do not depend on their order. Coordinates and velocities are below
+ * 2^12 (the spheres are cut at 200 length units, the orbits at IC_ORBIT_MAX) and there are at most 2^36 particles: with values
+ * scaled by 2^40 and split into halves of 26 bits, the sums of either half fit in 63 bits. */
 enum { SCALE_BITS = 40, HALF_BITS = 26 };
 
 void ic_defaults(struct ic_model *m)
@@ -26,7 +27,7 @@ void ic_defaults(struct ic_model *m)
   m->mass_ratio = 1;
   m->separation = 3;
   m->impact_parameter = 0.5;
-  m->relative_velocity = 0.8;   /* a little less than parabolic, sqrt(2 / 3) */
+  m->relative_velocity = 0.8;   /* slightly below the parabolic velocity, sqrt(2 / 3) */
 }
 
 static int model_index(const struct ic_model *m)
@@ -36,10 +37,10 @@ static int model_index(const struct ic_model *m)
   return -1;
 }
 
-static int check_range(const char *name, double x, double least, double most, struct fault *f)
+static int check_range(const char *name, double x, double lowest, double largest, struct fault *f)
 {
-  if (x >= least && x <= most) return 0;   /* not so for NaN */
-  return fault_set(f, "%s: expected a number from %g to %g, found %g", name, least, most, x);
+  if (x >= lowest && x <= largest) return 0;   /* false for NaN */
+  return fault_set(f, "%s: expected a number from %g to %g, found %g", name, lowest, largest, x);
 }
 
 int ic_check(const struct ic_model *m, struct fault *f)
@@ -48,23 +49,23 @@ int ic_check(const struct ic_model *m, struct fault *f)
     const char *near = nearest_name(m->name, ic_names, ic_count);
     return fault_set(f, "unknown model '%s'%s%s%s", m->name, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
   }
-  if (m->n < 1 || m->n > IC_MOST)
+  if (m->n < 1 || m->n > IC_MAX)
     return fault_set(f, "number of particles: expected a number from 1 to 2^36, found %lld", (long long)m->n);
   if (check_range("virial ratio", m->virial_ratio, 0, 1.9, f) || check_range("mass ratio", m->mass_ratio, 1e-6, 1e6, f) ||
-      check_range("separation", m->separation, 0, IC_FARTHEST, f) ||
-      check_range("impact parameter", m->impact_parameter, -IC_FARTHEST, IC_FARTHEST, f) ||
-      check_range("relative velocity", m->relative_velocity, -IC_FARTHEST, IC_FARTHEST, f))
+      check_range("separation", m->separation, 0, IC_ORBIT_MAX, f) ||
+      check_range("impact parameter", m->impact_parameter, -IC_ORBIT_MAX, IC_ORBIT_MAX, f) ||
+      check_range("relative velocity", m->relative_velocity, -IC_ORBIT_MAX, IC_ORBIT_MAX, f))
     return -1;
   if (draws[model_index(m)] == merger_draw && (merger_first(m) < 1 || merger_first(m) >= m->n))
-    return fault_set(f, "%lld particles of equal mass cannot have the mass ratio %g: a sphere would be empty", (long long)m->n,
+    return fault_set(f, "%lld particles of equal mass cannot have the mass ratio %g: one sphere would be empty", (long long)m->n,
                      m->mass_ratio);
   return 0;
 }
 
-/* Where rank r's slice starts; for r = ranks, where the last one ends. */
+/* The first particle of the slice of rank r; for r = ranks, the end of the last slice. */
 static int64_t slice_start(int64_t n, int r, int ranks) { return n / ranks * r + (n % ranks < r ? n % ranks : r); }
 
-static void make_slice(const struct ic_model *m, int64_t start, struct particles *p)
+static void draw_slice(const struct ic_model *m, int64_t start, struct particles *p)
 {
   draw *one = draws[model_index(m)];
 #pragma omp parallel for schedule(static)
@@ -82,7 +83,7 @@ static void make_slice(const struct ic_model *m, int64_t start, struct particles
   }
 }
 
-/* Add to the two halves of six sums: three coordinates, three velocities. */
+/* Add the scaled values of x[3 n] to the low and high halves of three sums. */
 static void add_scaled(const double *x, int64_t n, int64_t sums[3][2])
 {
   for (int64_t i = 0; i < n; i++)
@@ -93,6 +94,7 @@ static void add_scaled(const double *x, int64_t n, int64_t sums[3][2])
     }
 }
 
+/* Move the centre of mass to the origin and remove its velocity. Collective. */
 static void centre(const struct comm *c, int64_t n, struct particles *p)
 {
   int64_t sums[6][2] = {{0}};
@@ -117,7 +119,7 @@ int ic_make(const struct comm *c, const struct ic_model *m, struct particles *p,
   int64_t start = slice_start(m->n, c->rank, c->size), end = slice_start(m->n, c->rank + 1, c->size);
   particles_reserve(p, end - start);
   p->n = end - start;
-  make_slice(m, start, p);
+  draw_slice(m, start, p);
   centre(c, m->n, p);
   return 0;
 }

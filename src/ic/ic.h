@@ -1,34 +1,36 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Models for initial conditions, in Henon units (G = M = 1, E = -1/4 where the model has an energy of its own).
- * Every particle's random numbers depend on the seed and its id alone (Random123), so any slice of a model can be made
- * on any rank and the whole does not depend on the number of ranks. */
+/* Models for initial conditions in Henon units (G = 1, M = 1; E = -1/4 unless the options of the model determine the energy). The
+ * random numbers of a particle depend only on the seed and its id (Random123), so the model does not depend on the number of ranks. */
 #ifndef IC_H
 #define IC_H
-#include "comm.h"
-#include "fault.h"
-#include "particles.h"
+#include "base/fault.h"
+#include "mpi/comm.h"
+#include "particles/particles.h"
 
 struct ic_model {
   char name[32];             /* plummer, hernquist, uniform, merger */
-  int64_t n;                 /* particles in all */
+  int64_t n;                 /* total number of particles */
   uint64_t seed;
   double virial_ratio;       /* uniform: 2 T / |W| (0: cold) */
-  double mass_ratio;         /* merger: mass of the second sphere over the first */
-  double separation;         /* merger: distance of the centres along x */
-  double impact_parameter;   /* merger: offset along y */
-  double relative_velocity;  /* merger: along x, approaching */
+  double mass_ratio;         /* merger: mass of the second sphere over that of the first */
+  double separation;         /* merger: distance of the centres along x, Henon units */
+  double impact_parameter;   /* merger: offset along y, Henon units */
+  double relative_velocity;  /* merger: along x, Henon units; positive: approaching */
 };
 
+/* The names of the models, [ic_count]. */
 extern const char *const ic_names[];
 extern const int ic_count;
-#define IC_MOST ((int64_t)1 << 36)   /* particles */
-enum { IC_FARTHEST = 1000 };         /* largest separation, impact parameter and relative velocity */
+#define IC_MAX ((int64_t)1 << 36)   /* particles */
+enum { IC_ORBIT_MAX = 1000 };        /* largest separation, impact parameter and relative velocity */
 
-/* Every option's default; name and n are left empty. */
+/* Set all options to their defaults; name and n become empty. Local. */
 void ic_defaults(struct ic_model *model);
-/* Are name, number and options in their ranges? Local. 0 or -1. */
+/* Check name, number of particles and options. Local. 0; -1 with a fault. */
 int ic_check(const struct ic_model *model, struct fault *f);
-/* Make this rank's slice of particles of equal mass with ids from 1 (`p` must be empty); the centre of mass and its
- * velocity are removed (global). Bit-identical particles on any number of ranks. Collective. 0 or -1. */
+/* Create this rank's slice of the particles: equal masses, ids from 1, the centre of mass of all particles at rest at the origin. The
+ * particles are bit-identical on any number of ranks.
+ * \param p  must be empty
+ * \return 0; -1 with a fault, the same on all ranks. Collective. */
 int ic_make(const struct comm *c, const struct ic_model *model, struct particles *p, struct fault *f);
 #endif

@@ -1,9 +1,10 @@
 libespalier_a_SOURCES += \
+  %D%/hernquist.c \
   %D%/ic.c \
   %D%/ic.h \
+  %D%/merger.c \
   %D%/models.h \
-  %D%/random.h \
   %D%/plummer.c \
-  %D%/hernquist.c \
-  %D%/uniform.c \
-  %D%/merger.c
+  %D%/random.h \
+  %D%/uniform.c
+EXTRA_DIST += %D%/README.md

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Two Plummer spheres on their way to each other, masses M1 + M2 = 1, M2 / M1 the mass ratio. All particles have the same
- * mass, so the spheres' numbers of particles have that ratio; their scale radii, b M^(1/3), give both the same density and
- * so the same inner time scale. The first sphere's particles have type 1, the second's type 2. */
+/* Two Plummer spheres that approach each other, with masses M1 + M2 = 1 and M2 / M1 the mass ratio. All particles have the same
+ * mass, so the numbers of particles have that ratio. The scale radii b M^(1/3) give both spheres the same density and internal time
+ * scale. Particles of the first sphere have type 1, those of the second type 2. */
 #include <config.h>
 #include <math.h>
 
@@ -15,7 +15,7 @@ void merger_draw(const struct ic_model *m, int64_t index, struct ic_random *r, s
   int second = index >= first;
   double mass = (double)(second ? m->n - first : first) / (double)m->n;
   plummer_sphere(mass, 3 * M_PI / 16 * cbrt(mass), r, point);
-  double lever = second ? 1 - mass : mass - 1;   /* distance from the common centre, with its sign */
+  double lever = second ? 1 - mass : mass - 1;   /* signed distance from the centre of mass as a fraction of the separation */
   point->pos[0] += lever * m->separation;
   point->pos[1] += lever * m->impact_parameter;
   point->vel[0] -= lever * m->relative_velocity;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Plummer sphere: b = 3 pi / 16, drawn inside 100 b, which leaves out 1.5e-4 of the mass. Velocities by rejection from
- * the isotropic distribution function (Aarseth, Henon & Wielen 1974). */
+/* Plummer sphere with scale radius b = 3 pi / 16, drawn inside 100 b, which leaves out 1.5e-4 of the mass. Velocities are drawn by
+ * rejection from the isotropic distribution function (Aarseth, Henon & Wielen 1974, A&A 37, 183). */
 #include <config.h>
 #include <math.h>
 

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Random numbers of one particle: Philox keyed by seed and id, so that they do not depend on who draws them or when. */
+/* The random numbers of one particle: Philox with seed and id as its key, so that they do not depend on the rank or the order of
+ * drawing. */
 #ifndef IC_RANDOM_H
 #define IC_RANDOM_H
 #include <Random123/philox.h>
 #include <math.h>
 #include <stdint.h>
 
+/* State of the generator. */
 struct ic_random {
   philox4x64_key_t key;
   philox4x64_ctr_t counter, words;
-  int left;   /* words not yet used */
+  int left;   /* number of unused words */
 };
 
+/* The generator of the particle with this id. */
 static inline struct ic_random random_of(uint64_t seed, uint64_t id)
 {
   struct ic_random r = {.key = {{seed, id}}, .left = 0};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Homogeneous sphere with normally distributed velocities that give the virial ratio Q = 2 T / |W|. Of W = -3 / (5 R) and
- * E = W (1 - Q / 2) = -1/4 follows R. */
+/* Homogeneous sphere with normally distributed velocities of the virial ratio Q = 2 T / |W|. The radius R follows from W = -3 / (5
+ * R) and E = W (1 - Q / 2) = -1/4. */
 #include <config.h>
 #include <math.h>
 

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The table of datasets. */
 #include <config.h>
-#include "columns.h"
+#include "io/columns.h"
 
 #include <math.h>
 #include <xxhash.h>
 
-#include "snapshot.h"
-
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "rows are hashed as in memory, which must be the file's order");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "checksums are of rows in memory, whose byte order must be that of the file");
 
 #define AT(member) offsetof(struct particles, member)
-/* Velocities are double although readers would do with less: the state is double, and a restart must be exact. */
+/* Velocities are double because a run that starts from a snapshot must have the same velocities. */
 const struct column columns[] = {
     {"Coordinates", AT(pos), COLUMN_F64, 3, 24, 0, 1, 0, 0},
     {"Velocities", AT(vel), COLUMN_F64, 3, 24, 0, 0, 0, 1},

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* HDF5: errors as text, files, attributes. */
 #include <config.h>
-#include "h5.h"
+#include "io/h5.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +10,8 @@
 
 void h5_quiet(void) { H5Eset_auto2(H5E_DEFAULT, NULL, NULL); }
 
-/* Of "file write failed: time = ..., error message = 'No space left on device', ..." keep what a user wants to know. */
+/* Of "file write failed: time = ..., error message = 'No space left on device', ..." keep "file write failed: No space left on
+ * device". */
 static herr_t take_first(unsigned n, const H5E_error2_t *e, void *to)
 {
   if (n != 0 || !e->desc) return 0;
@@ -36,7 +38,7 @@ hid_t h5_open_read(const char *path, char cause[256])
   hid_t access = H5Pcreate(H5P_FILE_ACCESS);
   H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);
 #if H5_VERSION_GE(1, 10, 7)
-  H5Pset_file_locking(access, 1, 1);   /* go on where the file system knows no locks */
+  H5Pset_file_locking(access, 1, 1);   /* continue on file systems without locks */
 #endif
   hid_t file = H5Fopen(path, H5F_ACC_RDONLY, access);
   if (file < 0) h5_cause(cause);
@@ -79,7 +81,7 @@ static int is_number(hid_t type)
   return kind == H5T_INTEGER || kind == H5T_FLOAT;
 }
 
-int h5_numbers(hid_t loc, const char *name, hid_t memory, int most, void *to)
+int h5_numbers(hid_t loc, const char *name, hid_t memory, int capacity, void *to)
 {
   htri_t there = H5Aexists(loc, name);
   if (there <= 0) return there < 0 ? -1 : 0;
@@ -87,7 +89,7 @@ int h5_numbers(hid_t loc, const char *name, hid_t memory, int most, void *to)
   if (a < 0) return -1;
   hid_t type = H5Aget_type(a), space = H5Aget_space(a);
   hssize_t n = space < 0 ? -1 : H5Sget_simple_extent_npoints(space);
-  int bad = type < 0 || n < 1 || n > most || !is_number(type) || H5Aread(a, memory, to) < 0;
+  int bad = type < 0 || n < 1 || n > capacity || !is_number(type) || H5Aread(a, memory, to) < 0;
   if (type >= 0) H5Tclose(type);
   if (space >= 0) H5Sclose(space);
   H5Aclose(a);
@@ -96,15 +98,15 @@ int h5_numbers(hid_t loc, const char *name, hid_t memory, int most, void *to)
 
 int h5_text_is(hid_t loc, const char *name, const char *text)
 {
-  enum { LONGEST = 64 };
-  char found[LONGEST + 1] = {0};
+  enum { LENGTH_MAX = 64 };
+  char found[LENGTH_MAX + 1] = {0};
   htri_t there = H5Aexists(loc, name);
   if (there <= 0) return there < 0 ? -1 : 0;
   hid_t a = H5Aopen(loc, name, H5P_DEFAULT);
   if (a < 0) return -1;
   hid_t type = H5Aget_type(a), space = H5Aget_space(a);
   int fits = type >= 0 && space >= 0 && H5Tget_class(type) == H5T_STRING && H5Tis_variable_str(type) == 0 &&
-             H5Tget_size(type) <= LONGEST && H5Sget_simple_extent_npoints(space) == 1;
+             H5Tget_size(type) <= LENGTH_MAX && H5Sget_simple_extent_npoints(space) == 1;
   int bad = fits && H5Aread(a, type, found) < 0;
   if (type >= 0) H5Tclose(type);
   if (space >= 0) H5Sclose(space);

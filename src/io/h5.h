@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What reading and writing HDF5 share: quiet errors with their cause, and attributes. */
+/* HDF5 for readers and writers: errors as text, files, attributes. All functions are local. */
 #ifndef IO_H5_H
 #define IO_H5_H
 #include <hdf5.h>
 #include <stdint.h>
 
-/* HDF5 must not print on its own: its message becomes part of our sentence. */
+/* Turn off HDF5's own error output; h5_cause gives the text for a message. */
 void h5_quiet(void);
-/* The innermost message of the last call, if it failed; `text` is never empty. Returns `text`. Every other call into the
- * library, even a close, clears it. */
+/* Write the innermost error message of the last HDF5 call, if it failed, to `text`, which is never empty. Call it right after the
+ * failure: any other HDF5 call, even a close, clears the message. Returns `text`. */
 const char *h5_cause(char text[256]);
-/* Open for reading with plain POSIX calls; < 0 on failure, with its cause. Closing the file closes all that was opened in
- * it. */
+/* Open a file for reading with plain POSIX calls. Closing the file also closes all objects opened in it.
+ * Returns the file; < 0 on failure, with its cause. */
 hid_t h5_open_read(const char *path, char cause[256]);
-/* Close a file made with plain POSIX calls. Where that fails (full disk) the library must not be left with a file that it
- * can never close, for it would crash at the end of the program: it may then finish into memory. < 0 on failure, with its
- * cause. */
+/* Flush and close a file that was written with plain POSIX calls. If the flush fails (full disk) the remaining data go to a file in
+ * memory, because HDF5 crashes at exit if a file was never closed. Returns < 0 on failure, with its cause. */
 herr_t h5_close_written(hid_t file, char cause[256]);
-/* `path` below `loc` is there (every link of it)? -1: it cannot be told, the file is damaged. */
+/* Whether `path` below `loc` exists, with every link on it: 1 or 0; -1 if the file is damaged. */
 int h5_exists(hid_t loc, const char *path);
 
-/* Numbers of an attribute, converted to `memory` (an 8-byte type), at most `most` of them. Returns how many (1 for a
- * scalar), 0 when it is not there, -1 when it has another type, or is larger, or cannot be read. */
-int h5_numbers(hid_t loc, const char *name, hid_t memory, int most, void *to);
-/* A fixed-length string attribute equal to `text`? -1: it is there, or may be, and cannot be read. */
+/* Read the numbers of an attribute to to[capacity], converted to `memory` (an 8-byte type). Returns their count (1 for a scalar); 0
+ * if there is no such attribute; -1 if it has another type, or more numbers than `capacity`, or cannot be read. */
+int h5_numbers(hid_t loc, const char *name, hid_t memory, int capacity, void *to);
+/* Whether a fixed-length string attribute equals `text`: 1 or 0; -1 if it cannot be read. */
 int h5_text_is(hid_t loc, const char *name, const char *text);
 
-/* Write attributes; < 0 on failure. `count` 0: a scalar. */
+/* Write an attribute of the type `stored` from from[count] of the type `memory`; `count` 0 stands for a scalar.
+ * These functions return < 0 on failure. */
 herr_t h5_put(hid_t loc, const char *name, hid_t stored, hid_t memory, int count, const void *from);
 herr_t h5_put_real(hid_t loc, const char *name, double x);
 herr_t h5_put_whole(hid_t loc, const char *name, int x);

@@ -1,36 +1,6 @@
 libespalier_a_SOURCES += \
-  %D%/initial.h \
-  %D%/initial.c \
-  %D%/set.h \
-  %D%/set.c \
-  %D%/detect.c \
-  %D%/input.h \
-  %D%/input.c \
-  %D%/ids.c \
-  %D%/gadget.c \
-  %D%/tipsy.c \
-  %D%/ascii.c \
-  %D%/hdf5_in.c \
-  %D%/columns.h \
   %D%/columns.c \
-  %D%/h5.h \
+  %D%/columns.h \
   %D%/h5.c \
-  %D%/snapshot.h \
-  %D%/snapshot.c \
-  %D%/snapshot_parts.h \
-  %D%/snapshot_create.c \
-  %D%/snapshot_discard.c \
-  %D%/snapshot_rows.c \
-  %D%/snapshot_files.c \
-  %D%/snapshot_remove.c \
-  %D%/snapshot_xdmf.c \
-  %D%/bytes.h \
-  %D%/bytes.c \
-  %D%/folders.h \
-  %D%/folders.c \
-  %D%/manifest.h \
-  %D%/manifest.c \
-  %D%/patient.h \
-  %D%/patient.c \
-  %D%/sections.h \
-  %D%/sections.c
+  %D%/h5.h
+EXTRA_DIST += %D%/README.md

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* An emulator of CUDA on the CPU for tests of kernels: lanes are fibers, warps wait for each other in collectives. */
+/* An emulator of CUDA on the CPU for tests of kernels: lanes are fibers, warps wait for each other in collectives.
+ * A lane runs until it waits; the next lane of its warp that does not wait follows at once, and the next warp when all lanes wait.
+ * EMU_ORDER: 1 blocks, 2 warps, 4 lanes run in descending order (the sum of these). */
 #include "cuda_runtime.h"
-#include <vector>
 #include <sys/mman.h>
+#define HOT __attribute__((no_sanitize("address")))   /* its own arrays only, and at each switch */
 uint3_ threadIdx, blockIdx, blockDim, gridDim;
 alignas(16) float4 memory[1 << 15];
 extern "C" void emu_switch(void **save, void *load);
@@ -16,83 +18,139 @@ emu_switch:
   popq %r15; popq %r14; popq %r13; popq %r12; popq %rbx; popq %rbp
   ret
 )");
-enum { STACK = 256 << 10, MOST = 1024 };
-struct Coll { unsigned mask, part[2]; int gen, arrived; uint64_t v[2][32]; };
-struct Warp { unsigned alive; std::vector<Coll> coll; };
-struct Fiber { void *sp; char *stack; bool done; };
-static Fiber fiber[MOST];
-static Warp warp[MOST / 32];
+/* Stacks do not begin at multiples of a page: their tops, which all lanes use in turn, would share the same few lines of the cache. */
+enum { STACK = (256 << 10) + 9 * 64, MAX_THREADS = 1024, MAX_MASKS = 64 };
+/* Lanes of one mask that meet again and again. A lane may be in the next round while others still read this one. */
+struct Collective { unsigned mask, turn; emu_round round[2]; };
+struct Warp { unsigned alive, ready; int masks; Collective collective[MAX_MASKS]; };
+static void *fiber[MAX_THREADS];   /* stack pointers of lanes that wait */
+static char *stacks;
+static Warp warp[MAX_THREADS / 32];
 static void *main_sp;
-static unsigned cur, threads, alive;
-static int bar_gen; static unsigned bar_arrived; static uint64_t bar_or[2], bar_sum[2];
+static unsigned warps, alive;
+static unsigned barrier_arrived, barrier_turn, barrier_count[2];
 static const std::function<void()> *work;
 static const char *kernel_name;
-static bool moved;
-static void yield() { unsigned me = cur; emu_switch(&fiber[me].sp, main_sp); }
-static void complete_coll(Warp &w) { for (auto &c : w.coll) if (c.arrived && c.arrived == __builtin_popcount(c.mask & w.alive)) { c.arrived = 0; c.gen++; c.part[c.gen & 1] = 0; } }
-static void complete_bar() { if (bar_arrived && bar_arrived == alive) { bar_arrived = 0; bar_gen++; bar_or[bar_gen & 1] = bar_sum[bar_gen & 1] = 0; } }
-int emu_lane() { return (int)(cur % 32); }
-emu_seen emu_warp(unsigned mask, uint64_t v)
+static bool lanes_descend;
+/* the ready lane after lane `me`, cyclically; some lane is ready */
+HOT static inline unsigned next_lane(unsigned ready, unsigned me)
 {
-  Warp &w = warp[cur / 32]; int lane = cur % 32; size_t at = 0;
-  if (!(mask >> lane & 1)) { fprintf(stderr, "emu: %s: lane %d not in mask %08x\n", kernel_name, lane, mask); abort(); }
-  while (at < w.coll.size() && w.coll[at].mask != mask) at++;
-  if (at == w.coll.size()) { w.coll.reserve(64); w.coll.push_back(Coll()); w.coll[at].mask = mask; }
-  Coll *c = &w.coll[at]; int gen = c->gen;
-  c->v[gen & 1][lane] = v; c->part[gen & 1] |= 1u << lane; c->arrived++; moved = true;
-  if (c->arrived == __builtin_popcount(mask & w.alive)) { c->arrived = 0; c->gen++; c->part[c->gen & 1] = 0; }
-  while (c->gen == gen) yield();
-  return {c->v[gen & 1], c->part[gen & 1]};
+  if (lanes_descend) {
+    unsigned below = ready & ((1u << me) - 1);
+    return 31 - __builtin_clz(below ? below : ready);
+  }
+  unsigned above = ready & (~1u << me);
+  return __builtin_ctz(above ? above : ready);
 }
-emu_seen emu_block(uint64_t v, int)
+/* Leave this lane, which is not ready any more. */
+HOT static inline void leave(const Warp &w)
 {
-  int gen = bar_gen; bar_or[gen & 1] |= v != 0; bar_sum[gen & 1] += v != 0; bar_arrived++; moved = true; complete_bar();
-  while (bar_gen == gen) yield();
-  return {nullptr, (unsigned)gen};
+  unsigned me = threadIdx.x;
+  void *to = main_sp;
+  if (w.ready) {
+    threadIdx.x = me / 32 * 32 + next_lane(w.ready, me % 32);
+    to = fiber[threadIdx.x];
+  }
+  emu_switch(&fiber[me], to);
 }
-void __syncthreads() { emu_block(0, 0); }
-int __syncthreads_or(int p) { emu_seen s = emu_block(p != 0, 0); return (int)bar_or[s.part & 1]; }
-int __syncthreads_count(int p) { emu_seen s = emu_block(p != 0, 1); return (int)bar_sum[s.part & 1]; }
-static void entry()
+HOT static inline void complete(Warp &w, Collective &c)
+{
+  w.ready |= c.round[c.turn & 1].part;
+  emu_round &next = c.round[++c.turn & 1];
+  next.part = next.ballot = 0, next.reduced = false;
+}
+HOT static void complete_barrier()
+{
+  barrier_arrived = 0;
+  barrier_count[++barrier_turn & 1] = 0;
+  for (unsigned k = 0; k < warps; k++) warp[k].ready = warp[k].alive;
+}
+HOT emu_round &emu_warp(unsigned mask, uint64_t v)
+{
+  Warp &w = warp[threadIdx.x / 32];
+  const unsigned lane = threadIdx.x % 32, bit = 1u << lane;
+  int at = 0;
+  if (!(mask & bit)) { fprintf(stderr, "emu: %s: lane %d not in mask %08x\n", kernel_name, (int)lane, mask); abort(); }
+  while (at < w.masks && w.collective[at].mask != mask) at++;
+  Collective &c = w.collective[at];
+  if (at == w.masks) {
+    if (++w.masks > MAX_MASKS) { fprintf(stderr, "emu: %s: more than %d masks of a warp\n", kernel_name, (int)MAX_MASKS); abort(); }
+    c.mask = mask, c.turn = 0, c.round[0].part = c.round[0].ballot = 0, c.round[0].reduced = false;
+  }
+  emu_round &r = c.round[c.turn & 1];
+  r.v[lane] = v, r.part |= bit, r.ballot |= v ? bit : 0;
+  if (r.part == (mask & w.alive)) complete(w, c);
+  else { w.ready &= ~bit; leave(w); }
+  return r;
+}
+/* returns how many lanes put 1 */
+HOT static unsigned barrier(bool v)
+{
+  Warp &w = warp[threadIdx.x / 32];
+  const unsigned &count = barrier_count[barrier_turn & 1];
+  barrier_count[barrier_turn & 1] += v;
+  if (++barrier_arrived == alive) complete_barrier();
+  else { w.ready &= ~(1u << threadIdx.x % 32); leave(w); }
+  return count;
+}
+void __syncthreads() { barrier(false); }
+int __syncthreads_or(int p) { return barrier(p != 0) > 0; }
+int __syncthreads_count(int p) { return (int)barrier(p != 0); }
+HOT static void entry()
 {
   (*work)();
-  fiber[cur].done = true; alive--; moved = true;
-  Warp &w = warp[cur / 32]; w.alive &= ~(1u << cur % 32); complete_coll(w); complete_bar();
-  yield(); abort();
+  Warp &w = warp[threadIdx.x / 32];
+  alive--;
+  w.alive &= ~(1u << threadIdx.x % 32), w.ready &= w.alive;
+  for (int k = 0; k < w.masks; k++) {
+    unsigned part = w.collective[k].round[w.collective[k].turn & 1].part;
+    if (part && part == (w.collective[k].mask & w.alive)) complete(w, w.collective[k]);
+  }
+  if (barrier_arrived && barrier_arrived == alive) complete_barrier();
+  leave(w);
+  abort();
 }
 static int emu_order() { static int o = -1; if (o < 0) { const char *e = getenv("EMU_ORDER"); o = e ? atoi(e) : 0; } return o; }
+/* one block, its lanes from the beginning to the end */
+HOT static void run_block(unsigned n, bool warps_descend)
+{
+  alive = n, warps = (n + 31) / 32, barrier_arrived = 0, barrier_count[0] = barrier_count[1] = 0;
+  for (unsigned t = 0; t < n; t++) {
+    void **sp = (void **)(stacks + (t + 1) * (size_t)STACK);
+    *--sp = NULL; *--sp = (void *)entry;
+    for (int k = 0; k < 6; k++) *--sp = NULL;
+    fiber[t] = sp;
+  }
+  for (unsigned k = 0; k < warps; k++) {
+    warp[k].alive = warp[k].ready = n - k * 32 >= 32 ? 0xffffffffu : (1u << (n - k * 32)) - 1;
+    warp[k].masks = 0;
+  }
+  while (alive > 0) {
+    bool moved = false;
+    for (unsigned k = 0; k < warps; k++) {
+      const unsigned at = warps_descend ? warps - 1 - k : k;
+      while (warp[at].ready) {
+        moved = true;
+        threadIdx.x = at * 32 + next_lane(warp[at].ready, lanes_descend ? 0 : 31);
+        emu_switch(&main_sp, fiber[threadIdx.x]);
+      }
+    }
+    if (!moved) { fprintf(stderr, "emu: deadlock in %s, block %u\n", kernel_name, blockIdx.x); abort(); }
+  }
+}
 void emu_run(unsigned blocks, unsigned n, const std::function<void()> &f, const char *name)
 {
   const int order = emu_order();
-  work = &f; threads = n; kernel_name = name;
-  if (n > MOST) abort();
-  blockDim = {n, 1, 1}; gridDim = {blocks, 1, 1};
-  for (unsigned bb = 0; bb < blocks; bb++) {
-    unsigned b = order & 1 ? blocks - 1 - bb : bb;
-    blockIdx = {b, 0, 0}; alive = n; bar_arrived = 0; bar_or[0] = bar_or[1] = bar_sum[0] = bar_sum[1] = 0;
-    for (unsigned t = 0; t < n; t++) {
-      Fiber &x = fiber[t];
-      if (!x.stack) x.stack = (char *)mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-      void **sp = (void **)(x.stack + STACK); *--sp = NULL; *--sp = (void *)entry; sp -= 6; for (int k = 0; k < 6; k++) sp[k] = NULL;
-      x.sp = sp; x.done = false;
-    }
-    for (unsigned w = 0; w * 32 < n; w++) { warp[w].alive = n - w * 32 >= 32 ? 0xffffffffu : (1u << (n - w * 32)) - 1; warp[w].coll.clear(); }
-    while (alive > 0) {
-      bool any = false;
-      for (unsigned ww = 0, nw = (n + 31) / 32; ww < nw; ww++) {
-        unsigned w = order & 2 ? nw - 1 - ww : ww;
-        do {
-          moved = false;
-          for (unsigned tt = 0; tt < 32; tt++) {
-            unsigned t = w * 32 + (order & 4 ? 31 - tt : tt);
-            if (t >= n || fiber[t].done) continue;
-            cur = t; threadIdx = {t, 0, 0};
-            emu_switch(&main_sp, fiber[t].sp);
-          }
-          any |= moved;
-        } while (moved);
-      }
-      if (!any && alive > 0) { fprintf(stderr, "emu: deadlock in %s, block %u\n", name, b); abort(); }
-    }
+  work = &f, kernel_name = name, lanes_descend = order & 4;
+  if (n > MAX_THREADS) abort();
+  if (!stacks) {
+    void *all = mmap(NULL, (size_t)STACK * MAX_THREADS, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (all == MAP_FAILED) abort();
+    stacks = (char *)all;
+  }
+  blockDim = {n, 1, 1}; gridDim = {blocks, 1, 1}; threadIdx = {0, 0, 0};
+  for (unsigned b = 0; b < blocks; b++) {
+    blockIdx = {order & 1 ? blocks - 1 - b : b, 0, 0};
+    run_block(n, order & 2);
   }
 }

@@ -14,24 +14,25 @@ while [ $# -gt 0 ]; do tests+=("$1") outs+=("$(realpath -m "$2")"); shift 2; don
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 variable() { sed -n "s/^$1 = //p" "$build/Makefile" | head -n 1; }
-mkdir "$work/gpu" "$work/objects" "$work/tests"
-cp "$source"/gpu/*.cuh "$source"/gpu/*.h "$work/gpu"
-for file in "$source"/gpu/*.cu; do [ "$(basename "$file")" = hard_bench.cu ] || cp "$file" "$work/gpu/$(basename "$file" .cu).cpp"; done
+mkdir "$work/objects" "$work/tests"
+cp -r "$source/gpu" "$work/gpu"
 cd "$work/gpu"
+for file in */*.cu; do mv "$file" "${file%.cu}.cpp"; done
 sed -i 's/extern __shared__/extern/; s/__shared__/static/; s/^ *asm("rsqrt.*$/  y = 1 \/ sqrtf(x);/; s/^ *asm("sqrt.*$/  y = sqrtf(x);/
-  s/^ *asm("rcp.*$/  y = 1 \/ x;/; s|return n + n / 8 + 64;|return n;|' ./*.cpp ./*.cuh
-sed -i 's/(kernel)<<<blocks_, (unsigned)(threads), (shared), (d)->stream>>>(__VA_ARGS__); */emu_launch(#kernel, blocks_, (unsigned)(threads), kernel, __VA_ARGS__); (void)(shared);/' device.cuh
-grep -q emu_launch device.cuh
-includes="-DHAVE_CONFIG_H -DESP_HAVE_CUDA=1 -I$build -I$build/src -I$source/src -I$source/src/cpu -I$source/src/io -I$source/src/ic -I$source/mpi -I$source/tests $(variable HDF5_CPPFLAGS)"
-plus="-std=c++17 -O1 -g -fno-strict-aliasing -w -I$here/inc -I$work/gpu $includes $CXXFLAGS"
-c="-std=gnu11 -O2 -g -fopenmp -w -I$work/gpu $includes $CXXFLAGS"
-for file in *.cpp "$here/emu.cc"; do printf '%s\n' "g++ $plus -c $file -o $work/objects/$(basename "$file").o"; done > "$work/commands"
-for file in "$source"/src/*.c "$source"/src/cpu/*.c "$source"/src/io/*.c "$source"/src/ic/*.c "$source"/mpi/*.c "$source"/gpu/*.c; do
-  case $file in *main.c | *commands* | *info.c | *manual.c | *walk_isa.c | *ic/none.c) continue ;; esac
+  s/^ *asm("rcp.*$/  y = 1 \/ x;/; s|return n + n / 8 + 64;|return n;|' ./*/*.cpp ./*/*.cuh
+sed -i 's/(kernel)<<<blocks_, (unsigned)(threads), (shared), (d)->stream>>>(__VA_ARGS__); */emu_launch(#kernel, blocks_, (unsigned)(threads), kernel, __VA_ARGS__); (void)(shared);/' device/device.cuh
+grep -q emu_launch device/device.cuh
+includes="-DHAVE_CONFIG_H -DESP_HAVE_CUDA=1 -I$build -I$work -I$source/src -I$source -I$source/tests $(variable HDF5_CPPFLAGS)"
+plus="-std=c++17 -O1 -g -fno-strict-aliasing -w -I$here/inc $includes $CXXFLAGS"
+c="-std=gnu11 -O2 -g -fopenmp -w $includes $CXXFLAGS"
+for file in */*.cpp "$here/emu.cc"; do printf '%s\n' "g++ $plus -c $file -o $work/objects/$(echo "$file" | tr / _).o"; done > "$work/commands"
+# What these tests call, with the same CXXFLAGS; the rest is in the library, without.
+for file in "$source"/src/{backend,base,cpu,gravity,params,particles,tree}/*.c "$source"/mpi/*.c "$source"/gpu/*/*.c; do
+  case $file in */walk_isa.c) continue ;; esac
   printf '%s\n' "mpicc $c -c $file -o $work/objects/$(echo "$file" | tr / _).o"
 done >> "$work/commands"
 for test in "${tests[@]}"; do printf '%s\n' "mpicc $c -c $source/tests/$test.c -o $work/tests/$test.o"; done >> "$work/commands"
-xargs -P 2 -I{} sh -c '{}' < "$work/commands"
+xargs -P "$(env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc)" -I{} sh -c '{}' < "$work/commands"
 for k in "${!tests[@]}"; do
   g++ -g -fopenmp $CXXFLAGS "$work/tests/${tests[k]}.o" "$work"/objects/*.o "$build/libespalier.a" "$build"/libkernels_*.a $(variable HDF5_LDFLAGS) $(variable HDF5_LIBS) \
   $(variable ESP_LIBS) -lpthread -ldl -lrt -lm $(mpicc --showme:link) -o "${outs[k]}"

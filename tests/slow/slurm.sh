@@ -82,7 +82,7 @@ result $left "the job leaves the queue"
 log=$dir/chain-$job.log
 grep -q -x 'state=finished' chain/status && grep -q 'exit status 0, state finished' "$log"
 result $? "the run has finished"
-restarts=$(grep -c 'told to stop: the run shall write a checkpoint' "$log")
+restarts=$(grep -c 'told to stop: the run is to write a checkpoint' "$log")
 [ "$restarts" -ge 1 ] && [ "$(grep -c 'run --restart last' "$log")" -eq "$restarts" ] && [ "$(wc -l < chain/chain)" -eq $((restarts + 1)) ]
 result $? "after $restarts signals before the limit, as many restarts from checkpoints"
 [ $tap_failed = 0 ] || tail -n 20 "$log" | sed 's/^/# | /'

@@ -45,30 +45,41 @@ template <class T, class U> static inline T atomicMin(T *p, U v) { T o = *p; if 
 template <class T, class U> static inline T atomicMax(T *p, U v) { T o = *p; if ((T)v > o) *p = (T)v; return o; }
 template <class T, class U> static inline T atomicExch(T *p, U v) { T o = *p; *p = (T)v; return o; }
 template <class T, class U> static inline T atomicOr(T *p, U v) { T o = *p; *p = o | (T)v; return o; }
-/* warp: puts a value; returns the slots of all and who took part */
-struct emu_seen { const uint64_t *v; unsigned part; };
-emu_seen emu_warp(unsigned mask, uint64_t v);
-int emu_lane();
-emu_seen emu_block(uint64_t v, int op);   /* op 0 or, 1 sum */
+/* warp: puts a value; returns the slots of all and who took part. Valid until the lane comes to the next collective of its mask. */
+struct emu_round { uint64_t v[32], result; unsigned part, ballot; bool reduced; };
+emu_round &emu_warp(unsigned mask, uint64_t v);
+static inline int emu_lane() { return (int)(threadIdx.x % 32); }
 template <class T> static inline uint64_t emu_bits(T x) { static_assert(sizeof(T) <= 8); uint64_t b = 0; memcpy(&b, &x, sizeof x); return b; }
 template <class T> static inline T emu_value(uint64_t b) { T x; memcpy(&x, &b, sizeof x); return x; }
 static inline void __syncwarp(unsigned m = 0xffffffffu) { emu_warp(m, 0); }
 void __syncthreads();
 int __syncthreads_or(int p);
 int __syncthreads_count(int p);
-static inline unsigned __ballot_sync(unsigned m, bool p) { emu_seen s = emu_warp(m, p); unsigned r = 0; for (int k = 0; k < 32; k++) if (s.part >> k & 1 && s.v[k]) r |= 1u << k; return r; }
+static inline unsigned __ballot_sync(unsigned m, bool p) { return emu_warp(m, p).ballot; }
 static inline int __any_sync(unsigned m, bool p) { return __ballot_sync(m, p) != 0; }
 static inline void emu_check(unsigned part, int from) { if (!(part >> from & 1)) { fprintf(stderr, "emu: shuffle from a lane that is not there (%d of %08x)\n", from, part); abort(); } }
-template <class T> static inline T __shfl_sync(unsigned m, T x, int from, int width = 32) { emu_seen s = emu_warp(m, emu_bits(x)); int l = emu_lane() / width * width + from % width; emu_check(s.part, l); return emu_value<T>(s.v[l]); }
-template <class T> static inline T __shfl_xor_sync(unsigned m, T x, int step) { emu_seen s = emu_warp(m, emu_bits(x)); int l = emu_lane() ^ step; emu_check(s.part, l); return emu_value<T>(s.v[l]); }
-template <class T> static inline T __shfl_up_sync(unsigned m, T x, unsigned step) { emu_seen s = emu_warp(m, emu_bits(x)); int l = emu_lane() - (int)step; return l < 0 ? x : emu_value<T>(s.v[l]); }
-template <class T> static inline T __shfl_down_sync(unsigned m, T x, unsigned step) { emu_seen s = emu_warp(m, emu_bits(x)); int l = emu_lane() + (int)step; return l > 31 ? x : emu_value<T>(s.v[l]); }
-#define EMU_REDUCE(name, op) template <class T> static inline T name(unsigned m, T x) { emu_seen s = emu_warp(m, emu_bits(x)); T r = x; for (int k = 0; k < 32; k++) if (s.part >> k & 1) { T y = emu_value<T>(s.v[k]); op; } return r; }
-EMU_REDUCE(__reduce_min_sync, if (y < r) r = y)
-EMU_REDUCE(__reduce_max_sync, if (y > r) r = y)
-EMU_REDUCE(__reduce_or_sync, r |= y)
-template <class T> static inline T __reduce_add_sync(unsigned m, T x) { emu_seen s = emu_warp(m, emu_bits(x)); T r = 0; for (int k = 0; k < 32; k++) if (s.part >> k & 1) r += emu_value<T>(s.v[k]); return r; }
-template <class T> static inline unsigned __match_any_sync(unsigned m, T x) { emu_seen s = emu_warp(m, emu_bits(x)); unsigned r = 0; for (int k = 0; k < 32; k++) if (s.part >> k & 1 && s.v[k] == emu_bits(x)) r |= 1u << k; return r; }
+template <class T> static inline T __shfl_sync(unsigned m, T x, int from, int width = 32) { emu_round &s = emu_warp(m, emu_bits(x)); int l = emu_lane() / width * width + from % width; emu_check(s.part, l); return emu_value<T>(s.v[l]); }
+template <class T> static inline T __shfl_xor_sync(unsigned m, T x, int step) { emu_round &s = emu_warp(m, emu_bits(x)); int l = emu_lane() ^ step; emu_check(s.part, l); return emu_value<T>(s.v[l]); }
+template <class T> static inline T __shfl_up_sync(unsigned m, T x, unsigned step) { emu_round &s = emu_warp(m, emu_bits(x)); int l = emu_lane() - (int)step; return l < 0 ? x : emu_value<T>(s.v[l]); }
+template <class T> static inline T __shfl_down_sync(unsigned m, T x, unsigned step) { emu_round &s = emu_warp(m, emu_bits(x)); int l = emu_lane() + (int)step; return l > 31 ? x : emu_value<T>(s.v[l]); }
+/* of integers, so the same for all lanes: the first lane that asks computes it */
+template <class T, class F> static inline T emu_reduce(unsigned m, T x, F f)
+{
+  static_assert(std::is_integral_v<T>);
+  emu_round &s = emu_warp(m, emu_bits(x));
+  if (!s.reduced) {
+    unsigned left = s.part & (s.part - 1);
+    T r = emu_value<T>(s.v[__builtin_ctz(s.part)]);
+    for (; left; left &= left - 1) r = f(r, emu_value<T>(s.v[__builtin_ctz(left)]));
+    s.result = emu_bits(r), s.reduced = true;
+  }
+  return emu_value<T>(s.result);
+}
+template <class T> static inline T __reduce_min_sync(unsigned m, T x) { return emu_reduce(m, x, [](T a, T b) { return b < a ? b : a; }); }
+template <class T> static inline T __reduce_max_sync(unsigned m, T x) { return emu_reduce(m, x, [](T a, T b) { return b > a ? b : a; }); }
+template <class T> static inline T __reduce_or_sync(unsigned m, T x) { return emu_reduce(m, x, [](T a, T b) -> T { return a | b; }); }
+template <class T> static inline T __reduce_add_sync(unsigned m, T x) { return emu_reduce(m, x, [](T a, T b) -> T { return (T)(a + b); }); }
+template <class T> static inline unsigned __match_any_sync(unsigned m, T x) { emu_round &s = emu_warp(m, emu_bits(x)); unsigned r = 0; for (int k = 0; k < 32; k++) if (s.part >> k & 1 && s.v[k] == emu_bits(x)) r |= 1u << k; return r; }
 void emu_run(unsigned blocks, unsigned threads, const std::function<void()> &f, const char *name);
 template <class P, class A> static inline P emu_to(A a) { if constexpr (std::is_pointer_v<P> && !std::is_pointer_v<A>) return (P)(uintptr_t)a; else return (P)a; }
 template <class... P, class... A> void emu_launch(const char *name, unsigned blocks, unsigned threads, void (*k)(P...), A... a)

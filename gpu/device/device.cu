@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The device: probing, opening and closing, upload and download of particles, waits and events. */
+#include <config.h>
+#include <math.h>
+#include <string.h>
+
+#include "backend/probe.h"
+#include "base/memory.h"
+#include "gpu/device/device.cuh"
+
+enum { CAPABILITY_MIN = 8 };   /* warp-wide reductions of integers */
+
+static __global__ void empty_kernel(void) {}   /* tells whether kernels can run */
+
+static int capability(int device)
+{
+  int major = 0;
+  cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
+  return major;
+}
+
+/* The reason why there is no device. The driver may be missing, which version 0 means, or too old. */
+static void describe_no_device(cudaError_t status, char *why, size_t size)
+{
+  int driver = 0, runtime = 0;
+  cudaError_t queried = cudaDriverGetVersion(&driver);
+  if (queried == cudaSuccess && driver == 0)
+    snprintf(why, size, "there is no NVIDIA driver (or it is not visible: a container needs its libcuda.so)");
+  else if (status == cudaErrorInsufficientDriver && queried == cudaSuccess && cudaRuntimeGetVersion(&runtime) == cudaSuccess)
+    snprintf(why, size, "the NVIDIA driver is for CUDA up to %d.%d, and this build uses %d.%d: a newer driver is needed", driver / 1000,
+             driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
+  else
+    snprintf(why, size, "there is no CUDA device (%s)", cudaGetErrorString(status));
+}
+
+int gpu_probe(char *why, size_t size)
+{
+  struct cudaFuncAttributes attributes;
+  int count = 0, good = 0;
+  cudaError_t status = cudaGetDeviceCount(&count);
+  if (status != cudaSuccess || count == 0) {
+    describe_no_device(status, why, size);
+    count = 0;
+  }
+  for (int k = 0; k < count; k++) good += capability(k) >= CAPABILITY_MIN;
+  if (good < count && good == 0) snprintf(why, size, "no CUDA device has compute capability %d.0", CAPABILITY_MIN);
+  if (good > 0 && (status = cudaFuncGetAttributes(&attributes, empty_kernel)) != cudaSuccess) {
+    snprintf(why, size, "the CUDA device does not run the compiled kernels, see --with-cuda-arch (%s)", cudaGetErrorString(status));
+    good = 0;
+  }
+  cudaGetLastError();   /* the error is reported in `why`: clear it */
+  return good;
+}
+
+void gpu_describe(FILE *out)
+{
+  struct cudaDeviceProp prop;
+  int count = 0;
+  if (cudaGetDeviceCount(&count) != cudaSuccess) return;
+  for (int k = 0; k < count && cudaGetDeviceProperties(&prop, k) == cudaSuccess; k++)
+    fprintf(out, "  cuda     device %d: %s, compute capability %d.%d, %d multiprocessors, %.1f GiB%s\n", k, prop.name,
+            prop.major, prop.minor, prop.multiProcessorCount,
+            (double)prop.totalGlobalMem / 1073741824.0, prop.major < CAPABILITY_MIN ? " (too old)" : "");
+}
+
+/* Choose the device of a rank: the usable devices of a node are assigned to its ranks in turn. A process has one device. */
+static int choose_device(int node_rank)
+{
+  int count, good[64], n = 0;
+  CHECK(cudaGetDeviceCount(&count));
+  for (int k = 0; k < count && n < 64; k++)
+    if (capability(k) >= CAPABILITY_MIN) good[n++] = k;
+  if (n == 0) fatal("no CUDA device has compute capability %d.0", CAPABILITY_MIN);
+  CHECK(cudaSetDevice(good[node_rank % n]));
+  return good[node_rank % n];
+}
+
+int gpu_room(int node_rank, double *all, double *left)
+{
+  size_t bytes = 0, empty = 0;
+  choose_device(node_rank);
+  if (cudaMemGetInfo(&empty, &bytes) != cudaSuccess) return -1;
+  *all = (double)bytes;
+  *left = (double)empty;
+  return 0;
+}
+
+void gpu_identify(int node_rank, struct device_identity *id)
+{
+  struct cudaDeviceProp prop;
+  int device = choose_device(node_rank);
+  memset(id, 0, sizeof *id);
+  CHECK(cudaGetDeviceProperties(&prop, device));
+  CHECK(cudaDeviceGetPCIBusId(id->place, (int)sizeof id->place, device));
+  memcpy(id->id, &prop.uuid, sizeof id->id);
+  snprintf(id->name, sizeof id->name, "%.60s", prop.name);
+}
+
+void gpu_bypass(struct device *d, int on) { d->bypass = on; }
+
+struct device *gpu_open(const struct device_config *config)
+{
+  struct device *d = (struct device *)memory_alloc("device", sizeof *d);
+  int device = choose_device(config->node_rank);
+  d->config = *config;
+  d->targets.group_width = HUGE_VAL;
+  walk_state_open(&d->walk);
+  CHECK(cudaDeviceGetAttribute(&d->multiprocessors, cudaDevAttrMultiProcessorCount, device));
+  CHECK(cudaStreamCreateWithFlags(&d->stream, cudaStreamNonBlocking));
+  CHECK(cudaStreamCreateWithFlags(&d->copy.stream, cudaStreamNonBlocking));
+  CHECK(cudaEventCreateWithFlags(&d->copy.permuted, cudaEventDisableTiming));
+  CHECK(cudaEventCreateWithFlags(&d->copy.copied, cudaEventDisableTiming));
+  CHECK(cudaEventCreate(&d->timing.from));
+  CHECK(cudaEventCreate(&d->timing.to));
+  for (int k = 0; k < DEVICE_EVENTS; k++) CHECK(cudaEventCreate(&d->timing.event[k]));
+  d->device_results = (struct device_results *)device_alloc("device", sizeof *d->device_results);
+  CHECK(cudaMemsetAsync(d->device_results, 0, sizeof *d->device_results, d->stream));
+  CHECK(cudaMallocHost(&d->host_results, sizeof *d->host_results));
+  CHECK(cudaMallocHost(&d->tree.host_level_begin, PARTS_MAX * sizeof d->tree.part->levels.begin));
+  device_lets_open(d);
+  return d;
+}
+
+/* The array of a particle field. */
+static char **array_of(const struct particles *p, const struct particle_field *f) { return (char **)((char *)(uintptr_t)p + f->offset); }
+
+static void free_particles(struct particles *p)
+{
+  for (int f = 0; f < particle_field_count; f++)
+    device_free("device particles", *array_of(p, &particle_fields[f]), particle_fields[f].bytes * (size_t)p->capacity);
+  particles_init(p);
+}
+
+void device_particles_room(struct device *d, struct particles *p, int64_t n)
+{
+  if (n <= p->capacity) return;
+  free_particles(p);
+  p->capacity = d->config.ranks > 1 ? with_slack(n) : n;   /* the number of particles of a single rank is constant */
+  for (int f = 0; f < particle_field_count; f++)
+    *array_of(p, &particle_fields[f]) = (char *)device_alloc("device particles", particle_fields[f].bytes * (size_t)p->capacity);
+}
+
+static void copy_particles(struct device *d, const struct particles *to, const struct particles *from, int64_t n, enum cudaMemcpyKind kind)
+{
+  device_wait_for_copy(d);
+  for (int f = 0; f < particle_field_count && n > 0; f++) {
+    const struct particle_field *field = &particle_fields[f];
+    CHECK(cudaMemcpyAsync(*array_of(to, field), *array_of(from, field), field->bytes * (size_t)n, kind, d->stream));
+  }
+  gpu_wait(d);
+}
+
+void device_particles_grow(struct device *d, int64_t n)
+{
+  if (n <= d->p.capacity) return;
+  device_particles_room(d, &d->spare, n);
+  copy_particles(d, &d->spare, &d->p, d->p.n, cudaMemcpyDeviceToDevice);
+  struct particles grown = d->spare;
+  grown.n = d->p.n;
+  d->spare = d->p;
+  d->p = grown;
+}
+
+void gpu_close(struct device *d)
+{
+  gpu_wait(d);
+  device_lets_close(d);
+  free_particles(&d->p);
+  free_particles(&d->spare);
+  particles_free(&d->mirror);
+  order_state_free(&d->order);
+  tree_state_free(&d->tree);
+  source_state_free(&d->sources);
+  target_state_free(&d->targets);
+  active_state_free(&d->active);
+  walk_state_free(&d->walk);
+  hard_state_free(&d->hard);
+  exchange_state_free(&d->exchange);
+  step_state_free(&d->step);
+  array_free(&d->scratch);
+  array_free(&d->points);
+  device_free("device", d->device_results, sizeof *d->device_results);
+  CHECK(cudaFreeHost(d->host_results));
+  CHECK(cudaEventDestroy(d->timing.from));
+  CHECK(cudaEventDestroy(d->timing.to));
+  for (int k = 0; k < DEVICE_EVENTS; k++) CHECK(cudaEventDestroy(d->timing.event[k]));
+  CHECK(cudaEventDestroy(d->copy.permuted));
+  CHECK(cudaEventDestroy(d->copy.copied));
+  CHECK(cudaStreamDestroy(d->copy.stream));
+  CHECK(cudaStreamDestroy(d->stream));
+  memory_free(d);
+}
+
+void gpu_upload(struct device *d, struct particles *p)
+{
+  if (p->n > INT32_MAX / 2) fatal("%lld particles on one device, at most %d: use more ranks", (long long)p->n, INT32_MAX / 2);
+  particles_free(&d->mirror);
+  d->mirror = *p;
+  particles_init(p);
+  device_particles_room(d, &d->p, d->mirror.n);
+  d->sources.present_tick = -1;
+  d->p.n = d->mirror.n;
+  step_state_invalidate(&d->step);
+  neighbours_invalidate(&d->hard);
+  copy_particles(d, &d->p, &d->mirror, d->p.n, cudaMemcpyHostToDevice);
+}
+
+const struct particles *gpu_view(struct device *d)
+{
+  if (d->mirror.capacity < d->p.n) particles_reserve(&d->mirror, with_slack(d->p.n));
+  d->mirror.n = d->p.n;
+  copy_particles(d, &d->mirror, &d->p, d->p.n, cudaMemcpyDeviceToHost);
+  return &d->mirror;
+}
+
+void gpu_download(struct device *d, struct particles *p)
+{
+  gpu_view(d);
+  *p = d->mirror;
+  particles_init(&d->mirror);
+  d->p.n = 0;
+}
+
+int64_t gpu_count(struct device *d) { return d->p.n; }
+
+void gpu_wait(struct device *d)
+{
+  device_wait_for_copy(d);
+  CHECK(cudaStreamSynchronize(d->stream));
+}
+
+void gpu_record_event(struct device *d, int device_event) { CHECK(cudaEventRecord(d->timing.event[device_event], d->stream)); }
+
+double gpu_between(struct device *d, int from, int to)
+{
+  float milliseconds = 0;
+  CHECK(cudaEventElapsedTime(&milliseconds, d->timing.event[from], d->timing.event[to]));
+  return 1e-3 * milliseconds;
+}
+
+const struct device_results *device_read_results(struct device *d)
+{
+  CHECK(cudaMemcpyAsync(d->host_results, d->device_results, sizeof *d->host_results, cudaMemcpyDeviceToHost, d->stream));
+  gpu_wait(d);
+  d->tree.fast_results_valid = 1;
+  if (d->walk.pending_tally) walk_complete_tally(d);
+  return d->host_results;
+}

@@ -1,0 +1,13 @@
+gpu_sources += \
+  %D%/backend_cuda.c \
+  %D%/device.cu \
+  %D%/device.cuh \
+  %D%/memory.cu \
+  %D%/memory.cuh \
+  %D%/ranges.cu \
+  %D%/reduce.cuh \
+  %D%/select.cuh \
+  %D%/sets.cu \
+  %D%/stall.cu \
+  %D%/verbs.h \
+  %D%/warp.cuh

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Labelled device memory. */
+#include <config.h>
+#include "gpu/device/memory.cuh"
+
+#include "base/memory.h"
+
+void *device_alloc(const char *label, size_t bytes)
+{
+  void *block = NULL;
+  cudaError_t status = cudaMalloc(&block, bytes);
+  if (status == cudaErrorMemoryAllocation) {
+    size_t left = 0, all = 0;
+    CHECK(cudaMemGetInfo(&left, &all));
+    fatal("out of device memory: %zu bytes for '%s', %zu of %zu bytes are free; use more devices or fewer particles", bytes, label,
+          left, all);
+  }
+  CHECK(status);
+  memory_note(label, bytes, 0);
+  return block;
+}
+
+void device_free(const char *label, void *block, size_t bytes)
+{
+  if (!block) return;
+  CHECK(cudaFree(block));
+  memory_note(label, 0, bytes);
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Labelled device memory, in arrays that grow with slack and never shrink, so that steady steps allocate nothing. */
+#ifndef GPU_MEMORY_CUH
+#define GPU_MEMORY_CUH
+#include <cuda_runtime.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/fault.h"
+
+/* Every CUDA call goes through this. An error is fatal; the message has the call and CUDA's own text. */
+#define CHECK(call)                                                                                           \
+  do {                                                                                                        \
+    cudaError_t status_ = (call);                                                                             \
+    if (status_ != cudaSuccess) fatal("CUDA: %s: %s", #call, cudaGetErrorString(status_));                    \
+  } while (0)
+
+/* Allocate and free a block of device memory under a label, for the accounts of memory. Running out is fatal and names the label. The
+ * string `label` must outlive the block. NULL may be freed. */
+void *device_alloc(const char *label, size_t bytes);
+void device_free(const char *label, void *block, size_t bytes);
+
+/* A device array that grows. Zero-initialise. */
+template <typename T> struct array {
+  T *at;
+  int64_t room;        /* capacity, elements */
+  const char *label;
+};
+
+/* Capacity that is allocated for n elements: the slack absorbs fluctuations from step to step. */
+static inline int64_t with_slack(int64_t n) { return n + n / 8 + 64; }
+
+template <typename T> void array_free(struct array<T> *a)
+{
+  device_free(a->label, a->at, sizeof(T) * (size_t)a->room);
+  a->at = NULL;
+  a->room = 0;
+}
+
+/* Make the capacity at least n elements; the contents are lost when it grows. Returns the array. */
+template <typename T> T *array_room(struct array<T> *a, const char *label, int64_t n)
+{
+  if (n <= a->room) return a->at;
+  array_free(a);
+  a->label = label;
+  a->at = (T *)device_alloc(label, sizeof(T) * (size_t)with_slack(n));
+  a->room = with_slack(n);
+  return a->at;
+}
+
+/* The same, keeping the contents. Growing waits for the stream. */
+template <typename T> T *array_keep(struct array<T> *a, const char *label, int64_t n, cudaStream_t stream)
+{
+  struct array<T> old = *a;
+  if (n <= a->room) return a->at;
+  a->at = NULL;
+  a->room = 0;
+  array_room(a, label, n);
+  CHECK(cudaMemcpyAsync(a->at, old.at, sizeof(T) * (size_t)old.room, cudaMemcpyDeviceToDevice, stream));
+  CHECK(cudaStreamSynchronize(stream));
+  array_free(&old);
+  return a->at;
+}
+#endif

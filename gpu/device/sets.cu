@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Verbs that reduce the particles to few numbers: bounding box, samples, sums, histogram of levels. */
+#include <config.h>
+#include "gpu/device/device.cuh"
+#include "gpu/device/reduce.cuh"
+#include "gpu/device/select.cuh"
+#include "particles/sampling.h"
+#include "particles/sums.h"
+
+static int64_t runs(const struct device *d) { return blocks_for(d->p.n, REDUCE_RUN); }
+
+static double *rows_room(struct device *d, int count)
+{
+  return (double *)array_room(&d->scratch, "device scratch", (int64_t)sizeof(double) * count * (runs(d) + 1));
+}
+
+/* --- bounding box ------------------------------------------------------------------------------------------------- */
+
+/* Largest -low and high of each axis. */
+static __global__ void box_rows(struct particles p, double horizon, double *rows)
+{
+  double largest[6];
+  for (int k = 0; k < 6; k++) largest[k] = max_op::start();
+  int64_t begin = (int64_t)blockIdx.x * REDUCE_RUN, end = min(begin + REDUCE_RUN, (int64_t)p.n);
+  for (int64_t i = begin + threadIdx.x; i < end; i += THREADS)
+    for (int c = 0; c < 3; c++) {
+      double x = p.pos[3 * i + c], there = x + horizon * p.vel[3 * i + c], pull = 0.5 * horizon * horizon * fabs((double)p.acc[3 * i + c]);
+      largest[c] = fmax(largest[c], pull - fmin(x, there));
+      largest[3 + c] = fmax(largest[3 + c], fmax(x, there) + pull);
+    }
+  reduce_block<max_op>(largest, rows + (int64_t)blockIdx.x * 6);
+}
+
+void gpu_bounds(struct device *d, double horizon, double low[3], double high[3])
+{
+  for (int c = 0; c < 3; c++) low[c] = 1e300, high[c] = -1e300;
+  if (d->p.n == 0) return;
+  double *rows = rows_room(d, 6);
+  LAUNCH(d, box_rows, runs(d), THREADS, d->p, horizon, rows);
+  LAUNCH(d, (reduce_rows<max_op, 6>), 1, WARP * REDUCE_ROWS, rows, (int)runs(d), d->device_results->box);
+  const double *box = device_read_results(d)->box;
+  for (int c = 0; c < 3; c++) low[c] = -box[c], high[c] = box[3 + c];
+}
+
+/* --- samples ----------------------------------------------------------------------------------------------------- */
+
+struct is_sample {
+  const uint64_t *id;
+  uint64_t threshold;
+  __device__ bool operator()(int32_t i) const { return sampling_hash(id[i]) <= threshold; }
+};
+
+static __global__ void take_samples(struct particles p, const int32_t *chosen, int32_t n, struct sample *out)
+{
+  int32_t k = (int32_t)(blockIdx.x * THREADS + threadIdx.x);
+  if (k >= n) return;
+  int64_t i = chosen[k];
+  struct sample s = {{p.pos[3 * i], p.pos[3 * i + 1], p.pos[3 * i + 2]}, p.work[i], p.id[i]};
+  out[k] = s;
+}
+
+static __global__ void __launch_bounds__(THREADS) work_rows(struct particles p, double *rows)
+{
+  double sum[1] = {0};
+  int64_t begin = (int64_t)blockIdx.x * REDUCE_RUN, end = min(begin + REDUCE_RUN, (int64_t)p.n);
+  for (int64_t i = begin + threadIdx.x; i < end; i += THREADS) sum[0] += p.work[i];
+  reduce_block<add_op>(sum, rows + blockIdx.x);
+}
+
+/* Sum the work of all particles into device_results->work. Queued. */
+static void sum_work(struct device *d)
+{
+  double *rows = rows_room(d, 1);
+  LAUNCH(d, work_rows, runs(d), THREADS, d->p, rows);
+  LAUNCH(d, (reduce_rows<add_op, 1>), 1, WARP * REDUCE_ROWS, rows, (int)runs(d), &d->device_results->work);
+}
+
+int64_t gpu_sample(struct device *d, uint64_t threshold, int64_t max_count, struct sample *out, double *work)
+{
+  int64_t n = d->p.n;
+  if (work) *work = 0;
+  if (n == 0) return 0;
+  if (work) sum_work(d);
+  const struct is_sample rule = {d->p.id, threshold};
+  int32_t *chosen = array_room(&d->order.place[0], "device order", n);
+  select_numbers(d, rule, 0, n, chosen);
+  const struct device_results *host_results = device_read_results(d);
+  int64_t count = host_results->count;
+  if (work) *work = host_results->work;
+  if (count > max_count) count = max_count;
+  struct sample *taken = (struct sample *)array_room(&d->points, "device points", count * (int64_t)(sizeof *taken / sizeof(double)));
+  LAUNCH(d, take_samples, blocks_for(count, THREADS), THREADS, d->p, chosen, (int32_t)count, taken);
+  if (count > 0) CHECK(cudaMemcpyAsync(out, taken, sizeof *out * (size_t)count, cudaMemcpyDeviceToHost, d->stream));
+  gpu_wait(d);
+  return count;
+}
+
+/* --- sums -------------------------------------------------------------------------------------------------------- */
+
+union sums_row {
+  struct sums s;
+  double value[SUMS];
+};
+
+static __global__ void __launch_bounds__(THREADS) sum_rows(struct particles p, const __grid_constant__ struct field field, double *rows)
+{
+  union sums_row sum;
+  for (int k = 0; k < SUMS; k++) sum.value[k] = 0;
+  int64_t begin = (int64_t)blockIdx.x * REDUCE_RUN, end = min(begin + REDUCE_RUN, (int64_t)p.n);
+  for (int64_t i = begin + threadIdx.x; i < end; i += THREADS) sums_add(&sum.s, &p, i, field_potential(&field, &p.pos[3 * i]));
+  reduce_block<add_op>(sum.value, rows + (int64_t)blockIdx.x * SUMS);
+}
+
+void gpu_reduce(struct device *d, const struct field *field, struct sums *sums)
+{
+  memset(sums, 0, sizeof *sums);
+  if (d->p.n == 0) return;
+  double *rows = rows_room(d, SUMS);
+  LAUNCH(d, sum_rows, runs(d), THREADS, d->p, *field, rows);
+  LAUNCH(d, (reduce_rows<add_op, SUMS>), 1, WARP * REDUCE_ROWS, rows, (int)runs(d), d->device_results->sums);
+  memcpy(sums, device_read_results(d)->sums, sizeof *sums);
+}
+
+/* --- levels ------------------------------------------------------------------------------------------------------ */
+
+static __global__ void count_levels(struct particles p, unsigned long long *count)
+{
+  __shared__ unsigned bin[LEVEL_BINS];
+  if (threadIdx.x < LEVEL_BINS) bin[threadIdx.x] = 0;
+  __syncthreads();
+  for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < p.n; i += (int64_t)gridDim.x * THREADS)
+    atomicAdd(&bin[p.level[i] % LEVEL_BINS], 1u);
+  __syncthreads();
+  if (threadIdx.x < LEVEL_BINS && bin[threadIdx.x] > 0) atomicAdd(&count[threadIdx.x], (unsigned long long)bin[threadIdx.x]);
+}
+
+void gpu_histogram(struct device *d, int64_t *count)
+{
+  int64_t blocks = blocks_for(d->p.n, REDUCE_RUN);
+  device_zero(d, histogram);
+  LAUNCH(d, count_levels, blocks, THREADS, d->p, d->device_results->histogram);
+  const struct device_results *host_results = device_read_results(d);
+  for (int k = 0; k < LEVEL_BINS; k++) count[k] = (int64_t)host_results->histogram[k];
+}
+
+enum {
+  SHARE_UNIT = 1024,
+  SHARE_BLOCKS = 8   /* for each multiprocessor */
+};
+
+/* Each warp processes groups one after another. The sums are integers, so their order has no effect. */
+static __global__ void __launch_bounds__(THREADS) sum_shares(struct particles p, const struct group *group, int32_t groups, int level,
+                                                             unsigned long long *sum)
+{
+  unsigned long long number = 0, share = 0;
+  int32_t warps = (int32_t)(gridDim.x * THREADS / WARP);
+  for (int32_t g = (int32_t)((blockIdx.x * THREADS + threadIdx.x) / WARP); g < groups; g += warps) {
+    int32_t begin = group[g].begin, end = group[g].end;
+    unsigned fast = 0;
+    for (int32_t i = begin; i < end; i += WARP) fast += __popc(__ballot_sync(FULL, i + lane_id() < end && p.level[i + lane_id()] >= level));
+    number += fast;
+    share += (unsigned long long)fast * fast * SHARE_UNIT / (unsigned)(end - begin);
+  }
+  if (lane_id() > 0 || number == 0) return;
+  atomicAdd(&sum[0], number);
+  atomicAdd(&sum[1], share);
+}
+
+void gpu_shares(struct device *d, int level, double sums[2])
+{
+  int64_t blocks = blocks_for((int64_t)d->targets.groups * WARP, THREADS), max_blocks = SHARE_BLOCKS * (int64_t)d->multiprocessors;
+  device_zero(d, histogram);
+  LAUNCH(d, sum_shares, blocks < max_blocks ? blocks : max_blocks, THREADS, d->p, d->targets.group.at, d->targets.groups, level,
+         d->device_results->histogram);
+  const struct device_results *host_results = device_read_results(d);
+  sums[0] = (double)host_results->histogram[0];
+  sums[1] = (double)host_results->histogram[1] / SHARE_UNIT;
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The verbs of the CUDA backend, by file. Their contracts are in src/backend/: backend.h, let_verbs.h, link.h, probe.h. */
+#ifndef GPU_VERBS_H
+#define GPU_VERBS_H
+#include "backend/backend.h"
+#include "backend/probe.h"
+#include "backend/link.h"
+#include "backend/let_verbs.h"
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* device.cu */
+int gpu_probe(char *why, size_t size);
+void gpu_describe(FILE *out);
+int gpu_room(int node_rank, double *all, double *left);
+void gpu_identify(int node_rank, struct device_identity *id);
+void gpu_bypass(struct device *d, int on);
+struct device *gpu_open(const struct device_config *config);
+void gpu_close(struct device *d);
+void gpu_upload(struct device *d, struct particles *p);
+void gpu_download(struct device *d, struct particles *p);
+const struct particles *gpu_view(struct device *d);
+int64_t gpu_count(struct device *d);
+void gpu_wait(struct device *d);
+void gpu_record_event(struct device *d, int device_event);
+double gpu_between(struct device *d, int from, int to);
+/* ranges.cu */
+void gpu_phase(const char *name);
+/* sets.cu */
+void gpu_bounds(struct device *d, double horizon, double low[3], double high[3]);
+int64_t gpu_sample(struct device *d, uint64_t threshold, int64_t max_count, struct sample *out, double *work);
+void gpu_reduce(struct device *d, const struct field *field, struct sums *sums);
+void gpu_histogram(struct device *d, int64_t *count);
+void gpu_shares(struct device *d, int level, double sums[2]);
+/* exchange.cu */
+int64_t gpu_pack(struct device *d, const struct domain *domain, int self, int32_t tick, double tick_length, int64_t *counts, void **buffer);
+void *gpu_unpack_room(struct device *d, size_t bytes);
+void gpu_unpack(struct device *d, const void *buffer, int64_t count);
+/* order.cu, build.cu, moments.cu, groups.cu */
+int64_t gpu_order(struct device *d, const struct lattice *lattice);
+void gpu_reorder(struct device *d, int32_t tick, double tick_length, int fast, int renew);
+void gpu_build(struct device *d, const double low[3], const double high[3]);
+void gpu_moments(struct device *d, const struct mac *mac, int32_t tick, double tick_length);
+void gpu_sources(struct device *d);
+void gpu_groups(struct device *d);
+void gpu_tune(struct device *d, enum tunable tunable, double value);
+/* boxes.cu */
+int gpu_boxes(struct device *d, const struct let_request *request, int max_count, struct let_box *boxes);
+void gpu_let_summary(struct device *d, const struct let_request *request, struct let_summary *summary);
+/* choose.cu */
+void gpu_let_select(struct device *d, enum let_kind kind, const struct let_request *request, int count, struct let_choice *choice);
+/* arrivals.cu; gpu_let_body: choose.cu */
+void *gpu_let_room(struct device *d, enum let_kind kind, int peer, size_t bytes);
+void gpu_let_attach(struct device *d, enum let_kind kind, int peer, size_t bytes, struct let_count *count);
+void *gpu_let_body(struct device *d, enum let_kind kind, int peer);
+void *gpu_let_body_room(struct device *d, enum let_kind kind, int peer, size_t bytes);
+void gpu_let_roots(struct device *d, enum let_kind kind, int self, int count, const struct let_summary *const *summaries);
+void gpu_let_clear(struct device *d, enum let_kind kind);
+/* watch.cu */
+void gpu_let_watch(struct device *d, const struct let_request *request);
+int64_t gpu_violations(struct device *d, int64_t *late);
+/* update.cu */
+size_t gpu_let_update(struct device *d, int peer, int32_t tick, enum let_update_scope scope, int32_t *next, void **message);
+void *gpu_update_body(struct device *d, int peer);
+void *gpu_update_room(struct device *d, int peer, size_t bytes);
+size_t gpu_let_update_bytes_max(struct device *d, int peer);
+int64_t gpu_let_apply(struct device *d, int peer, const void *message, size_t bytes);
+/* forces.cu */
+void gpu_walk(struct device *d, const struct walk_request *request, struct tally *tally);
+int gpu_walks_at_once(struct device *d, const struct walk_request *r);
+int gpu_keeps_tree(struct device *d);
+/* neighbours.cu */
+void gpu_remember(struct device *d, double numbers[REMEMBERED], int set);
+/* direct.cu */
+void gpu_direct(struct device *d, int64_t n, const double (*at)[3], const uint64_t *skip, const struct split *split,
+                double (*acc)[3], double (*hard)[3], double *pot);
+void gpu_nearest(struct device *d, int64_t n, const double (*at)[3], const uint64_t *skip, int k, double *distance);
+/* pairwise.cu */
+double gpu_ceiling(struct device *d);
+double gpu_pair_rate(struct device *d, int64_t n, int *share);
+/* integrate.cu */
+void gpu_kick(struct device *d, const struct field *field, double dt);
+void gpu_split_soft(struct device *d);
+int gpu_levels(struct device *d, const struct step_rule *rule, int shared);
+int32_t gpu_next_tick(struct device *d);
+int64_t gpu_select(struct device *d, int32_t tick, double tick_length, int64_t *outside);
+void gpu_correct(struct device *d, int32_t tick, double tick_length, const struct step_rule *rule, int shared);
+void gpu_drift_to_end(struct device *d, double tick_length);
+void gpu_finish(struct device *d, double tick_length);
+
+/* nccl.cu */
+extern const struct link gpu_link;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

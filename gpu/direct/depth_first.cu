@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The depth-first walk: one thread walks the tree for one target. If it opens a node, it continues at the first child (`more`), else at
+ * `next`, the node that begins where the particles of this one end. It needs no stack, no lists and no shared memory; the threads of a
+ * warp have neighbouring targets and visit nearly the same nodes. The criterion is that of groups, with a ball of radius 0 and the
+ * particle's own |a_old|. */
+#include <config.h>
+#include "gpu/direct/depth_first.cuh"
+#include "gpu/walk/pairs.cuh"
+#include "gpu/direct/pairwise.cuh"
+
+struct depth_first_job {
+  struct tree t;
+  struct particles p;
+  const int32_t *next;
+  const int32_t *list;     /* targets; NULL: all particles */
+  int32_t targets;
+  struct device_results *device_results;
+  struct mac mac;
+  struct split split;
+  double a_floor, gravity;
+  float spacing, eps2, dt_nodes, tick_length;
+  int32_t tick;
+  int hard_only, potential;
+};
+
+/* --- the walk ---------------------------------------------------------------------------------------------------- */
+
+/* One thread: its target, sums and counts. */
+template <int SPLIT, bool QUAD> struct depth_first_walker {
+  const struct depth_first_job &job;
+  struct body self;
+  struct force f;
+  float sink;
+  int particles, cells, tests;
+
+  __device__ float4 relative_position(const int32_t x[3], float m) const
+  {
+    return make_float4((float)(x[0] - self.x) * job.spacing, (float)(x[1] - self.y) * job.spacing, (float)(x[2] - self.z) * job.spacing, m);
+  }
+
+  __device__ void add(const float4 &e)
+  {
+    add_pair<true, true, SPLIT>(f, pair_of(e, 0, 0, 0, job.eps2), job.split);
+  }
+
+  __device__ void add_leaf(const struct node &n)
+  {
+    int count = (int)(n.info & NODE_COUNT);
+    for (int32_t j = n.first; j < n.first + count; j++) {
+      const struct body b = job.t.body[j];
+      const int32_t x[3] = {b.x, b.y, b.z};
+      float4 e = relative_position(x, b.m);
+      if (job.tick != 0) {
+        const struct motion_state c = job.t.motion_state[j];
+        float dt = (float)(job.tick - c.tick) * job.tick_length, half = 0.5f * dt;
+        e.x += (c.v[0] + c.a[0] * half) * dt;
+        e.y += (c.v[1] + c.a[1] * half) * dt;
+        e.z += (c.v[2] + c.a[2] * half) * dt;
+      }
+      add(e);
+    }
+    particles += count;
+  }
+
+  __device__ void add_cell(const float4 &e, int32_t k)
+  {
+    if (QUAD) {
+      const struct quad q = load_quad(&job.t.quad[k]);
+      add_quad_pair<true, true, SPLIT>(f, pair_of(e, 0, 0, 0, job.eps2), q.q, job.split);
+    } else {
+      add(e);
+    }
+    cells++;
+  }
+
+  /* Test a node; returns the next one (-1: none). The test is that of groups (gpu/walk/traverse.cuh). */
+  __device__ int32_t visit(int32_t k)
+  {
+    const struct node n = load_node(&job.t.node[k]);
+    float4 e = relative_position(n.x, n.mass);
+    float b = n.b, grown = 0, dt = job.dt_nodes;
+    if (dt != 0) {
+      const struct motion m = load_motion(&job.t.motion[k]);
+      float half = 0.5f * dt * dt, growth = m.spread_v * dt + m.spread_a * half;
+      e.x += m.v[0] * dt + m.a[0] * half;
+      e.y += m.v[1] * dt + m.a[1] * half;
+      e.z += m.v[2] * dt + m.a[2] * half;
+      b += growth;
+      grown = 2 * growth;
+    }
+    float r2 = pair_r2_f(pair_of(e, 0, 0, 0, job.eps2)), min_distance = fmaxf(n.reach * sink + grown, b), away = job.split.r2 + b;
+    bool leaf = (n.info & NODE_LEAF) != 0, single = dt != 0 && n.info == (NODE_LEAF | 1);
+    tests++;
+    if (SPLIT != SPLIT_NONE && job.hard_only && r2 > away * away) return job.next[k];
+    if (r2 > 0 && r2 >= min_distance * min_distance && !single) {
+      add_cell(e, k);
+      return job.next[k];
+    }
+    if (!leaf) return n.first;
+    add_leaf(n);
+    return job.next[k];
+  }
+
+  __device__ void store(int64_t i) const
+  {
+    float own = self.m * inverse_root(job.eps2), kept = job.hard_only ? 1 : WORK_KEPT;
+    job.p.work[i] = kept * job.p.work[i] + (float)(particles + cells);
+    for (int c = 0; c < 3; c++) {
+      float a = (float)(job.gravity * f.a[c]), h = SPLIT == SPLIT_NONE ? a : (float)(job.gravity * f.h[c]);
+      if (!job.hard_only) job.p.acc[3 * i + c] = a;
+      job.p.acc_hard[3 * i + c] = h;
+    }
+    if (job.potential) job.p.pot[i] = (float)(-job.gravity * (f.p - own));
+  }
+};
+
+/* A warp adds the counts of its lanes to a sum in global memory. */
+static __device__ void count(unsigned long long *sum, int mine)
+{
+  unsigned all = __reduce_add_sync(FULL, (unsigned)mine);
+  if (lane_id() == 0) atomicAdd(sum, (unsigned long long)all);
+}
+
+/* One thread walks the tree for one target. */
+template <int SPLIT, bool QUAD>
+static __global__ void __launch_bounds__(THREADS) depth_first_kernel(const __grid_constant__ struct depth_first_job job)
+{
+  int32_t k = (int32_t)(blockIdx.x * THREADS + threadIdx.x);
+  struct depth_first_walker<SPLIT, QUAD> w = {job};
+  if (k < job.targets) {
+    int64_t i = job.list ? job.list[k] : k;
+    const float *a = &job.p.acc[3 * i];
+    w.self = job.t.body[i];
+    w.sink = mac_sink(&job.mac, fmax(sqrt((double)a[0] * a[0] + (double)a[1] * a[1] + (double)a[2] * a[2]), job.a_floor));
+    for (int32_t node = 0; node >= 0;) node = w.visit(node);
+    w.store(i);
+  }
+  count(&job.device_results->particle_pairs, w.particles);
+  count(&job.device_results->cell_pairs, w.cells);
+  count(&job.device_results->tests, w.tests);
+}
+
+/* --- the verb ---------------------------------------------------------------------------------------------------- */
+
+#define START(kernel, name) case SPLIT_##kernel: LAUNCH(d, (depth_first_kernel<SPLIT_##kernel, QUAD>), blocks, THREADS, job); break;
+template <bool QUAD> static void start(struct device *d, const struct depth_first_job &job)
+{
+  int64_t blocks = blocks_for(job.targets, THREADS);
+  switch (job.split.on ? job.split.kernel : SPLIT_NONE) {
+  case SPLIT_NONE: LAUNCH(d, (depth_first_kernel<SPLIT_NONE, QUAD>), blocks, THREADS, job); break;
+  SPLIT_KERNELS(START)
+  }
+}
+
+void depth_first_walk(struct device *d, const struct walk_request *r, struct tally *tally)
+{
+  bool total = r->kind == WALK_TOTAL;
+  float milliseconds = 0;
+  struct depth_first_job job = {d->tree.view, d->p, d->tree.next.at};
+  job.list = total ? NULL : pairwise_list_active(d, r->tick);
+  job.targets = (int32_t)(total ? d->p.n : d->active.count);
+  job.device_results = d->device_results;
+  job.mac = r->mac;
+  job.split = r->split;
+  job.a_floor = r->a_floor;
+  job.gravity = d->config.gravity;
+  job.spacing = (float)d->lattice.spacing;
+  job.eps2 = (float)d->config.softening * (float)d->config.softening;
+  job.dt_nodes = (float)((r->tick - d->tree.motion_tick) * r->tick_length);
+  job.tick_length = (float)r->tick_length;
+  job.tick = r->tick;
+  job.hard_only = !total;
+  job.potential = total && r->potential;
+  CHECK(cudaMemsetAsync(&d->device_results->targets, 0,
+                        offsetof(struct device_results, histogram) - offsetof(struct device_results, targets), d->stream));
+  CHECK(cudaEventRecord(d->timing.from, d->stream));
+  if (d->config.quadrupole)
+    start<true>(d, job);
+  else
+    start<false>(d, job);
+  CHECK(cudaEventRecord(d->timing.to, d->stream));
+  const struct device_results *host_results = device_read_results(d);
+  CHECK(cudaEventElapsedTime(&milliseconds, d->timing.from, d->timing.to));
+  tally->seconds += 1e-3 * milliseconds;
+  tally->evaluating += 1e-3 * milliseconds;
+  tally->targets += job.targets;
+  tally->particle_pairs += (int64_t)host_results->particle_pairs;
+  tally->cell_pairs += (int64_t)host_results->cell_pairs;
+  tally->split_pairs += r->split.on ? (int64_t)(host_results->particle_pairs + host_results->cell_pairs) : 0;
+  tally->tests += (int64_t)host_results->tests;
+  tally->groups += job.targets;   /* each target is a group */
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Migration of particles: packed by destination rank, and unpacked after arrival. */
+#include <config.h>
+#include <cub/device/device_radix_sort.cuh>
+
+#include "base/memory.h"
+#include "gpu/device/device.cuh"
+#include "gpu/device/select.cuh"
+#include "particles/timeline.h"
+#include "tree/cuboids.h"
+
+/* Owner keys: 0 for a particle that stays, r + 1 for one that migrates to rank r. */
+static __global__ void find_owner_ranks(struct particles p, struct domain domain, int self, int32_t tick, double tick_length,
+                                        uint32_t *owner_key)
+{
+  int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+  double x[3];
+  if (i >= p.n) return;
+  const double *pos = &p.pos[3 * i];
+  if (tick > 0) {
+    timeline_place(x, pos, &p.vel[3 * i], &p.acc_hard[3 * i], (tick - p.tick[i]) * tick_length);
+    pos = x;
+  }
+  int rank = domain_owner(&domain, pos);
+  owner_key[i] = rank == self ? 0 : (uint32_t)rank + 1;
+}
+
+struct has_left {
+  const uint32_t *owner_key;
+  int left;
+  __device__ __forceinline__ bool operator()(int32_t i) const { return (owner_key[i] != 0) == left; }
+};
+
+static __global__ void gather_owner_ranks(const uint32_t *owner_key, const int32_t *from, int32_t n, uint32_t *taken)
+{
+  int32_t k = (int32_t)(blockIdx.x * THREADS + threadIdx.x);
+  if (k < n) taken[k] = owner_key[from[k]];
+}
+
+/* first[k]: the first entry of the sorted list whose owner key is at least k. */
+static __global__ void find_bounds(const uint32_t *owner_key, int32_t n, int count, int32_t *first)
+{
+  int k = (int)(blockIdx.x * THREADS + threadIdx.x);
+  if (k >= count) return;
+  int32_t begin = 0, end = n;
+  while (begin < end) {
+    int32_t middle = begin + (end - begin) / 2;
+    if (owner_key[middle] < (uint32_t)k)
+      begin = middle + 1;
+    else
+      end = middle;
+  }
+  first[k] = begin;
+}
+
+/* Copy one field between its array and records of `stride` bytes, byte by byte, since records have no alignment. */
+static __global__ void pack_field(char *record, size_t stride, const char *field, size_t bytes, const int32_t *order, int64_t n)
+{
+  int64_t k = (int64_t)blockIdx.x * THREADS + threadIdx.x, i = k / (int64_t)bytes, b = k % (int64_t)bytes;
+  if (i < n) record[i * (int64_t)stride + b] = field[order[i] * (int64_t)bytes + b];
+}
+
+static __global__ void unpack_field(const char *record, size_t stride, char *field, size_t bytes, int64_t n)
+{
+  int64_t k = (int64_t)blockIdx.x * THREADS + threadIdx.x, i = k / (int64_t)bytes, b = k % (int64_t)bytes;
+  if (i < n) field[i * (int64_t)bytes + b] = record[i * (int64_t)stride + b];
+}
+
+/* Copy the cuts of the domain to the device. Queued. */
+static struct domain put_domain(struct device *d, const struct domain *domain)
+{
+  struct domain there = *domain;
+  const double *from[3] = {domain->x, domain->y, domain->z};
+  double **to[3] = {&there.x, &there.y, &there.z}, *at;
+  const int64_t count[3] = {domain->px - 1, (int64_t)domain->px * (domain->py - 1), (int64_t)domain->px * domain->py * (domain->pz - 1)};
+  at = array_room(&d->points, "device points", count[0] + count[1] + count[2]);
+  for (int c = 0; c < 3; at += count[c++]) {
+    *to[c] = at;
+    if (count[c] > 0) CHECK(cudaMemcpyAsync(at, from[c], sizeof(double) * (size_t)count[c], cudaMemcpyHostToDevice, d->stream));
+  }
+  return there;
+}
+
+/* Select those of the n particles from `first` on that leave (left: 1) or stay (0), in ascending order. Their number becomes
+ * device_results->count. Queued. */
+static void select_by_owner(struct device *d, const uint32_t *owner_key, int left, int32_t first, int64_t n, int32_t *found)
+{
+  const struct has_left rule = {owner_key, left};
+  select_numbers(d, rule, first, n, found);
+}
+
+/* Particles that leave. The lists use the device's arrays of keys and places. */
+struct leaving {
+  uint32_t *owner_key;     /* of all particles */
+  int32_t *place;          /* the particles that leave, ascending, */
+  int32_t *order;          /* and by owner */
+  int64_t count;
+};
+
+static struct leaving find_leaving(struct device *d, const struct domain *domain, int self, int32_t tick, double tick_length)
+{
+  int64_t n = d->p.n;
+  struct leaving l = {(uint32_t *)array_room(&d->order.key[0], "device order", n), array_room(&d->order.place[0], "device order", n),
+                      array_room(&d->order.place[1], "device order", n)};
+  LAUNCH(d, find_owner_ranks, blocks_for(n, THREADS), THREADS, d->p, put_domain(d, domain), self, tick, tick_length, l.owner_key);
+  select_by_owner(d, l.owner_key, 1, 0, n, l.place);
+  l.count = device_read_results(d)->count;
+  return l;
+}
+
+/* Sort by owner; counts[r] becomes the number of particles that leave for rank r. Waits. */
+static void sort_leaving(struct device *d, const struct leaving *l, int64_t *counts)
+{
+  int ranks = d->config.ranks, bits = 1;
+  size_t bytes = 0;
+  int32_t n = (int32_t)l->count;
+  while (bits < 31 && 1 << bits < ranks + 1) bits++;
+  uint32_t *key = (uint32_t *)array_room(&d->order.key[1], "device order", d->p.n), *sorted = key + n;   /* a key has room for two */
+  LAUNCH(d, gather_owner_ranks, blocks_for(n, THREADS), THREADS, l->owner_key, l->place, n, key);
+  CHECK(cub::DeviceRadixSort::SortPairs(NULL, bytes, key, sorted, l->place, l->order, n, 0, bits, d->stream));
+  array_room(&d->scratch, "device scratch", (int64_t)bytes);
+  CHECK(cub::DeviceRadixSort::SortPairs(d->scratch.at, bytes, key, sorted, l->place, l->order, n, 0, bits, d->stream));
+  int32_t *first = array_room(&d->tree.tile_count, "device build", ranks + 2);
+  int32_t *bounds = (int32_t *)memory_alloc("exchange", sizeof *bounds * (size_t)(ranks + 2));
+  LAUNCH(d, find_bounds, blocks_for(ranks + 2, THREADS), THREADS, sorted, n, ranks + 2, first);
+  CHECK(cudaMemcpyAsync(bounds, first, sizeof *bounds * (size_t)(ranks + 2), cudaMemcpyDeviceToHost, d->stream));
+  gpu_wait(d);
+  for (int r = 0; r < ranks; r++) counts[r] = bounds[r + 2] - bounds[r + 1];
+  memory_free(bounds);
+}
+
+/* Move particle from[k] to the place to[k], k < *count. */
+static __global__ void move_particles(struct particles p, const int32_t *from, const int32_t *to, const int32_t *count)
+{
+  int64_t k = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+  if (k >= *count) return;
+  int64_t i = to[k], j = from[k];
+#define X(member, ctype, components) \
+  _Pragma("unroll") for (int c = 0; c < (components); c++) p.member[(components) * i + c] = p.member[(components) * j + c];
+  PARTICLE_FIELDS(X)
+#undef X
+}
+
+/* Move staying particles from places after the new end to the places that leaving particles vacate. Queued. */
+static void fill_gaps(struct device *d, const struct leaving *l)
+{
+  int64_t kept = d->p.n - l->count;
+  int32_t *mover = (int32_t *)(l->owner_key + d->p.n);   /* a key has room for two */
+  select_by_owner(d, l->owner_key, 0, (int32_t)kept, l->count, mover);
+  LAUNCH(d, move_particles, blocks_for(l->count, THREADS), THREADS, d->p, mover, l->place, &d->device_results->count);
+  d->p.n = kept;
+  d->sources.stale = 1;
+}
+
+int64_t gpu_pack(struct device *d, const struct domain *domain, int self, int32_t tick, double tick_length, int64_t *counts, void **buffer)
+{
+  int ranks = d->config.ranks;
+  int64_t n = d->p.n;
+  size_t stride = particle_bytes();
+  memset(counts, 0, sizeof *counts * (size_t)ranks);
+  *buffer = d->exchange.host_packed;
+  if (n == 0) return 0;
+  device_wait_for_copy(d);
+  const struct leaving l = find_leaving(d, domain, self, tick, tick_length);
+  int64_t leaving = l.count, kept = n - leaving;
+  if (leaving == 0) return kept;
+  sort_leaving(d, &l, counts);
+  if (!d->bypass && stride * (size_t)leaving > d->exchange.host_packed_bytes) {
+    d->exchange.host_packed_bytes = stride * (size_t)with_slack(leaving);
+    memory_free(d->exchange.host_packed);
+    d->exchange.host_packed = memory_alloc("exchange", d->exchange.host_packed_bytes);
+  }
+  char *record = array_room(&d->exchange.packed, "device exchange", (int64_t)stride * leaving);
+  size_t at = 0;
+  for (int f = 0; f < particle_field_count; f++) {
+    const struct particle_field *field = &particle_fields[f];
+    const char *from = *(char **)((char *)&d->p + field->offset);
+    LAUNCH(d, pack_field, blocks_for((int64_t)field->bytes * leaving, THREADS), THREADS, record + at, stride, from, field->bytes,
+           l.order, leaving);
+    at += field->bytes;
+  }
+  if (!d->bypass) CHECK(cudaMemcpyAsync(d->exchange.host_packed, record, stride * (size_t)leaving, cudaMemcpyDeviceToHost, d->stream));
+  fill_gaps(d, &l);
+  gpu_wait(d);
+  *buffer = d->bypass ? record : d->exchange.host_packed;
+  return kept;
+}
+
+void *gpu_unpack_room(struct device *d, size_t bytes) { return array_room(&d->exchange.arriving, "device exchange", (int64_t)bytes); }
+
+void gpu_unpack(struct device *d, const void *buffer, int64_t count)
+{
+  int64_t n = d->p.n;
+  size_t stride = particle_bytes(), at = 0;
+  if (count == 0) return;
+  if (n + count > INT32_MAX / 2) fatal("%lld particles on one device, at most %d: use more ranks", (long long)(n + count), INT32_MAX / 2);
+  device_particles_grow(d, n + count);
+  const char *record = (const char *)buffer;
+  if (!d->bypass) {
+    char *copy = array_room(&d->exchange.packed, "device exchange", (int64_t)stride * count);
+    CHECK(cudaMemcpyAsync(copy, buffer, stride * (size_t)count, cudaMemcpyHostToDevice, d->stream));
+    record = copy;
+  }
+  for (int f = 0; f < particle_field_count; f++) {
+    const struct particle_field *field = &particle_fields[f];
+    char *to = *(char **)((char *)&d->p + field->offset) + field->bytes * (size_t)n;
+    LAUNCH(d, unpack_field, blocks_for((int64_t)field->bytes * count, THREADS), THREADS, record + at, stride, to, field->bytes, count);
+    at += field->bytes;
+  }
+  d->p.n = n + count;
+  d->sources.stale = 1;
+  if (count > n) d->order.deepest = 0;   /* the last tree does not predict the depth of the next one */
+  step_state_invalidate(&d->step);
+  gpu_wait(d);   /* the caller owns the buffer */
+}
+
+void exchange_state_free(struct exchange_state *s)
+{
+  array_free(&s->packed);
+  array_free(&s->arriving);
+  memory_free(s->host_packed);
+}

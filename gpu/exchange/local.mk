@@ -1,0 +1,4 @@
+gpu_sources += \
+  %D%/exchange.cu \
+  %D%/nccl.cu \
+  %D%/state.cuh

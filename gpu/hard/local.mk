@@ -1,0 +1,10 @@
+gpu_sources += \
+  %D%/hard.cu \
+  %D%/hard.cuh \
+  %D%/hard_forces.cu \
+  %D%/neighbours.cu \
+  %D%/neighbours.cuh \
+  %D%/neighbours_make.cu \
+  %D%/neighbours_use.cu \
+  %D%/state.cuh \
+  %D%/trajectory.cuh

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The verbs boxes and summary: bounding boxes of consecutive groups, and the LET root summary. Several blocks reduce a box, and their rows
+ * of partial results are joined in a fixed order. A box with a horizon takes a second pass, in the frame of its mean velocity. */
+#include <config.h>
+#include "gpu/let/let.cuh"
+#include "gpu/device/reduce.cuh"
+#include "particles/timeline.h"
+
+enum {
+  BOX_PARTS = 16,   /* blocks for each box */
+  COLUMNS = 12,     /* sums of v[3] and of 1; maxima of -low[3], high[3], -|a_old|, |a_hard| */
+  ADDED = 4,        /* the first so many are sums */
+  ENDS = 6          /* maxima of -low[3], high[3] */
+};
+
+struct boxes_job {
+  struct tree t;
+  struct particles p;
+  const float *acc, *then;   /* |a_old| is the modulus of `acc`, or the smaller of both if `then` is not NULL */
+  const struct group *group;
+  int32_t groups;
+  int boxes;
+  int32_t *begin;            /* [boxes + 1]: first particle of each box */
+  double *rows, *result;     /* [boxes][BOX_PARTS][COLUMNS]; [boxes][COLUMNS] */
+  struct lattice lattice;
+  double tick_length, horizon;
+  int32_t tick, active;
+};
+
+/* The box of a block, and its part of the box. */
+static __device__ int own_box(void) { return (int)blockIdx.x / BOX_PARTS; }
+static __device__ int own_part(void) { return (int)blockIdx.x % BOX_PARTS; }
+
+/* The first particle of a box. */
+static __device__ int32_t box_begin(const struct boxes_job &job, int b)
+{
+  return b == job.boxes ? (int32_t)job.p.n : job.group[(int64_t)job.groups * b / job.boxes].begin;
+}
+
+/* The particles of this block. */
+static __device__ int2 block_range(const struct boxes_job &job)
+{
+  int32_t begin = box_begin(job, own_box()), end = box_begin(job, own_box() + 1), count = end - begin;
+  return make_int2(begin + (int32_t)((int64_t)count * own_part() / BOX_PARTS),
+                   begin + (int32_t)((int64_t)count * (own_part() + 1) / BOX_PARTS));
+}
+
+static __device__ double *block_row(const struct boxes_job &job, int columns) { return job.rows + (int64_t)blockIdx.x * columns; }
+
+/* Whether a particle is a target. */
+static __device__ bool counts(const struct boxes_job &job, int32_t i)
+{
+  return !job.active || timeline_end(&job.p, i) == job.tick;
+}
+
+/* Position and velocity of a source at the request's tick. */
+static __device__ void predict_source(const struct boxes_job &job, int32_t i, double x[3], double v[3])
+{
+  const struct body b = job.t.body[i];
+  const struct motion_state w = job.t.motion_state[i];
+  const int32_t at[3] = {b.x, b.y, b.z};
+  double dt = (job.tick - w.tick) * job.tick_length;
+  for (int c = 0; c < 3; c++) {
+    x[c] = lattice_position(&job.lattice, c, at[c]) + (w.v[c] + 0.5 * dt * w.a[c]) * dt;
+    v[c] = w.v[c] + dt * w.a[c];
+  }
+}
+
+/* Include a position in a box. Boxes are wider by one lattice spacing, for the rounding of positions. */
+static __device__ void widen(const struct boxes_job &job, double extent[ENDS], const double x[3])
+{
+  for (int c = 0; c < 3; c++) {
+    extent[c] = fmax(extent[c], job.lattice.spacing - x[c]);
+    extent[3 + c] = fmax(extent[3 + c], x[c] + job.lattice.spacing);
+  }
+}
+
+static __global__ void __launch_bounds__(THREADS) box_rows(struct boxes_job job)
+{
+  int2 part = block_range(job);
+  double sum[ADDED] = {}, largest[COLUMNS - ADDED], x[3], v[3];
+  for (int k = 0; k < COLUMNS - ADDED; k++) largest[k] = max_op::start();
+  for (int32_t i = part.x + (int32_t)threadIdx.x; i < part.y; i += THREADS) {
+    if (!counts(job, i)) continue;
+    predict_source(job, i, x, v);
+    for (int c = 0; c < 3; c++) sum[c] += v[c];
+    sum[3]++;
+    widen(job, largest, x);
+    double a_old = essential_norm(&job.acc[3 * (int64_t)i]);
+    if (job.then) a_old = fmin(a_old, essential_norm(&job.then[3 * (int64_t)i]));
+    largest[6] = fmax(largest[6], -a_old);
+    largest[7] = fmax(largest[7], essential_norm(&job.p.acc_hard[3 * (int64_t)i]));
+  }
+  reduce_block<add_op>(sum, block_row(job, COLUMNS));
+  reduce_block<max_op>(largest, block_row(job, COLUMNS) + ADDED);
+  if (own_part() == 0 && threadIdx.x < 2) job.begin[own_box() + (int)threadIdx.x] = box_begin(job, own_box() + (int)threadIdx.x);
+}
+
+/* In the frame of the mean velocity, a particle on a straight trajectory stays in the bounding box of both its ends. */
+static __global__ void __launch_bounds__(THREADS) end_rows(struct boxes_job job)
+{
+  int2 part = block_range(job);
+  const double *own = job.result + (int64_t)own_box() * COLUMNS;
+  double largest[ENDS], x[3], v[3];
+  for (int k = 0; k < ENDS; k++) largest[k] = max_op::start();
+  for (int32_t i = part.x + (int32_t)threadIdx.x; i < part.y; i += THREADS) {
+    if (!counts(job, i)) continue;
+    predict_source(job, i, x, v);
+    widen(job, largest, x);
+    for (int c = 0; c < 3; c++) x[c] += (v[c] - own[c] / own[3]) * job.horizon;
+    widen(job, largest, x);
+  }
+  reduce_block<max_op>(largest, block_row(job, ENDS));
+}
+
+/* Join the rows of each box, one block a box, one thread a column: the first `added` columns are sums, the others maxima. */
+static __global__ void join_rows(const double *rows, int columns, int added, double *result, int stride)
+{
+  int k = (int)threadIdx.x;
+  const double *row = rows + (int64_t)blockIdx.x * BOX_PARTS * columns + k;
+  if (k >= columns) return;
+  double x = row[0];
+  for (int part = 1; part < BOX_PARTS; part++) x = k < added ? x + row[part * columns] : fmax(x, row[part * columns]);
+  result[(int64_t)blockIdx.x * stride + k] = x;
+}
+
+static void launch_rows(struct device *d, const struct boxes_job &job)
+{
+  LAUNCH(d, box_rows, job.boxes * BOX_PARTS, THREADS, job);
+  LAUNCH(d, join_rows, job.boxes, WARP, job.rows, (int)COLUMNS, (int)ADDED, job.result, (int)COLUMNS);
+  if (!(job.horizon > 0)) return;
+  LAUNCH(d, end_rows, job.boxes * BOX_PARTS, THREADS, job);
+  LAUNCH(d, join_rows, job.boxes, WARP, job.rows, (int)ENDS, 0, job.result + ADDED, (int)COLUMNS);
+}
+
+int gpu_boxes(struct device *d, const struct let_request *r, int max_count, struct let_box *boxes)
+{
+  struct let_state *l = d->let;
+  if (max_count > BOX_MAX) max_count = BOX_MAX;
+  l->boxes = d->targets.groups < max_count ? d->targets.groups : max_count;
+  if (l->boxes == 0) return 0;
+  size_t bytes = sizeof(double) * COLUMNS * (size_t)l->boxes;
+  struct boxes_job job = {d->tree.view, d->p, device_latest_acc(d, &d->p), r->part == LET_OF_SLOW ? d->p.acc : NULL, d->targets.group.at,
+                          d->targets.groups, l->boxes};
+  job.begin = array_room(&l->box_begin, "device LETs", BOX_MAX + 1);
+  job.rows = array_room(&l->rows, "device LETs", BOX_MAX * COLUMNS * (BOX_PARTS + 1));
+  job.result = job.rows + BOX_MAX * COLUMNS * BOX_PARTS;
+  job.lattice = d->lattice;
+  job.tick_length = r->tick_length;
+  job.horizon = r->horizon;
+  job.tick = r->tick;
+  job.active = r->active;
+  launch_rows(d, job);
+  const double *row = (const double *)pinned_room(&l->numbers, bytes);
+  CHECK(cudaMemcpyAsync(l->numbers.at, job.result, bytes, cudaMemcpyDeviceToHost, d->stream));
+  gpu_wait(d);
+  int count = 0;
+  for (int b = 0; b < l->boxes; b++, row += COLUMNS) {
+    struct let_box *box = &l->box[b];
+    for (int c = 0; c < 3; c++) {
+      box->v[c] = row[c] / row[3];
+      box->low[c] = -row[ADDED + c];
+      box->high[c] = row[ADDED + 3 + c];
+    }
+    box->a_old = -row[ADDED + 6];
+    box->a_spread = row[3] > 0 ? row[ADDED + 7] : BOX_EMPTY;
+    if (row[3] > 0) boxes[count++] = *box;
+  }
+  return count;
+}
+
+void gpu_let_summary(struct device *d, const struct let_request *r, struct let_summary *summary)
+{
+  struct let_state *l = d->let;
+  const struct part *part = lets_part(d, r);
+  memset(summary, 0, sizeof *summary);
+  summary->particles = part->count;
+  if (d->tree.view.nodes == 0 || part->nodes == 0) return;
+  struct let_summary *host_results = (struct let_summary *)pinned_room(&l->numbers, sizeof *host_results);
+  CHECK(cudaMemcpyAsync(&host_results->root, d->tree.view.node + part->base, sizeof host_results->root, cudaMemcpyDeviceToHost, d->stream));
+  CHECK(cudaMemcpyAsync(&host_results->motion, d->tree.view.motion + part->base, sizeof host_results->motion, cudaMemcpyDeviceToHost,
+                        d->stream));
+  CHECK(cudaMemcpyAsync(host_results->quad, d->tree.view.quad + part->base, sizeof host_results->quad, cudaMemcpyDeviceToHost, d->stream));
+  gpu_wait(d);
+  summary->root = host_results->root;
+  summary->motion = host_results->motion;
+  memcpy(summary->quad, host_results->quad, sizeof summary->quad);
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Forests: which trees a walk covers in one launch, and the roots from which it starts. */
+#include <config.h>
+#include <math.h>
+
+#include "backend/let_verbs.h"
+#include "base/debug.h"
+#include "gpu/hard/state.cuh"
+#include "gpu/let/let.cuh"
+
+/* LETs are collected until they have at least this fraction of the local tree's nodes and particles: fewer do not justify a launch. */
+#define LAUNCH_FRACTION_MIN 0.125
+
+/* The fraction of supergroups that walk the local tree while LETs are in transit, and the LETs afterwards. Two walks take longer than one
+ * over both, so the fraction is just large enough to keep the device busy until LETs arrive. */
+#define FIRST_SUPERGROUPS_FRACTION 0.125
+
+/* Some of the roots as a kernel argument, which needs no memory that outlives the call. */
+enum { ROOTS_PER_LAUNCH = WARP };
+struct roots_argument {
+  int32_t root[ROOTS_PER_LAUNCH];
+};
+
+static __global__ void set_roots(int32_t *to, struct roots_argument from, int count)
+{
+  if ((int)threadIdx.x < count) to[threadIdx.x] = from.root[threadIdx.x];
+}
+
+/* The roots of the waiting LETs on the device. They are copied only if they differ from those of the last walk. */
+static const int32_t *put_roots(struct device *d)
+{
+  struct let_state *l = d->let;
+  int count = l->waiting.count;
+  size_t bytes = sizeof(int32_t) * (size_t)count;
+  if (count <= l->roots && memcmp(l->host_roots, l->waiting.root, bytes) == 0) return l->root.at;
+  memcpy(l->host_roots, l->waiting.root, bytes);
+  l->roots = count;
+  array_room(&l->root, "device LETs", roots_max(d));
+  for (int at = 0; at < count; at += ROOTS_PER_LAUNCH) {
+    struct roots_argument some = {};
+    int n = count - at < ROOTS_PER_LAUNCH ? count - at : (int)ROOTS_PER_LAUNCH;
+    memcpy(some.root, l->host_roots + at, sizeof *some.root * (size_t)n);
+    LAUNCH(d, set_roots, 1, ROOTS_PER_LAUNCH, l->root.at + at, some, n);
+  }
+  return l->root.at;
+}
+
+/* The forest of the waiting LETs. */
+static void start_waiting(struct device *d, struct forest *f)
+{
+  struct waiting *w = &d->let->waiting;
+  memset(f, 0, sizeof *f);
+  f->t = tree_with_lets(d);
+  f->roots = w->count;
+  f->motion_tick = w->motion_tick;
+  f->fast_node = INT32_MAX;
+  f->root = put_roots(d);
+  f->supergroups = f->adding = INT32_MAX;
+  lets_wait_for_arrivals(d);
+  w->count = 0;
+  w->size = 0;
+}
+
+/* LETs of a request by number: for each peer that of LET_SLOW (only at LET_STEP), then that of the request's kind. NULL: there is none. */
+static int trees_of(const struct walk_request *r) { return 2 * r->peer_count; }
+static const struct incoming *tree_at(const struct device *d, const struct walk_request *r, int at)
+{
+  int kind = at % 2 ? r->let : LET_SLOW;
+  const struct incoming *in = &d->let->in[kind][r->peers[at / 2]];
+  return in->attached && in->nodes > 0 && (kind != LET_SLOW || r->let == LET_STEP) ? in : NULL;
+}
+
+/* Add a LET to the waiting ones, if its moments are of the same tick. Returns whether it was added. */
+static bool join_waiting(struct device *d, const struct incoming *in)
+{
+  struct waiting *w = &d->let->waiting;
+  if (w->count > 0 && w->motion_tick != in->motion_tick) return false;
+  w->root[w->count++] = in->root;
+  w->size += (int64_t)in->nodes + in->bodies;
+  w->motion_tick = in->motion_tick;
+  return true;
+}
+
+static int local_tree(struct device *d, struct forest *f)
+{
+  memset(f, 0, sizeof *f);
+  f->t = d->tree.view;
+  f->roots = d->tree.view.nodes > 0;
+  f->motion_tick = d->tree.motion_tick;
+  f->fast_node = d->tree.parts == 2 ? d->tree.part[FAST].base : INT32_MAX;
+  f->supergroups = INT32_MAX;
+  d->let->waiting.count = 0;
+  d->let->waiting.size = 0;
+  return 1;
+}
+
+/* The number of the first supergroups. */
+static int32_t first_supergroups(const struct device *d)
+{
+  double part = debug_value("first_part", FIRST_SUPERGROUPS_FRACTION);
+  return (int32_t)(fmin(fmax(part, 0), 1) * d->targets.supergroups);
+}
+
+/* The first supergroups walk the local tree, whose roots are the first in the list of all. */
+static int join_local(struct device *d, struct forest *f)
+{
+  struct let_state *l = d->let;
+  local_tree(d, f);
+  l->joined.supergroups = f->supergroups = first_supergroups(d);
+  for (int k = 0; k < d->tree.parts; k++) l->waiting.root[l->waiting.count++] = d->tree.part[k].base;
+  return 1;
+}
+
+/* All supergroups walk all roots, but the first ones those of LETs alone. */
+static int join_all(struct device *d, struct forest *f)
+{
+  start_waiting(d, f);
+  f->motion_tick = d->tree.motion_tick;
+  f->adding = d->let->joined.supergroups;
+  f->local_roots = d->tree.parts;
+  return 1;
+}
+
+static int next_joined(struct device *d, const struct walk_request *r, struct forest_parts *p, struct forest *f)
+{
+  struct waiting *w = &d->let->waiting;
+  if (r->local && !p->local_done) {
+    p->local_done = 1;
+    return join_local(d, f);
+  }
+  if (p->done) return 0;
+  for (; p->at < trees_of(r); p->at++) {
+    const struct incoming *in = tree_at(d, r, p->at);
+    if (in) w->root[w->count++] = in->root;
+  }
+  p->done = 1;
+  return r->last ? join_all(d, f) : 0;
+}
+
+bool forest_gains(const struct device *d, const struct walk_request *r)
+{
+  return r->kind == WALK_HARD && r->let == LET_STEP && !(r->split.on && neighbours_expected(&d->hard));
+}
+
+/* Whether the local tree and all LETs of the request can be walked together: the moments of all slow trees must be of one tick, and those
+ * of all fast trees of one tick. */
+static bool can_walk_all_trees(const struct device *d, const struct walk_request *r)
+{
+  if (!r->local || r->peer_count == 0 || d->tree.view.nodes == 0 || !forest_gains(d, r)) return false;
+  for (int k = 0; k < trees_of(r); k++) {
+    const struct incoming *in = tree_at(d, r, k);
+    if (in && in->motion_tick != (k % 2 ? d->tree.fast_tick : d->tree.motion_tick)) return false;
+  }
+  return true;
+}
+
+static int walk_all_trees(struct device *d, const struct walk_request *r, struct forest_parts *p, struct forest *f)
+{
+  struct waiting *w = &d->let->waiting;
+  w->count = 0;
+  for (int k = 0; k < d->tree.parts; k++) w->root[w->count++] = d->tree.part[k].base;
+  for (; p->at < trees_of(r); p->at++) {
+    const struct incoming *in = tree_at(d, r, p->at);
+    if (in) w->root[w->count++] = in->root;
+  }
+  p->local_done = p->done = 1;
+  w->motion_tick = d->tree.motion_tick;
+  start_waiting(d, f);
+  f->fast_node = d->tree.parts == 2 ? d->tree.part[FAST].base : d->tree.view.nodes + d->let->step_begin.nodes;
+  f->adding = 0;
+  f->whole = 1;
+  return 1;
+}
+
+int forest_next(struct device *d, const struct walk_request *r, struct forest_parts *p, struct forest *f)
+{
+  struct waiting *w = &d->let->waiting;
+  if (forest_joins(r)) return next_joined(d, r, p, f);
+  if (!p->local_done && can_walk_all_trees(d, r)) return walk_all_trees(d, r, p, f);
+  double enough = LAUNCH_FRACTION_MIN * ((double)d->tree.view.nodes + d->tree.view.bodies);
+  if (r->local && !p->local_done) {
+    p->local_done = 1;
+    p->done = r->peer_count == 0;
+    return local_tree(d, f);
+  }
+  if (p->done) return 0;
+  while (p->at < trees_of(r) && (w->count == 0 || (double)w->size < enough)) {
+    const struct incoming *in = tree_at(d, r, p->at);
+    if (in && !join_waiting(d, in)) break;
+    p->at++;
+  }
+  p->done = p->at == trees_of(r);
+  if (w->count == 0 || (p->done && !r->last && (double)w->size < enough)) return 0;
+  start_waiting(d, f);
+  return 1;
+}
+
+void forest_walked(struct device *d, const struct forest *f)
+{
+  if (f->root) CHECK(cudaEventRecord(d->let->walked, d->stream));
+}

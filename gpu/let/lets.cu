@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The state of LETs: page-locked memory, opening and closing. */
+#include <config.h>
+#include "base/memory.h"
+#include "gpu/let/choice.cuh"
+
+void *pinned_room(struct pinned *p, size_t bytes)
+{
+  if (bytes <= p->room) return p->at;
+  pinned_free(p);
+  p->room = (size_t)with_slack((int64_t)bytes);
+  CHECK(cudaMallocHost(&p->at, p->room));
+  memory_note("page-locked", p->room, 0);
+  return p->at;
+}
+
+void pinned_free(struct pinned *p)
+{
+  if (!p->at) return;
+  CHECK(cudaFreeHost(p->at));
+  memory_note("page-locked", 0, p->room);
+  p->at = NULL;
+  p->room = 0;
+}
+
+void device_lets_open(struct device *d)
+{
+  size_t ranks = (size_t)(d->config.ranks > 0 ? d->config.ranks : 1);
+  struct let_state *l = d->let = (struct let_state *)memory_alloc("LETs", sizeof *l);
+  for (int k = 0; k < LET_SETS; k++) {
+    l->out[k] = (struct outgoing *)memory_alloc("LETs", sizeof **l->out * ranks);
+    l->in[k] = (struct incoming *)memory_alloc("LETs", sizeof **l->in * ranks);
+  }
+  l->waiting.root = (int32_t *)memory_alloc("LETs", sizeof *l->waiting.root * (size_t)roots_max(d));
+  l->host_roots = (int32_t *)memory_alloc("LETs", sizeof *l->host_roots * (size_t)roots_max(d));
+  CHECK(cudaStreamCreateWithFlags(&l->stream, cudaStreamNonBlocking));
+  CHECK(cudaEventCreateWithFlags(&l->arrived, cudaEventDisableTiming));
+  CHECK(cudaEventCreateWithFlags(&l->walked, cudaEventDisableTiming));
+  CHECK(cudaEventCreate(&l->joined.first_done));
+  CHECK(cudaEventCreate(&l->joined.remainder_began));
+}
+
+static void free_kind(struct device *d, int kind)
+{
+  struct let_state *l = d->let;
+  for (int p = 0; p < d->config.ranks; p++) {
+    struct outgoing *out = &l->out[kind][p];
+    array_free(&out->packed);
+    array_free(&out->cells);
+    array_free(&l->in[kind][p].arriving);
+    array_free(&l->in[kind][p].update);
+    array_free(&out->node_from);
+    array_free(&out->body_from);
+    pinned_free(&out->host_results);
+    pinned_free(&out->update);
+    pinned_free(&l->in[kind][p].message);
+  }
+  memory_free(l->out[kind]);
+  memory_free(l->in[kind]);
+}
+
+static void free_watch(struct watch *w)
+{
+  array_free(&w->from);
+  array_free(&w->found);
+  array_free(&w->packed);
+  array_free(&w->numbers);
+  array_free(&w->trajectory);
+  array_free(&w->limit);
+  pinned_free(&w->host_results);
+  pinned_free(&w->host_packed);
+}
+
+void device_lets_close(struct device *d)
+{
+  struct let_state *l = d->let;
+  CHECK(cudaStreamSynchronize(l->stream));
+  for (int k = 0; k < LET_SETS; k++) free_kind(d, k);
+  free_watch(&l->watch);
+  device_choose_close(d);
+  array_free(&l->box_begin);
+  array_free(&l->rows);
+  array_free(&l->staging);
+  array_free(&l->root);
+  pinned_free(&l->numbers);
+  pinned_free(&l->staged);
+  CHECK(cudaEventDestroy(l->joined.first_done));
+  CHECK(cudaEventDestroy(l->joined.remainder_began));
+  CHECK(cudaEventDestroy(l->arrived));
+  CHECK(cudaEventDestroy(l->walked));
+  CHECK(cudaStreamDestroy(l->stream));
+  memory_free(l->waiting.root);
+  memory_free(l->host_roots);
+  memory_free(l);
+}

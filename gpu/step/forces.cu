@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The verb `walk`: forces of all particles at a synchronisation, or of the active ones, from the local tree and from LETs; by direct
+ * sums, depth-first walks, full walks or hard forces. */
+#include <config.h>
+#include <time.h>
+
+#include "gpu/direct/depth_first.cuh"
+#include "gpu/direct/pairwise.cuh"
+#include "gpu/hard/hard.cuh"
+#include "gpu/let/let.cuh"
+
+enum { POLL_NANOSECONDS = 50000 };   /* between polls for messages */
+
+static __global__ void decay_work(float *work, int64_t n)
+{
+  int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+  if (i < n) work[i] *= WORK_KEPT;
+}
+
+/* Wait for the work queued before the event, and poll for messages meanwhile. `early`: do not wait longer than until all LETs have arrived,
+ * so that the walk of these can be queued. */
+static void wait_for_walk(cudaEvent_t event, const struct walk_request *r, bool early)
+{
+  const struct timespec poll_interval = {0, POLL_NANOSECONDS};
+  cudaError_t status;
+  if (!r->poll_messages) return;
+  enum poll_status poll = r->poll_messages(r->polled);
+  while (!(early && poll == POLL_COMPLETE) && (status = cudaEventQuery(event)) != cudaSuccess) {
+    if (status != cudaErrorNotReady) CHECK(status);
+    cudaGetLastError();   /* clears cudaErrorNotReady, which a later check would find */
+    nanosleep(&poll_interval, NULL);
+    poll = r->poll_messages(r->polled);
+  }
+}
+
+static void add_tally(struct tally *tally, const struct device_results *host_results, double seconds)
+{
+  tally->seconds += seconds;
+  tally->evaluating += seconds;   /* traversal and pair loops are one kernel */
+  tally->targets += (int64_t)host_results->targets;
+  tally->particle_pairs += (int64_t)host_results->particle_pairs;
+  tally->cell_pairs += (int64_t)host_results->cell_pairs;
+  tally->split_pairs += (int64_t)host_results->split_pairs;
+  tally->tests += (int64_t)host_results->tests;
+  tally->groups += (int64_t)host_results->groups;
+  for (int k = 0; k < COUNT_SLOTS; k++) {
+    const struct walk_count *w = &host_results->walked[k];
+    tally->targets += (int64_t)w->targets;
+    tally->particle_pairs += (int64_t)w->particle_pairs;
+    tally->cell_pairs += (int64_t)w->cell_pairs;
+    tally->tests += (int64_t)w->tests;
+    tally->split_pairs += (int64_t)w->split_pairs;
+    tally->groups += (int64_t)w->groups;
+  }
+}
+
+void walk_complete_tally(struct device *d)
+{
+  const struct joined *joined = &d->let->joined;
+  float milliseconds = 0, rest = 0;
+  CHECK(cudaEventElapsedTime(&milliseconds, d->timing.from, joined->two_launches ? joined->first_done : d->timing.to));
+  if (joined->two_launches) {
+    CHECK(cudaEventElapsedTime(&rest, joined->remainder_began, d->timing.to));
+    d->walk.pending_tally->local_seconds += 1e-3 * milliseconds;
+  }
+  add_tally(d->walk.pending_tally, d->host_results, 1e-3 * (milliseconds + rest));
+  d->walk.pending_tally = NULL;
+}
+
+int gpu_walks_at_once(struct device *d, const struct walk_request *r)
+{
+  return d->config.method != METHOD_NEXT_MORE && !pairwise_applies(d) && forest_gains(d, r);
+}
+
+int gpu_keeps_tree(struct device *d) { return neighbours_expected(&d->hard) || pairwise_applies(d); }
+
+void gpu_walk(struct device *d, const struct walk_request *r, struct tally *tally)
+{
+  struct forest f;
+  if (d->walk.pending_tally) device_read_results(d);
+  if (pairwise_applies(d)) {
+    pairwise_walk(d, r, tally);
+    return;
+  }
+  if (d->config.method == METHOD_NEXT_MORE) {
+    depth_first_walk(d, r, tally);
+    return;
+  }
+  struct joined *joined = &d->let->joined;
+  bool joins = forest_joins(r), begins = !joins || r->local;
+  d->walk.split_off = !r->split.on;
+  if (begins) {
+    size_t counts = offsetof(struct device_results, histogram) - offsetof(struct device_results, targets);
+    CHECK(cudaMemsetAsync(&d->device_results->targets, 0, counts, d->stream));
+    CHECK(cudaEventRecord(d->timing.from, d->stream));
+    if (walk_decays_work_first(r)) LAUNCH(d, decay_work, blocks_for(d->p.n, THREADS), THREADS, d->p.work, d->p.n);
+  } else if (r->last) {
+    CHECK(cudaEventRecord(joined->remainder_began, d->stream));
+  }
+  joined->two_launches = joins && !(r->local && r->last);
+  d->walk.few_listed = 0;
+  device_stall(d);
+  for (struct forest_parts parts = {}; forest_next(d, r, &parts, &f);) {
+    if (f.t.nodes >= NODES_MAX) fatal("%d tree nodes on one device, at most %d: use more ranks", f.t.nodes, NODES_MAX);
+    if (r->kind == WALK_TOTAL || !r->split.on) walk_full(d, r, &f);
+    if (r->split.on) hard_forces(d, r, &f);
+    forest_walked(d, &f);
+  }
+  if (joins && !r->last) {
+    if (!r->local) return;
+    CHECK(cudaEventRecord(joined->first_done, d->stream));
+    wait_for_walk(joined->first_done, r, true);
+    return;
+  }
+  CHECK(cudaEventRecord(d->timing.to, d->stream));
+  wait_for_walk(d->timing.to, r, false);
+  d->walk.pending_tally = tally;
+  if (!r->pending_tally) device_read_results(d);
+}

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Kicks, drifts, levels, and the selection and correction of active particles. */
+#include <config.h>
+#include "gpu/hard/neighbours.cuh"
+#include "gpu/tree/tree.cuh"
+#include "particles/timeline.h"
+
+/* --- all particles ----------------------------------------------------------------------------------------------- */
+
+static __global__ void kick(struct particles p, double dt)
+{
+  int64_t k = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+  if (k < 3 * p.n) p.vel[k] += dt * p.acc_soft[k];
+}
+
+static __global__ void kick_with_field(struct particles p, const __grid_constant__ struct field field, double dt)
+{
+  int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+  double acc[3];
+  if (i >= p.n) return;
+  field_acceleration(&field, &p.pos[3 * i], acc);
+  for (int c = 0; c < 3; c++) p.vel[3 * i + c] += dt * (p.acc_soft[3 * i + c] + acc[c]);
+}
+
+void gpu_kick(struct device *d, const struct field *field, double dt)
+{
+  if (field->kind == FIELD_NONE)
+    LAUNCH(d, kick, blocks_for(3 * d->p.n, THREADS), THREADS, d->p, dt);
+  else
+    LAUNCH(d, kick_with_field, blocks_for(d->p.n, THREADS), THREADS, d->p, *field, dt);
+}
+
+static __global__ void subtract_hard(struct particles p)
+{
+  int64_t k = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+  if (k < 3 * p.n) p.acc_soft[k] = p.acc[k] - p.acc_hard[k];
+}
+
+void gpu_split_soft(struct device *d) { LAUNCH(d, subtract_hard, blocks_for(3 * d->p.n, THREADS), THREADS, d->p); }
+
+static __device__ int choose_level(const struct particles &p, int64_t i, const struct step_rule &rule, int shared)
+{
+  if (shared >= 0) return shared;
+  return timeline_level(rule.soft_step, timeline_criterion_step(&rule, &p.acc_hard[3 * i], &p.acc_soft[3 * i], &p.vel[3 * i]));
+}
+
+static __global__ void choose_levels(struct particles p, struct step_rule rule, int shared, int32_t *deepest)
+{
+  int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+  int level = 0;
+  if (i < p.n) {
+    level = choose_level(p, i, rule, shared);
+    p.level[i] = (uint8_t)level;
+  }
+  level = __reduce_max_sync(FULL, level);
+  if (lane_id() == 0 && level > 0) atomicMax(deepest, level);
+}
+
+int gpu_levels(struct device *d, const struct step_rule *rule, int shared)
+{
+  step_state_invalidate(&d->step);
+  device_zero(d, level_max);
+  LAUNCH(d, choose_levels, blocks_for(d->p.n, THREADS), THREADS, d->p, *rule, shared, &d->device_results->level_max);
+  return device_read_results(d)->level_max;
+}
+
+/* *smallest becomes the minimum of itself and the values of a warp's lanes. */
+static __device__ void lower(int32_t *smallest, int32_t value)
+{
+  value = __reduce_min_sync(FULL, value);
+  if (lane_id() == 0 && value < *(volatile int32_t *)smallest) atomicMin(smallest, value);
+}
+
+static __global__ void set_number(int32_t *number, int32_t value) { *number = value; }
+
+static __global__ void find_next(struct particles p, int32_t *next)
+{
+  int32_t end = TICKS;
+  for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < p.n; i += (int64_t)gridDim.x * THREADS)
+    end = min(end, timeline_end(&p, i));
+  lower(next, end);
+}
+
+int32_t gpu_next_tick(struct device *d)
+{
+  if (!d->step.next_known) {
+    LAUNCH(d, set_number, 1, 1, &d->device_results->next, TICKS);
+    LAUNCH(d, find_next, blocks_for(d->p.n, 8 * THREADS), THREADS, d->p, &d->device_results->next);
+    d->step.next_known = 1;
+  }
+  return device_read_results(d)->next;
+}
+
+/* A particle in registers: all loads precede the stores, so that they overlap. */
+struct mover {
+  double x[3], v[3];
+  float a[3];
+};
+
+/* Position at a later tick, and half of the step's kick with the acceleration known so far. */
+static __device__ struct mover predict(const struct particles &p, int64_t i, double dt)
+{
+  struct mover m;
+  for (int c = 0; c < 3; c++) m.x[c] = p.pos[3 * i + c], m.v[c] = p.vel[3 * i + c], m.a[c] = p.acc_hard[3 * i + c];
+  timeline_place(m.x, m.x, m.v, m.a, dt);
+  for (int c = 0; c < 3; c++) {
+    m.v[c] += 0.5 * dt * m.a[c];
+    p.pos[3 * i + c] = m.x[c];
+    p.vel[3 * i + c] = m.v[c];
+  }
+  return m;
+}
+
+static __global__ void drift(struct particles p, double tick_length)
+{
+  int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+  if (i < p.n) predict(p, i, (TICKS - p.tick[i]) * tick_length);
+}
+
+void gpu_drift_to_end(struct device *d, double tick_length)
+{
+  d->step.closed = 0;
+  LAUNCH(d, drift, blocks_for(d->p.n, THREADS), THREADS, d->p, tick_length);
+}
+
+static __global__ void close_steps(struct particles p, double tick_length)
+{
+  int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+  if (i >= p.n) return;
+  double dt = (TICKS - p.tick[i]) * tick_length, v[3];
+  for (int c = 0; c < 3; c++) v[c] = p.vel[3 * i + c] + 0.5 * dt * p.acc_hard[3 * i + c];
+  for (int c = 0; c < 3; c++) p.vel[3 * i + c] = v[c];
+  p.tick[i] = 0;
+}
+
+void gpu_finish(struct device *d, double tick_length)
+{
+  d->step.closed = 1;
+  step_state_invalidate(&d->step);
+  LAUNCH(d, close_steps, blocks_for(d->p.n, THREADS), THREADS, d->p, tick_length);
+}
+
+/* --- active particles ------------------------------------------------------------------------------------------------ */
+
+/* Drift an active particle and its source to `tick`. Returns whether it left the lattice. The velocity of the source is predicted to the
+ * tick too, since moments may be taken before the correction. */
+static __device__ int advance(const struct particles &p, const struct tree &t, const struct lattice &l, int64_t i, int32_t tick,
+                              double tick_length)
+{
+  double dt = (tick - p.tick[i]) * tick_length, v[3];
+  float mass = p.mass[i];
+  int out = 0;
+  const struct mover m = predict(p, i, dt);
+  for (int c = 0; c < 3; c++) v[c] = m.v[c] + 0.5 * dt * m.a[c];
+  const struct body b = {lattice_of(&l, 0, m.x[0], &out), lattice_of(&l, 1, m.x[1], &out), lattice_of(&l, 2, m.x[2], &out), mass};
+  t.body[i] = b;
+  *(float4 *)&t.motion_state[i] = make_float4((float)v[0], (float)v[1], (float)v[2], __int_as_float(tick));
+  return out;
+}
+
+static __global__ void begin_selection(struct device_results *a)
+{
+  a->next = TICKS;
+  a->outside = a->active = 0;
+  a->active_groups = a->active_supergroups = 0;
+}
+
+/* Lists of the groups with active particles, and of their supergroups, each once in this `selection`. The order has no effect on results,
+ * since groups are independent. */
+struct listing {
+  const int32_t *group_of;
+  const struct group *group;
+  int32_t *listed, *list, selection;
+  int32_t *supergroup_listed, *supergroup_list, supergroup_selection;   /* NULL: supergroups are not listed */
+};
+
+enum { SELECT_ITEMS = 4, SELECT_TILE = SELECT_ITEMS * THREADS };
+enum { MANY_ACTIVE = 8 };   /* all tiles are processed if at least one in MANY_ACTIVE particles is active */
+
+/* Groups and supergroups that a block has found. They are counted for each block, since atomics on one address are serialised. */
+struct found {
+  int groups, supergroups, first_group, first_supergroup;
+  int32_t group[SELECT_TILE], supergroup[SELECT_TILE];
+};
+
+static __device__ void list_active_group(struct found &s, const struct listing &to, int32_t g)
+{
+  if (to.listed[g] == to.selection || atomicExch(&to.listed[g], to.selection) == to.selection) return;
+  s.group[atomicAdd(&s.groups, 1)] = g;
+  if (!to.supergroup_list) return;
+  int32_t f = to.group[g].supergroup;
+  int32_t *listed = &to.supergroup_listed[f], selection = to.supergroup_selection;
+  if (*listed == selection || atomicExch(listed, selection) == selection) return;
+  s.supergroup[atomicAdd(&s.supergroups, 1)] = f;
+}
+
+/* Append what the block has found to the lists. All threads of the block must call. */
+static __device__ void list_found(struct found &s, const struct listing &to, struct device_results *device_results)
+{
+  if (threadIdx.x == 0 && s.groups > 0) s.first_group = atomicAdd(&device_results->active_groups, s.groups);
+  if (threadIdx.x == WARP && s.supergroups > 0) s.first_supergroup = atomicAdd(&device_results->active_supergroups, s.supergroups);
+  __syncthreads();
+  for (int k = (int)threadIdx.x; k < s.groups; k += THREADS) to.list[s.first_group + k] = s.group[k];
+  for (int k = (int)threadIdx.x; k < s.supergroups; k += THREADS) to.supergroup_list[s.first_supergroup + k] = s.supergroup[k];
+}
+
+/* Drift active particles to `tick` and list their groups. A tile without active particles is skipped. */
+static __global__ void __launch_bounds__(THREADS) select_active(struct particles p, struct tree t, struct lattice l, int32_t tick,
+                                                                double tick_length, const __grid_constant__ struct listing to,
+                                                                int32_t *tile_next, struct device_results *device_results)
+{
+  if (device_results->too_many) return;   /* there are no groups: the step is repeated */
+  int32_t known = tile_next[blockIdx.x];
+  if (known > tick) {
+    if (threadIdx.x == 0 && known < *(volatile int32_t *)&device_results->next) atomicMin(&device_results->next, known);
+    return;
+  }
+  int32_t first = (int32_t)blockIdx.x * SELECT_TILE + (int32_t)threadIdx.x, next = TICKS, end[SELECT_ITEMS], group_of[SELECT_ITEMS];
+  int count = 0, out = 0;
+  __shared__ struct found found;
+  __shared__ int32_t part[3];
+  if (threadIdx.x == 0) part[0] = TICKS, part[1] = part[2] = found.groups = found.supergroups = 0;
+  __syncthreads();
+#pragma unroll
+  for (int k = 0; k < SELECT_ITEMS; k++) {
+    int64_t i = (int64_t)first + k * THREADS;
+    end[k] = i < p.n ? timeline_end(&p, i) : TICKS;
+    group_of[k] = i < p.n ? to.group_of[i] : 0;
+  }
+#pragma unroll
+  for (int k = 0; k < SELECT_ITEMS; k++) {
+    int64_t i = (int64_t)first + k * THREADS;
+    if (i >= p.n || end[k] != tick) {
+      next = min(next, end[k]);
+      continue;
+    }
+    count++;
+    out += advance(p, t, l, i, tick, tick_length);
+    list_active_group(found, to, group_of[k]);
+  }
+  next = __reduce_min_sync(FULL, next);
+  count = (int)__reduce_add_sync(FULL, (unsigned)count);
+  out = (int)__reduce_add_sync(FULL, (unsigned)out);
+  if (lane_id() == 0) {
+    atomicMin(&part[0], next);
+    if (count) atomicAdd(&part[1], count);
+    if (out) atomicAdd(&part[2], out);
+  }
+  __syncthreads();
+  list_found(found, to, device_results);
+  if (threadIdx.x > 0) return;
+  tile_next[blockIdx.x] = part[0];   /* of the inactive particles; correct adds the active ones */
+  if (part[0] < *(volatile int32_t *)&device_results->next) atomicMin(&device_results->next, part[0]);
+  if (part[1]) atomicAdd(&device_results->active, (unsigned long long)part[1]);
+  if (part[2]) atomicAdd(&device_results->outside, (unsigned long long)part[2]);
+}
+
+/* Tiles whose particles or steps have changed will be processed by the next selection. Queued. */
+static void validate_tiles(struct device *d)
+{
+  int64_t tiles = blocks_for(d->p.n, SELECT_TILE), from = d->step.tiles_known / SELECT_TILE;
+  if (tiles > d->step.tile_next.room) from = 0;
+  array_room(&d->step.tile_next, "device groups", tiles);
+  if (from < tiles && d->step.tiles_known < d->p.n)
+    CHECK(cudaMemsetAsync(d->step.tile_next.at + from, 0, sizeof(int32_t) * (size_t)(tiles - from), d->stream));
+  d->step.tiles_known = (int32_t)d->p.n;
+}
+
+static const struct device_results *select_now(struct device *d, int32_t tick, double tick_length)
+{
+  struct listing to = {d->targets.group_of.at, d->targets.group.at, d->active.listed.at, d->active.group.at, ++d->active.selections};
+  if (d->targets.supergroups > 0) {
+    to.supergroup_listed = d->active.supergroup_listed.at;
+    to.supergroup_list = d->active.supergroup.at;
+    to.supergroup_selection = ++d->active.supergroup_selections;
+  }
+  LAUNCH(d, begin_selection, 1, 1, d->device_results);
+  if (d->targets.groups > 0)
+    LAUNCH(d, select_active, blocks_for(d->p.n, SELECT_TILE), THREADS, d->p, d->tree.view, d->lattice, tick, tick_length, to,
+           d->step.tile_next.at, d->device_results);
+  return device_read_results(d);
+}
+
+int64_t gpu_select(struct device *d, int32_t tick, double tick_length, int64_t *outside)
+{
+  device_wait_for_copy(d);
+  if (d->step.selected) d->step.tiles_known = 0;   /* the last selection was not corrected */
+  validate_tiles(d);
+  const struct device_results *host_results = select_now(d, tick, tick_length);
+  if (!device_resolve_counts(d)) host_results = select_now(d, tick, tick_length);
+  *outside += (int64_t)host_results->outside;
+  d->active.groups = host_results->active_groups;
+  d->active.supergroups = d->targets.supergroups > 0 ? host_results->active_supergroups : -1;
+  d->active.count = (int64_t)host_results->active;
+  d->active.tick = tick;
+  d->step.selected = host_results->active > 0;
+  d->step.next_known = host_results->active == 0;   /* of the inactive particles; correct adds the active ones */
+  return (int64_t)host_results->active;
+}
+
+/* Kick an active particle and choose its next step. Returns the end of the step, tick. */
+static __device__ int32_t correct_one(const struct particles &p, const struct tree &t, int64_t i, int32_t tick, double tick_length,
+                                      const struct step_rule &rule, int shared)
+{
+  double dt = (tick - p.tick[i]) * tick_length, v[3];
+  float a[3], soft[3];
+  for (int c = 0; c < 3; c++) a[c] = p.acc_hard[3 * i + c], soft[c] = p.acc_soft[3 * i + c], v[c] = p.vel[3 * i + c];
+  for (int c = 0; c < 3; c++) v[c] += 0.5 * dt * a[c];
+  int level = timeline_aligned(tick, shared >= 0 ? shared : timeline_level(rule.soft_step, timeline_criterion_step(&rule, a, soft, v)));
+  const struct motion_state motion_state = {{(float)v[0], (float)v[1], (float)v[2]}, tick, {a[0], a[1], a[2]}, 0};
+  for (int c = 0; c < 3; c++) p.vel[3 * i + c] = v[c];
+  t.motion_state[i] = motion_state;
+  p.tick[i] = tick;
+  p.level[i] = (uint8_t)level;
+  return tick + timeline_ticks(level);
+}
+
+/* Correct the active particles of the listed groups, a warp for each group. */
+static __global__ void correct_active(struct particles p, struct tree t, const struct group *group, const int32_t *list, int32_t count,
+                                      int32_t tick, double tick_length, struct step_rule rule, int shared, int32_t *tile_next,
+                                      int32_t *next_tick)
+{
+  int32_t k = (int32_t)(((int64_t)blockIdx.x * THREADS + threadIdx.x) / WARP), next[2] = {TICKS, TICKS};
+  if (k >= count) return;
+  struct group g = group[list[k]];
+  int32_t tile = g.begin / SELECT_TILE;   /* a group extends into the next tile at most */
+  for (int32_t i = g.begin + lane_id(); i < g.end; i += WARP) {
+    if (timeline_end(&p, i) != tick) continue;
+    int which = i / SELECT_TILE > tile;
+    next[which] = min(next[which], correct_one(p, t, i, tick, tick_length, rule, shared));
+  }
+  lower(next_tick, min(next[0], next[1]));
+  lower(&tile_next[tile], next[0]);
+  if ((g.end - 1) / SELECT_TILE > tile) lower(&tile_next[tile + 1], next[1]);
+}
+
+/* Correct the active particles of all tiles, if many particles are active. */
+static __global__ void __launch_bounds__(THREADS) correct_tiles(struct particles p, struct tree t, int32_t tick, double tick_length,
+                                                                struct step_rule rule, int shared, int32_t *tile_next, int32_t *next_tick)
+{
+  int32_t next = TICKS;
+  for (int k = 0; k < SELECT_ITEMS; k++) {
+    int64_t i = (int64_t)blockIdx.x * SELECT_TILE + k * THREADS + threadIdx.x;
+    if (i < p.n && timeline_end(&p, i) == tick) next = min(next, correct_one(p, t, i, tick, tick_length, rule, shared));
+  }
+  lower(next_tick, next);
+  lower(&tile_next[blockIdx.x], next);
+}
+
+void gpu_correct(struct device *d, int32_t tick, double tick_length, const struct step_rule *rule, int shared)
+{
+  if (MANY_ACTIVE * d->active.count >= d->p.n)
+    LAUNCH(d, correct_tiles, blocks_for(d->p.n, SELECT_TILE), THREADS, d->p, d->tree.view, tick, tick_length, *rule, shared,
+           d->step.tile_next.at, &d->device_results->next);
+  else
+    LAUNCH(d, correct_active, blocks_for((int64_t)d->active.groups * WARP, THREADS), THREADS, d->p, d->tree.view, d->targets.group.at,
+           d->active.group.at, d->active.groups, tick, tick_length, *rule, shared, d->step.tile_next.at, &d->device_results->next);
+  neighbours_check_motion(d, tick, tick_length);
+  d->step.selected &= tick != d->active.tick;
+  d->step.next_known = tick == d->active.tick;
+}
+
+void step_state_free(struct step_state *s) { array_free(&s->tile_next); }

@@ -1,0 +1,4 @@
+gpu_sources += \
+  %D%/forces.cu \
+  %D%/integrate.cu \
+  %D%/state.cuh

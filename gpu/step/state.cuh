@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* State of the step room: what is known of the ends of the particles' steps. Data only. */
+#ifndef GPU_STEP_STATE_CUH
+#define GPU_STEP_STATE_CUH
+#include "gpu/device/memory.cuh"
+
+struct step_state {
+  int closed;                         /* this soft step has had its closing kicks */
+  int next_known;                     /* device_results->next holds the next tick */
+  int selected;                       /* active particles were selected and are not corrected yet */
+  struct array<int32_t> tile_next;    /* the first tick at which a step of a tile's particles ends; 0: not known */
+  int32_t tiles_known;                /* tile_next is valid for particles before this one */
+};
+
+/* To be called when particles, their order or their levels have changed: no end of a step is known. */
+static inline void step_state_invalidate(struct step_state *s) { s->next_known = s->tiles_known = 0; }
+void step_state_free(struct step_state *s);
+#endif

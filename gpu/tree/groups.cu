@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Target groups and supergroups: the largest cells of the tree of at most a given number of particles, so that a group is as compact as a
+ * cell. Consecutive siblings are joined while they fit. Cells wider than TUNABLE_GROUP_WIDTH are divided, down to leaves, and their
+ * children are not joined (Miki & Umemura 2017, section 2.4). The width of supergroups is not limited. */
+#include <config.h>
+#include "gpu/tree/tree.cuh"
+
+/* Flags of particles; a supergroup begins with a group. */
+enum { HEAD_OF_GROUP = 1, HEAD_OF_SUPERGROUP = 3 };
+
+enum {
+  HEAD_ITEMS = 8,                     /* particles a thread, in the kernels that count and list heads */
+  HEAD_WARP = WARP * HEAD_ITEMS,
+  HEAD_TILE = THREADS * HEAD_ITEMS,
+  HEAD_WARPS = THREADS / WARP
+};
+
+/* Nodes above the first narrow level are wide, except leaves, which cannot be divided. */
+static __device__ bool is_wide(const struct tree &t, int32_t i, int32_t narrow) { return i < narrow && !(t.node[i].info & NODE_LEAF); }
+
+/* Which cells begin groups or supergroups: those of at most max_particles particles, of levels from `narrow` on. */
+struct rule {
+  int max_particles, narrow;
+  unsigned flag;
+};
+
+/* The flags of four particles share a word. Their order is arbitrary. */
+static __device__ __forceinline__ void set_head(uint8_t *head, int32_t i, unsigned flag)
+{
+  atomicOr((unsigned *)head + i / 4, flag << 8 * (i % 4));
+}
+
+/* Flag the first particles of the largest cells of the rule that begin with this node or its children. */
+static __device__ void mark_heads(const struct tree &t, int32_t i, bool root, int32_t narrow, const struct rule &rule, uint8_t *head)
+{
+  int2 r = t.range[i];
+  bool wide = is_wide(t, i, narrow);
+  if (r.y - r.x <= rule.max_particles && !wide) {
+    if (root) set_head(head, r.x, rule.flag);
+    return;
+  }
+  struct node n = t.node[i];
+  if (n.info & NODE_LEAF) {   /* coincident particles */
+    for (int32_t j = r.x; j < r.y; j += rule.max_particles) set_head(head, j, rule.flag);
+    return;
+  }
+  int32_t begin = -1;   /* begin of the current run of siblings */
+  for (int32_t k = n.first; k < n.first + (int32_t)(n.info & NODE_COUNT); k++) {
+    int2 c = t.range[k];
+    if (c.y - c.x > rule.max_particles || is_wide(t, k, narrow)) {
+      begin = -1;
+    } else if (begin < 0 || c.y - begin > rule.max_particles || wide) {
+      begin = c.x;
+      set_head(head, begin, rule.flag);
+    }
+  }
+}
+
+static __global__ void mark_all_heads(struct tree t, struct build_view part, struct rule group, struct rule supergroup, uint8_t *head,
+                                      const struct device_results *device_results)
+{
+  int32_t nodes = build_view_nodes(part);
+  if (device_results->too_many) return;
+  int32_t narrow = build_view_level(part, group.narrow), narrow_supergroup = build_view_level(part, supergroup.narrow);
+  for (int32_t i = (int32_t)(blockIdx.x * THREADS + threadIdx.x); i < nodes; i += (int32_t)(gridDim.x * THREADS)) {
+    mark_heads(t, part.base + i, i == 0, narrow, group, head);
+    mark_heads(t, part.base + i, i == 0, narrow_supergroup, supergroup, head);
+  }
+}
+
+/* The flags of a warp's 32 consecutive particles, as a mask. */
+static __device__ __forceinline__ unsigned flags_of(const uint8_t *head, int32_t i, int32_t n, unsigned flag)
+{
+  return __ballot_sync(FULL, i < n && (head[i] & flag) == flag);
+}
+
+/* The number of groups (x) and supergroups (y) that begin in each tile of the particles from `first` on. */
+static __global__ void __launch_bounds__(THREADS) count_heads(const uint8_t *head, int32_t first, int32_t n, int2 *count)
+{
+  __shared__ int groups, supergroups;
+  if (threadIdx.x == 0) groups = supergroups = 0;
+  __syncthreads();
+  int32_t mine = first + (int32_t)(blockIdx.x * HEAD_TILE + threadIdx.x / WARP * HEAD_WARP) + lane_id();
+  int2 own = {0, 0};
+  for (int k = 0; k < HEAD_ITEMS; k++) {
+    own.x += __popc(flags_of(head, mine + k * WARP, n, HEAD_OF_GROUP));
+    own.y += __popc(flags_of(head, mine + k * WARP, n, HEAD_OF_SUPERGROUP));
+  }
+  if (lane_id() == 0) {
+    atomicAdd(&groups, own.x);
+    atomicAdd(&supergroups, own.y);
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) count[blockIdx.x] = make_int2(groups, supergroups);
+}
+
+/* The sum over the tiles before this one, for all threads. */
+static __device__ int2 tiles_before(const int2 *count)
+{
+  __shared__ int2 part[HEAD_WARPS];
+  int2 sum = {0, 0};
+  for (int k = (int)threadIdx.x; k < (int)blockIdx.x; k += THREADS) sum.x += count[k].x, sum.y += count[k].y;
+  sum.x = __reduce_add_sync(FULL, sum.x), sum.y = __reduce_add_sync(FULL, sum.y);
+  if (lane_id() == 0) part[threadIdx.x / WARP] = sum;
+  __syncthreads();
+  sum = make_int2(0, 0);
+  for (int w = 0; w < HEAD_WARPS; w++) sum.x += part[w].x, sum.y += part[w].y;
+  return sum;
+}
+
+/* Arguments of the kernels that make groups and supergroups. */
+struct groups_job {
+  const uint8_t *head;
+  int32_t first, n;            /* particles */
+  const int2 *count;           /* heads in each tile */
+  int32_t groups, supergroups; /* those that are kept, which precede the new ones */
+  int32_t supergroup_room;
+  int32_t *group_begin, *supergroup_begin;
+  struct group *group;
+  struct supergroup *supergroup;
+  const float *acc;            /* whose modulus is |a_old|: the latest accelerations of all particles */
+  int32_t *group_of;
+  float *a_old;
+  struct device_results *device_results;
+};
+
+/* List the heads in order. */
+static __global__ void __launch_bounds__(THREADS) list_heads(const __grid_constant__ struct groups_job job)
+{
+  __shared__ int2 warp[HEAD_WARPS];
+  int2 at = tiles_before(job.count), own = {0, 0};
+  unsigned groups[HEAD_ITEMS], supergroups[HEAD_ITEMS];
+  int32_t mine = job.first + (int32_t)(blockIdx.x * HEAD_TILE + threadIdx.x / WARP * HEAD_WARP) + lane_id();
+#pragma unroll
+  for (int k = 0; k < HEAD_ITEMS; k++) {
+    groups[k] = flags_of(job.head, mine + k * WARP, job.n, HEAD_OF_GROUP);
+    supergroups[k] = flags_of(job.head, mine + k * WARP, job.n, HEAD_OF_SUPERGROUP);
+    own.x += __popc(groups[k]), own.y += __popc(supergroups[k]);
+  }
+  if (lane_id() == 0) warp[threadIdx.x / WARP] = own;
+  __syncthreads();
+  for (int w = 0; w < (int)(threadIdx.x / WARP); w++) at.x += warp[w].x, at.y += warp[w].y;
+#pragma unroll
+  for (int k = 0; k < HEAD_ITEMS; k++) {
+    int32_t i = mine + k * WARP;
+    if (groups[k] >> lane_id() & 1) job.group_begin[job.groups + at.x + __popc(groups[k] & lanes_below())] = i;
+    if (supergroups[k] >> lane_id() & 1) job.supergroup_begin[job.supergroups + at.y + __popc(supergroups[k] & lanes_below())] = i;
+    at.x += __popc(groups[k]), at.y += __popc(supergroups[k]);
+  }
+  if (blockIdx.x != gridDim.x - 1 || threadIdx.x != THREADS - 1) return;
+  job.device_results->count = at.x;
+  job.device_results->supergroups = at.y;
+  if (job.supergroups + at.y > job.supergroup_room) job.device_results->too_many = 1;
+}
+
+/* The supergroup of a particle. */
+static __device__ int32_t supergroup_of(const int32_t *begin, int32_t supergroups, int32_t i)
+{
+  int32_t low = 0, high = supergroups;
+  while (high - low > 1) {
+    int32_t middle = low + (high - low) / 2;
+    if (begin[middle] <= i)
+      low = middle;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+static __device__ void fill_supergroup(const struct groups_job &job, int32_t f, int32_t supergroups)
+{
+  job.supergroup[f].begin = job.supergroup_begin[f];
+  job.supergroup[f].end = f + 1 < supergroups ? job.supergroup_begin[f + 1] : job.n;
+}
+
+/* Complete a group, by one warp: its end, its supergroup, its smallest |a_old|; and group and |a_old| of its particles. */
+static __device__ void fill_group(const struct groups_job &job, int32_t g, int32_t groups, int32_t supergroups)
+{
+  int32_t first = job.group_begin[g], end = g + 1 < groups ? job.group_begin[g + 1] : job.n;
+  unsigned smallest = __float_as_uint(INFINITY);
+  for (int32_t i = first + lane_id(); i < end; i += WARP) {
+    const float *a = &job.acc[3 * (int64_t)i];
+    double a2 = (double)a[0] * a[0] + (double)a[1] * a[1] + (double)a[2] * a[2];
+    float a_old = (float)sqrt(a2);
+    job.a_old[i] = a_old;
+    smallest = min(smallest, __float_as_uint(a_old));
+    job.group_of[i] = g;
+  }
+  smallest = __reduce_min_sync(FULL, smallest);   /* values are not negative, so their bits have the same order */
+  struct group one = {first, end, __uint_as_float(smallest), supergroup_of(job.supergroup_begin, supergroups, first)};
+  if (lane_id() == 0) job.group[g] = one;
+}
+
+static __global__ void fill_groups(const __grid_constant__ struct groups_job job)
+{
+  int32_t groups = job.groups + job.device_results->count, supergroups = job.supergroups + job.device_results->supergroups;
+  int32_t me = (int32_t)(blockIdx.x * THREADS + threadIdx.x), all = (int32_t)(gridDim.x * THREADS);
+  if (job.device_results->too_many) return;
+  for (int32_t f = job.supergroups + me; f < supergroups; f += all) fill_supergroup(job, f, supergroups);
+  for (int32_t g = job.groups + me / WARP; g < groups; g += all / WARP) fill_group(job, g, groups, supergroups);
+}
+
+/* The first group and supergroup of the fast particles. */
+static __global__ void store_fast_begin(const int32_t *group_of, const struct group *group, int32_t fast_begin, struct device_results *a)
+{
+  a->fast_group = group_of[fast_begin];
+  a->fast_supergroup = group[group_of[fast_begin]].supergroup;
+}
+
+/* Capacity of flags that each walk or selection sets to its own number, so that they need no clearing. */
+static void room_of_flags(struct device *d, struct array<int32_t> *flag, int64_t n, int32_t *number)
+{
+  if (n <= flag->room) return;
+  array_room(flag, "device groups", n);
+  CHECK(cudaMemsetAsync(flag->at, 0, sizeof(int32_t) * (size_t)flag->room, d->stream));
+  *number = 0;
+}
+
+/* The first level whose cells are at most max_width wide (code length). */
+static int first_narrow(const struct device *d, double max_width)
+{
+  double width = d->lattice.spacing * LATTICE_SIDE;
+  int level = 0;
+  while (level <= KEY_LEVELS && width > max_width) {
+    width *= 0.5;
+    level++;
+  }
+  return level;
+}
+
+void gpu_tune(struct device *d, enum tunable tunable, double value)
+{
+  if (tunable == TUNABLE_GROUP_WIDTH) d->targets.group_width = value;
+}
+
+/* An upper limit of the number of groups of at most max_particles: cells, runs of large leaves, and the first runs of the supergroups in
+ * these. */
+static int64_t room_of_groups(const struct device *d, int64_t max_particles)
+{
+  int64_t nodes = d->tree.counts_pending ? d->tree.node.room : d->tree.view.nodes;
+  return nodes + d->p.n / max_particles + d->p.n / SUPERGROUP_MAX + 1;
+}
+
+/* Groups and supergroups of the slow particles, which are kept if only the fast ones are renewed. */
+struct kept {
+  int32_t groups, supergroups, particles;
+};
+
+static struct kept kept_groups(struct device *d)
+{
+  struct kept none = {0, 0, 0};
+  if (!d->tree.renewing) return none;
+  const struct device_results *host_results = d->tree.fast_results_valid ? d->host_results : device_read_results(d);
+  struct kept k = {host_results->fast_group, host_results->fast_supergroup, d->tree.part[FAST].first};
+  return k;
+}
+
+static void groups_room(struct device *d, int max_particles)
+{
+  int64_t n = d->p.n, room = room_of_groups(d, max_particles);
+  array_room(&d->targets.head, "device groups", n + sizeof(unsigned));
+  array_room(&d->targets.head_count, "device groups", blocks_for(n, HEAD_TILE));
+  array_keep(&d->targets.group_begin, "device groups", room, d->stream);
+  array_keep(&d->targets.supergroup_begin, "device groups", room_of_groups(d, SUPERGROUP_MAX), d->stream);
+  array_keep(&d->targets.group, "device groups", room, d->stream);
+  array_room(&d->active.group, "device groups", room);
+  array_keep(&d->targets.group_of, "device groups", n, d->stream);
+  array_keep(&d->targets.a_old, "device groups", n, d->stream);
+  room_of_flags(d, &d->active.listed, room, &d->active.selections);
+}
+
+/* Flag and count the particles from `first` on that begin groups or supergroups. Queued. */
+static void find_heads(struct device *d, int32_t first, int max_particles)
+{
+  const struct rule group = {max_particles, first_narrow(d, d->targets.group_width), HEAD_OF_GROUP};
+  const struct rule supergroup = {SUPERGROUP_MAX, 0, HEAD_OF_SUPERGROUP};
+  int64_t begin = first / (int)sizeof(unsigned) * (int)sizeof(unsigned), n = d->p.n;
+  CHECK(cudaMemsetAsync(d->targets.head.at + begin, 0, (size_t)(n - begin) + sizeof(unsigned), d->stream));
+  for (int k = parts_begin(d); k < d->tree.parts; k++)
+    LAUNCH(d, mark_all_heads, blocks_for(d->tree.part[k].nodes, THREADS), THREADS, d->tree.view, device_build_view(d, k), group, supergroup,
+           d->targets.head.at, d->device_results);
+  LAUNCH(d, count_heads, blocks_for(n - first, HEAD_TILE), THREADS, d->targets.head.at, first, (int32_t)n, d->targets.head_count.at);
+}
+
+static void reserve_supergroups(struct device *d, int32_t supergroups)
+{
+  array_keep(&d->targets.supergroup, "device supergroups", supergroups, d->stream);
+  array_room(&d->active.supergroup, "device supergroups", d->targets.supergroup.room);
+  room_of_flags(d, &d->active.supergroup_listed, d->targets.supergroup.room, &d->active.supergroup_selections);
+}
+
+/* Take the numbers of groups and supergroups from host_results. */
+static void set_group_counts(struct device *d, const struct kept *kept)
+{
+  d->targets.groups = kept->groups + d->host_results->count;
+  d->targets.supergroups = kept->supergroups + d->host_results->supergroups;
+}
+
+void groups_resolve_counts(struct device *d)
+{
+  const struct kept kept = kept_groups(d);
+  set_group_counts(d, &kept);
+}
+
+void gpu_groups(struct device *d)
+{
+  const struct kept kept = kept_groups(d);
+  int32_t n = (int32_t)d->p.n, first = kept.particles;
+  int best = d->config.quadrupole ? GROUP_QUADRUPOLE : GROUP_MONOPOLE;
+  int max_particles = d->config.max_group < best ? d->config.max_group : best;
+  neighbours_invalidate(&d->hard);
+  if (parts_begin(d) == d->tree.parts) return;
+  if (!d->tree.counts_pending) d->targets.groups = d->targets.supergroups = 0;
+  if (n == 0) return;
+  if (pairwise_applies(d)) {
+    treeless_groups(d);
+    return;
+  }
+  const struct particles *p = d->copy.pending ? &d->spare : &d->p;   /* where the renewed particles are */
+  groups_room(d, max_particles);
+  find_heads(d, first, max_particles);
+  struct groups_job job = {d->targets.head.at, first, n, d->targets.head_count.at, kept.groups, kept.supergroups,
+                           (int32_t)d->targets.supergroup.room, d->targets.group_begin.at, d->targets.supergroup_begin.at,
+                           d->targets.group.at, d->targets.supergroup.at, device_latest_acc(d, p),
+                           d->targets.group_of.at, d->targets.a_old.at, d->device_results};
+  if (!d->tree.counts_pending) job.supergroup_room = INT32_MAX;
+  LAUNCH(d, list_heads, blocks_for(n - first, HEAD_TILE), THREADS, job);
+  if (!d->tree.counts_pending) {
+    device_read_results(d);
+    set_group_counts(d, &kept);
+    reserve_supergroups(d, d->targets.supergroups);
+    job.supergroup = d->targets.supergroup.at;
+  }
+  LAUNCH(d, fill_groups, blocks_for((int64_t)(d->targets.groups - kept.groups) * WARP, THREADS), THREADS, job);
+  if (d->tree.parts < 2 || d->tree.renewing) return;
+  LAUNCH(d, store_fast_begin, 1, 1, d->targets.group_of.at, d->targets.group.at, d->tree.part[FAST].first, d->device_results);
+  d->tree.fast_results_valid = 0;
+}

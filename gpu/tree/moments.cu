@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Upsweep: centres of mass, radii, distances of the acceptance criterion, second moments, motions. Leaves are processed all at once, cells
+ * level by level. A row of lanes processes a node and takes its sums in a fixed order. */
+#include <config.h>
+#include "gpu/tree/sources.cuh"
+
+/* Radii of cells from those of their children are bounds, up to twice the exact radius, and the radius b enters every acceptance test. So
+ * cells of at most EXACT_RADIUS_MAX particles get the exact radius; most larger cells are opened anyway. */
+enum { EXACT_RADIUS_MAX = 32768 };
+
+enum {
+  LEAF_ROW = 2,                  /* lanes for each leaf */
+  LEAVES_PER_BLOCK = THREADS / LEAF_ROW,
+  LEAF_PIECE = 64,               /* particles that are summed at once; larger leaves are summed in pieces */
+  CELL_ROW = 8,                  /* lanes for each cell: its children */
+  CELLS_PER_BLOCK = THREADS / CELL_ROW,
+  TOP_THREADS = 1024,
+  TOP_NODES = 4 * TOP_THREADS / CELL_ROW,   /* levels of at most so many nodes are processed by one block */
+  SMALL_CELL = 512,              /* a warp finds the radius of cells of at most so many particles, a block that of larger ones */
+  RADII = 8,                     /* nodes for each warp, one after another */
+  BIG_CELL_BLOCKS = 8            /* blocks for large cells on each multiprocessor */
+};
+
+/* Arguments of the moment kernels: a part of the tree, and the tick. */
+struct moments_job {
+  struct tree t;
+  int32_t begin, end;    /* nodes */
+  struct levels levels;
+  struct mac mac;
+  double spacing, inverse;
+  int32_t tick;
+  float tick_length;
+  int second;            /* 1: with second moments */
+  struct body *present;  /* gets the sources predicted to the tick; NULL: all sources are at the tick */
+};
+
+/* --- rows of lanes ----------------------------------------------------------------------------------------------- */
+
+/* Sum or maximum over a row, for all its lanes, in a fixed order. All lanes of the warp must call. */
+template <int ROW> static __device__ __forceinline__ float row_sum(float x)
+{
+  for (int step = ROW / 2; step > 0; step /= 2) x += __shfl_xor_sync(FULL, x, step);
+  return x;
+}
+template <int ROW> static __device__ __forceinline__ float row_max(float x)
+{
+  for (int step = ROW / 2; step > 0; step /= 2) x = fmaxf(x, __shfl_xor_sync(FULL, x, step));
+  return x;
+}
+
+/* Position about an origin, velocity and acceleration, with a weight m. */
+struct moved {
+  float x[3], v[3], a[3], m;
+};
+
+/* The weighted means of a row's partial sums; m becomes the sum of weights. */
+template <int ROW> static __device__ struct moved row_mean(const struct moved &sum)
+{
+  struct moved mean;
+  mean.m = row_sum<ROW>(sum.m);
+  float scale = mean.m > 0 ? 1 / mean.m : 0;
+  for (int c = 0; c < 3; c++) {
+    mean.x[c] = row_sum<ROW>(sum.x[c]) * scale;
+    mean.v[c] = row_sum<ROW>(sum.v[c]) * scale;
+    mean.a[c] = row_sum<ROW>(sum.a[c]) * scale;
+  }
+  return mean;
+}
+
+static __device__ __forceinline__ void add_moved(struct moved *sum, const struct moved &s, float w, float m)
+{
+  for (int c = 0; c < 3; c++) sum->x[c] += w * s.x[c], sum->v[c] += w * s.v[c], sum->a[c] += w * s.a[c];
+  sum->m += m;
+}
+
+static __device__ __forceinline__ float distance2(const float x[3], const float y[3])
+{
+  float dx = x[0] - y[0], dy = x[1] - y[1], dz = x[2] - y[2];
+  return dx * dx + dy * dy + dz * dz;
+}
+
+/* Radius of a node about its centre, spreads of velocity and acceleration, and second moments; code units. */
+struct shape {
+  float b, spread_v, spread_a, quad[6];
+};
+
+static __device__ __forceinline__ void add_quad(float q[6], float m, float x, float y, float z)
+{
+  q[0] += m * x * x, q[1] += m * y * y, q[2] += m * z * z;
+  q[3] += m * x * y, q[4] += m * x * z, q[5] += m * y * z;
+}
+
+/* Combine the shapes of a row's lanes. */
+template <int ROW> static __device__ void row_shape(const struct moments_job &job, struct shape *s)
+{
+  s->b = row_max<ROW>(s->b);
+  s->spread_v = row_max<ROW>(s->spread_v);
+  s->spread_a = row_max<ROW>(s->spread_a);
+  for (int q = 0; q < 6 && job.second; q++) s->quad[q] = row_sum<ROW>(s->quad[q]);
+}
+
+/* The distance factor of the node in the acceptance criterion (mac.h). */
+static __device__ __forceinline__ float node_reach(const struct moments_job &job, int32_t i, double mass, double b, double b2)
+{
+  float whole = mac_reach(&job.mac, mass, b, b2);
+  return job.mac.order == 1 && job.t.cut[i] ? MAC_CUT * whole : whole;
+}
+
+/* Store the record of a node, by the first lane of its row. x: centre of mass, lattice. */
+static __device__ void set_node(const struct moments_job &job, int32_t i, const int32_t x[3], float mass, const struct moved &mean,
+                                const struct shape &s)
+{
+  struct node *n = &job.t.node[i];
+  float b = s.b * (1 + 1e-6f), trace = s.quad[0] + s.quad[1] + s.quad[2];   /* rounding up keeps the particles inside */
+  ((int4 *)n)[0] = make_int4(x[0], x[1], x[2], __float_as_int(mass));
+  *(float2 *)&n->b = make_float2(b, node_reach(job, i, mass, s.b, trace));
+  float4 *w = (float4 *)&job.t.motion[i];
+  w[0] = make_float4(mean.v[0], mean.v[1], mean.v[2], mean.a[0]);
+  w[1] = make_float4(mean.a[1], mean.a[2], s.spread_v, s.spread_a);
+  if (!job.second) return;
+  float2 *q = (float2 *)&job.t.quad[i];
+  for (int k = 0; k < 3; k++) q[k] = make_float2(s.quad[2 * k], s.quad[2 * k + 1]);
+}
+
+/* --- leaves ------------------------------------------------------------------------------------------------------ */
+
+/* A source predicted to the job's tick. Its position is relative to the first source of the leaf, code length: differences of lattice
+ * coordinates are exact. */
+static __device__ __forceinline__ struct moved source_at(const struct moments_job &job, int32_t j, const struct body &origin)
+{
+  const struct body b = job.t.body[j];
+  const struct motion_state c = job.t.motion_state[j];
+  struct moved s;
+  float dt = (float)(job.tick - c.tick) * job.tick_length, half = 0.5f * dt, h = (float)job.spacing;
+  const float x[3] = {(float)(b.x - origin.x) * h, (float)(b.y - origin.y) * h, (float)(b.z - origin.z) * h};
+  for (int k = 0; k < 3; k++) {
+    s.x[k] = x[k] + (c.v[k] + half * c.a[k]) * dt;
+    s.v[k] = c.v[k] + dt * c.a[k];
+    s.a[k] = c.a[k];
+  }
+  s.m = b.m;
+  return s;
+}
+
+/* A lane's share of the sums over a leaf. `plain`: with unit weights instead of masses. */
+static __device__ struct moved leaf_sums(const struct moments_job &job, int32_t first, int count, const struct body &origin, bool plain)
+{
+  struct moved sum = {};
+  for (int at = 0; at < count; at += LEAF_PIECE) {
+    struct moved part = {};
+    for (int k = at + lane_id() % LEAF_ROW; k < min(count, at + LEAF_PIECE); k += LEAF_ROW) {
+      struct moved s = source_at(job, first + k, origin);
+      float w = plain ? 1.0f : s.m;
+      add_moved(&part, s, w, w);
+    }
+    add_moved(&sum, part, 1, part.m);
+  }
+  return sum;
+}
+
+static __global__ void __launch_bounds__(THREADS) leaf_moments(struct moments_job job)
+{
+  int32_t i = job.begin + (int32_t)(blockIdx.x * LEAVES_PER_BLOCK + threadIdx.x / LEAF_ROW), first = 0;
+  int count = 0;
+  if (i < job.end) {
+    const int2 link = *(const int2 *)&job.t.node[i].first;
+    /* `first` of a cell is a node index, which may exceed the number of particles */
+    if ((uint32_t)link.y & NODE_LEAF) first = link.x, count = (int)((uint32_t)link.y & NODE_COUNT);
+  }
+  if (!__any_sync(FULL, count > 0)) return;
+  const struct body origin = job.t.body[first];
+  struct moved mean = row_mean<LEAF_ROW>(leaf_sums(job, first, count, origin, false));
+  float mass = mean.m;
+  if (__any_sync(FULL, count > 0 && !(mass > 0))) {   /* the centre of a massless leaf is the unweighted mean */
+    struct moved plain = row_mean<LEAF_ROW>(leaf_sums(job, first, count, origin, true));
+    if (!(mass > 0)) mean = plain;
+  }
+  struct shape s = {};
+  for (int k = lane_id() % LEAF_ROW; k < count; k += LEAF_ROW) {
+    struct moved one = source_at(job, first + k, origin);
+    if (job.present) {
+      const struct body b = {lattice_clamp(origin.x + one.x[0] * job.inverse), lattice_clamp(origin.y + one.x[1] * job.inverse),
+                             lattice_clamp(origin.z + one.x[2] * job.inverse), one.m};
+      job.present[first + k] = b;
+    }
+    s.b = fmaxf(s.b, distance2(one.x, mean.x));
+    s.spread_v = fmaxf(s.spread_v, distance2(one.v, mean.v));
+    s.spread_a = fmaxf(s.spread_a, distance2(one.a, mean.a));
+    if (job.second) add_quad(s.quad, one.m, one.x[0] - mean.x[0], one.x[1] - mean.x[1], one.x[2] - mean.x[2]);
+  }
+  row_shape<LEAF_ROW>(job, &s);
+  if (count == 0 || lane_id() % LEAF_ROW > 0) return;
+  const int32_t from[3] = {origin.x, origin.y, origin.z};
+  int32_t x[3];
+  float rounding2 = 0;   /* the centre is rounded to the lattice, so the radius grows by the shift */
+  for (int c = 0; c < 3; c++) {
+    double exact = from[c] + mean.x[c] * job.inverse;
+    x[c] = lattice_clamp(exact);
+    float off = (float)((x[c] - exact) * job.spacing);
+    rounding2 += off * off;
+  }
+  s.b = count == 1 ? 0 : sqrtf(s.b) + sqrtf(rounding2);
+  s.spread_v = sqrtf(s.spread_v);
+  s.spread_a = sqrtf(s.spread_a);
+  set_node(job, i, x, mass, mean, s);
+}
+
+/* --- cells ------------------------------------------------------------------------------------------------------- */
+
+/* Moments of a cell from its children; leaves are skipped. Radius and spreads are bounds: the maximum over the children of the distance of
+ * their centres plus their own radius or spread. The centre of a massless cell is the unweighted mean of its particles. */
+static __device__ void cell_moments(const struct moments_job &job, int32_t i, int32_t end)
+{
+  const struct tree &t = job.t;
+  int32_t first = 0, k;
+  int count = 0, lane = lane_id() % CELL_ROW;
+  if (i < end) {
+    const int2 link = *(const int2 *)&t.node[i].first;
+    first = link.x;
+    if (!((uint32_t)link.y & NODE_LEAF)) count = link.y;
+  }
+  if (!__any_sync(FULL, count > 0)) return;
+  k = first + lane;
+  struct node child = {};
+  struct motion w = {};
+  if (lane < count) {
+    child = load_node(&t.node[k]);
+    w = load_motion(&t.motion[k]);
+  }
+  int32_t origin[3], x[3];
+  for (int c = 0; c < 3; c++) origin[c] = __shfl_sync(FULL, child.x[c], 0, CELL_ROW);
+  struct moved own = {{(float)(child.x[0] - origin[0]), (float)(child.x[1] - origin[1]), (float)(child.x[2] - origin[2])},
+                      {w.v[0], w.v[1], w.v[2]}, {w.a[0], w.a[1], w.a[2]}, child.mass};
+  struct moved sum = {};
+  if (lane < count) add_moved(&sum, own, own.m, own.m);
+  struct moved mean = row_mean<CELL_ROW>(sum);
+  float mass = mean.m;
+  if (__any_sync(FULL, count > 0 && !(mass > 0))) {
+    struct moved plain = {};
+    float particles = lane < count ? (float)(t.range[k].y - t.range[k].x) : 0;
+    add_moved(&plain, own, particles, particles);
+    plain = row_mean<CELL_ROW>(plain);
+    if (!(mass > 0)) mean = plain;
+  }
+  for (int c = 0; c < 3; c++) x[c] = lattice_clamp(origin[c] + (double)mean.x[c]);
+  struct shape s = {};
+  if (lane < count) {
+    float h = (float)job.spacing;
+    const float off[3] = {(float)(child.x[0] - x[0]) * h, (float)(child.x[1] - x[1]) * h, (float)(child.x[2] - x[2]) * h};
+    const float none[3] = {0, 0, 0};
+    s.b = sqrtf(distance2(off, none)) + child.b;
+    s.spread_v = sqrtf(distance2(own.v, mean.v)) + w.spread_v;
+    s.spread_a = sqrtf(distance2(own.a, mean.a)) + w.spread_a;
+    if (job.second) {
+      const struct quad q = load_quad(&t.quad[k]);
+      for (int j = 0; j < 6; j++) s.quad[j] = q.q[j];
+      add_quad(s.quad, child.mass, off[0], off[1], off[2]);
+    }
+  }
+  row_shape<CELL_ROW>(job, &s);
+  if (count > 0 && lane == 0) set_node(job, i, x, mass, mean, s);
+}
+
+static __global__ void __launch_bounds__(THREADS) level_moments(struct moments_job job, int level)
+{
+  cell_moments(job, job.levels.begin[level] + (int32_t)(blockIdx.x * CELLS_PER_BLOCK + threadIdx.x / CELL_ROW),
+               job.levels.begin[level + 1]);
+}
+
+/* Levels `level` to 0, which have few nodes, by one block. */
+static __global__ void __launch_bounds__(TOP_THREADS, 1) top_moments(struct moments_job job, int level)
+{
+  for (int l = level; l >= 0; l--) {
+    int32_t end = job.levels.begin[l + 1];
+    for (int32_t base = job.levels.begin[l]; base < end; base += TOP_THREADS / CELL_ROW)
+      cell_moments(job, base + (int32_t)threadIdx.x / CELL_ROW, end);
+    __syncthreads();
+  }
+}
+
+/* --- exact radii ------------------------------------------------------------------------------------------------- */
+
+/* A thread's share of the largest squared distance of particles [begin, end) from (x, y, z), lattice units, as the bits of a float: for
+ * non-negative values these have the order of the values. */
+static __device__ unsigned farthest(const struct body *body, int32_t begin, int32_t end, int step, int32_t x, int32_t y, int32_t z)
+{
+  float largest = 0;
+#pragma unroll 4
+  for (int32_t j = begin; j < end; j += step) {
+    const struct body b = body[j];
+    float dx = (float)(b.x - x), dy = (float)(b.y - y), dz = (float)(b.z - z);
+    largest = fmaxf(largest, dx * dx + dy * dy + dz * dz);
+  }
+  return __float_as_uint(largest);
+}
+
+static __device__ void set_radius(const struct moments_job &job, int32_t i, unsigned distance2_bits)
+{
+  struct node *n = &job.t.node[i];
+  double b = sqrt((double)__uint_as_float(distance2_bits)) * job.spacing, b2 = 0;
+  if (b >= n->b) return;
+  for (int q = 0; q < 3 && job.second; q++) b2 += job.t.quad[i].q[q];
+  n->b = (float)(b * (1 + 1e-6));
+  n->reach = node_reach(job, i, n->mass, b, b2);
+}
+
+/* Exact radii of the small cells among RADII nodes, by one warp. Larger cells of at most EXACT_RADIUS_MAX particles are listed in `big`, in
+ * arbitrary order. */
+static __global__ void __launch_bounds__(THREADS) small_radii(struct moments_job job, int32_t *big, int32_t *count)
+{
+  const struct body *body = job.present ? job.present : job.t.body;
+  int32_t i = job.begin + (int32_t)((blockIdx.x * THREADS + threadIdx.x) / WARP * RADII) + lane_id();
+  int4 n = {0, 0, 0, 0};
+  int2 r = {0, 0};
+  if (lane_id() < RADII && i < job.end && !(job.t.node[i].info & NODE_LEAF)) {
+    n = *(const int4 *)&job.t.node[i];
+    r = job.t.range[i];
+  }
+  int particles = r.y - r.x;
+  unsigned own = 0;
+  if (particles > SMALL_CELL && particles <= EXACT_RADIUS_MAX) big[atomicAdd(count, 1)] = i;
+  for (unsigned cells = __ballot_sync(FULL, particles > 0 && particles <= SMALL_CELL); cells; cells &= cells - 1) {
+    int from = __ffs((int)cells) - 1;
+    int32_t begin = __shfl_sync(FULL, r.x, from), end = __shfl_sync(FULL, r.y, from);
+    int32_t x = __shfl_sync(FULL, n.x, from), y = __shfl_sync(FULL, n.y, from), z = __shfl_sync(FULL, n.z, from);
+    unsigned largest = __reduce_max_sync(FULL, farthest(body, begin + lane_id(), end, WARP, x, y, z));
+    if (lane_id() == from) own = largest;
+  }
+  if (own > 0) set_radius(job, i, own);
+}
+
+static __global__ void __launch_bounds__(THREADS) big_radii(struct moments_job job, const int32_t *big, const int32_t *count)
+{
+  __shared__ unsigned part[THREADS / WARP];
+  const struct body *body = job.present ? job.present : job.t.body;
+  for (int k = (int)blockIdx.x; k < *count; k += (int)gridDim.x) {
+    const int4 n = *(const int4 *)&job.t.node[big[k]];
+    const int2 r = job.t.range[big[k]];
+    unsigned largest = __reduce_max_sync(FULL, farthest(body, r.x + (int32_t)threadIdx.x, r.y, THREADS, n.x, n.y, n.z));
+    if (lane_id() == 0) part[threadIdx.x / WARP] = largest;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      for (int w = 1; w < THREADS / WARP; w++) largest = max(largest, part[w]);
+      set_radius(job, big[k], largest);
+    }
+    __syncthreads();
+  }
+}
+
+/* --- verbs ------------------------------------------------------------------------------------------------------- */
+
+/* Moments of one part. Queued. */
+static void part_moments(struct device *d, const struct moments_job &job)
+{
+  const struct levels *levels = &job.levels;
+  int32_t nodes = job.end - job.begin;
+  if (nodes == 0) return;
+  LAUNCH(d, leaf_moments, blocks_for(nodes, LEAVES_PER_BLOCK), THREADS, job);
+  int level = levels->count - 2;   /* the deepest level has no cells */
+  int32_t wide = 0;                /* nodes of the widest level from here to the root */
+  int top = -1;
+  for (int l = 0; l <= level; l++) {
+    int32_t here = levels->begin[l + 1] - levels->begin[l];
+    wide = here > wide ? here : wide;
+    if (wide <= TOP_NODES) top = l;
+  }
+  for (; level > top; level--)
+    LAUNCH(d, level_moments, blocks_for(levels->begin[level + 1] - levels->begin[level], CELLS_PER_BLOCK), THREADS, job, level);
+  if (top >= 0) LAUNCH(d, top_moments, 1, TOP_THREADS, job, top);
+  device_zero(d, count);
+  LAUNCH(d, small_radii, blocks_for(nodes, THREADS / WARP * RADII), THREADS, job, d->tree.big.at, &d->device_results->count);
+  LAUNCH(d, big_radii, BIG_CELL_BLOCKS * d->multiprocessors, THREADS, job, d->tree.big.at, &d->device_results->count);
+}
+
+void gpu_moments(struct device *d, const struct mac *mac, int32_t tick, double tick_length)
+{
+  if (d->tree.counts_pending) {
+    device_read_results(d);
+    device_resolve_counts(d);
+  }
+  device_wait_for_copy(d);
+  int second = d->config.quadrupole || mac->kind != MAC_ANGLE;   /* local expansions use them with monopole cells too */
+  struct body *present = tick == 0 || d->tree.view.nodes == 0 ? NULL : array_room(&d->sources.present, "device sources", d->p.n);
+  for (int k = parts_begin(d); k < d->tree.parts; k++) {
+    const struct part *p = &d->tree.part[k];
+    const struct moments_job job = {d->tree.view, p->base, p->base + p->nodes, p->levels, *mac, d->lattice.spacing, d->lattice.inverse,
+                                    tick, (float)tick_length, second, present};
+    part_moments(d, job);
+  }
+  if (ESP_CHECKS && tick == 0) device_check_tree(d);   /* at later ticks the sources have moved since the tree was built */
+  if (!d->tree.renewing) d->tree.motion_tick = tick;
+  d->tree.fast_tick = tick;
+  d->sources.present_tick = present && !d->tree.renewing ? tick : -1;
+  d->sources.present_bodies = d->tree.view.bodies;
+  d->tree.renewing = 0;
+}
+
+/* Predict the sources from `first` on to a tick. */
+static __global__ void predict_sources(struct tree t, struct body *present, int32_t first, int32_t bodies, int32_t tick, float tick_length,
+                                       double inverse)
+{
+  int32_t i = first + (int32_t)(blockIdx.x * THREADS + threadIdx.x);
+  if (i < bodies) present[i] = body_at(&t.body[i], &t.motion_state[i], tick, tick_length, inverse);
+}
+
+struct body *device_present(struct device *d, int32_t tick, double tick_length, int32_t bodies)
+{
+  int32_t first = d->sources.present_tick == tick ? d->sources.present_bodies : 0;
+  if (first >= bodies) return d->sources.present.at;
+  array_keep(&d->sources.present, "device sources", bodies, d->stream);   /* keeps those that moments predicted, whose rounding differs */
+  LAUNCH(d, predict_sources, blocks_for(bodies - first, THREADS), THREADS, d->tree.view, d->sources.present.at, first, bodies, tick,
+         (float)tick_length, d->lattice.inverse);
+  d->sources.present_tick = tick;
+  d->sources.present_bodies = bodies;
+  return d->sources.present.at;
+}
+
+static __global__ void gather_motion_states(struct tree t, struct particles p)
+{
+  int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+  if (i >= p.n) return;
+  const double *v = &p.vel[3 * i];
+  const float *a = &p.acc_hard[3 * i];
+  struct motion_state c = {{(float)v[0], (float)v[1], (float)v[2]}, p.tick[i], {a[0], a[1], a[2]}, 0};
+  t.motion_state[i] = c;
+}
+
+void gpu_sources(struct device *d)
+{
+  d->hard.unchecked = 1;   /* velocities may have changed */
+  d->sources.present_tick = -1;
+  LAUNCH(d, gather_motion_states, blocks_for(d->p.n, THREADS), THREADS, d->tree.view, d->p);
+}

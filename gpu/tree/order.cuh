@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Keys of sources at a tick, and the sort of particles that are nearly in order. */
+#ifndef GPU_ORDER_CUH
+#define GPU_ORDER_CUH
+#include "gpu/tree/sources.cuh"
+
+static __device__ const uint8_t key_rows[KEY_STATES][8] = {KEY_TABLE_ROWS};
+
+/* The table of the space-filling curve is read at random: in shared memory each entry has its own bank. */
+struct key_table {
+  uint8_t row[KEY_STATES][8];
+};
+static __device__ __forceinline__ void fill_table(struct key_table *t)
+{
+  if (threadIdx.x < sizeof t->row) t->row[threadIdx.x / 8][threadIdx.x % 8] = key_rows[threadIdx.x / 8][threadIdx.x % 8];
+  __syncthreads();
+}
+
+/* The highest bit of a key, above the digits, marks fast particles: they follow the slow ones. */
+#define KEY_FAST ((uint64_t)1 << 63)
+
+/* Keys of the sources' positions at a tick, reduced to the digits in the mask, for the particles from `first` on. Particles of block
+ * level `fast` or deeper are the fast ones. */
+struct later_keys {
+  struct tree t;
+  const uint8_t *level;
+  int fast;
+  int32_t first, tick;
+  float tick_length;
+  double inverse;
+  uint64_t mask;
+};
+static __device__ __forceinline__ uint64_t later_key(const struct later_keys &k, const struct key_table &table, int32_t i)
+{
+  const struct body b = body_at(&k.t.body[i], &k.t.motion_state[i], k.tick, k.tick_length, k.inverse);
+  return (key_along(table.row, b.x, b.y, b.z) & k.mask) | (k.level[i] >= k.fast ? KEY_FAST : 0);
+}
+
+/* The order of the last n particles by new keys, as numbers of particles. They must be nearly in the order of the current keys, which have
+ * the same digits. Queued. If a bucket overflows, device_results->unsorted is set and the order is invalid. */
+const int32_t *device_resort(struct device *d, const struct later_keys *keys, int32_t n);
+#endif

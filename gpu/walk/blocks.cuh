@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Pair loops with one source per lane and the targets of a block in the registers of every lane, and sums over lanes. Lengths are in the
+ * walk's unit (walk.cuh). */
+#ifndef GPU_BLOCKS_CUH
+#define GPU_BLOCKS_CUH
+#include "gpu/walk/pairs.cuh"
+
+/* BLOCK targets are in the registers of a warp at a time; the TARGET_BLOCK targets of a target block share entries. */
+enum { BLOCK = 8, TARGET_BLOCK = 2 * BLOCK };
+
+/* Positions of the targets, the same in all lanes. Sums over the sources of this lane, four for a target (acceleration, psi). */
+struct block {
+  float x[BLOCK], y[BLOCK], z[BLOCK];
+  float sum[4 * BLOCK];
+};
+
+/* Add the forces of a point mass s on the targets; POT: psi too. */
+template <bool POT> static __device__ __forceinline__ void pairs_add(struct block &b, const float4 &s, float eps2)
+{
+#pragma unroll
+  for (int k = 0; k < BLOCK; k++) {
+    const struct pair_f p = pair_of(s, b.x[k], b.y[k], b.z[k], eps2);
+    const struct pair_point_f f = pair_point_f(p, pair_rho2_f(p));
+    if (POT) b.sum[4 * k + 3] += f.psi;
+    pair_add_f(&b.sum[4 * k], f.w, p);
+  }
+}
+
+/* The same for a cell with second moments. */
+template <bool POT> static __device__ __forceinline__ void quad_pairs_add(struct block &b, const float4 &s, const struct quad &m,
+                                                                          float eps2)
+{
+  const struct pair_moments_f q = moments_of(m.q);
+#pragma unroll
+  for (int k = 0; k < BLOCK; k++) {
+    const struct pair_f p = pair_of(s, b.x[k], b.y[k], b.z[k], eps2);
+    const struct pair_cell_f f = pair_cell_f(p, pair_rho2_f(p), q);
+    if (POT) b.sum[4 * k + 3] += f.psi;
+    pair_cell_add_f(&b.sum[4 * k], 1, p, f);
+  }
+}
+
+/* Sums over the lanes of COUNT <= 32 values per lane: lane l gets the sum of value l. Each step exchanges half of the remaining values, so
+ * that 32 values cost 31 shuffles. */
+template <int COUNT, int HALF = WARP / 2> static __device__ __forceinline__ float lanes_sum(const float *value, int lane)
+{
+  if constexpr (HALF == 0) {
+    return value[0];
+  } else {
+    float v[HALF];
+    bool upper = lane & HALF;
+#pragma unroll
+    for (int i = 0; i < HALF && i < COUNT; i++) {
+      if (i + HALF < COUNT) {
+        float send = upper ? value[i] : value[i + HALF], keep = upper ? value[i + HALF] : value[i];
+        v[i] = keep + __shfl_xor_sync(FULL, send, HALF);
+      } else {
+        v[i] = value[i] + __shfl_xor_sync(FULL, value[i], HALF);
+      }
+    }
+    return lanes_sum<(COUNT < HALF ? COUNT : HALF), HALF / 2>(v, lane);
+  }
+}
+#endif

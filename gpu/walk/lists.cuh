@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Lists of the walks of groups in shared memory: near cells, candidate leaves, and the entries of a target block. */
+#ifndef GPU_LISTS_CUH
+#define GPU_LISTS_CUH
+#include "gpu/walk/traverse.cuh"
+
+enum {
+  NEAR_MAX = 192,
+  LEAVES_MAX = 128,
+  ENTRIES = 384         /* at least NEAR_MAX + LEAVES_MAX and 32 for padding */
+};
+static_assert(ENTRIES >= NEAR_MAX + LEAVES_MAX + WARP && ENTRIES >= NEAR_MAX + STAGED_MAX && ENTRIES % WARP == 0, "lists");
+
+/* The front of a traversal, and the lengths of its lists. */
+struct lists {
+  struct front front;
+  int near, leaves;
+};
+
+/* Counts of the walk of a group: far cells and tests of the group, pairs of all its targets. */
+struct walked {
+  int far, tests;
+  unsigned cell_pairs;
+  unsigned long long particle_pairs;
+};
+
+/* Particles [begin, end), of which the targets are walked together. */
+struct run {
+  int32_t begin, end, supergroup;
+};
+
+/* --- targets ----------------------------------------------------------------------------------------------------- */
+
+/* Number of runs of this stage. */
+static __device__ __forceinline__ int32_t runs_of(const struct walk_job &job)
+{
+  if (job.stage == job.items_stage) return job.item_count[0] + job.item_count[1] + job.item_count[2];
+  return job.stage == 0 ? job.groups : job.piece_count[job.stage - 1];
+}
+
+/* Run q of this stage. */
+static __device__ __forceinline__ struct run run_of(const struct walk_job &job, int32_t q)
+{
+  if (job.stage == job.items_stage) {
+    for (int c = 0, before = 0; c < ITEM_CLASSES; before += job.item_count[c], c++)
+      if (q - before < job.item_count[c] || c == ITEM_CLASSES - 1) {
+        const int4 g = __ldg((const int4 *)&job.item[job.item_begin[c] + q - before]);
+        return {g.x, g.y, g.z};
+      }
+  }
+  if (job.stage == 0) {
+    const int4 g = __ldg((const int4 *)&job.group[job.list ? job.list[q] : q]);
+    return {g.x, g.y, g.w};
+  }
+  int2 r = job.stage == 1 ? job.pieces[q] : make_int2(job.singles[q], job.singles[q] + 1);
+  return {r.x, r.y, job.group[job.group_index[r.x]].supergroup};
+}
+
+/* Lists the targets among the particles of a run in s.member. Returns their number. */
+template <int HOW, class R>
+static __device__ __forceinline__ int find_targets(R &s, const struct walk_job &job, const struct run &g, int lane)
+{
+  if (HOW != WALK_MOVING) return g.end - g.begin;
+  int n = 0;
+#pragma unroll
+  for (int e = 0; e < GROUP_MAX / WARP; e++) {
+    int k = e * WARP + lane;
+    bool take = g.begin + k < g.end && needs_force<HOW>(job, g.begin + k);
+    unsigned takes = __ballot_sync(FULL, take);
+    if (take) s.member[n + __popc(takes & lanes_below())] = (uint8_t)k;
+    n += __popc(takes);
+  }
+  __syncwarp();
+  return n;
+}
+
+/* The ball of each target block of SIZE consecutive targets, and its smallest |a_old| (in s.sink). */
+template <int SIZE, class R> static __device__ __forceinline__ void make_target_balls(R &s, int targets, int lane)
+{
+  for (int first = 0; first < targets; first += WARP) {
+    int k = first + lane;
+    float4 t = s.target[k];
+    float low[3] = {t.x, t.y, t.z}, high[3] = {t.x, t.y, t.z}, a = t.w;
+#pragma unroll
+    for (int step = 1; step < SIZE; step *= 2) {
+#pragma unroll
+      for (int c = 0; c < 3; c++) {
+        low[c] = fminf(low[c], __shfl_xor_sync(FULL, low[c], step));
+        high[c] = fmaxf(high[c], __shfl_xor_sync(FULL, high[c], step));
+      }
+      a = fminf(a, __shfl_xor_sync(FULL, a, step));
+    }
+    float cx = 0.5f * (low[0] + high[0]), cy = 0.5f * (low[1] + high[1]), cz = 0.5f * (low[2] + high[2]);
+    float dx = t.x - cx, dy = t.y - cy, dz = t.z - cz, r2 = dx * dx + dy * dy + dz * dz;
+#pragma unroll
+    for (int step = 1; step < SIZE; step *= 2) r2 = fmaxf(r2, __shfl_xor_sync(FULL, r2, step));
+    if (k % SIZE == 0 && k < targets) {
+      s.ball[k / SIZE] = make_float4(cx, cy, cz, root(r2) * (1 + 1e-6f));
+      s.sink[k / SIZE] = a;
+    }
+  }
+}
+
+/* Load the targets in the group's frame, padded with copies of the last one to whole warps; the balls of target blocks; the view. */
+template <int SIZE, int CELLS, int HOW, class R>
+static __device__ __forceinline__ void place_targets(R &s, const struct walk_job &job, const struct run &g, int n, int lane, struct view &v)
+{
+  constexpr int EACH = GROUP_MAX / WARP;
+  int32_t low[3] = {INT32_MAX, INT32_MAX, INT32_MAX}, high[3] = {0, 0, 0};
+  int4 x[EACH];
+  float a[EACH], r2 = 0, min_a = 3e38f;
+  v.targets = n;
+#pragma unroll
+  for (int e = 0; e < EACH; e++) {
+    int32_t i = g.begin + s.target_of(min(e * WARP + lane, n - 1));
+    x[e] = load_target(job, i);
+    a[e] = a_old_of(job, i);
+  }
+#pragma unroll
+  for (int e = 0; e < EACH; e++) {
+    low[0] = min(low[0], x[e].x), low[1] = min(low[1], x[e].y), low[2] = min(low[2], x[e].z);
+    high[0] = max(high[0], x[e].x), high[1] = max(high[1], x[e].y), high[2] = max(high[2], x[e].z);
+    min_a = fminf(min_a, a[e]);
+  }
+#pragma unroll
+  for (int c = 0; c < 3; c++) {
+    low[c] = __reduce_min_sync(FULL, low[c]);
+    high[c] = __reduce_max_sync(FULL, high[c]);
+    v.centre[c] = low[c] + (high[c] - low[c]) / 2;
+  }
+#pragma unroll
+  for (int e = 0; e < EACH; e++) {
+    float4 t = make_float4((float)(x[e].x - v.centre[0]) * job.spacing, (float)(x[e].y - v.centre[1]) * job.spacing,
+                           (float)(x[e].z - v.centre[2]) * job.spacing, a[e]);
+    r2 = fmaxf(r2, t.x * t.x + t.y * t.y + t.z * t.z);
+    s.target[e * WARP + lane] = t;
+  }
+  set_view<CELLS>(job, root(lanes_max(r2)), lanes_min(min_a), OF_GROUP, v);
+  __syncwarp();
+  make_target_balls<SIZE>(s, n, lane);
+  __syncwarp();
+  for (int k = lane; k * SIZE < n; k += WARP) s.sink[k] = sink_of<CELLS>(job, s.sink[k]);
+  __syncwarp();
+}
+
+/* --- traversal --------------------------------------------------------------------------------------------------- */
+
+/* Start the traversal of a group with the nodes that its supergroup handed down, or at the roots from number `skip` on. */
+static __device__ __forceinline__ void start_lists(const struct walk_job &job, int32_t supergroup, int skip, struct lists &l)
+{
+  int32_t handed = job.supergroup[supergroup].handed;
+  l.near = l.leaves = 0;
+  if (handed == HANDED_ROOTS)
+    l.front = {0, job.root + skip, 0, job.roots - skip};
+  else
+    l.front = {0, job.handed + (int64_t)supergroup * job.handed_max, 0, handed};
+}
+
+enum { REJECT, FAR_CELL, NEAR_CELL, LEAF, OPEN };
+
+/* Append tested nodes, one in each lane, to the list or the stack of their class. FARS: far cells are possible. */
+template <int CELLS, bool FARS, class R>
+static __device__ __forceinline__ void store_nodes(R &s, const struct tested &t, int k, int node_class, struct lists &l, int &staged,
+                                            struct walked &w)
+{
+  unsigned mine = lanes_below();
+  unsigned fars = FARS ? __ballot_sync(FULL, node_class == FAR_CELL) : 0, nears = __ballot_sync(FULL, node_class == NEAR_CELL);
+  unsigned leafs = __ballot_sync(FULL, node_class == LEAF), opens = __ballot_sync(FULL, node_class == OPEN);
+  if ((FARS && node_class == FAR_CELL) || node_class == NEAR_CELL) {
+    bool far = FARS && node_class == FAR_CELL;
+    int at = far ? ENTRIES - STAGED_MAX + staged + __popc(fars & mine) : l.near + __popc(nears & mine);
+    s.entry[at] = t.at;
+    if (CELLS == CELLS_QUADRUPOLE && !far) s.node[at] = k;
+    if constexpr (FARS && CELLS != CELLS_MONOPOLE)
+      if (far) s.staged_node[at - (ENTRIES - STAGED_MAX)] = k;
+  }
+  if (node_class == LEAF) s.leaf[l.leaves + __popc(leafs & mine)] = k;
+  /* the deepest are last, so that they are tested next */
+  if (node_class == OPEN) s.stack[l.front.depth + __popc(opens & ~mine) - 1] = range_of(t);
+  int far = __popc(fars), near = __popc(nears), leaf = __popc(leafs), open = __popc(opens);
+  l.near += near, l.leaves += leaf, l.front.depth += open, staged += far;
+  w.far += far, w.tests += far + near + leaf + open;
+}
+
+/* Whether the group is deferred, to be walked in pieces: its ball extends into regions that are much denser than its own. The order of
+ * the pieces has no effect on forces. */
+template <class R>
+static __device__ __forceinline__ bool defer_pieces(const R &s, const struct walk_job &job, const struct run &g, int n, int near,
+                                                    int leaves, int lane)
+{
+  int piece = job.stage == 0 ? PIECE : 1;
+  if (job.stage == 2 || n <= piece || (near <= job.heavy_near && leaves <= job.heavy_leaves)) return false;
+  int pieces = job.stage == 0 ? (n + PIECE - 1) / PIECE : n, at = 0;
+  if (lane == 0) at = atomicAdd(&job.piece_count[job.stage], pieces);
+  at = __shfl_sync(FULL, at, 0);
+  for (int p = lane; p < pieces; p += WARP) {
+    int32_t begin = g.begin + s.target_of(p * piece), last = g.begin + s.target_of(min((p + 1) * piece, n) - 1);
+    if (job.stage == 0)
+      job.pieces[at + p] = make_int2(begin, last + 1);
+    else
+      job.singles[at + p] = begin;
+  }
+  return true;
+}
+
+/* --- entries of a target block ----------------------------------------------------------------------------------- */
+
+#define MASSLESS_SOURCE make_float4(1, 1, 1, 0)   /* a source without mass */
+
+/* Pad the entries to a multiple of 32, which are evaluated at a time. Returns the new end. */
+template <class R> static __device__ __forceinline__ int pad(R &s, int end, int lane)
+{
+  int padded = (end + WARP - 1) / WARP * WARP;
+  if (end + lane < padded) s.entry[end + lane] = MASSLESS_SOURCE;
+  return padded;
+}
+
+/* The sum of n over the lanes up to and including this one. */
+static __device__ __forceinline__ int lanes_scan(int n, int lane)
+{
+#pragma unroll
+  for (int step = 1; step < WARP; step *= 2) {
+    int other = __shfl_up_sync(FULL, n, step);
+    if (lane >= step) n += other;
+  }
+  return n;
+}
+
+/* Entries [0, end) of a target block; the numbers of its opened leaves and of their particles. */
+struct entries {
+  int end, opened, particles;
+};
+
+/* The particle of this lane among the particles [base, base + 32), numbered over all opened leaves; -1: none. `owner` is the opened leaf of
+ * the particle `base`, and advances to that of base + 32. */
+template <class R> static __device__ __forceinline__ int particle_of(const R &s, const struct entries &e, int base, int &owner, int lane)
+{
+  int next = owner + 1 + lane;
+  int start = next < e.opened ? s.opened[next].y - base : 2 * WARP;
+  unsigned starts = __reduce_or_sync(FULL, start < WARP ? 1u << start : 0);
+  int mine = owner + __popc(starts & (lanes_below() | 1u << lane));
+  owner += __popc(__ballot_sync(FULL, start <= WARP));
+  return base + lane < e.particles ? s.opened[mine].x + base + lane : -1;
+}
+
+/* A source x (lattice, mass) in the group's frame. */
+static __device__ __forceinline__ float4 in_frame(const struct walk_job &job, const struct view &v, const int4 &x)
+{
+  return make_float4((float)(x.x - v.centre[0]) * job.spacing, (float)(x.y - v.centre[1]) * job.spacing,
+                     (float)(x.z - v.centre[2]) * job.spacing, __int_as_float(x.w));
+}
+
+/* Move a source e to the present tick by its motion state (p, q). */
+static __device__ __forceinline__ void predict(const struct walk_job &job, float4 &e, const float4 &p, const float4 &q)
+{
+  float dt = (float)(job.tick - __float_as_int(p.w)) * job.tick_length, half = 0.5f * dt, length = dt * job.inverse_unit;
+  e.x += (p.x + q.x * half) * length;
+  e.y += (p.y + q.y * half) * length;
+  e.z += (p.z + q.z * half) * length;
+}
+
+/* A source in the group's frame, predicted to the present. */
+template <int HOW> static __device__ __forceinline__ float4 source_in_frame(const struct walk_job &job, const struct view &v, int32_t i,
+                                                                            const int4 &x)
+{
+  float4 e = in_frame(job, v, x);
+  if (HOW == WALK_MOVING && job.t.motion_state) {
+    const float4 *c = (const float4 *)&job.t.motion_state[i];
+    const float4 p = __ldg(c), q = __ldg(c + 1);
+    predict(job, e, p, q);
+  }
+  return e;
+}
+
+/* Append the particles of opened leaves from number `base` on to the entries, SLOTS per lane. */
+template <int HOW, class R>
+static __device__ __forceinline__ void gather(R &s, const struct walk_job &job, const struct view &v, int base, struct entries &e,
+                                              int &owner, int lane)
+{
+  int i[SLOTS];
+  int4 x[SLOTS];
+#pragma unroll
+  for (int k = 0; k < SLOTS; k++) i[k] = particle_of(s, e, base + k * WARP, owner, lane);
+#pragma unroll
+  for (int k = 0; k < SLOTS; k++) x[k] = load_body(job, max(i[k], 0));
+#pragma unroll
+  for (int k = 0; k < SLOTS; k++)
+    if (i[k] >= 0) s.entry[e.end + k * WARP + lane] = source_in_frame<HOW>(job, v, i[k], x[k]);
+  e.end += min(SLOTS * WARP, e.particles - base);
+}
+#endif

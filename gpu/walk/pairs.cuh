@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Arithmetic of pairs in float32. Positions are relative to a nearby origin, such as the centre of a group. */
+#ifndef GPU_PAIRS_CUH
+#define GPU_PAIRS_CUH
+#include "gpu/device/device.cuh"
+#include "gravity/split.h"
+
+/* Template parameter SPLIT: one of enum split_kernel, or none. */
+enum { SPLIT_NONE = -1 };
+
+/* Sums of one target without G: acceleration, hard acceleration, and psi, which is minus the potential. */
+struct force {
+  float a[3], h[3], p;
+};
+
+/* 1 / sqrt(x) to about 1e-7. Softened squared distances are never denormal. */
+static __device__ __forceinline__ float inverse_root(float x)
+{
+  float y;
+  asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
+#define PAIR_REAL float
+#define PAIR_SUFFIX _f
+#define PAIR_FUNCTION static __device__ __forceinline__
+#define PAIR_INVERSE_ROOT(x) inverse_root(x)
+#define PAIR_INVERSE_DISTANCE(r2) inverse_root(fmaxf(r2, 1e-37f))
+#define PAIR_SQUARES(x, y, z) fmaf(x, x, fmaf(y, y, (z) * (z)))
+#define PAIR_SQUARES_PLUS(x, y, z, s) fmaf(x, x, fmaf(y, y, fmaf(z, z, s)))
+#include "gravity/pair.h"
+
+/* The pair of a source s = (x, y, z, m) and a target at (x, y, z), with squared softening eps2. */
+static __device__ __forceinline__ struct pair_f pair_of(const float4 &s, float x, float y, float z, float eps2)
+{
+  const struct pair_source_f source = {s.x, s.y, s.z, s.w};
+  const struct pair_target_f target = {x, y, z, eps2};
+  return pair_between_f(source, target);
+}
+
+static __device__ __forceinline__ struct pair_moments_f moments_of(const float q[6])
+{
+  const struct pair_moments_f s = {{q[0], q[1], q[2], q[3], q[4], q[5]}};
+  return s;
+}
+
+/* The hard fraction K of the split at a squared distance. */
+template <int SPLIT> static __device__ __forceinline__ float pair_hard(const struct split &s, float r2)
+{
+  float r = r2 * inverse_root(r2 + 1e-30f);
+  return pair_k_f(fminf(fmaxf(SPLIT_Y(&s, r), 0), 1), SPLIT);
+}
+
+/* Y = start - slope r, clipped. */
+static __device__ __forceinline__ float clipped_y(float r, float slope, float start) { return __saturatef(fmaf(-slope, r, start)); }
+
+/* Add the hard force of a cell with the trace of its second moments alone to sum[3]. */
+template <int SPLIT>
+static __device__ __forceinline__ void add_hard_spread(float sum[3], const struct pair_f &p, float trace, float slope, float start)
+{
+  float r2 = pair_r2_f(p), y = clipped_y(pair_distance_f(r2), slope, start);
+  pair_add_f(sum, pair_hard_spread_f(p, r2, trace, y, slope, SPLIT), p);
+}
+
+/* The same with all its second moments. */
+template <int SPLIT>
+static __device__ __forceinline__ void add_hard_quad(float sum[3], const struct pair_f &p, const float q[6], float slope, float start)
+{
+  float r2 = pair_r2_f(p), y = clipped_y(pair_distance_f(r2), slope, start);
+  pair_hard_cell_add_f(sum, p, pair_hard_cell_f(p, r2, moments_of(q), y, slope, SPLIT));
+}
+
+/* Add the force of a point mass. TOTAL: the whole acceleration; SPLIT: the hard one as well; POTENTIAL: psi. */
+template <bool TOTAL, bool POTENTIAL, int SPLIT>
+static __device__ __forceinline__ void add_pair(struct force &f, const struct pair_f &p, const struct split &split)
+{
+  float r2 = pair_r2_f(p);
+  const struct pair_point_f a = pair_point_f(p, SPLIT == SPLIT_NONE ? pair_rho2_f(p) : pair_rho2_of_f(p, r2));
+  if (POTENTIAL) f.p += a.psi;
+  if (TOTAL) pair_add_f(f.a, a.w, p);
+  if (SPLIT != SPLIT_NONE) pair_add_f(f.h, a.w * pair_hard<SPLIT>(split, r2), p);
+}
+
+/* The same for a cell with second moments. If these are zero the result is that of add_pair to the bit, because a leaf of one particle may
+ * be taken as a cell or as a particle. */
+template <bool TOTAL, bool POTENTIAL, int SPLIT>
+static __device__ __forceinline__ void add_quad_pair(struct force &f, const struct pair_f &p, const float q[6], const struct split &split)
+{
+  float r2 = pair_r2_f(p);
+  const struct pair_cell_f a = pair_cell_f(p, SPLIT == SPLIT_NONE ? pair_rho2_f(p) : pair_rho2_of_f(p, r2), moments_of(q));
+  if (POTENTIAL) f.p += a.psi;
+  if (TOTAL) pair_cell_add_f(f.a, 1, p, a);
+  if (SPLIT != SPLIT_NONE) pair_cell_add_f(f.h, pair_hard<SPLIT>(split, r2), p, a);
+}
+#endif

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The full walk of a forest: forces of all particles at a synchronisation, or of the active ones. Supergroups, then groups, then pieces of
+ * heavy groups are walked. Hard walks use the same jobs (gpu/hard). */
+#include <config.h>
+#include <float.h>
+#include <math.h>
+
+#include "gpu/walk/walk.cuh"
+
+enum {
+  FAR_CELLS = 1,                 /* 0: no cell is expanded, for comparison */
+  HEAVY_NEAR = 1024, HEAVY_LEAVES = 384, HANDED = 1024, HANDED_MAX = 4096,   /* see set_list_limits */
+  MANY_ACTIVE = 8                /* all sources are predicted first if more than one in MANY_ACTIVE groups is active */
+};
+
+/* --- jobs -------------------------------------------------------------------------------------------------------- */
+
+/* Error budgets of expansions, as fractions of the error that the criterion allows a cell. Errors of supergroups are the same for all
+ * targets, so that they add up, and small budgets cost little there. Budgets are smaller for small Delta, which requires small tails of
+ * the error distribution, and for quadrupoles, whose tails are small. */
+static void set_budgets(const struct mac *mac, int cells, double budget[2])
+{
+  int fine = cells == CELLS_QUADRUPOLE || (mac->kind == MAC_ACCELERATION && mac->delta < exp2(-9.5));
+  budget[OF_SUPERGROUP] = fine ? 0.03 : 0.05;
+  budget[OF_GROUP] = fine ? 0.1 : 0.25;
+}
+
+/* Constants of the test of far cells, for an expansion about a ball of radius b at distance d from its surface. Its error G m b^4 / d^6 is
+ * at most the budget times Delta |a|, or times Delta for the multipole criterion, whose Delta is itself an error. The opening angle allows
+ * a cell the fraction theta^2 (quadrupoles: theta^3) of its force as its error: there (b/d)^4 is at most the budget times that. */
+static void set_far_test(struct walk_job *job, const struct mac *mac, int cells, double unit)
+{
+  double budget[2];
+  set_budgets(mac, cells, budget);
+  for (int k = 0; k < 2; k++) {
+    int angle = mac->kind == MAC_ANGLE;
+    job->far_scale[k] = angle ? 0 : (float)fmin(fmax(mac->gravity / (budget[k] * mac->delta * unit * unit), FLT_MIN), FLT_MAX);
+    job->far_min[k] = angle ? (float)fmax(1, pow(budget[k] * pow(mac->delta, mac->order + 1), -1.5)) : 1;
+    if (!FAR_CELLS) job->far_min[k] = INFINITY;
+  }
+}
+
+/* Limits of the lengths of lists, which grow as Delta^-1/2. With the other criteria there is no typical length. */
+static void set_list_limits(struct walk_job *job, const struct mac *mac)
+{
+  double longer = mac->kind == MAC_ACCELERATION ? exp2(fmax(0, (-log2(mac->delta) - 9) / 2)) : 2;
+  job->handed_max = (int32_t)fmin(HANDED * longer, HANDED_MAX);
+  job->heavy_near = (int32_t)fmin(HEAVY_NEAR * longer, INT32_MAX / 2);
+  job->heavy_leaves = (int32_t)fmin(HEAVY_LEAVES * longer, INT32_MAX / 2);
+}
+
+/* struct since of a number of ticks; tick_length in user time, unit in user lengths. */
+static struct since time_since(int32_t ticks, double tick_length, double unit)
+{
+  double dt = ticks * tick_length;
+  const struct since s = {(float)(dt / unit), (float)(0.5 * dt * dt / unit)};
+  return s;
+}
+
+struct walk_job walk_job_of(struct device *d, const struct walk_request *r, const struct forest *f, int cells)
+{
+  struct walk_job job = {f->t, f->root, f->roots, f->adding, d->p, d->tree.view.body};
+  job.local_roots = f->local_roots;
+  double unit = unit_of(d);
+  job.inverse_unit = (float)(1 / unit);
+  job.spacing = (float)(d->lattice.spacing / unit);
+  job.eps = (float)(d->config.softening / unit);
+  job.eps2 = job.eps * job.eps;
+  job.quad_scale = job.inverse_unit * job.inverse_unit;
+  job.per_psi = d->config.gravity / unit;
+  job.per_a = job.per_psi / unit;
+  job.a_floor = (float)r->a_floor;
+  job.work_kept = r->kind == WALK_TOTAL && !walk_decays_work_first(r) ? WORK_KEPT : 1;
+  job.by_acceleration = r->mac.kind == MAC_ACCELERATION;
+  set_far_test(&job, &r->mac, cells, unit);
+  set_list_limits(&job, &r->mac);
+  job.since[SLOW] = time_since(r->tick - f->motion_tick, r->tick_length, unit);
+  job.since[FAST] = time_since(r->tick - d->tree.fast_tick, r->tick_length, unit);
+  job.fast_node = f->fast_node;
+  job.tick = r->tick;
+  job.tick_length = (float)r->tick_length;
+  job.hard_only = r->kind != WALK_TOTAL;
+  job.split_off = !r->split.on;
+  job.count = d->device_results->walked;
+  return job;
+}
+
+/* --- targets ----------------------------------------------------------------------------------------------------- */
+
+/* One thread takes one listed group and lists its supergroup, unless another group of it has. `listed` has the number of the last walk that
+ * listed a supergroup. Their order has no effect on forces. */
+static __global__ void list_supergroups(const struct group *group, const int32_t *list, int32_t groups, int32_t *listed, int32_t walk,
+                                     int32_t *supergroup, int32_t *count)
+{
+  int32_t k = (int32_t)(blockIdx.x * THREADS + threadIdx.x);
+  if (k >= groups) return;
+  int32_t f = group[list[k]].supergroup;
+  if (listed[f] != walk && atomicExch(&listed[f], walk) != walk) supergroup[atomicAdd(count, 1)] = f;
+}
+
+static void set_group_list(struct device *d, struct walk_job *job, const int32_t *list, int32_t groups)
+{
+  job->list = list;
+  job->groups = groups;
+  job->supergroup_list = d->active.supergroup.at;
+  job->supergroup_count = &d->device_results->active_supergroups;
+}
+
+void walk_choose_listed(struct device *d, struct walk_job *job, const int32_t *list, int32_t groups)
+{
+  set_group_list(d, job, list, groups);
+  job->supergroups = groups < d->targets.supergroups ? groups : d->targets.supergroups;   /* an upper limit */
+  d->active.supergroups = -1;
+  device_zero(d, active_supergroups);
+  LAUNCH(d, list_supergroups, blocks_for(groups, THREADS), THREADS, d->targets.group.at, list, groups, d->active.supergroup_listed.at,
+         ++d->active.supergroup_selections, d->active.supergroup.at, &d->device_results->active_supergroups);
+}
+
+/* If many groups are active, use sources that are predicted to the tick. */
+static void choose_sources(struct device *d, struct walk_job *job, const struct forest *f)
+{
+  if (f->root && !f->whole) return;   /* few targets interact with LETs */
+  if (d->sources.present_tick != job->tick && d->active.groups <= d->targets.groups / MANY_ACTIVE) return;
+  /* the position of a target must equal its position as a source, or it would exert a force on itself */
+  job->target = job->t.body = device_present(d, job->tick, job->tick_length, f->t.bodies);
+  job->t.motion_state = NULL;
+}
+
+void walk_choose_active(struct device *d, struct walk_job *job, const struct forest *f)
+{
+  if (d->active.supergroups < 0) {
+    walk_choose_listed(d, job, d->active.group.at, d->active.groups);
+  } else {
+    set_group_list(d, job, d->active.group.at, d->active.groups);
+    job->supergroups = d->active.supergroups;
+  }
+  choose_sources(d, job, f);
+}
+
+/* Set the active groups, which are few, as targets, without supergroups. */
+static void choose_few(struct device *d, struct walk_job *job, const struct forest *f)
+{
+  job->list = d->active.group.at;
+  job->groups = d->active.groups;
+  job->group = d->targets.group.at;
+  job->a_old = d->targets.a_old.at;
+  if (!job->root) job->roots = d->tree.parts;
+  choose_sources(d, job, f);
+}
+
+void walk_choose_all(struct device *d, struct walk_job *job, int32_t supergroups)
+{
+  job->groups = d->targets.groups;
+  job->supergroups = supergroups < d->targets.supergroups ? supergroups : d->targets.supergroups;
+  job->t.motion_state = NULL;
+}
+
+/* One thread clears the counts of pieces and items, and sets the roots of the local trees if the walk starts there. */
+static __global__ void begin_walk(struct device_results *a, int32_t *root, int32_t second)
+{
+  a->pieces[0] = a->pieces[1] = 0;
+  for (int c = 0; c < ITEM_CLASSES; c++) a->items[c] = 0;
+  a->handed_sum = 0;
+  if (!root) return;
+  root[0] = 0;
+  root[1] = second;
+}
+
+void walk_place(struct device *d, struct walk_job *job)
+{
+  int local = !job->root;
+  array_room(&d->walk.root, "device walk", PARTS_MAX);
+  LAUNCH(d, begin_walk, 1, 1, d->device_results, local ? d->walk.root.at : NULL, d->tree.part[FAST].base);
+  if (local) {
+    job->root = d->walk.root.at;
+    job->roots = d->tree.parts;
+  }
+  job->supergroup = d->targets.supergroup.at;
+  job->handed = array_room(&d->walk.handed, "device supergroups", (int64_t)d->targets.supergroups * job->handed_max);
+  job->group = d->targets.group.at;
+  job->group_index = d->targets.group_of.at;
+  job->a_old = d->targets.a_old.at;
+  job->pieces = array_room(&d->walk.piece, "device walk", 2 * d->p.n / (PIECE + 1) + 1);   /* of groups of more than PIECE targets */
+  job->singles = array_room(&d->walk.single, "device walk", d->p.n);
+  job->piece_count = d->device_results->pieces;
+  job->handed_sum = &d->device_results->handed_sum;
+  job->items_stage = -1;
+}
+
+/* --- launch ------------------------------------------------------------------------------------------------------ */
+
+int64_t walk_groups_count(const struct device *d, const struct walk_job *job)
+{
+  if (job->list || job->supergroups == d->targets.supergroups) return job->groups;
+  return (int64_t)job->groups * job->supergroups / d->targets.supergroups + 1;
+}
+
+/* Queue the walks of groups, of pieces of heavy groups, and of single targets of heavy pieces. Few groups are cut into pieces first. */
+static void walk_stages(struct device *d, struct walk_job job, int cells, int how)
+{
+  int64_t resident = (int64_t)PIECE_WARPS * d->multiprocessors, groups = walk_groups_count(d, &job);
+  int cut = groups <= FEW_GROUPS * d->multiprocessors;
+  walk_items(d, &job, how, cut ? CUT_ALL : CUT_NONE, PIECE, 0);
+  for (job.stage = job.items_stage; job.stage < 3; job.stage++) {
+    int64_t max_blocks = groups * (job.stage == 1 ? GROUP_MAX / PIECE : GROUP_MAX);
+    walk_groups(d, &job, cells, how,
+                job.stage == job.items_stage ? (cut ? max_blocks : groups) : max_blocks < resident ? max_blocks : resident);
+  }
+}
+
+void walk_full(struct device *d, const struct walk_request *r, const struct forest *f)
+{
+  int cells = cells_of(d, &r->mac), how = r->kind == WALK_HARD ? WALK_MOVING : r->potential ? WALK_STILL_POTENTIAL : WALK_STILL;
+  struct walk_job job = walk_job_of(d, r, f, cells);
+  if (d->targets.groups == 0) return;
+  if (how == WALK_MOVING && few_walk_applies(d)) {
+    choose_few(d, &job, f);
+    few_walk(d, &job, cells);
+    return;
+  }
+  if (r->kind == WALK_HARD)
+    walk_choose_active(d, &job, f);
+  else
+    walk_choose_all(d, &job, f->supergroups);
+  if (job.supergroups == 0) return;
+  walk_place(d, &job);
+  walk_supergroups(d, &job, cells, how);
+  walk_stages(d, job, cells, how);
+}

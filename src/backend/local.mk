@@ -1,0 +1,7 @@
+libespalier_a_SOURCES += \
+  %D%/backend.c \
+  %D%/backend.h \
+  %D%/let_verbs.h \
+  %D%/link.h \
+  %D%/probe.h
+EXTRA_DIST += %D%/README.md

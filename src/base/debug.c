@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <config.h>
+#include "base/debug.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+  LEVELS = 24,              /* LEVEL_MAX of particles/timeline.h */
+  STALL_SECONDS = 1000000   /* the kernel counts milliseconds in an int */
+};
+
+const struct debug_switch debug_table[] = {
+  {"fast_level", 1, {{0, LEVELS, 1}},
+   "GPUs, no split: particles of this block level and deeper have a tree of their own, 0: none (default: by cost)"},
+  {"few_pieces", 1, {{0, 64, 1}},
+   "GPUs: largest number of pieces of active targets on a multiprocessor that warp teams walk, 0: never (default: 16)"},
+  {"first_part", 1, {{0, 1, 0}},
+   "several GPUs: fraction of the particles that walk the local tree before LETs have arrived, 0 to 1 (default: 0.125)"},
+  {"share", 1, {{1, 32, 1}},
+   "GPUs: threads of a target of a direct sum, a power of two up to 32 (default: by the number of targets)"},
+  {"stall", 3, {{0, INT_MAX, 1}, {1, INT_MAX, 1}, {0, STALL_SECONDS, 1}},
+   "RANK:WALK:SECONDS, GPUs: that walk of that rank, counted from 1, takes so much longer (default: none)"},
+};
+enum { SWITCHES = sizeof debug_table / sizeof *debug_table };
+const int debug_count = SWITCHES;
+
+static struct debug_state {
+  int set;
+  double value[DEBUG_NUMBERS];
+} state[SWITCHES];
+
+static int find(const char *name, size_t length)
+{
+  for (int k = 0; k < SWITCHES; k++)
+    if (strlen(debug_table[k].name) == length && memcmp(debug_table[k].name, name, length) == 0) return k;
+  return -1;
+}
+
+/* NUMBER[:NUMBER...] up to a comma or the end. Returns 1 if there are exactly `count` numbers. */
+static int read_numbers(const char *text, size_t length, int count, double *out)
+{
+  const char *end = text + length;
+  for (int k = 0; k < count; k++) {
+    char *rest;
+    if (text >= end) return 0;
+    out[k] = strtod(text, &rest);
+    if (rest == text || rest > end || !isfinite(out[k]) || (k + 1 < count && *rest != ':')) return 0;
+    text = rest + (k + 1 < count);
+  }
+  return text == end;
+}
+
+static int unknown(const char *name, int length, struct fault *f)
+{
+  char all[400] = "";
+  for (int k = 0; k < SWITCHES; k++) {
+    if (k) strcat(all, ", ");
+    strncat(all, debug_table[k].name, sizeof all - strlen(all) - 3);
+  }
+  return fault_set(f, "ESPALIER_DEBUG: there is no switch '%.*s'; switches are %s", length, name, all);
+}
+
+/* Check the numbers of a switch against their ranges; `entry` is what the list says, for the message. */
+static int check_ranges(const struct debug_switch *d, const double *value, const char *entry, int length, struct fault *f)
+{
+  for (int k = 0; k < d->numbers; k++) {
+    const struct debug_range *r = &d->range[k];
+    if (value[k] >= r->smallest && value[k] <= r->largest && (!r->whole || value[k] == floor(value[k]))) continue;
+    char place[40] = "";
+    if (d->numbers > 1) snprintf(place, sizeof place, " (number %d of %d)", k + 1, d->numbers);
+    return fault_set(f, "ESPALIER_DEBUG: expected %s from %.15g to %.15g for %s%s, found '%.*s'", r->whole ? "a whole number" : "a number",
+                     r->smallest, r->largest, d->name, place, length, entry);
+  }
+  return 0;
+}
+
+int debug_read(const char *list, struct fault *f)
+{
+  struct debug_state read[SWITCHES];
+  int named[SWITCHES] = {0};
+  memcpy(read, state, sizeof read);
+  for (const char *at = list; at && *at;) {
+    size_t entry = strcspn(at, ","), name = strcspn(at, "=,");
+    int k = find(at, name);
+    if (k < 0) return unknown(at, (int)name, f);
+    const struct debug_switch *d = &debug_table[k];
+    if (at[name] != '=' || !read_numbers(at + name + 1, entry - name - 1, d->numbers, read[k].value))
+      return fault_set(f, "ESPALIER_DEBUG: expected %s=%s, found '%.*s'", d->name, d->numbers == 1 ? "NUMBER" : "NUMBER:NUMBER:NUMBER",
+                       (int)entry, at);
+    if (named[k]++) return fault_set(f, "ESPALIER_DEBUG: expected %s once, found it again: '%.*s'", d->name, (int)entry, at);
+    if (check_ranges(d, read[k].value, at, (int)entry, f)) return -1;
+    read[k].set = 1;
+    at += entry + (at[entry] == ',');
+  }
+  memcpy(state, read, sizeof state);
+  return 0;
+}
+
+static int known(const char *name)
+{
+  int k = find(name, strlen(name));
+  if (k < 0) fatal("there is no debug switch '%s'", name);
+  return k;
+}
+
+double debug_value(const char *name, double otherwise)
+{
+  int k = known(name);
+  return state[k].set ? state[k].value[0] : otherwise;
+}
+
+int debug_values(const char *name, double *out)
+{
+  int k = known(name);
+  memcpy(out, state[k].value, sizeof state[k].value);
+  return state[k].set;
+}
+
+void debug_set(const char *name, double value)
+{
+  int k = known(name);
+  state[k].set = !isnan(value);
+  state[k].value[0] = value;
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <config.h>
+#include "base/timer.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/fault.h"
+#include "base/ledger.h"
+#include "base/watchdog.h"
+
+const char *const phase_names[PHASE_COUNT] = {
+#define X(name) #name,
+    PHASES(X)
+#undef X
+};
+
+double timer_clock(void)
+{
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* With ESPALIER_CLOCK=cpu, phases are measured in processor time: where ranks share cores, wall-clock time exceeds the time that a rank
+ * computes. */
+static int processor_time(void)
+{
+  static int processor = -1;
+  if (processor < 0) {
+    const char *asked = getenv("ESPALIER_CLOCK");
+    processor = asked && strcmp(asked, "cpu") == 0;
+  }
+  return processor;
+}
+
+static double phase_clock(void)
+{
+  struct timespec t;
+  clock_gettime(processor_time() ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+void timer_reset(struct timer *t)
+{
+  memset(t->seconds, 0, sizeof t->seconds);
+  t->now = PHASE_other;
+  t->since = phase_clock();
+  if (t->ledger) ledger_phase(t->ledger, t->now);
+}
+
+void timer_phase(struct timer *t, enum phase next)
+{
+  if (t->drain) t->drain(t->drain_argument);
+  double now = phase_clock();
+  t->seconds[t->now] += now - t->since;
+  t->since = now;
+  t->now = next;
+  fatal_phase(phase_names[next]);
+  watchdog_progress();
+  if (t->ledger) ledger_phase(t->ledger, next);
+  if (t->follow) t->follow(phase_names[next]);
+}
+
+double timer_computing(const struct timer *t)
+{
+  static const enum phase computing[] = {PHASE_order, PHASE_build, PHASE_moments, PHASE_groups, PHASE_walk, PHASE_hard_walk, PHASE_correct};
+  double sum = 0;
+  for (size_t k = 0; k < sizeof computing / sizeof *computing; k++) {
+    sum += t->seconds[computing[k]];
+    if (!t->ledger || processor_time()) continue;   /* a waiting rank uses no processor time, and the ledger holds wall-clock time */
+    struct ledger_sum messages = ledger_sum(t->ledger, computing[k]);
+    sum -= messages.peers.waited + messages.collectives.waited;
+  }
+  return sum > 0 ? sum : 0;
+}
+
+double timer_total(const struct timer *t)
+{
+  double sum = 0;
+  for (int p = 0; p < PHASE_COUNT; p++) sum += t->seconds[p];
+  return sum;
+}

@@ -1,0 +1,13 @@
+libespalier_a_SOURCES += \
+  %D%/checkpoint.c \
+  %D%/checkpoint.h \
+  %D%/checkpoint_list.c \
+  %D%/checkpoint_list.h \
+  %D%/checkpoint_read.c \
+  %D%/manifest.c \
+  %D%/manifest.h \
+  %D%/params_changed.c \
+  %D%/params_changed.h \
+  %D%/sections.c \
+  %D%/sections.h
+EXTRA_DIST += %D%/README.md

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The manifest of a checkpoint is written and read. */
+#include <config.h>
+#include "checkpoint/manifest.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "base/bytes.h"
+#include "base/memory.h"
+
+#define LAST_LINE "checksum = "
+enum { LAST_BYTES = sizeof LAST_LINE - 1 + 16 + 1, SIZE_MAX_BYTES = 1 << 28 };
+
+void items_write(FILE *out, const struct item *item, int count)
+{
+  for (int k = 0; k < count; k++) {
+    const struct item *i = &item[k];
+    fprintf(out, "%s =", i->name);
+    for (int n = 0; n < i->count; n++) switch (i->kind) {
+      case ITEM_WHOLE: fprintf(out, " %d", ((const int *)i->at)[n]); break;
+      case ITEM_LONG: fprintf(out, " %lld", ((const long long *)i->at)[n]); break;
+      case ITEM_REAL: fprintf(out, " %a", ((const double *)i->at)[n]); break;
+      case ITEM_FLOAT: fprintf(out, " %a", (double)((const float *)i->at)[n]); break;
+      }
+    fputc('\n', out);
+  }
+}
+
+void manifest_begin(struct manifest *m)
+{
+  m->out = open_memstream(&m->text, &m->size);
+  if (!m->out) fatal("no memory for a text: %s", strerror(errno));
+}
+
+static int write_file(const char *path, const char *text, size_t size, struct fault *f)
+{
+  int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (fd < 0) return fault_set(f, "%s cannot be created: %s", path, strerror(errno));
+  if (write_all(fd, text, (int64_t)size, -1)) fault_set(f, "writing %s failed: %s", path, strerror(errno));
+  if (!f->text[0] && fsync(fd)) fault_set(f, "flushing %s to the disk failed: %s", path, strerror(errno));
+  if (close(fd) && !f->text[0]) fault_set(f, "closing %s failed: %s", path, strerror(errno));
+  return f->text[0] ? -1 : 0;
+}
+
+int manifest_save(struct manifest *m, const char *path, struct fault *f)
+{
+  fflush(m->out);
+  uint64_t sum = XXH64(m->text, m->size, 0);
+  size_t body = m->size;
+  fprintf(m->out, LAST_LINE "%016llx\n", (unsigned long long)sum);
+  fclose(m->out);
+  if (write_file(path, m->text, m->size, f) == 0) {
+    char *back = manifest_load(path, f);
+    if (back && (strlen(back) != body || memcmp(back, m->text, body))) fault_set(f, "%s read back differs from what was written", path);
+    memory_free(back);
+  }
+  free(m->text);
+  return f->text[0] ? -1 : 0;
+}
+
+/* --- reading ----------------------------------------------------------------------------------------------------- */
+
+static char *read_file(const char *path, size_t *size, struct fault *f)
+{
+  struct stat st;
+  FILE *in = fopen(path, "r");
+  if (!in) {
+    fault_set(f, "%s cannot be opened: %s", path, strerror(errno));
+    return NULL;
+  }
+  if (fstat(fileno(in), &st) || !S_ISREG(st.st_mode) || st.st_size > SIZE_MAX_BYTES) {
+    fault_set(f, "%s is not a manifest", path);
+    fclose(in);
+    return NULL;
+  }
+  char *text = memory_alloc("checkpoint", (size_t)st.st_size + 1);
+  *size = fread(text, 1, (size_t)st.st_size, in);
+  if (ferror(in)) fault_set(f, "reading %s failed: %s", path, strerror(errno));
+  fclose(in);
+  return text;
+}
+
+char *manifest_load(const char *path, struct fault *f)
+{
+  size_t size = 0;
+  char expected[LAST_BYTES + 1], *text = read_file(path, &size, f);
+  if (!text) return NULL;
+  size_t body = size > LAST_BYTES ? size - LAST_BYTES : 0;
+  snprintf(expected, sizeof expected, LAST_LINE "%016llx\n", (unsigned long long)XXH64(text, body, 0));
+  if (!f->text[0] && (body == 0 || memcmp(text + body, expected, LAST_BYTES) || memchr(text, 0, body)))
+    fault_set(f, "%s differs from what was written (checksum)", path);
+  if (f->text[0]) {
+    memory_free(text);
+    return NULL;
+  }
+  text[body] = 0;
+  return text;
+}
+
+const char *manifest_value(const char *text, const char *from, const char *name, size_t *length)
+{
+  size_t n = strlen(name);
+  const char *line = from ? strchr(from, '\n') : text;
+  for (; line && *line; line = strchr(line, '\n')) {
+    line += *line == '\n';
+    if (strncmp(line, name, n) || strncmp(line + n, " =", 2)) continue;
+    line += n + 2;
+    line += *line == ' ';
+    *length = strcspn(line, "\n");
+    return line;
+  }
+  return NULL;
+}
+
+static int read_item(const char *text, const struct item *i, struct fault *f)
+{
+  size_t length;
+  const char *at = manifest_value(text, NULL, i->name, &length), *end = at ? at + length : NULL;
+  for (int n = 0; n < i->count; n++) {
+    char *next = NULL;
+    double real = 0;
+    long long whole = 0;
+    if (at && (i->kind == ITEM_WHOLE || i->kind == ITEM_LONG)) whole = strtoll(at, &next, 10);
+    else if (at) real = strtod(at, &next);
+    if (!at || next == at || next > end)
+      return fault_set(f, "the manifest has no numbers named %s: another version of this program wrote it", i->name);
+    at = next;
+    switch (i->kind) {
+    case ITEM_WHOLE: ((int *)i->at)[n] = (int)whole; break;
+    case ITEM_LONG: ((long long *)i->at)[n] = whole; break;
+    case ITEM_REAL: ((double *)i->at)[n] = real; break;
+    case ITEM_FLOAT: ((float *)i->at)[n] = (float)real; break;
+    }
+  }
+  return 0;
+}
+
+int items_read(const char *text, const struct item *item, int count, struct fault *f)
+{
+  for (int k = 0; k < count; k++)
+    if (read_item(text, &item[k], f)) return -1;
+  return 0;
+}
+
+int manifest_long(const char *text, const char *name, long long *x, struct fault *f)
+{
+  const struct item item = {name, ITEM_LONG, 1, x};
+  return items_read(text, &item, 1, f);
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Parameters of a restart compared with those of the checkpoint. */
+#include <config.h>
+#include "checkpoint/params_changed.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "checkpoint/manifest.h"
+
+/* The state in the checkpoint depends on these: hard and soft accelerations, pending kicks, times of outputs. */
+static const char *const fixed[] = {"UnitLength_in_cm", "UnitMass_in_g", "UnitVelocity_in_cm_per_s", "GravityConstantInternal", "TimeBegin",
+                                    "Softening",        "Mode",          "Kernel",                   "R1",                      "R2",
+                                    "R1OverR0",         "RQuantile"};
+/* Not compared: the particles come from the checkpoint. */
+static const char *const ignored[] = {"InitCondFile", "ICFormat"};
+
+/* No snapshot depends on these. TimeMax only ends the run; the times of snapshots are compared one by one. */
+static const char *const no_influence[] = {"InitCondFile", "ICFormat",      "OutputDir",          "TimeBetStatistics", "CommLog",
+                                           "SubstepLog",   "TunerLog",      "CheckpointDir",      "TimeBetCheckpoints", "CheckpointsKept",
+                                           "CheckpointAtEnd", "TimeMax",    "WatchdogMinutes"};
+
+static int is_among(const char *name, const char *const *list, size_t count)
+{
+  for (size_t k = 0; k < count; k++)
+    if (strcmp(name, list[k]) == 0) return 1;
+  return 0;
+}
+
+void params_before(const char *manifest, const struct param_entry *e, char value[PARAM_TEXT])
+{
+  char name[160];
+  size_t length;
+  struct params defaults;
+  snprintf(name, sizeof name, "%s:%s", e->section, e->name);
+  const char *found = manifest_value(manifest, NULL, name, &length);
+  if (found) {
+    snprintf(value, PARAM_TEXT, "%.*s", (int)(length < PARAM_TEXT ? length : PARAM_TEXT - 1), found);
+    return;
+  }
+  params_defaults(&defaults);
+  params_format(&defaults, e, value, PARAM_TEXT);
+}
+
+/* Whether the value differs from that in the manifest; both values as text. */
+static int differs(const char *manifest, const struct params *p, const struct param_entry *e, char before[PARAM_TEXT], char now[PARAM_TEXT])
+{
+  params_before(manifest, e, before);
+  params_format(p, e, now, PARAM_TEXT);
+  return strcmp(before, now) != 0;
+}
+
+int params_same_evolution(const char *manifest, const struct params *p)
+{
+  char before[PARAM_TEXT], now[PARAM_TEXT];
+  for (int i = 0; i < param_count; i++)
+    if (differs(manifest, p, &param_table[i], before, now) &&
+        !is_among(param_table[i].name, no_influence, sizeof no_influence / sizeof *no_influence))
+      return 0;
+  return 1;
+}
+
+int params_changed(const char *manifest, const struct params *p, int list, struct fault *f)
+{
+  for (int i = 0; i < param_count; i++) {
+    const struct param_entry *e = &param_table[i];
+    char before[PARAM_TEXT], now[PARAM_TEXT];
+    if (!differs(manifest, p, e, before, now) || is_among(e->name, ignored, sizeof ignored / sizeof *ignored)) continue;
+    if (is_among(e->name, fixed, sizeof fixed / sizeof *fixed))
+      return fault_set(f, "%s = %.100s, but the checkpoint was made with %.100s: this cannot be changed at a restart (start a new run "
+                       "from a snapshot instead)", e->name, now, before);
+    if (list) printf("restart: %s = %s now (it was %s)\n", e->name, now[0] ? now : "''", before[0] ? before : "''");
+  }
+  return 0;
+}

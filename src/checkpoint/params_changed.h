@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Parameters of a restart compared with those in the checkpoint's manifest. A parameter that the manifest does not have counts as
+ * its default. All functions are local. */
+#ifndef PARAMS_CHANGED_H
+#define PARAMS_CHANGED_H
+#include "params/params.h"
+
+/* Check which parameters differ. A change that a restart does not allow (units, softening, split) is a fault.
+ * \param list  list the other changes on stdout
+ * \return 0; -1 with a fault */
+int params_changed(const char *manifest, const struct params *p, int list, struct fault *f);
+/* Whether a run with these parameters writes the same snapshots from the checkpoint on as the run that wrote the checkpoint: no
+ * parameter that influences snapshots differs. TimeMax is not compared: up to the smaller one the snapshots are the same. */
+int params_same_evolution(const char *manifest, const struct params *p);
+/* The value of a parameter in the manifest, as text; the default if it is missing. */
+void params_before(const char *manifest, const struct param_entry *e, char value[PARAM_TEXT]);
+#endif

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The commands force and study. */
+#include <config.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "cli/overrides.h"
+#include "params/params_nearest.h"
+#include "study/force.h"
+#include "study/study.h"
+
+/* --- force ------------------------------------------------------------------------------------------------------- */
+
+/* Read numbers separated by commas, each within [min_value, max_value]; `whole`: whole numbers. `list`: [STUDY_MAX].
+ * Returns their number, or -1. */
+static int read_list(const char *text, double min_value, double max_value, int whole, double *list)
+{
+  char word[32];
+  int count = 0;
+  for (const char *at = text;; at++) {
+    size_t length = strcspn(at, ",");
+    long long n = 0;
+    if (count == STUDY_MAX || length == 0 || length >= sizeof word) return -1;
+    snprintf(word, sizeof word, "%.*s", (int)length, at);
+    if (whole ? command_whole(word, (long long)min_value, (long long)max_value, &n) : command_real(word, &list[count])) return -1;
+    if (whole) list[count] = (double)n;
+    if (!(list[count] >= min_value && list[count] <= max_value)) return -1;
+    count++;
+    at += length;
+    if (!*at) return count;
+  }
+}
+
+/* Read a number or "2^NUMBER". `power`: the number is the exponent x of Delta = 2^-x. 0 or -1. */
+static int read_delta(const char *word, int power, double *x)
+{
+  int of_two = strncmp(word, "2^", 2) == 0;
+  if (command_real(of_two ? word + 2 : word, x)) return -1;
+  if (of_two) *x = power ? -*x : exp2(*x);
+  return isfinite(*x) ? 0 : -1;
+}
+
+/* Read numbers and ranges FIRST:LAST or FIRST:LAST:STEP (default step 1), separated by commas. `list`: [limit].
+ * Returns the number of values, or -1. */
+static int read_deltas(const char *text, int power, double *list, int limit)
+{
+  int count = 0;
+  for (const char *at = text;; at++) {
+    char word[96], *colon[2];
+    double range[3] = {0, 0, 1};
+    size_t length = strcspn(at, ",");
+    if (length == 0 || length >= sizeof word) return -1;
+    snprintf(word, sizeof word, "%.*s", (int)length, at);
+    colon[0] = strchr(word, ':');
+    colon[1] = colon[0] ? strchr(colon[0] + 1, ':') : NULL;
+    for (int k = 0; k < 2; k++)
+      if (colon[k]) *colon[k] = 0;
+    if (read_delta(word, power, &range[0])) return -1;
+    range[1] = range[0];
+    if (colon[0] && read_delta(colon[0] + 1, power, &range[1])) return -1;
+    if (colon[1] && command_real(colon[1] + 1, &range[2])) return -1;
+    if (!(range[2] > 0) || range[1] < range[0]) return -1;
+    double steps = floor((range[1] - range[0]) / range[2] + 1e-9);
+    if (!(steps < limit - count)) return -1;
+    for (int k = 0; k <= (int)steps; k++) list[count++] = range[0] + k * range[2];
+    at += length;
+    if (!*at) return count;
+  }
+}
+
+/* Whether the criterion's parameter can have this value. A power between 0 and 1 would give a Delta near 1; the user meant Delta itself. */
+static int good_delta(int kind, double x)
+{
+  if (kind == OPENING_ACCELERATION) return x == 0 || (x >= 1 && x <= 60);
+  return x > 0 && (kind != OPENING_ANGLE || x <= 1);
+}
+
+static int bad_deltas(const struct command *self, const struct comm *c, const char *text)
+{
+  return command_misused(self, c, "option --delta: expected at most %d numbers and ranges as in 5:15 or 5:15:0.5 with commas between "
+                         "them, found '%s'", FORCE_DELTAS, text);
+}
+
+/* Read --delta for the criterion of the parameters. Returns STATUS_OK or STATUS_USAGE. */
+static int take_deltas(const struct command *self, const struct comm *c, const struct params *par, const char *text,
+                       struct force_options *o)
+{
+  static const char *const expected[] = {"powers from 0 to 60 (Delta = 2^-POWER)", "accelerations above 0", "angles above 0, at most 1"};
+  int kind = par->TypeOfOpeningCriterion, k = 0;
+  o->delta_count = read_deltas(text, kind == OPENING_ACCELERATION, o->delta, FORCE_DELTAS);
+  if (o->delta_count < 1) return bad_deltas(self, c, text);
+  while (k < o->delta_count && good_delta(kind, o->delta[k])) k++;
+  if (k == o->delta_count) return STATUS_OK;
+  double x = o->delta[k];
+  if (kind == OPENING_ACCELERATION && x > 0 && x < 1)
+    return command_misused(self, c, "option --delta: numbers are powers, Delta = 2^-POWER, and %g stands for Delta = %.4g; for Delta = "
+                           "%g give %.4g", x, exp2(-x), x, -log2(x));
+  return command_misused(self, c, "option --delta: expected %s, found %g", expected[kind], x);
+}
+
+static int act_force(const struct command *self, const struct comm *c, int argc, char **argv)
+{
+  enum { DIRECT = 256, BENCH, DELTA, OVERWRITE };
+  static const struct option longs[] = {{"direct", required_argument, NULL, DIRECT}, {"bench", no_argument, NULL, BENCH},
+                                        {"delta", required_argument, NULL, DELTA},   {"overwrite", no_argument, NULL, OVERWRITE},
+                                        {"output", required_argument, NULL, 'o'},    COMMAND_LONG};
+  struct overrides overrides = {.count = 0};
+  struct force_options options = {.direct = 0};
+  const char *deltas = NULL;
+  long long direct;
+  int status = STATUS_OK, option;
+  while ((option = command_option(self, c, argc, argv, COMMAND_SHORT "P:o:", longs, &status)) != -1) switch (option) {
+    case COMMAND_DONE: return status;
+    case BENCH: options.bench = 1; break;
+    case OVERWRITE: options.overwrite = 1; break;
+    case DELTA:
+      deltas = optarg;
+      if (read_deltas(deltas, 1, options.delta, FORCE_DELTAS) < 1 && read_deltas(deltas, 0, options.delta, FORCE_DELTAS) < 1)
+        return bad_deltas(self, c, deltas);
+      break;
+    case 'o': options.output = optarg; break;
+    case 'P':
+      if (overrides_add(&overrides, optarg)) return overrides_misused(self, c, optarg);
+      break;
+    case DIRECT:
+      if (command_whole(optarg, 1, FORCE_DIRECT_MAX, &direct))
+        return command_misused(self, c, "option --direct: expected a number of particles, at most %d, found '%s'", FORCE_DIRECT_MAX,
+                               optarg);
+      options.direct = direct;
+    }
+  const char *file = command_operand(self, c, argc, argv, "parameter file", &status);
+  if (!file) return status;
+  struct params par;
+  struct fault f = {""};
+  struct param_origin origin;
+  if (command_load_params(c, file, &overrides, 1, &par, &origin, &f)) return command_failed(c, &f);
+  if (deltas && (status = take_deltas(self, c, &par, deltas, &options)) != STATUS_OK) return status;
+  return force(c, &par, &options);
+}
+
+const struct command command_force = {
+    "force", "force [-P Section:Name=value]... [--direct M] [--bench] [--delta LIST] [-o OUT] FILE.ini",
+    "Compute the forces of the initial state and print their times, interactions and errors",
+    "  -P Section:Name=value   replace the value of a parameter of the file; may be repeated\n"
+    "      --direct M          print errors against the direct sum, for M particles spread evenly over the ids\n"
+    "      --bench             compute the forces twice as warm-up, then print medians of five repeats\n"
+    "      --delta LIST        print a curve of error against time: a table with a row for each of these values of the\n"
+    "                          criterion's parameter, with --bench and --direct (M is 4096 where it is not given). LIST has\n"
+    "                          numbers and ranges FIRST:LAST or FIRST:LAST:STEP, separated by commas. With the acceleration\n"
+    "                          criterion numbers are powers: 5:15 (or 2^-5:2^-15) is Delta = 2^-5, 2^-6, ... 2^-15\n"
+    "  -o, --output OUT        write accelerations and potentials (HDF5), or the curve (CSV)\n"
+    "      --overwrite         replace OUT if it exists\n",
+    act_force};
+
+/* --- study ------------------------------------------------------------------------------------------------------- */
+
+static int take_ranks(const char *text, struct study_options *o)
+{
+  double list[STUDY_MAX];
+  o->rank_count = read_list(text, 1, STUDY_RANKS_MAX, 1, list);
+  for (int k = 0; k < o->rank_count; k++) o->ranks[k] = (int)list[k];
+  return o->rank_count;
+}
+
+/* Check the word after "study". 0, or -1 with *status set. */
+static int take_study(const struct command *self, const struct comm *c, int argc, char **argv, int *status)
+{
+  static const char *const names[] = {"let"};
+  static const struct option longs[] = {COMMAND_LONG};
+  if (argc > 1 && strcmp(argv[1], names[0]) == 0) return 0;
+  int asks = argc > 1 && (!strcmp(argv[1], "-h") || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-V") || !strcmp(argv[1], "--version"));
+  if (asks && command_option(self, c, argc, argv, COMMAND_SHORT, longs, status) == COMMAND_DONE) return -1;
+  if (argc == 1 || argv[1][0] == '-')
+    *status = command_misused(self, c, "a study is missing: 'let' is one");
+  else
+    *status = command_misused(self, c, "unknown study '%s'; %s", argv[1],
+                              nearest_name(argv[1], names, 1) ? "did you mean 'let'?" : "'let' is one");
+  return -1;
+}
+
+static int act_study(const struct command *self, const struct comm *c, int argc, char **argv)
+{
+  enum { RANKS = 256, RADII, DOMAINS, OVERWRITE };
+  static const struct option longs[] = {{"ranks", required_argument, NULL, RANKS},   {"r1", required_argument, NULL, RADII},
+                                        {"domains", no_argument, NULL, DOMAINS},     {"overwrite", no_argument, NULL, OVERWRITE},
+                                        {"output", required_argument, NULL, 'o'},    COMMAND_LONG};
+  struct overrides overrides = {.count = 0};
+  struct study_options options = {.output = NULL};
+  int status = STATUS_OK, option;
+  if (take_study(self, c, argc, argv, &status)) return status;
+  take_ranks("2,4,8,16,32,64,128", &options);
+  while ((option = command_option(self, c, argc - 1, argv + 1, COMMAND_SHORT "P:o:", longs, &status)) != -1) switch (option) {
+    case COMMAND_DONE: return status;
+    case DOMAINS: options.domains = 1; break;
+    case OVERWRITE: options.overwrite = 1; break;
+    case 'o': options.output = optarg; break;
+    case 'P':
+      if (overrides_add(&overrides, optarg)) return overrides_misused(self, c, optarg);
+      break;
+    case RANKS:
+      if (take_ranks(optarg, &options) < 1)
+        return command_misused(self, c, "option --ranks: expected at most %d whole numbers from 1 to %d with commas between them, found "
+                               "'%s'", STUDY_MAX, STUDY_RANKS_MAX, optarg);
+      break;
+    case RADII:
+      options.r1_count = read_list(optarg, 1e-3, 100, 0, options.r1);
+      if (options.r1_count < 1)
+        return command_misused(self, c, "option --r1: expected at most %d numbers from 0.001 to 100 with commas between them, found '%s'",
+                               STUDY_MAX, optarg);
+    }
+  if (options.domains && !options.output)
+    return command_misused(self, c, "option --domains: rows of domains are written to a table only: give -o TABLE.csv too");
+  const char *file = command_operand(self, c, argc - 1, argv + 1, "parameter file", &status);
+  if (!file) return status;
+  struct params par;
+  struct fault f = {""};
+  struct param_origin origin;
+  if (command_load_params(c, file, &overrides, 1, &par, &origin, &f)) return command_failed(c, &f);
+  return study_let(c, &par, &options);
+}
+
+const struct command command_study = {
+    "study", "study let [--ranks 2,4,...] [--r1 1,2,...] [-P Section:Name=value]... [-o TABLE.csv] FILE.ini",
+    "Study the initial state; let: the sizes of locally essential trees, counted with virtual ranks",
+    "study let cuts the particles into P domains as real ranks would. For every domain it counts the cells and particles that\n"
+    "the rank receives in soft and hard locally essential trees (LETs), the messages and the bytes. It does not need P\n"
+    "processes. Where the number of processes is P, they exchange their LETs too, and the counts must agree.\n"
+    "      --ranks P,P,...     numbers of ranks [2,4,8,16,32,64,128]; Domain:DomainGrid applies where its product is P\n"
+    "      --r1 X,X,...        R1 in units of R0, one study for each value [Split:R1OverR0]\n"
+    "  -P Section:Name=value   replace the value of a parameter of the file; may be repeated\n"
+    "  -o, --output TABLE.csv  write a table with a row for every P; its first lines explain the columns\n"
+    "      --domains           write a row for every domain instead\n"
+    "      --overwrite         replace the table if it exists\n"
+    "Columns: N_soft and N_hard are the entries (cells and particles) received, mean over ranks. N_soft counts the roots in\n"
+    "LET root summaries; N_hard has none. max: maximum over ranks. LETs: LETs received by a rank. sent: messages with boxes and\n"
+    "LETs, without root summaries. update: megabytes of a substep in which all entries were corrected. h/s: N_hard / N_soft.\n"
+    "l+h/s: (N_local + N_hard) / (N_local + N_soft).\n",
+    act_study};

@@ -1,0 +1,17 @@
+bin_PROGRAMS += espalier
+espalier_SOURCES = \
+  %D%/commands.c \
+  %D%/commands.h \
+  %D%/commands_ic.c \
+  %D%/commands_info.c \
+  %D%/commands_run.c \
+  %D%/commands_study.c \
+  %D%/info.c \
+  %D%/info.h \
+  %D%/main.c \
+  %D%/manual.c \
+  %D%/manual.h \
+  %D%/overrides.c \
+  %D%/overrides.h
+
+EXTRA_DIST += %D%/README.md

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The split of the pairwise force (Watanabe & Nakasato 2014, eqs 7-10): hard part F K(r), soft part F (1 - K(r)).
+ * K is a function of the unsoftened distance r; the force that it multiplies is Plummer-softened.
+ * Macros, because the same polynomials are evaluated on floats and on vectors of floats. The kernels are the table of
+ * params/split_kernels.h. */
+#ifndef SPLIT_H
+#define SPLIT_H
+#include <math.h>
+
+#include "base/hd.h"
+#include "params/split_kernels.h"
+
+struct split {
+  int on;          /* 0: K = 1 everywhere */
+  int kernel;      /* enum split_kernel */
+  float r1, r2;
+  float inverse;   /* 1 / (r2 - r1) */
+};
+
+/* Y = (R2 - r) / (R2 - R1) before it is clipped to [0, 1]. */
+#define SPLIT_Y(s, r) (((s)->r2 - (r)) * (s)->inverse)
+
+/* K as a function of the clipped Y. */
+#define SPLIT_K_QUINTIC(y) ((y) * (y) * (y) * (10.0f + (y) * (6.0f * (y) - 15.0f)))
+#define SPLIT_K_DLL(y) ((y) * (y) * (y) * (y) * (y) * (y) * (10.0f + (y) * (y) * (6.0f * (y) * (y) - 15.0f)))
+
+/* Its first and second derivatives with respect to Y. */
+#define SPLIT_K1_QUINTIC(y) (30.0f * ((y) * (1 - (y))) * ((y) * (1 - (y))))
+#define SPLIT_K2_QUINTIC(y) (60.0f * (y) * (1 - (y)) * (1 - 2 * (y)))
+#define SPLIT_K1_DLL(y) (60.0f * (y) * ((y) * (y) * (1 - (y) * (y))) * ((y) * (y) * (1 - (y) * (y))))
+#define SPLIT_K2_DLL(y) (60.0f * (y) * (y) * (y) * (y) * (1 - (y) * (y)) * (5 - 9 * (y) * (y)))
+
+/* Cases of a switch over the kernels that return K, K' or K'' of `y`, for SPLIT_KERNELS. */
+#define SPLIT_RETURN_K(kernel, name) case SPLIT_##kernel: return SPLIT_K_##kernel(y);
+#define SPLIT_RETURN_K1(kernel, name) case SPLIT_##kernel: return SPLIT_K1_##kernel(y);
+#define SPLIT_RETURN_K2(kernel, name) case SPLIT_##kernel: return SPLIT_K2_##kernel(y);
+
+/* The split with the kernel of enum split_kernel and radii r1 < r2, in the length unit of the distances that it is used with. */
+HD struct split split_make(int kernel, double r1, double r2)
+{
+  struct split s = {1, kernel, (float)r1, (float)r2, (float)(1 / (r2 - r1))};
+  return s;
+}
+
+/* K at the distance r, in [0, 1]; 1 without a split. */
+HD float split_hard(const struct split *s, float r)
+{
+  if (!s->on) return 1;
+  float y = fminf(fmaxf(SPLIT_Y(s, r), 0), 1);
+  switch (s->kernel) { SPLIT_KERNELS(SPLIT_RETURN_K) }
+  return 0;
+}
+#endif

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* HDF5 in the layout of GADGET-2/3/4, AREPO and SWIFT, and snapshots of this program. */
+#include <config.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/memory.h"
+#include "io/columns.h"
+#include "io/h5.h"
+#include "io/input/set.h"
+
+enum { FILE_TYPES = 7, MASSES = 2, IDS = 3 };   /* SWIFT has a seventh type, neutrinos */
+
+/* Read an integer attribute with one entry per type. 1: read; 0: there is none; -1: fault. */
+static int by_type(hid_t header, const char *name, const char *path, int64_t to[FILE_TYPES], struct fault *f)
+{
+  int n = h5_numbers(header, name, H5T_NATIVE_INT64, FILE_TYPES, to);
+  if (n == 0) return 0;
+  if (n != PARTICLE_TYPES && n != FILE_TYPES)
+    return fault_set(f, "%s: the attribute /Header/%s should be 6 (or, as SWIFT's, 7) numbers", path, name);
+  for (int t = 0; t < n; t++)
+    if (to[t] < 0 || to[t] > (int64_t)1 << 56)
+      return fault_set(f, "%s: /Header/%s states %lld particles of type %d", path, name, (long long)to[t], t);
+  if (n == FILE_TYPES && to[6] > 0)
+    return fault_set(f, "%s has %lld neutrino particles (type 6), which this program does not support", path, (long long)to[6]);
+  return 1;
+}
+
+static int masses_by_type(hid_t header, const char *path, struct set_file *file, struct fault *f)
+{
+  double table[FILE_TYPES] = {0};
+  int n = h5_numbers(header, "MassTable", H5T_NATIVE_DOUBLE, FILE_TYPES, table);
+  if (n != 0 && n != PARTICLE_TYPES && n != FILE_TYPES)
+    return fault_set(f, "%s: the attribute /Header/MassTable should be 6 (or, as SWIFT's, 7) numbers", path);
+  for (int t = 0; t < PARTICLE_TYPES; t++) {
+    file->mass[t] = table[t];
+    if (file->count[t] && !(table[t] >= 0 && table[t] <= 1e300))
+      return fault_set(f, "%s: /Header/MassTable gives type %d the mass %g; expected a finite number >= 0", path, t, table[t]);
+  }
+  return 0;
+}
+
+/* Totals: the low and high words of older writers, or 8-byte numbers. */
+static int totals(hid_t header, const char *path, struct set_header *h, struct fault *f)
+{
+  int64_t low[FILE_TYPES] = {0}, high[FILE_TYPES] = {0};
+  h->has_total = by_type(header, "NumPart_Total", path, low, f);
+  if (h->has_total < 0 || by_type(header, "NumPart_Total_HighWord", path, high, f) < 0) return -1;
+  for (int t = 0; t < PARTICLE_TYPES; t++) {
+    if (high[t] >= (int64_t)1 << 24)
+      return fault_set(f, "%s: /Header/NumPart_Total_HighWord of type %d is %lld", path, t, (long long)high[t]);
+    h->total[t] = low[t] >> 32 ? low[t] : low[t] + (high[t] << 32);
+  }
+  return 0;
+}
+
+static int header(hid_t file_id, const char *path, struct set_header *h, struct set_file *file, struct fault *f)
+{
+  int64_t count[FILE_TYPES] = {0}, files = 1;
+  if (!h5_exists(file_id, "Header"))
+    return fault_set(f, "%s has no group /Header: it is not a known file with particles", path);
+  hid_t header = H5Gopen2(file_id, "Header", H5P_DEFAULT);
+  if (header < 0) return fault_set(f, "%s: /Header cannot be opened as a group", path);
+  int found = by_type(header, "NumPart_ThisFile", path, count, f);
+  if (found == 0) fault_set(f, "%s: /Header has no attribute NumPart_ThisFile", path);
+  for (int t = 0; t < PARTICLE_TYPES; t++) file->count[t] = count[t];
+  if (found == 1 && totals(header, path, h, f) == 0) masses_by_type(header, path, file, f);
+  if (h5_numbers(header, "NumFilesPerSnapshot", H5T_NATIVE_INT64, 1, &files) < 0)
+    fault_set(f, "%s: /Header/NumFilesPerSnapshot should be one number", path);
+  h->files = files;
+  h->facts.has_time = h5_numbers(header, "Time", H5T_NATIVE_DOUBLE, 1, &h->facts.time);
+  if (h->facts.has_time < 0)
+    fault_set(f, "%s: /Header/Time should be one number", path);
+  int own = h5_text_is(header, "Code", "Espalier");
+  if (own < 0) fault_set(f, "%s: the attribute /Header/Code cannot be read: the file is damaged", path);
+  h->facts.own = own > 0;
+  snprintf(h->facts.format, sizeof h->facts.format, "%s", h->facts.own ? "Espalier snapshot (HDF5)" : "HDF5");
+  H5Gclose(header);
+  return f->text[0] ? -1 : 0;
+}
+
+static int positive(double x) { return isfinite(x) && x > 0; }
+
+/* In files of other programs, missing or invalid units count as not stated; in snapshots of this program they are damage. */
+static void read_units(hid_t file_id, const char *path, struct initial_facts *facts, struct fault *f)
+{
+  static const char *const groups[] = {"Units", "Parameters", "Header"};
+  for (int g = 0; g < 3 && !facts->has_units; g++) {
+    if (!h5_exists(file_id, groups[g])) continue;
+    hid_t group = H5Gopen2(file_id, groups[g], H5P_DEFAULT);
+    double length = 0, mass = 0, velocity = 0, time = 0;
+    int found = group < 0 ? 0 : h5_numbers(group, "UnitLength_in_cm", H5T_NATIVE_DOUBLE, 1, &length) == 1 &&
+                                h5_numbers(group, "UnitMass_in_g", H5T_NATIVE_DOUBLE, 1, &mass) == 1 &&
+                                h5_numbers(group, "UnitVelocity_in_cm_per_s", H5T_NATIVE_DOUBLE, 1, &velocity) == 1;
+    if (!found && facts->own) fault_set(f, "%s: the units in /%s cannot be read: the file is damaged", path, groups[g]);
+    if (group < 0) continue;
+    if (h5_numbers(group, "Unit time in cgs (U_t)", H5T_NATIVE_DOUBLE, 1, &time) == 1 && positive(time)) {
+      h5_numbers(group, "Unit length in cgs (U_L)", H5T_NATIVE_DOUBLE, 1, &length);
+      h5_numbers(group, "Unit mass in cgs (U_M)", H5T_NATIVE_DOUBLE, 1, &mass);
+      velocity = length / time;
+    }
+    H5Gclose(group);
+    facts->has_units = positive(length) && positive(mass) && positive(velocity);
+    if (facts->has_units) facts->units = (struct units){length, mass, velocity};
+  }
+  if (!facts->own) return;
+  hid_t group = H5Gopen2(file_id, "Parameters", H5P_DEFAULT);
+  if (group < 0 || h5_numbers(group, "GravityConstantUsed", H5T_NATIVE_DOUBLE, 1, &facts->gravity) < 0)
+    fault_set(f, "%s: /Parameters cannot be read: the file is damaged", path);
+  if (group >= 0) H5Gclose(group);
+}
+
+/* Read the first number of a group's attribute of at most three. 1; 0 with *x = 0 if it is missing or invalid. */
+static int read_stated(hid_t file_id, const char *group_name, const char *name, double *x)
+{
+  double all[3] = {0};
+  hid_t group = h5_exists(file_id, group_name) > 0 ? H5Gopen2(file_id, group_name, H5P_DEFAULT) : -1;
+  int n = group < 0 ? 0 : h5_numbers(group, name, H5T_NATIVE_DOUBLE, 3, all);
+  if (group >= 0) H5Gclose(group);
+  *x = n > 0 ? all[0] : 0;
+  return n > 0;
+}
+
+/* Periodic boxes and comoving coordinates in files of other programs: in the header or among parameters (GADGET-4, AREPO, SWIFT). */
+static void read_cosmology(hid_t file_id, struct initial_facts *facts)
+{
+  double comoving, cosmological, periodic;
+  if (facts->own) return;
+  read_stated(file_id, "Header", "Redshift", &facts->redshift);
+  if (!read_stated(file_id, "Header", "HubbleParam", &facts->hubble)) read_stated(file_id, "Parameters", "HubbleParam", &facts->hubble);
+  if (!read_stated(file_id, "Header", "BoxSize", &facts->box)) read_stated(file_id, "Parameters", "BoxSize", &facts->box);
+  if (read_stated(file_id, "RuntimePars", "PeriodicBoundariesOn", &periodic) && periodic == 0) facts->box = 0;
+  read_stated(file_id, "Parameters", "ComovingIntegrationOn", &comoving);
+  read_stated(file_id, "Cosmology", "Cosmological run", &cosmological);
+  facts->comoving = comoving != 0 || cosmological != 0;
+}
+
+/* Check that the values are stored in the file. A dataset may have any extent without storage and is then read as zeros. */
+static int check_storage(hid_t set, hid_t type, double numbers, int64_t file_bytes, const char *name, struct fault *f)
+{
+  enum { COMPRESSION_MAX = 2000 };   /* deflate reaches 1032 */
+  hid_t plist = H5Dget_create_plist(set);
+  H5D_layout_t layout = plist < 0 ? H5D_LAYOUT_ERROR : H5Pget_layout(plist);
+  if (plist >= 0) H5Pclose(plist);
+  double stored = (double)H5Dget_storage_size(set), needed = numbers * (double)H5Tget_size(type);
+  if (layout == H5D_VIRTUAL || layout == H5D_COMPACT) return 0;
+  if (layout == H5D_CHUNKED && stored > 0 && stored <= (double)file_bytes && needed <= stored * COMPRESSION_MAX) return 0;
+  if (layout == H5D_CONTIGUOUS && stored >= needed) {
+    haddr_t at = H5Dget_offset(set);
+    if (at != HADDR_UNDEF && (double)at + needed <= (double)file_bytes) return 0;
+  }
+  return fault_set(f, "%s: not all values of the dataset are in the file: it is damaged or was never written", name);
+}
+
+/* Check type, shape and storage of a dataset. */
+static int check_dataset(hid_t set, int k, int64_t n, int64_t file_bytes, const char *name, struct fault *f)
+{
+  hsize_t extent[H5S_MAX_RANK] = {0};
+  hid_t type = H5Dget_type(set), space = H5Dget_space(set);
+  int rank = space < 0 ? -1 : H5Sget_simple_extent_ndims(space);
+  if (rank > 0) H5Sget_simple_extent_dims(space, extent, NULL);
+  hsize_t width = (hsize_t)columns[k].components;
+  int shape = (rank == 2 && extent[1] == width) || (rank == 1 && width == 1);
+  if (type < 0 || H5Tget_class(type) != (k == IDS ? H5T_INTEGER : H5T_FLOAT) || H5Tget_size(type) > 8)
+    fault_set(f, "%s should hold %s", name, k == IDS ? "integers of at most 8 bytes" : "real numbers of 4 or 8 bytes");
+  else if (!shape || extent[0] != (hsize_t)n)
+    fault_set(f, "%s has the shape [%llu%s%.0llu] (rank %d); expected [%lld%s] by /Header/NumPart_ThisFile", name,
+              (unsigned long long)extent[0], rank > 1 ? ", " : "", rank > 1 ? (unsigned long long)extent[1] : 0ull, rank,
+              (long long)n, width == 3 ? ", 3" : "");
+  else
+    check_storage(set, type, (double)n * (double)width, file_bytes, name, f);
+  if (type >= 0) H5Tclose(type);
+  if (space >= 0) H5Sclose(space);
+  return f->text[0] ? -1 : 0;
+}
+
+/* Check the datasets of type `t` and read their checksums. */
+static int inspect_type(hid_t file_id, const char *path, int64_t bytes, int t, struct set_header *h, struct set_file *file,
+                     struct fault *f)
+{
+  for (int k = 0; k < SET_COLUMNS; k++) {
+    char where[64], name[SET_PATH + 64];
+    snprintf(where, sizeof where, "PartType%d/%s", t, columns[k].name);
+    snprintf(name, sizeof name, "%.4000s: /%s", path, where);
+    int there = h5_exists(file_id, where);
+    if (k == MASSES && file->mass[t] > 0) continue;
+    if (k == IDS && !there) continue;
+    if (!there)
+      return fault_set(f, "%s is missing, but /Header states %lld particles of the type%s", name, (long long)file->count[t],
+                       k == MASSES ? " and MassTable no mass" : "");
+    hid_t set = H5Dopen2(file_id, where, H5P_DEFAULT);
+    char cause[256];
+    if (set < 0) return fault_set(f, "%s cannot be opened as a dataset: %s", name, h5_cause(cause));
+    uint64_t sum;
+    check_dataset(set, k, file->count[t], bytes, name, f);
+    int stated = h->facts.own ? h5_numbers(set, CHECKSUM_ATTRIBUTE, H5T_NATIVE_UINT64, 1, &sum) : 0;
+    if (stated < 0) fault_set(f, "%s: its checksum cannot be read: the file is damaged", name);
+    if (stated == 1) {
+      file->sums[t][k] = sum;
+      file->has_sums |= 1u << (t * SET_COLUMNS + k);
+    }
+    H5Dclose(set);
+    if (f->text[0]) return -1;
+    if (k == IDS) file->has_ids++;
+  }
+  return 0;
+}
+
+static int inspect(const char *path, struct set_header *h, struct set_file *file, struct fault *f)
+{
+  char cause[256];
+  struct stat st;
+  if (stat(path, &st) != 0) return fault_set(f, "%s: %s", path, strerror(errno));
+  h5_quiet();
+  hid_t file_id = h5_open_read(path, cause);
+  if (file_id < 0) return fault_set(f, "%s cannot be opened as an HDF5 file: %s", path, cause);
+  int types = 0, bad = header(file_id, path, h, file, f) != 0;
+  for (int t = 0; t < PARTICLE_TYPES && !bad; t++) {
+    if (file->count[t] == 0) continue;
+    types++;
+    bad = inspect_type(file_id, path, st.st_size, t, h, file, f) != 0;
+  }
+  if (!bad && file->has_ids && file->has_ids != types)
+    bad = fault_set(f, "%s: some particle types have ParticleIDs and others have none", path) != 0;
+  file->has_ids = file->has_ids != 0;
+  if (!bad) read_units(file_id, path, &h->facts, f);
+  if (!bad) read_cosmology(file_id, &h->facts);
+  bad |= f->text[0] != 0;
+  if (H5Fclose(file_id) < 0 && !bad) bad = fault_set(f, "%s: closing failed: %s", path, h5_cause(cause)) != 0;
+  return bad ? -1 : 0;
+}
+
+/* Read `count` rows of a dataset from row `first` on, converted to the type `memory`. */
+static int read_numbers(hid_t set, hid_t memory, int components, int64_t first, int64_t count, void *to, const char *name,
+                        struct fault *f)
+{
+  char cause[256];
+  hsize_t start[2] = {(hsize_t)first, 0}, extent[2] = {(hsize_t)count, (hsize_t)components};
+  hid_t space = H5Dget_space(set), block = H5Screate_simple(2, extent, NULL);
+  int bad = space < 0 || H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, extent, NULL) < 0 ||
+            H5Dread(set, memory, block, space, H5P_DEFAULT, to) < 0;
+  if (bad) fault_set(f, "%s cannot be read: %s", name, h5_cause(cause));
+  if (space >= 0) H5Sclose(space);
+  if (block >= 0) H5Sclose(block);
+  return bad ? -1 : 0;
+}
+
+static int read_masses(hid_t set, int64_t first, int64_t count, struct particles *p, int64_t at, const char *path,
+                       const char *name, struct fault *f)
+{
+  const int64_t limit = 1 << 20;
+  double *buffer = memory_alloc("file buffer", sizeof *buffer * (size_t)(count < limit ? count : limit));
+  int bad = 0;
+  for (int64_t done = 0; done < count && !bad; done += limit) {
+    int64_t piece = count - done < limit ? count - done : limit;
+    bad = read_numbers(set, H5T_NATIVE_DOUBLE, 1, first + done, piece, buffer, name, f) != 0;
+    for (int64_t i = 0; i < piece && !bad; i++) bad = set_mass(p, at + done + i, buffer[i], path, first + done + i + 1, f) != 0;
+  }
+  memory_free(buffer);
+  return bad ? -1 : 0;
+}
+
+static int read_ids(hid_t set, int64_t first, int64_t count, uint64_t *to, const char *name, struct fault *f)
+{
+  /* Negative ids keep their bits, so they stay different; converted to unsigned numbers all would become 0. */
+  hid_t type = H5Dget_type(set);
+  hid_t memory = H5Tget_sign(type) == H5T_SGN_2 ? H5T_NATIVE_INT64 : H5T_NATIVE_UINT64;
+  H5Tclose(type);
+  return read_numbers(set, memory, 1, first, count, to, name, f);
+}
+
+/* Read `count` rows of type `t` from its row `first` on. */
+static int read_type(hid_t file_id, const char *path, const struct set_file *file, int t, int64_t first, int64_t count,
+                     struct particles *p, int64_t at, struct fault *f)
+{
+  int bad = 0;
+  for (int k = 0; k < SET_COLUMNS && !bad; k++) {
+    char where[64], name[SET_PATH + 64], cause[256];
+    if (k == MASSES && file->mass[t] > 0) {
+      for (int64_t i = 0; i < count && !bad; i++) bad = set_mass(p, at + i, file->mass[t], path, first + i + 1, f) != 0;
+      continue;
+    }
+    if (k == IDS && !file->has_ids) continue;
+    snprintf(where, sizeof where, "PartType%d/%s", t, columns[k].name);
+    snprintf(name, sizeof name, "%.4000s: /%s", path, where);
+    hid_t set = H5Dopen2(file_id, where, H5P_DEFAULT);
+    if (set < 0) return fault_set(f, "%s cannot be opened: %s", name, h5_cause(cause));
+    if (k == MASSES)
+      bad = read_masses(set, first, count, p, at, path, name, f) != 0;
+    else if (k == IDS)
+      bad = read_ids(set, first, count, p->id + at, name, f) != 0;
+    else
+      bad = read_numbers(set, H5T_NATIVE_DOUBLE, 3, first, count, (k ? p->vel : p->pos) + 3 * at, name, f) != 0;
+    H5Dclose(set);
+  }
+  return bad ? -1 : 0;
+}
+
+static int read_rows(const struct set *s, int k, int64_t first, int64_t count, struct particles *p, int64_t at, struct fault *f)
+{
+  char path[SET_PATH], cause[256];
+  const struct set_file *file = &s->file[k];
+  set_path(s, k, path);
+  h5_quiet();
+  hid_t file_id = h5_open_read(path, cause);
+  if (file_id < 0) return fault_set(f, "%s cannot be opened as an HDF5 file: %s", path, cause);
+  int bad = 0;
+  int64_t begins = 0;
+  for (int t = 0; t < PARTICLE_TYPES && !bad; begins += file->count[t++]) {
+    int64_t from = first > begins ? first : begins, end = begins + file->count[t];
+    int64_t to = first + count < end ? first + count : end;
+    if (from < to) bad = read_type(file_id, path, file, t, from - begins, to - from, p, at + from - first, f) != 0;
+  }
+  H5Fclose(file_id);
+  return bad ? -1 : 0;
+}
+
+const struct set_format format_hdf5 = {.inspect = inspect, .read = read_rows};

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Initial conditions: read in slices, checked, compared with the parameters. */
+#include <config.h>
+#include "io/input/initial.h"
+
+#include <math.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/memory.h"
+#include "io/columns.h"
+#include "io/input/set.h"
+
+int initial_inspect(const char *path, enum ic_format format, struct initial_facts *facts, struct fault *f)
+{
+  struct set s;
+  memset(facts, 0, sizeof *facts);
+  if (set_open(&s, path, format, f) != 0) return -1;
+  *facts = s.facts;
+  set_close(&s);
+  return 0;
+}
+
+/* The index in of[count] of the file `path`; negative if it is none of them. */
+static long long which_file(const char *path, const struct stat *of, size_t count)
+{
+  struct stat st;
+  if (stat(path, &st) != 0) return -1;
+  for (size_t k = 0; k < count; k++)
+    if (of[k].st_ino && of[k].st_dev == st.st_dev && of[k].st_ino == st.st_ino) return (long long)k;
+  return -1;
+}
+
+long long initial_holds_one(const char *path, enum ic_format format, const char *const *files, size_t count)
+{
+  struct set s;
+  struct fault f = {""};
+  char name[SET_PATH];
+  if (count == 0) return -1;
+  struct stat *of = memory_alloc("file set", sizeof *of * count);
+  for (size_t k = 0; k < count; k++)
+    if (stat(files[k], &of[k]) != 0) of[k].st_ino = 0;
+  long long held = which_file(path, of, count);
+  if (held < 0 && set_open(&s, path, format, &f) == 0) {
+    for (int k = 0; k < s.files && held < 0; k++) {
+      set_path(&s, k, name);
+      held = which_file(name, of, count);
+    }
+    set_close(&s);
+  }
+  memory_free(of);
+  return held;
+}
+
+int initial_holds(const char *path, enum ic_format format, const char *file)
+{
+  return initial_holds_one(path, format, &file, 1) >= 0;
+}
+
+/* Rank 0 opens the set and broadcasts it. */
+static int open_and_broadcast(const struct comm *c, struct set *s, const char *path, enum ic_format format, struct fault *f)
+{
+  memset(s, 0, sizeof *s);
+  if (c->rank == 0) set_open(s, path, format, f);
+  if (comm_verdict(c, f) != 0) return -1;
+  struct set_file *file = s->file;
+  comm_broadcast(c, s, sizeof *s);
+  s->file = c->rank == 0 ? file : memory_alloc("file set", sizeof *s->file * (size_t)s->files);
+  for (int k = 0; k < s->files; k++) comm_broadcast(c, &s->file[k], sizeof *s->file);
+  return 0;
+}
+
+static void set_types(const struct set_file *file, int64_t first, int64_t count, uint8_t *type)
+{
+  int64_t end = 0;
+  int64_t i = 0;
+  for (int t = 0; t < PARTICLE_TYPES; t++) {
+    end += file->count[t];
+    for (; i < count && first + i < end; i++) type[i] = (uint8_t)t;
+  }
+}
+
+/* Read p->n rows of the set from row `first` on, from all files that contain some of them. */
+static int read_slice(const struct set *s, int64_t first, struct particles *p, struct fault *f)
+{
+  for (int k = 0; k < s->files; k++) {
+    const struct set_file *file = &s->file[k];
+    int64_t from = first > file->first ? first : file->first, end = file->first + set_file_total(file);
+    int64_t to = first + p->n < end ? first + p->n : end;
+    if (from >= to) continue;
+    set_types(file, from - file->first, to - from, p->type + (from - first));
+    if (set_format_of(s)->read(s, k, from - file->first, to - from, p, from - first, f) != 0) return -1;
+    if (!file->has_ids)
+      for (int64_t row = from; row < to; row++) p->id[row - first] = (uint64_t)row + 1;
+  }
+  return 0;
+}
+
+static int all_finite(const double *x)
+{
+  return isfinite(x[0]) && isfinite(x[1]) && isfinite(x[2]);
+}
+
+static int check_values(const char *path, const struct particles *p, int64_t first, struct fault *f)
+{
+  for (int64_t i = 0; i < p->n; i++) {
+    const double *x = p->pos + 3 * i, *v = p->vel + 3 * i;
+    long long row = first + i + 1;
+    unsigned long long id = p->id[i];
+    if (!all_finite(x))
+      return fault_set(f, "%s: particle %lld (id %llu) has the position (%g, %g, %g); expected finite numbers", path, row, id,
+                       x[0], x[1], x[2]);
+    if (!all_finite(v))
+      return fault_set(f, "%s: particle %lld (id %llu) has the velocity (%g, %g, %g); expected finite numbers", path, row, id,
+                       v[0], v[1], v[2]);
+    if (!(p->mass[i] >= 0) || isinf(p->mass[i]))
+      return fault_set(f, "%s: particle %lld (id %llu) has the mass %g; expected a finite number >= 0", path, row, id,
+                       (double)p->mass[i]);
+  }
+  return 0;
+}
+
+typedef uint64_t sums_of_file[PARTICLE_TYPES][SET_COLUMNS];
+
+/* Add the rows that this rank read of a file to the checksums of that file. Rows are numbered by type in each file. */
+static void add_sums(const struct set_file *file, const struct particles *p, int64_t first, sums_of_file sums)
+{
+  int64_t begins = file->first;
+  for (int t = 0; t < PARTICLE_TYPES; begins += file->count[t++]) {
+    int64_t from = first > begins ? first : begins, end = begins + file->count[t], to = first + p->n < end ? first + p->n : end;
+    for (int64_t row = from; row < to; row++)
+      for (int k = 0; k < SET_COLUMNS; k++)
+        sums[t][k] += row_checksum(columns_row(&columns[k], p, row - first), columns[k].bytes, (uint64_t)(row - begins));
+  }
+}
+
+/* Snapshots of this program: compare the checksums of the values read with those in the files. */
+static void check_sums(const struct comm *c, const struct set *s, const struct particles *p, int64_t first, struct fault *f)
+{
+  char path[SET_PATH];
+  sums_of_file *sums = memory_alloc("file set", sizeof *sums * (size_t)s->files);
+  for (int k = 0; k < s->files; k++) {
+    add_sums(&s->file[k], p, first, sums[k]);
+    comm_sum_int64(c, (int64_t *)sums[k], PARTICLE_TYPES * SET_COLUMNS);
+  }
+  for (int k = 0; k < s->files; k++)
+    for (int t = 0; t < PARTICLE_TYPES; t++)
+      for (int column = 0; column < SET_COLUMNS; column++) {
+        if (!(s->file[k].has_sums >> (t * SET_COLUMNS + column) & 1) || sums[k][t][column] == s->file[k].sums[t][column]) continue;
+        set_path(s, k, path);
+        fault_set(f, "%s: the values of /PartType%d/%s differ from those that were written (checksum): the file is damaged or "
+                     "was changed, or files that it refers to are missing (after an intended change remove the attribute "
+                     CHECKSUM_ATTRIBUTE ")",
+                  path, t, columns[column].name);
+      }
+  memory_free(sums);
+}
+
+static int check_all(const struct comm *c, const struct set *s, const char *path, const struct particles *p, int64_t first,
+                     struct fault *f)
+{
+  if (s->has_sums) check_sums(c, s, p, first, f);
+  if (comm_agree(c, f) != 0) return -1;
+  check_values(path, p, first, f);
+  double sum = 0;
+  for (int64_t i = 0; i < p->n; i++) sum += p->mass[i];
+  if (comm_agree(c, f) != 0) return -1;
+  comm_sum_double(c, &sum, 1);
+  if (!(sum > 0)) fault_set(f, "%s: all %lld particles have the mass 0; expected a positive total mass", path, (long long)s->total);
+  ids_check(c, p, first, path, f);
+  return comm_agree(c, f);
+}
+
+int initial_read(const struct comm *c, const char *path, enum ic_format format, struct particles *p, struct initial_facts *facts,
+                 struct fault *f)
+{
+  struct set s;
+  memset(facts, 0, sizeof *facts);
+  if (open_and_broadcast(c, &s, path, format, f) != 0) return -1;
+  *facts = s.facts;
+  int64_t share = s.total / c->size, rest = s.total % c->size;
+  int64_t first = share * c->rank + (c->rank < rest ? c->rank : rest), n = share + (c->rank < rest);
+  particles_reserve(p, n);
+  p->n = n;
+  read_slice(&s, first, p, f);
+  int bad = comm_agree(c, f) != 0 || check_all(c, &s, path, p, first, f) != 0;
+  set_close(&s);
+  if (bad) particles_free(p);
+  return bad ? -1 : 0;
+}
+
+static int differs(double a, double b) { return fabs(a - b) > 1e-3 * fabs(b); }
+
+int initial_check_units(const char *path, const struct initial_facts *facts, const struct params *par, struct fault *f)
+{
+  double gravity = units_gravity(par);
+  if (facts->gravity > 0 && differs(facts->gravity, gravity))
+    return fault_set(f, "%s was written with the gravitational constant %.7g, but the parameters give %.7g%s; set [Units] "
+                     "GravityConstantInternal = %.7g", path, facts->gravity, gravity,
+                     par->GravityConstantInternal > 0 ? "" : " (from the units)", facts->gravity);
+  if (!facts->has_units) return 0;
+  struct units ours = units_of(par), theirs = facts->units;
+  const struct {
+    const char *name;
+    double file, here;
+  } all[] = {{"UnitLength_in_cm", theirs.length_cm, ours.length_cm},
+             {"UnitMass_in_g", theirs.mass_g, ours.mass_g},
+             {"UnitVelocity_in_cm_per_s", theirs.velocity_cm_s, ours.velocity_cm_s}};
+  for (int i = 0; i < 3; i++)
+    if (differs(all[i].file, all[i].here))
+      return fault_set(f, "%s states %s = %.7g, but the parameter file has [Units] %s = %.7g; set the units of the file there "
+                       "(UnitLength_in_cm = %.7g, UnitMass_in_g = %.7g, UnitVelocity_in_cm_per_s = %.7g)", path, all[i].name,
+                       all[i].file, all[i].name, all[i].here, theirs.length_cm, theirs.mass_g, theirs.velocity_cm_s);
+  return 0;
+}
+
+/* Whether the file states a value other than the neutral one. */
+static int stated(double x, double neutral) { return isfinite(x) && x != 0 && fabs(x - neutral) > 1e-6; }
+
+void initial_warn(const char *path, const struct initial_facts *facts, FILE *out, const char *before)
+{
+  if (facts->own) return;
+  if (stated(facts->box, 0) && facts->box > 0)
+    fprintf(out, "%s%s states BoxSize = %g: this program has open boundaries, no periodic ones\n", before, path, facts->box);
+  if (stated(facts->redshift, 0))
+    fprintf(out, "%s%s states Redshift = %g: this program has no cosmological expansion; positions and velocities are used as physical "
+            "values, not as comoving ones\n", before, path, facts->redshift);
+  else if (facts->comoving)
+    fprintf(out, "%s%s states that its coordinates are comoving: this program has no cosmological expansion; positions and velocities are "
+            "used as physical values\n", before, path);
+  if (stated(facts->hubble, 1))
+    fprintf(out, "%s%s states HubbleParam = %g: lengths and masses are used without factors of h\n", before, path, facts->hubble);
+  if (facts->count[0] > 0)
+    fprintf(out, "%s%s has %lld gas particle%s (type 0): only gravity acts on them, no pressure\n", before, path,
+            (long long)facts->count[0], plural((double)facts->count[0]));
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Initial conditions from files of any known format (doc/file-formats.md). */
+#ifndef INITIAL_H
+#define INITIAL_H
+#include <stdint.h>
+#include <stdio.h>
+
+#include "gravity/units.h"
+#include "mpi/comm.h"
+#include "params/params.h"
+#include "particles/particles.h"
+
+struct initial_facts {
+  char format[32];                 /* for messages: "GADGET 1, little endian" */
+  int64_t count[PARTICLE_TYPES];   /* particles in all files */
+  double time;                     /* units of the file */
+  int has_time;                    /* the file states its time */
+  int own;                         /* this program wrote the file; then the run starts at its time */
+  int has_units;                   /* the file states its units */
+  struct units units;
+  double gravity;                  /* gravitational constant of the run that wrote an own file (0: not stated) */
+  /* Physics that files of other programs state and that this program does not have (0: not stated). */
+  double box, redshift, hubble;
+  int comoving;
+};
+
+/* Read and check the headers of all files of the set. Local. 0; -1 with a fault. */
+int initial_inspect(const char *path, enum ic_format format, struct initial_facts *facts, struct fault *f);
+/* Print one line, which starts with `before`, for each property of the file that this program ignores: periodic boundaries,
+ * comoving coordinates, factors of h, gas. Prints nothing for snapshots of this program. Local. */
+void initial_warn(const char *path, const struct initial_facts *facts, FILE *out, const char *before);
+/* Whether `file` is one of the files that the initial conditions are read from, also under another name (a link). Local. */
+int initial_holds(const char *path, enum ic_format format, const char *file);
+/* The same for files[count]: the index of one of them that is; negative if none is. Local. */
+long long initial_holds_one(const char *path, enum ic_format format, const char *const *files, size_t count);
+/* Read the particles: rank r gets the r-th of nearly equal slices in the order of the files.
+ * \param p      must be empty; pos, vel, mass, id and type are filled, everything else is zero; units of the file
+ * \param facts  filled on all ranks
+ * Values must be finite, masses >= 0 with a positive sum, ids unique.
+ * \return 0; -1 with a fault, the same on all ranks. Collective. */
+int initial_read(const struct comm *c, const char *path, enum ic_format format, struct particles *p, struct initial_facts *facts,
+                 struct fault *f);
+/* Compare the units of the file, and the gravitational constant of an own file, with the parameters. Local.
+ * 0; -1 with a fault if they differ by more than 1e-3. */
+int initial_check_units(const char *path, const struct initial_facts *facts, const struct params *par, struct fault *f);
+#endif

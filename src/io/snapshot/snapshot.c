@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Writing of a snapshot: one file of all ranks, or one file per group of ranks with a virtual file beside them. */
+#include <config.h>
+#include "io/snapshot/snapshot.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "base/folders.h"
+#include "base/memory.h"
+#include "io/h5.h"
+#include "io/snapshot/snapshot_file.h"
+
+enum {
+  SUFFIX_LENGTH = 8,                         /* for ".tmp" behind the name of a file */
+  PATH_LENGTH_MAX = SNAPSHOT_PATH - 600,     /* several files: for the names of the folder and of a file behind a path */
+  NAME_LENGTH_MAX = 255,
+};
+
+double snapshot_bytes(double particles, unsigned extras)
+{
+  const double metadata = 65536;   /* 36 kB were measured for six types with all extras */
+  double row = 0;
+  for (int k = 0; k < column_count; k++)
+    if (!columns[k].extra || (extras & columns[k].extra)) row += (double)columns[k].bytes;
+  return metadata + particles * row;
+}
+
+/* The folder of a file, to folder[SNAPSHOT_PATH]. */
+static void parent_folder(const char *path, char *folder)
+{
+  snprintf(folder, SNAPSHOT_PATH, "%s", path);
+  char *slash = strrchr(folder, '/');
+  if (!slash)
+    strcpy(folder, ".");
+  else
+    slash[slash == folder] = 0;
+}
+
+/* Rank 0: whether `path` can be written and the disk has enough space. */
+static int check_space(const char *path, const struct layout *l, struct fault *f)
+{
+  char folder[SNAPSHOT_PATH];
+  struct stat st;
+  struct statvfs fs;
+  double particles = 0;
+  if (strlen(path) > SNAPSHOT_PATH - SUFFIX_LENGTH)
+    return fault_set(f, "snapshot: the file name is longer than %d characters", SNAPSHOT_PATH - SUFFIX_LENGTH);
+  parent_folder(path, folder);
+  if (stat(folder, &st) != 0) return fault_set(f, "snapshot %s: %s: %s", path, folder, strerror(errno));
+  if (!S_ISDIR(st.st_mode)) return fault_set(f, "snapshot %s: %s is not a directory", path, folder);
+  if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+    return fault_set(f, "snapshot %s: something of this name exists and is not a regular file", path);
+  for (int t = 0; t < PARTICLE_TYPES; t++) particles += (double)l->total[t];
+  double needed = 1.1 * snapshot_bytes(particles, l->extras) + 1e6;
+  if (statvfs(folder, &fs) != 0) return fault_set(f, "snapshot %s: %s: %s", path, folder, strerror(errno));
+  double space = (double)fs.f_bavail * (double)fs.f_frsize;
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && (double)limit.rlim_cur < needed)
+    return fault_set(f, "snapshot %s: the limit of file sizes (ulimit -f) is %.1f MB, but %.1f MB are needed", path,
+                     (double)limit.rlim_cur / 1e6, needed / 1e6);
+  if (space < needed)
+    return fault_set(f, "snapshot %s: the disk has %.1f MB free, but %.1f MB are needed (1.1 times the file and 1 MB)", path,
+                     space / 1e6, needed / 1e6);
+  return 0;
+}
+
+/* Rank 0: allocate the disk blocks now, so that a full disk is detected before rows are written. */
+static int reserve(const char *path, struct fault *f)
+{
+  struct stat st;
+  int fd = open(path, O_RDWR | O_CLOEXEC);
+  if (fd < 0 || fstat(fd, &st) != 0) {
+    fault_set(f, "snapshot %s: %s", path, strerror(errno));
+  } else if (fallocate(fd, 0, 0, st.st_size) != 0 && errno != EOPNOTSUPP && errno != ENOSYS) {
+    fault_set(f, "snapshot %s: the disk has no space for its %.1f MB: %s", path, (double)st.st_size / 1e6, strerror(errno));
+  }
+  if (fd >= 0 && close(fd) != 0) fault_set(f, "snapshot %s: %s", path, strerror(errno));
+  return f->text[0] ? -1 : 0;
+}
+
+/* Rank 0: the file under its temporary name, complete except for the rows. `created` is set when the file exists. */
+static int prepare_file(const char *path, const char *temporary, const struct layout *l, const struct snapshot_facts *facts, int *created,
+                        struct fault *f)
+{
+  if (check_space(path, l, f) != 0) return -1;
+  /* Created here first because HDF5's messages on a refusal by the system are long and vague. */
+  int fd = open(temporary, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (fd < 0) return fault_set(f, "snapshot %s cannot be created: %s", temporary, strerror(errno));
+  *created = 1;
+  close(fd);
+  return snapshot_create(temporary, l, facts, NULL, f) == 0 ? reserve(temporary, f) : -1;
+}
+
+/* Write and verify a file under the name `temporary`; `path` is its final name, for messages. Rank 0: `created` is set when the
+ * file exists. Collective; faults agree on all ranks. */
+static int write_file(const struct comm *c, const char *path, const char *temporary, const struct layout *l, const struct particles *p,
+                      const struct snapshot_facts *facts, int *created, struct fault *f)
+{
+  if (c->rank == 0) prepare_file(path, temporary, l, facts, created, f);
+  if (comm_verdict(c, f) != 0) return -1;
+  snapshot_rows(c, temporary, l, p, f);
+  if (comm_agree(c, f) != 0) return -1;
+  snapshot_verify(c, temporary, l, f);
+  return comm_agree(c, f);
+}
+
+/* --- one file ---------------------------------------------------------------------------------------------------- */
+
+/* Rank 0: rename the verified file. */
+static int publish_one(const char *path, const char *temporary, struct fault *f)
+{
+  char folder[SNAPSHOT_PATH];
+  if (rename(temporary, path) != 0)
+    return fault_set(f, "snapshot %s: renaming %s to it failed: %s", path, temporary, strerror(errno));
+  parent_folder(path, folder);
+  return folder_flush(folder, f);
+}
+
+static int write_one(const struct comm *c, const char *path, const struct layout *l, const struct particles *p,
+                     const struct snapshot_facts *facts, struct fault *f)
+{
+  char temporary[SNAPSHOT_PATH];
+  int created = 0;
+  snprintf(temporary, sizeof temporary, "%.*s.tmp", SNAPSHOT_PATH - SUFFIX_LENGTH, path);
+  int good = write_file(c, path, temporary, l, p, facts, &created, f) == 0;
+  if (c->rank == 0 && good) publish_one(path, temporary, f);
+  good = comm_verdict(c, f) == 0;
+  if (created && !good) unlink(temporary);
+  comm_barrier(c);   /* when any rank returns the temporary file no longer exists */
+  return good ? 0 : -1;
+}
+
+/* --- several files ----------------------------------------------------------------------------------------------- */
+
+/* Names of PARENT/BASE.hdf5, the virtual file, and of the files that it refers to. */
+struct several {
+  char parent[SNAPSHOT_PATH], base[NAME_LENGTH_MAX + 1];
+  char folder[SNAPSHOT_PATH];      /* of the files: final name, */
+  char temporary[SNAPSHOT_PATH];   /* while they are written, */
+  char old[SNAPSHOT_PATH];         /* and of an earlier snapshot while it is replaced */
+  char virtual[SNAPSHOT_PATH];     /* the virtual file while it is written */
+};
+
+/* The number that names the folder: the digits after the last '_'; without any, the whole name. */
+static const char *number_of(const char *base)
+{
+  const char *last = strrchr(base, '_');
+  size_t digits = 0;
+  while (last && isdigit((unsigned char)last[1 + digits])) digits++;
+  return digits && !last[1 + digits] ? last + 1 : base;
+}
+
+static int set_names(const char *path, struct several *n, struct fault *f)
+{
+  const char *slash = strrchr(path, '/'), *file = slash ? slash + 1 : path;
+  size_t length = strlen(file), ending = length > 5 && strcmp(file + length - 5, ".hdf5") == 0 ? 5 : 0;
+  if (strlen(path) > PATH_LENGTH_MAX || length > NAME_LENGTH_MAX)
+    return fault_set(f, "snapshot: the file name is longer than %d characters, or its path than %d", NAME_LENGTH_MAX, PATH_LENGTH_MAX);
+  parent_folder(path, n->parent);
+  snprintf(n->base, sizeof n->base, "%.*s", (int)(length - ending), file);
+  const char *number = number_of(n->base);
+  snprintf(n->folder, SNAPSHOT_PATH, "%.*s/snapdir_%s", PATH_LENGTH_MAX, n->parent, number);
+  snprintf(n->temporary, SNAPSHOT_PATH, "%.*s/snapdir_%s.tmp", PATH_LENGTH_MAX, n->parent, number);
+  snprintf(n->old, SNAPSHOT_PATH, "%.*s/snapdir_%s.old", PATH_LENGTH_MAX, n->parent, number);
+  snprintf(n->virtual, SNAPSHOT_PATH, "%.*s.tmp", PATH_LENGTH_MAX, path);
+  return 0;
+}
+
+/* See struct virtual_sources. H5Pset_virtual reads "%%" in a file name as "%". */
+static const char *source_name(const void *of, int k, char *text)
+{
+  const struct several *n = of;
+  char plain[SNAPSHOT_PATH];
+  size_t at = 0;
+  snprintf(plain, sizeof plain, "%s/%s.%d.hdf5", strrchr(n->folder, '/') + 1, n->base, k);
+  for (const char *c = plain; *c && at < SNAPSHOT_PATH - 2; c++) {
+    if (*c == '%') text[at++] = '%';
+    text[at++] = *c;
+  }
+  text[at] = 0;
+  return text;
+}
+
+static int is_hdf5(const char *name, const void *unused)
+{
+  (void)unused;
+  size_t n = strlen(name);
+  return n > 5 && strcmp(name + n - 5, ".hdf5") == 0;
+}
+
+/* Rank 0: remove a folder if it holds only HDF5 files. */
+static void drop_folder(const char *path)
+{
+  struct fault ignored = {""};
+  folder_drop(path, is_hdf5, NULL, &ignored);
+}
+
+/* Rank 0: an empty folder for the files. */
+static int prepare_folder(const char *path, const struct several *n, const struct layout *l, struct fault *f)
+{
+  struct stat st;
+  if (check_space(path, l, f) != 0) return -1;
+  if (stat(n->folder, &st) == 0 && !S_ISDIR(st.st_mode)) return fault_set(f, "snapshot %s: %s is not a directory", path, n->folder);
+  drop_folder(n->temporary);   /* of a run that was killed */
+  if (mkdir(n->temporary, 0777) != 0)
+    return fault_set(f, "snapshot %s: the folder %s cannot be created: %s", path, n->temporary, strerror(errno));
+  return 0;
+}
+
+/* The group of this rank writes its file. count[group] becomes the particles by type on rank 0 of the group. Collective over all
+ * ranks; faults are set only in the groups where they occur. */
+static void write_group(const struct comm *c, int group, int groups, const struct several *n, const struct layout *whole,
+                        const struct particles *p, const struct snapshot_facts *facts, int64_t (*count)[PARTICLE_TYPES], struct fault *f)
+{
+  char path[SNAPSHOT_PATH];
+  struct comm part;
+  struct layout l;
+  MPI_Comm ranks;
+  int created = 0;
+  MPI_Comm_split(c->mpi, group, c->rank, &ranks);
+  comm_open(&part, ranks);
+  part.largest_message = c->largest_message;
+  MPI_Comm_free(&ranks);
+  layout_open(&l, &part, p, facts->extras);
+  l.files = groups;
+  memcpy(l.all, whole->total, sizeof l.all);
+  snprintf(path, sizeof path, "%.*s/%s.%d.hdf5", SNAPSHOT_PATH - 300, n->temporary, n->base, group);
+  write_file(&part, path, path, &l, p, facts, &created, f);
+  if (part.rank == 0) memcpy(count[group], l.total, sizeof l.total);
+  layout_close(&l);
+  comm_close(&part);
+}
+
+/* Rank 0: flush the folder of the verified files, then rename it and the virtual file. If that fails the earlier snapshot is
+ * restored. */
+static int publish_several(const char *path, const struct several *n, struct fault *f)
+{
+  if (folder_flush(n->temporary, f) != 0) return -1;
+  drop_folder(n->old);
+  int replaces = rename(n->folder, n->old) == 0;
+  if (!replaces && errno != ENOENT) return fault_set(f, "snapshot %s: moving %s away failed: %s", path, n->folder, strerror(errno));
+  if (rename(n->temporary, n->folder) != 0) {
+    fault_set(f, "snapshot %s: renaming %s to %s failed: %s", path, n->temporary, n->folder, strerror(errno));
+    if (replaces) rename(n->old, n->folder);
+    return -1;
+  }
+  if (rename(n->virtual, path) != 0) {
+    fault_set(f, "snapshot %s: renaming %s to it failed: %s", path, n->virtual, strerror(errno));
+    drop_folder(n->folder);
+    if (replaces) rename(n->old, n->folder);
+    return -1;
+  }
+  drop_folder(n->old);
+  return folder_flush(n->parent, f);
+}
+
+static int write_several(const struct comm *c, const char *path, const struct layout *l, const struct particles *p,
+                         const struct snapshot_facts *facts, struct fault *f)
+{
+  struct several n;
+  int groups = facts->files < c->size ? facts->files : c->size, group = (int)((int64_t)c->rank * groups / c->size);
+  if (set_names(path, &n, f) == 0 && c->rank == 0) prepare_folder(path, &n, l, f);
+  if (comm_agree(c, f) != 0) return -1;
+  int64_t(*count)[PARTICLE_TYPES] = memory_alloc("snapshot", sizeof *count * (size_t)groups);
+  write_group(c, group, groups, &n, l, p, facts, count, f);
+  comm_agree(c, f);
+  comm_sum_int64(c, count[0], groups * PARTICLE_TYPES);
+  if (c->rank == 0) {
+    const struct virtual_sources sources = {groups, (const int64_t(*)[PARTICLE_TYPES])count, source_name, &n};
+    int good = !f->text[0] && snapshot_create(n.virtual, l, facts, &sources, f) == 0 && publish_several(path, &n, f) == 0;
+    if (!good) unlink(n.virtual), drop_folder(n.temporary);
+  }
+  memory_free(count);
+  return comm_verdict(c, f);   /* when any rank returns the temporary files no longer exist */
+}
+
+/* ----------------------------------------------------------------------------------------------------------------- */
+
+int snapshot_write(const struct comm *c, const char *path, const struct particles *particles, const struct snapshot_facts *facts,
+                   struct fault *f)
+{
+  struct layout l;
+  h5_quiet();
+  layout_open(&l, c, particles, facts->extras);
+  int status = facts->files > 1 ? write_several(c, path, &l, particles, facts, f) : write_one(c, path, &l, particles, facts, f);
+  layout_close(&l);
+  return status;
+}

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The groups, attributes and datasets of a file. Names and types are GADGET-4's. doc/file-formats.md lists what would make yt and
+ * pynbody misread the file (/Constants, /Policy, variable-length strings). */
+#include <config.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/revision.h"
+#include "gravity/units.h"
+#include "io/h5.h"
+#include "io/snapshot/snapshot_file.h"
+
+static herr_t put_six(hid_t at, const char *name, hid_t stored, const int64_t *x)
+{
+  return h5_put(at, name, stored, H5T_NATIVE_INT64, PARTICLE_TYPES, x);
+}
+
+/* UTC. SOURCE_DATE_EPOCH fixes the date, so that two identical runs can give identical files. */
+static void date(char *text, size_t size)
+{
+  const char *fixed = getenv("SOURCE_DATE_EPOCH");
+  time_t now = fixed ? (time_t)atoll(fixed) : time(NULL);
+  struct tm utc;
+  strftime(text, size, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+}
+
+static herr_t put_header(hid_t at, const struct layout *l, const struct snapshot_facts *facts)
+{
+  static const char *const flags[] = {"Flag_Sfr", "Flag_Cooling", "Flag_StellarAge", "Flag_Metals", "Flag_Feedback"};
+  int64_t zero[PARTICLE_TYPES] = {0}, step = facts->step;
+  double no_mass[PARTICLE_TYPES] = {0};
+  char now[32];
+  date(now, sizeof now);
+  herr_t s = 0;
+  s |= put_six(at, "NumPart_ThisFile", H5T_STD_U64LE, l->total);
+  s |= put_six(at, "NumPart_Total", H5T_STD_U64LE, l->all);
+  s |= put_six(at, "NumPart_Total_HighWord", H5T_STD_U32LE, zero);
+  s |= h5_put(at, "MassTable", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, PARTICLE_TYPES, no_mass);
+  s |= h5_put_real(at, "Time", facts->time);
+  s |= h5_put_real(at, "Redshift", 0);
+  s |= h5_put_real(at, "BoxSize", 0);
+  s |= h5_put_whole(at, "NumFilesPerSnapshot", l->files);
+  s |= h5_put_whole(at, "Flag_DoublePrecision", 1);
+  for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) s |= h5_put_whole(at, flags[i], 0);
+  s |= h5_put_real(at, "Omega0", 0);
+  s |= h5_put_real(at, "OmegaLambda", 0);
+  s |= h5_put_real(at, "HubbleParam", 1);
+  s |= h5_put(at, "Step", H5T_STD_I64LE, H5T_NATIVE_INT64, 0, &step);
+  s |= h5_put_text(at, "Code", "Espalier");
+  s |= h5_put_text(at, "RunName", facts->params->SnapshotFileBase);
+  s |= h5_put_text(at, "GitRevision", revision);
+  s |= h5_put_text(at, "Git_commit", revision);
+  s |= h5_put_text(at, "Git_date", "unknown");
+  s |= h5_put_text(at, "SnapshotDate", now);
+  return s;
+}
+
+static herr_t put_units(hid_t at, const struct units *u)
+{
+  herr_t s = h5_put_real(at, "UnitLength_in_cm", u->length_cm);
+  s |= h5_put_real(at, "UnitMass_in_g", u->mass_g);
+  s |= h5_put_real(at, "UnitVelocity_in_cm_per_s", u->velocity_cm_s);
+  return s;
+}
+
+/* One attribute per parameter of the run. */
+static herr_t put_parameters(hid_t at, const struct params *p)
+{
+  herr_t s = 0;
+  for (int i = 0; i < param_count; i++) {
+    const struct param_entry *e = &param_table[i];
+    const char *value = (const char *)p + e->offset;
+    char text[PARAM_TEXT];
+    double real;
+    int whole;
+    if (H5Aexists(at, e->name) > 0) continue;
+    switch (e->kind) {
+    case KIND_REAL:
+      memcpy(&real, value, sizeof real);
+      s |= h5_put_real(at, e->name, real);
+      break;
+    case KIND_WHOLE:
+      memcpy(&whole, value, sizeof whole);
+      s |= h5_put_whole(at, e->name, whole);
+      break;
+    default:
+      params_format(p, e, text, sizeof text);
+      s |= h5_put_text(at, e->name, text);
+    }
+  }
+  return s;
+}
+
+static herr_t put_all_parameters(hid_t at, const struct snapshot_facts *facts, const struct units *u)
+{
+  const double gigayear_s = 365.25 * 86400 * 1e9;
+  char name[64];
+  herr_t s = put_units(at, u);
+  s |= put_parameters(at, facts->params);
+  for (int t = 0; t < PARTICLE_TYPES; t++) {
+    snprintf(name, sizeof name, "SofteningClassOfPartType%d", t);
+    s |= h5_put_whole(at, name, 0);
+  }
+  s |= h5_put_real(at, "SofteningComovingClass0", facts->params->Softening);
+  s |= h5_put_real(at, "SofteningMaxPhysClass0", facts->params->Softening);
+  s |= h5_put_real(at, "GravityConstantUsed", facts->gravity);
+  /* pynbody reads these only from here; without Time_GYR it uses the age of the universe as the time. */
+  s |= h5_put_real(at, "BoxSize", 0);
+  s |= h5_put_real(at, "Omega0", 0);
+  s |= h5_put_real(at, "OmegaLambda", 0);
+  s |= h5_put_real(at, "HubbleParam", 1);
+  s |= h5_put_real(at, "Time_GYR", facts->time * (u->length_cm / u->velocity_cm_s) / gigayear_s);
+  return s;
+}
+
+static herr_t put_configuration(hid_t at)
+{
+  char library[MPI_MAX_LIBRARY_VERSION_STRING];
+  int length;
+  MPI_Get_library_version(library, &length);
+  library[strcspn(library, ",\n")] = 0;
+  herr_t s = h5_put_text(at, "Version", PACKAGE_VERSION);
+  s |= h5_put_text(at, "Compiler", ESP_COMPILER);
+  s |= h5_put_text(at, "ConfigureFlags", ESP_CONFIGURE_FLAGS);
+  s |= h5_put_text(at, "MPI", library);
+  s |= h5_put_text(at, "HDF5", H5_VERS_INFO);
+  return s;
+}
+
+/* A group without time stamps, so that files of identical runs are equal byte by byte. */
+static hid_t create_group(hid_t file, const char *name)
+{
+  hid_t plist = H5Pcreate(H5P_GROUP_CREATE);
+  H5Pset_obj_track_times(plist, 0);
+  hid_t group = H5Gcreate2(file, name, H5P_DEFAULT, plist, H5P_DEFAULT);
+  H5Pclose(plist);
+  return group;
+}
+
+static herr_t put_scaling(hid_t set, const struct column *k, const struct units *u)
+{
+  if (!k->length && !k->mass && !k->velocity) return 0;
+  herr_t s = h5_put_real(set, "a_scaling", 0);   /* GADGET-4 writes 0 for both if time is not a scale factor */
+  s |= h5_put_real(set, "h_scaling", 0);
+  s |= h5_put_real(set, "length_scaling", k->length);
+  s |= h5_put_real(set, "mass_scaling", k->mass);
+  s |= h5_put_real(set, "velocity_scaling", k->velocity);
+  s |= h5_put_real(set, "to_cgs", columns_to_cgs(k, u));
+  return s;
+}
+
+/* Map a virtual dataset of type `t` to the datasets of the same name in the source files. */
+static herr_t map_sources(hid_t plist, hid_t space, const struct virtual_sources *sources, int t, const struct column *k)
+{
+  char name[SNAPSHOT_PATH], set[64];
+  hsize_t start[2] = {0, 0}, extent[2] = {0, (hsize_t)k->components};
+  int rank = k->components > 1 ? 2 : 1;
+  herr_t s = 0;
+  snprintf(set, sizeof set, "/PartType%d/%s", t, k->name);
+  for (int file = 0; file < sources->files && s >= 0; file++) {
+    extent[0] = (hsize_t)sources->count[file][t];
+    if (extent[0] == 0) continue;
+    hid_t source = H5Screate_simple(rank, extent, NULL);
+    s |= H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, extent, NULL);
+    s |= H5Pset_virtual(plist, space, sources->name(sources->of, file, name), set, source);
+    H5Sclose(source);
+    start[0] += extent[0];
+  }
+  H5Sselect_all(space);
+  return s;
+}
+
+static herr_t create_dataset(hid_t group, int t, const struct column *k, const struct layout *l, const struct units *u,
+                               const struct virtual_sources *sources)
+{
+  hsize_t extent[2] = {(hsize_t)l->total[t], (hsize_t)k->components};
+  hid_t space = H5Screate_simple(k->components > 1 ? 2 : 1, extent, NULL), plist = H5Pcreate(H5P_DATASET_CREATE);
+  herr_t s = 0;
+  if (sources) {
+    s = map_sources(plist, space, sources, t, k);
+  } else {
+    H5Pset_layout(plist, H5D_CONTIGUOUS);
+    H5Pset_alloc_time(plist, H5D_ALLOC_TIME_EARLY);
+    H5Pset_fill_time(plist, H5D_FILL_TIME_NEVER);
+  }
+  H5Pset_obj_track_times(plist, 0);
+  hid_t set = s < 0 ? -1 : H5Dcreate2(group, k->name, columns_type(k), space, H5P_DEFAULT, plist, H5P_DEFAULT);
+  s = set < 0 ? -1 : put_scaling(set, k, u);
+  if (set >= 0) {
+    s |= h5_put(set, CHECKSUM_ATTRIBUTE, H5T_STD_U64LE, H5T_NATIVE_UINT64, 0, &l->sums[t][k - columns]);
+    s |= H5Dclose(set);
+  }
+  H5Pclose(plist);
+  H5Sclose(space);
+  return s;
+}
+
+static herr_t particle_groups(hid_t file, const struct layout *l, const struct units *u, const struct virtual_sources *sources)
+{
+  herr_t s = 0;
+  for (int t = 0; t < PARTICLE_TYPES && s >= 0; t++) {
+    char name[32];
+    if (l->total[t] == 0) continue;
+    snprintf(name, sizeof name, "PartType%d", t);
+    hid_t group = create_group(file, name);
+    if (group < 0) return -1;
+    for (int k = 0; k < column_count; k++)
+      if (layout_has(l, &columns[k])) s |= create_dataset(group, t, &columns[k], l, u, sources);
+    s |= H5Gclose(group);
+  }
+  return s;
+}
+
+static herr_t attribute_groups(hid_t file, const struct layout *l, const struct snapshot_facts *facts, const struct units *u)
+{
+  static const char *const names[] = {"Header", "Parameters", "Config", "Units"};
+  herr_t s = 0;
+  for (int i = 0; i < 4; i++) {
+    hid_t group = create_group(file, names[i]);
+    if (group < 0) return -1;
+    s |= i == 0   ? put_header(group, l, facts)
+         : i == 1 ? put_all_parameters(group, facts, u)
+         : i == 2 ? put_configuration(group)
+                  : put_units(group, u);
+    s |= H5Gclose(group);
+  }
+  return s;
+}
+
+int snapshot_create(const char *path, const struct layout *l, const struct snapshot_facts *facts, const struct virtual_sources *sources,
+                    struct fault *f)
+{
+  char cause[256];
+  struct units u = units_of(facts->params);
+  hid_t access = H5Pcreate(H5P_FILE_ACCESS), plist = H5Pcreate(H5P_FILE_CREATE);
+  H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);
+  /* checksummed metadata that HDF5 1.8 can read; virtual datasets need 1.10 */
+  H5Pset_libver_bounds(access, sources ? H5F_LIBVER_V110 : H5F_LIBVER_V18, sources ? H5F_LIBVER_V110 : H5F_LIBVER_V18);
+  H5Pset_obj_track_times(plist, 0);
+  hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, plist, access);
+  herr_t s = file < 0 ? -1 : attribute_groups(file, l, facts, &u);
+  if (s >= 0) s = particle_groups(file, l, &u, sources);
+  if (s < 0) h5_cause(cause);
+  char closing[256];
+  if (file >= 0 && h5_close_written(file, closing) < 0) {
+    if (s >= 0) memcpy(cause, closing, sizeof cause);
+    s = -1;
+  }
+  H5Pclose(access);
+  H5Pclose(plist);
+  return s < 0 ? fault_set(f, "snapshot %s: creating its datasets failed: %s", path, cause) : 0;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One file of a snapshot: rank 0 creates it without rows, all ranks write their rows, all ranks verify. For this room only. */
+#ifndef IO_SNAPSHOT_FILE_H
+#define IO_SNAPSHOT_FILE_H
+#include "io/columns.h"
+#include "io/snapshot/snapshot.h"
+
+enum { SNAPSHOT_PATH = 4096, COLUMNS_MAX = 8 };
+
+/* Rows of one rank by particle type. A dataset has the rows of rank 0 first, each rank's in local order. */
+struct slab {
+  int64_t count[PARTICLE_TYPES];
+  int64_t first[PARTICLE_TYPES];   /* row in the dataset, from 0 */
+};
+
+/* Rows of a file. Free with layout_close. */
+struct layout {
+  struct slab mine;
+  int64_t total[PARTICLE_TYPES];                /* rows in the file */
+  int64_t *order;                               /* [particles of this rank] local indices, sorted by type */
+  uint64_t sums[PARTICLE_TYPES][COLUMNS_MAX];   /* checksums over all rows of the file, by type and column */
+  unsigned extras;                              /* optional datasets: sum of SNAPSHOT_... */
+  int files;                                    /* files of the snapshot that this file belongs to */
+  int64_t all[PARTICLE_TYPES];                  /* particles of the whole snapshot */
+};
+
+/* The files that the virtual datasets of another file refer to. Their rows follow each other in the order of the files. */
+struct virtual_sources {
+  int files;
+  const int64_t (*count)[PARTICLE_TYPES];   /* [files] rows in each file */
+  /* The name of file k relative to the folder of the virtual file, as H5Pset_virtual expects it; written to text[SNAPSHOT_PATH]. */
+  const char *(*name)(const void *of, int k, char *text);
+  const void *of;
+};
+
+/* Count and order the particles by type, and compute the checksums of their values in memory. Collective. */
+void layout_open(struct layout *l, const struct comm *c, const struct particles *p, unsigned extras);
+void layout_close(struct layout *l);
+/* Whether the file has this column. */
+int layout_has(const struct layout *l, const struct column *k);
+
+/* Create the file `path` with all groups, attributes and datasets. With `sources` NULL the space for the rows is allocated;
+ * otherwise the datasets are virtual and refer to `sources`. Local, rank 0. 0; -1 with a fault. */
+int snapshot_create(const char *path, const struct layout *l, const struct snapshot_facts *facts, const struct virtual_sources *sources,
+                    struct fault *f);
+/* Write the rows of this rank. Local; a fault is set only on the ranks where it occurs. */
+void snapshot_rows(const struct comm *c, const char *path, const struct layout *l, const struct particles *p, struct fault *f);
+/* Flush the file to the disk, read back the rows of the next rank through plain POSIX calls and compare all checksums with `l`.
+ * Collective; faults may be set on some ranks only. */
+void snapshot_verify(const struct comm *c, const char *path, const struct layout *l, struct fault *f);
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Report of a run to job scripts: OutputDir/status, lines "name=value" in a file that is replaced as a whole, and OutputDir/cont, an empty
+ * file that exists only where the job should be submitted again. Local; for rank 0. A full disk causes a warning only. */
+#ifndef STATUS_H
+#define STATUS_H
+#include "base/fault.h"
+#include "params/params.h"
+
+struct status {
+  const struct params *par;
+  int ranks;
+  const char *backend;
+  long long step;
+  double time, begin;        /* simulated time: now, and at the start of this job */
+  double started, ends;      /* clock (timer_clock) at the start and at the time limit of the job; ends HUGE_VAL: no limit */
+  double written;            /* clock of the last update; 0: none */
+  char checkpoint[64];       /* name of the newest checkpoint; empty: none */
+  long long checkpoint_step; /* soft step within which it was written */
+  double energy_error;       /* largest |dE/E| so far; NAN: unknown */
+  int warned;                /* 1: the last update failed, with a warning */
+};
+
+/* Check that files named status and cont in OutputDir are of a run, since a run replaces them. Returns 0, or -1 with the fault set. */
+int status_check(const struct params *p, struct fault *f);
+/* Write state=running, at most every 5 s. `now` 1: write at once, and remove cont. */
+void status_running(struct status *s, int now);
+/* Write the end of the run. `state`: finished, interrupted or failed; `reason`: text for users; `again` 1: create cont, 0: remove it.
+ * Returns 0; or -1 with a warning where that fails, since a chain of jobs would then wrongly end or continue. */
+int status_end(struct status *s, const char *state, const char *reason, int again);
+/* Returns 1 where the status file has state=finished; *step, *time: soft step and simulated time in the file. */
+int status_finished(const struct params *p, long long *step, double *time);
+/* Write state=failed for a restart that failed, and remove cont. Progress and checkpoint are kept from the status of the earlier job. A
+ * finished run, and files that are not of a run (status_check), are left unchanged. */
+void status_not_started(const struct params *p, int ranks, const char *reason);
+/* Write state=finished for a restart that has nothing left to do, and remove cont. The status of a finished run is kept; then only `par` of
+ * `s` is needed. */
+void status_nothing_left(struct status *s);
+#endif

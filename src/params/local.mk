@@ -1,0 +1,11 @@
+libespalier_a_SOURCES += \
+  %D%/params.c \
+  %D%/params.def \
+  %D%/params.h \
+  %D%/params_nearest.c \
+  %D%/params_nearest.h \
+  %D%/params_read.c \
+  %D%/params_rules.c \
+  %D%/params_write.c \
+  %D%/split_kernels.h
+EXTRA_DIST += %D%/README.md

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The parameters. One table (params.def) serves parsing, range checks, help, the example file and the attributes of snapshots. Local.
+ * Functions that take a fault return 0, or -1 with the fault set. */
+#ifndef PARAMS_H
+#define PARAMS_H
+#include <stddef.h>
+#include <stdio.h>
+
+#include "base/fault.h"
+#include "params/split_kernels.h"
+
+enum { PARAM_TEXT = 512 };   /* bytes of a string value, with the final zero */
+
+/* Values of choices, in the order of the names in params.def. */
+enum ic_format { FORMAT_AUTO, FORMAT_GADGET1, FORMAT_GADGET2, FORMAT_HDF5, FORMAT_TIPSY, FORMAT_ASCII };
+enum opening { OPENING_ACCELERATION, OPENING_MULTIPOLE, OPENING_ANGLE };
+/* WalkMethod: enum walk_method (backend/backend.h) */
+enum split_mode { MODE_HYBRID, MODE_TREE, MODE_AUTO };
+/* Kernel: enum split_kernel (params/split_kernels.h) */
+enum step_scheme { SCHEME_BLOCK, SCHEME_SHARED };
+enum step_criterion { CRITERION_MIN_AV, CRITERION_A };
+enum balance { BALANCE_COUNT, BALANCE_HARD, BALANCE_WORK, BALANCE_TIME };
+enum comm_log { COMM_LOG_OFF, COMM_LOG_PHASES, COMM_LOG_PEERS };
+enum substep_log_choice { SUBSTEP_LOG_OFF, SUBSTEP_LOG_ON };
+enum tuning_choice { TUNING_AUTO, TUNING_ON, TUNING_FROZEN };
+enum backend_choice { BACKEND_AUTO, BACKEND_CPU, BACKEND_CUDA };
+enum transport_choice { TRANSPORT_AUTO, TRANSPORT_STAGED, TRANSPORT_CUDA_MPI, TRANSPORT_NCCL };
+
+/* The values. A member has the name of its parameter (SnapshotFileBase, ErrTolForceAcc, xs, ...): double for a real, int for a whole number
+ * or a choice, char[PARAM_TEXT] for a string. Units: params.def. */
+struct params {
+#define PARAM_REAL(section, name, ...) double name;
+#define PARAM_WHOLE(section, name, ...) int name;
+#define PARAM_CHOICE(section, name, ...) int name;
+#define PARAM_STRING(section, name, ...) char name[PARAM_TEXT];
+#include "params/params.def"
+#undef PARAM_REAL
+#undef PARAM_WHOLE
+#undef PARAM_CHOICE
+#undef PARAM_STRING
+};
+
+/* An entry of the table. */
+enum param_kind { KIND_REAL, KIND_WHOLE, KIND_CHOICE, KIND_STRING };
+struct param_entry {
+  const char *section, *name;
+  enum param_kind kind;
+  size_t offset;              /* in struct params */
+  const char *initial;        /* default, as text of a parameter file */
+  double min_value, max_value;   /* range of numbers, both ends allowed */
+  int min_excluded;           /* 1: min_value itself is not allowed (Softening > 0) */
+  const char *const *choices; /* NULL-terminated names of a choice */
+  const char *unit, *meaning;
+};
+extern const struct param_entry param_table[];
+extern const int param_count;
+
+/* Origin of each value, for messages: a line of the parameter file (1, 2, ...), ORIGIN_DEFAULT or ORIGIN_OPTION (-P). */
+enum { PARAM_LIMIT = 96, ORIGIN_DEFAULT = 0, ORIGIN_OPTION = -1 };
+struct param_origin {
+  const char *file;       /* name of the parameter file; NULL: none */
+  int line[PARAM_LIMIT];  /* by index in param_table */
+};
+
+/* Returns 1 where the parameter has its default because neither file nor command line gives it; 0 also where `origin` is NULL. */
+int param_is_default(const struct param_origin *origin, const char *name);
+/* Index of a parameter in param_table, or -1. `section` NULL: any section. */
+int param_find(const char *section, const char *name);
+/* Text of a value of a choice: params_choice("WalkMethod", METHOD_DIRECT) is "direct". Fatal where `name` is not a choice. */
+const char *params_choice(const char *name, int value);
+/* Set all values to their defaults. */
+void params_defaults(struct params *p);
+/* Set one value from its text. The fault says what was expected ("expected a number above 0 (length), found 'x'"), without file or line. */
+int params_set(struct params *p, const struct param_entry *e, const char *text, struct fault *f);
+/* Set defaults, read `file` (NULL: none), apply overrides[override_count] ("Section:Name=value"; the last one for a name counts) and check
+ * ranges and params_check_rules. Faults name file, line, parameter, what was expected and the nearest known name. */
+int params_read(struct params *p, const char *file, const char *const *overrides, int override_count, struct fault *f);
+/* The same; *origin (may be NULL) becomes the origin of each value. */
+int params_read_origin(struct params *p, const char *file, const char *const *overrides, int override_count,
+                       struct param_origin *origin, struct fault *f);
+/* Check the rules between parameters. Before: each value is in its range. `origin` may be NULL. */
+int params_check_rules(const struct params *p, const struct param_origin *origin, struct fault *f);
+/* Numbers of domains along x, y, z from the text of DomainGrid, "4x2x2"; zeros for "auto". Returns 0, or -1 where the text is neither. */
+int params_grid(const char *text, int grid[3]);
+/* Check that DomainGrid is for `ranks` ranks. */
+int params_check_ranks(const struct params *p, int ranks, struct fault *f);
+/* Check that the files exist which a run reads: OutputListFilename where it is given, and with `input` 1 InitCondFile, which must be given.
+ * Their contents are checked by their readers. */
+int params_check_files(const struct params *p, const struct param_origin *origin, int input, struct fault *f);
+/* Write a value to text[size] as in a parameter file; params_set reads back the same value, bit by bit. */
+void params_format(const struct params *p, const struct param_entry *e, char *text, size_t size);
+/* Write the range of a parameter to text[size]: "above 0", "from 0 to 1", "a, b or c"; "any"; for strings "". */
+void param_range(const struct param_entry *e, char *text, size_t size);
+/* Write a complete parameter file with comments (`p` NULL: defaults), and the page doc/parameters.md. */
+void params_write_ini(FILE *out, const struct params *p);
+void params_write_markdown(FILE *out);
+#endif

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Parameters from a file and the command line. inih splits the lines. Each line is passed to it without comments and outer blanks, because
+ * inih (as most systems build it) has no line numbers, no '#' after a value and no lines of more than 200 bytes, and takes an indented line
+ * as a continuation of the value above. */
+#include <config.h>
+#include <ctype.h>
+#include <errno.h>
+#include <ini.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "params/params.h"
+#include "params/params_nearest.h"
+
+enum { LINE_LIMIT = 4096 };
+
+struct source {
+  FILE *file;
+  const char *name;
+  int line, found;         /* number of the current line; parameters found so far */
+  char text[LINE_LIMIT];   /* the current line */
+  const char *value;       /* its value where the line is too long for inih; else NULL */
+  struct params *params;
+  struct param_origin *origin;
+  struct fault *fault;
+};
+
+static int source_fault(struct source *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static int source_fault(struct source *s, const char *format, ...)
+{
+  char text[900];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  return fault_set(s->fault, "%s:%d: %s", s->name, s->line, text);
+}
+
+/* Read the next line into s->text, without its end. Returns 0, or -1 at the end of the file or with the fault set. */
+static int read_line(struct source *s)
+{
+  size_t n = 0;
+  int ch = getc(s->file);
+  if (ch != EOF) s->line++;
+  for (; ch != EOF && ch != '\n'; ch = getc(s->file)) {
+    if (ch == '\r') ch = ' ';
+    if (iscntrl(ch) && ch != '\t') return source_fault(s, "byte 0x%02x: this is not a text file", (unsigned)ch);
+    if (n == LINE_LIMIT - 1) return source_fault(s, "a line of more than %d characters", LINE_LIMIT - 1);
+    s->text[n++] = (char)ch;
+  }
+  s->text[n] = 0;
+  if (ferror(s->file)) return fault_set(s->fault, "%s: %s", s->name, strerror(errno));
+  return ch == EOF && n == 0 ? -1 : 0;
+}
+
+/* Remove the byte order mark, the comment and outer blanks. */
+static char *strip(char *text, int first_line)
+{
+  if (first_line && strncmp(text, "\xef\xbb\xbf", 3) == 0) text += 3;
+  char *end = text;
+  while (*end && !((*end == ';' || *end == '#') && (end == text || isspace((unsigned char)end[-1])))) end++;
+  *end = 0;
+  while (isspace((unsigned char)*text)) text++;
+  size_t n = strlen(text);
+  while (n && isspace((unsigned char)text[n - 1])) text[--n] = 0;
+  return text;
+}
+
+static int check_section(struct source *s, const char *text)
+{
+  size_t n = strlen(text);
+  if (strchr(text, ']') != text + n - 1) return source_fault(s, "expected [Section] and nothing else, found '%.60s'", text);
+  char name[64], hint[200];
+  snprintf(name, sizeof name, "%.*s", (int)(n - 2 < 60 ? n - 2 : 60), text + 1);
+  if (section_known(name)) return 0;
+  section_hint(name, hint, sizeof hint);
+  return source_fault(s, "unknown section [%s]%s", name, hint);
+}
+
+/* Reader of inih. A fault ends the reading. */
+static char *next_line(char *out, int room, void *stream)
+{
+  struct source *s = stream;
+  s->value = NULL;
+  if (s->fault->text[0] || read_line(s)) return NULL;
+  char *text = strip(s->text, s->line == 1);
+  char *equals = strpbrk(text, "=:");
+  if (text[0] == '[') {
+    if (check_section(s, text)) return NULL;
+    equals = NULL;
+  } else if (text[0] && (!equals || equals == text)) {
+    source_fault(s, "expected 'Name = value', found '%.60s'", text);
+    return NULL;
+  }
+  if (strlen(text) + 2 < (size_t)room) {
+    snprintf(out, (size_t)room, "%s", text);
+  } else if (equals && equals - text + 2 < room) {
+    s->value = equals + 1 + strspn(equals + 1, " \t");
+    snprintf(out, (size_t)room, "%.*s", (int)(equals - text + 1), text);
+  } else {
+    source_fault(s, "unknown parameter '%.40s...'", text);
+    return NULL;
+  }
+  return out;
+}
+
+/* Handler of inih. */
+static int take(void *user, const char *section, const char *name, const char *value)
+{
+  struct source *s = user;
+  if (!name) return 1;   /* some builds of inih call the handler for sections too */
+  if (s->value) value = s->value;
+  int i = param_find(section, name);
+  if (i < 0 && param_without_effect(name, value)) return 1;
+  if (i < 0) {
+    char hint[200];
+    param_hint(section, name, hint, sizeof hint);
+    if (!section[0]) return source_fault(s, "'%.60s' stands before any [Section]%s", name, hint) == 0;
+    return source_fault(s, "unknown parameter '%.60s' in [%s]%s", name, section, hint) == 0;
+  }
+  int *line = &s->origin->line[i];
+  if (*line) return source_fault(s, "[%s] %s is given twice; the first is in line %d", section, name, *line) == 0;
+  *line = s->line;
+  s->found++;
+  struct fault reason = {""};
+  if (params_set(s->params, &param_table[i], value, &reason) == 0) return 1;
+  return source_fault(s, "[%s] %s: %s", section, name, reason.text) == 0;
+}
+
+static FILE *open_file(const char *name, struct fault *f)
+{
+  struct stat st;
+  FILE *file = NULL;
+  char hint[400] = "";
+  if (stat(name, &st) == 0 && S_ISDIR(st.st_mode))
+    fault_set(f, "%s: expected a parameter file, found a folder", name);
+  else if (!(file = fopen(name, "r"))) {
+    int error = errno;
+    file_hint(name, NULL, hint, sizeof hint);
+    fault_set(f, "%s: expected a parameter file: %s%s", name, strerror(error), hint);
+  }
+  return file;
+}
+
+static int read_file(struct params *p, const char *name, struct param_origin *origin, struct fault *f)
+{
+  struct source s = {.name = name, .params = p, .origin = origin, .fault = f};
+  s.file = open_file(name, f);
+  if (!s.file) return -1;
+  int rc = ini_parse_stream(next_line, &s, take, &s);
+  fclose(s.file);
+  if (f->text[0]) return -1;
+  if (rc) return fault_set(f, "%s:%d: cannot be read as an ini file", name, rc > 0 ? rc : s.line);
+  if (!s.found)
+    return fault_set(f, "%s: expected parameters, found none ('%s params --ini' prints a complete file)", name, PACKAGE_NAME);
+  return 0;
+}
+
+static int apply_override(struct params *p, const char *text, struct param_origin *origin, struct fault *f)
+{
+  const char *colon = strchr(text, ':'), *equals = colon ? strchr(colon, '=') : NULL;
+  char section[64], name[64], hint[200];
+  if (!equals) return fault_set(f, "-P %.100s: expected Section:Name=value", text);
+  snprintf(section, sizeof section, "%.*s", (int)(colon - text < 60 ? colon - text : 60), text);
+  snprintf(name, sizeof name, "%.*s", (int)(equals - colon - 1 < 60 ? equals - colon - 1 : 60), colon + 1);
+  int i = param_find(section, name);
+  if (i < 0 && !section_known(section)) {
+    section_hint(section, hint, sizeof hint);
+    return fault_set(f, "-P %.100s: unknown section [%s]%s", text, section, hint);
+  }
+  if (i < 0 && param_without_effect(name, equals + 1)) return 0;
+  if (i < 0) {
+    param_hint(section, name, hint, sizeof hint);
+    return fault_set(f, "-P %.100s: unknown parameter '%s' in [%s]%s", text, name, section, hint);
+  }
+  struct fault reason = {""};
+  origin->line[i] = ORIGIN_OPTION;
+  if (params_set(p, &param_table[i], equals + 1, &reason)) return fault_set(f, "-P %.100s: %s", text, reason.text);
+  return 0;
+}
+
+int params_read_origin(struct params *p, const char *file, const char *const *overrides, int override_count,
+                       struct param_origin *origin, struct fault *f)
+{
+  struct param_origin own;
+  if (!origin) origin = &own;
+  memset(origin, 0, sizeof *origin);
+  origin->file = file;
+  params_defaults(p);
+  if (file && read_file(p, file, origin, f)) return -1;
+  for (int i = 0; i < override_count; i++)
+    if (apply_override(p, overrides[i], origin, f)) return -1;
+  return params_check_rules(p, origin, f);
+}
+
+int params_read(struct params *p, const char *file, const char *const *overrides, int override_count, struct fault *f)
+{
+  return params_read_origin(p, file, overrides, override_count, NULL, f);
+}

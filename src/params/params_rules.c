@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Rules between parameters, and checks of the files that they name. */
+#include <config.h>
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "params/params.h"
+#include "params/params_nearest.h"
+#include "particles/timeline.h"
+
+enum { RANKS_MAX = 1000000 };   /* along an axis; more is taken as a mistake */
+
+/* "SoftStep = 0.5 (line 12)"; without the line where it equals `known`, which the message names already. */
+static const char *cite(const struct params *p, const struct param_origin *origin, const char *name, int known, char *text, size_t size)
+{
+  int i = param_find(NULL, name), line = origin ? origin->line[i] : ORIGIN_DEFAULT;
+  char value[PARAM_TEXT];
+  params_format(p, &param_table[i], value, sizeof value);
+  size_t at = (size_t)snprintf(text, size, "%s = %.100s", name, value[0] ? value : "''");
+  if (at >= size) return text;
+  if (line == ORIGIN_OPTION)
+    snprintf(text + at, size - at, " (-P)");
+  else if (line == ORIGIN_DEFAULT)
+    snprintf(text + at, size - at, " (default)");
+  else if (line != known)
+    snprintf(text + at, size - at, " (line %d)", line);
+  return text;
+}
+
+struct rules {
+  const struct params *p;
+  const struct param_origin *origin;
+  struct fault *f;
+};
+
+/* Set the fault "FILE:LINE: Name = value and Other = value (line): what was expected". `other` may be NULL. */
+static int broken(const struct rules *r, const char *name, const char *other, const char *expected)
+{
+  char a[250], b[250], where[600] = "";
+  int line = r->origin ? r->origin->line[param_find(NULL, name)] : ORIGIN_DEFAULT;
+  if (r->origin && r->origin->file && line > 0)
+    snprintf(where, sizeof where, "%.500s:%d: ", r->origin->file, line);
+  else if (r->origin && r->origin->file)
+    snprintf(where, sizeof where, "%.500s: ", r->origin->file);
+  cite(r->p, r->origin, name, line, a, sizeof a);
+  if (other) cite(r->p, r->origin, other, 0, b, sizeof b);
+  return fault_set(r->f, "%s%s%s%s: %s", where, a, other ? " and " : "", other ? b : "", expected);
+}
+
+#define POWERS "1, 2, 4, ... 2^24"
+_Static_assert(LEVEL_MAX == 24, "POWERS names 2^LEVEL_MAX");
+
+/* Whether `step` is `base` times 1, 2, 4, ... 2^LEVEL_MAX, within the rounding of decimal numbers. */
+static int is_power_multiple(double step, double base)
+{
+  double power = log2(step / base);
+  return power > -0.5 && power < LEVEL_MAX + 0.5 && fabs(step / base / exp2(round(power)) - 1) < 1e-9;
+}
+
+/* Whether a path has signs that a shell would replace: a leading '~', quotes around the whole, $NAME, ${NAME}, $(COMMAND). */
+static int for_a_shell(const char *path)
+{
+  size_t n = strlen(path);
+  if (n == 0) return 0;
+  if (path[0] == '~' || strchr("'\"", path[0]) || strchr("'\"", path[n - 1])) return 1;
+  for (const char *at = strchr(path, '$'); at; at = strchr(at + 1, '$'))
+    if (isalpha((unsigned char)at[1]) || (at[1] && strchr("_{(", at[1]))) return 1;
+  return 0;
+}
+
+static int check_paths(const struct rules *r)
+{
+  const struct {
+    const char *name, *path;
+  } list[] = {{"InitCondFile", r->p->InitCondFile}, {"OutputListFilename", r->p->OutputListFilename}, {"OutputDir", r->p->OutputDir},
+              {"CheckpointDir", r->p->CheckpointDir}};
+  for (size_t i = 0; i < sizeof list / sizeof *list; i++)
+    if (for_a_shell(list[i].path))
+      return broken(r, list[i].name, NULL, "expected a path as it is: a shell's signs (~, quotes, $) mean nothing in a parameter file");
+  return 0;
+}
+
+static int check_outputs(const struct rules *r)
+{
+  const struct params *p = r->p;
+  if (!(p->TimeMax > p->TimeBegin)) return broken(r, "TimeMax", "TimeBegin", "expected TimeMax above TimeBegin");
+  if (!p->OutputDir[0]) return broken(r, "OutputDir", NULL, "expected a folder ('.' is the current one)");
+  if (!p->SnapshotFileBase[0]) return broken(r, "SnapshotFileBase", NULL, "expected the first part of the snapshots' names");
+  if (strpbrk(p->SnapshotFileBase, "./"))
+    return broken(r, "SnapshotFileBase", NULL, "expected a name without '.' (readers cut names there) and '/' (the folder is OutputDir)");
+  if (p->TimeBetSnapshot > 0 && p->OutputListFilename[0])
+    return broken(r, "TimeBetSnapshot", "OutputListFilename", "expected one of the two, not both");
+  return 0;
+}
+
+static int check_split(const struct rules *r)
+{
+  const struct params *p = r->p;
+  if (p->R2 > 0 && !(p->R1 > 0)) return broken(r, "R2", "R1", "expected R1 above 0 where R2 is given (or R2 = 0: both by rule)");
+  if (p->R2 > 0 && !(p->R2 > p->R1)) return broken(r, "R2", "R1", "expected R2 above R1");
+  if (p->Mode != MODE_TREE && p->SoftStep > 0 && p->MaxSizeTimestep > 0 && p->SoftStep > p->MaxSizeTimestep)
+    return broken(r, "SoftStep", "MaxSizeTimestep", "expected SoftStep not above MaxSizeTimestep, which caps it");
+  return 0;
+}
+
+static int check_fixed_step(const struct rules *r)
+{
+  const struct params *p = r->p;
+  if (!(p->FixedStep > 0)) return 0;
+  if (p->Scheme == SCHEME_BLOCK) return broken(r, "FixedStep", "Scheme", "expected Scheme = shared where FixedStep is given");
+  if (p->Mode != MODE_TREE && !(p->SoftStep > 0))
+    return broken(r, "FixedStep", "SoftStep", "expected SoftStep too: FixedStep times a power of two (" POWERS ")");
+  if (p->SoftStep > 0 && !is_power_multiple(p->SoftStep, p->FixedStep))
+    return broken(r, "FixedStep", "SoftStep", "expected SoftStep to be FixedStep times a power of two (" POWERS ")");
+  if (p->Mode != MODE_HYBRID && p->MaxSizeTimestep > 0 && !is_power_multiple(p->MaxSizeTimestep, p->FixedStep))
+    return broken(r, "FixedStep", "MaxSizeTimestep",
+                  "expected MaxSizeTimestep, without the split the soft step, to be FixedStep times a power of two (" POWERS ")");
+  return 0;
+}
+
+int params_grid(const char *text, int grid[3])
+{
+  grid[0] = grid[1] = grid[2] = 0;
+  if (strcmp(text, "auto") == 0) return 0;
+  const char *at = text;
+  for (int c = 0; c < 3; c++) {
+    char *end;
+    long number = isdigit((unsigned char)*at) ? strtol(at, &end, 10) : 0;
+    if (number < 1 || number > RANKS_MAX || *end != (c < 2 ? 'x' : 0)) return grid[0] = grid[1] = grid[2] = 0, -1;
+    grid[c] = (int)number;
+    at = end + 1;
+  }
+  return 0;
+}
+
+static int check_domain(const struct rules *r)
+{
+  int grid[3];
+  if (params_grid(r->p->DomainGrid, grid) == 0) return 0;
+  return broken(r, "DomainGrid", NULL, "expected auto, or three whole numbers as in 4x2x2");
+}
+
+int params_check_ranks(const struct params *p, int ranks, struct fault *f)
+{
+  int grid[3];
+  params_grid(p->DomainGrid, grid);
+  double product = (double)grid[0] * grid[1] * grid[2];
+  if (product == 0 || product == ranks) return 0;
+  return fault_set(f, "DomainGrid = %.100s is for %.15g rank%s, and this run has %d: give numbers whose product is %d, or auto",
+                   p->DomainGrid, product, product > 1 ? "s" : "", ranks, ranks);
+}
+
+int params_check_rules(const struct params *p, const struct param_origin *origin, struct fault *f)
+{
+  struct rules r = {p, origin, f};
+  return check_paths(&r) || check_outputs(&r) || check_split(&r) || check_fixed_step(&r) || check_domain(&r) ? -1 : 0;
+}
+
+/* Whether a file exists; a snapshot in several files is named without its endings. */
+static int is_there(const char *path)
+{
+  static const char *const endings[] = {"", ".0", ".hdf5", ".0.hdf5"};
+  for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+    char whole[PARAM_TEXT + 16];
+    struct stat st;
+    snprintf(whole, sizeof whole, "%s%s", path, endings[i]);
+    if (stat(whole, &st) == 0 && !S_ISDIR(st.st_mode)) return 1;
+  }
+  return 0;
+}
+
+static int check_file(const struct rules *r, const char *name, const char *path)
+{
+  struct stat st;
+  char hint[600], expected[700];
+  if (is_there(path)) return 0;
+  if (stat(path, &st) == 0) return broken(r, name, NULL, "expected a file, found a folder");
+  int error = errno;
+  file_hint(path, r->origin ? r->origin->file : NULL, hint, sizeof hint);
+  snprintf(expected, sizeof expected, "%s%s", strerror(error), hint);
+  return broken(r, name, NULL, expected);
+}
+
+int params_check_files(const struct params *p, const struct param_origin *origin, int input, struct fault *f)
+{
+  struct rules r = {p, origin, f};
+  if (input && !p->InitCondFile[0]) return broken(&r, "InitCondFile", NULL, "expected a file with initial conditions");
+  if (input && check_file(&r, "InitCondFile", p->InitCondFile)) return -1;
+  return p->OutputListFilename[0] ? check_file(&r, "OutputListFilename", p->OutputListFilename) : 0;
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <config.h>
+#include "particles/particles.h"
+
+#include <string.h>
+#include <xxhash.h>
+
+#include "base/memory.h"
+
+const struct particle_field particle_fields[] = {
+#define X(member, ctype, components) {#member, sizeof(ctype) * (components), offsetof(struct particles, member)},
+    PARTICLE_FIELDS(X)
+#undef X
+};
+const int particle_field_count = sizeof particle_fields / sizeof *particle_fields;
+
+size_t particle_bytes(void)
+{
+  size_t sum = 0;
+  for (int f = 0; f < particle_field_count; f++) sum += particle_fields[f].bytes;
+  return sum;
+}
+
+void particles_init(struct particles *p) { memset(p, 0, sizeof *p); }
+
+void particles_reserve(struct particles *p, int64_t capacity)
+{
+  for (int f = 0; f < particle_field_count; f++) {
+    char **array = particles_array(p, &particle_fields[f]);
+    *array = memory_resize("particles", *array, particle_fields[f].bytes * (size_t)capacity);
+  }
+  p->capacity = capacity;
+  if (p->n > capacity) p->n = capacity;
+}
+
+void particles_free(struct particles *p)
+{
+  for (int f = 0; f < particle_field_count; f++) memory_free(*particles_array(p, &particle_fields[f]));
+  particles_init(p);
+}
+
+void particles_copy(struct particles *dst, int64_t to, const struct particles *src, int64_t from)
+{
+  for (int f = 0; f < particle_field_count; f++) {
+    size_t b = particle_fields[f].bytes;
+    memcpy(*particles_array(dst, &particle_fields[f]) + b * (size_t)to, *particles_array(src, &particle_fields[f]) + b * (size_t)from, b);
+  }
+}
+
+#define GATHER(ctype, words)                                                  \
+  _Pragma("omp parallel for schedule(static)") for (int64_t i = 0; i < n; i++) \
+    memcpy((ctype *)to + (words) * i, (const ctype *)from + (words) * order[i], sizeof(ctype) * (words))
+
+void particles_permute(struct particles *p, const int64_t *order, struct particles *spare)
+{
+  int64_t n = p->n;
+  if (spare->capacity < p->capacity) {
+    particles_free(spare);
+    particles_reserve(spare, p->capacity);
+  }
+  for (int f = 0; f < particle_field_count; f++) {
+    size_t bytes = particle_fields[f].bytes;
+    const char *from = *particles_array(p, &particle_fields[f]);
+    char *to = *particles_array(spare, &particle_fields[f]);
+    switch (bytes) {   /* with constant sizes the compiler replaces memcpy by moves */
+    case 1: GATHER(uint8_t, 1); break;
+    case 4: GATHER(float, 1); break;
+    case 8: GATHER(uint64_t, 1); break;
+    case 12: GATHER(float, 3); break;
+    case 24: GATHER(double, 3); break;
+    default: GATHER(char, bytes);
+    }
+  }
+  struct particles sorted = *spare;
+  *spare = *p;
+  *p = sorted;
+  p->n = n;
+}
+
+void particles_pack(const struct particles *p, int64_t i, void *buffer)
+{
+  char *to = buffer;
+  for (int f = 0; f < particle_field_count; f++) {
+    size_t b = particle_fields[f].bytes;
+    memcpy(to, *particles_array(p, &particle_fields[f]) + b * (size_t)i, b);
+    to += b;
+  }
+}
+
+void particles_unpack(struct particles *p, int64_t i, const void *buffer)
+{
+  const char *from = buffer;
+  for (int f = 0; f < particle_field_count; f++) {
+    size_t b = particle_fields[f].bytes;
+    memcpy(*particles_array(p, &particle_fields[f]) + b * (size_t)i, from, b);
+    from += b;
+  }
+}
+
+uint64_t particles_digest(const struct particles *p)
+{
+  uint64_t sum = 0;
+  for (int64_t i = 0; i < p->n; i++) {
+    struct {
+      uint64_t id;
+      double pos[3], vel[3];
+      float mass, type;
+    } one = {p->id[i],
+             {p->pos[3 * i], p->pos[3 * i + 1], p->pos[3 * i + 2]},
+             {p->vel[3 * i], p->vel[3 * i + 1], p->vel[3 * i + 2]},
+             p->mass[i],
+             p->type[i]};
+    sum += XXH64(&one, sizeof one, 0);
+  }
+  return sum;
+}

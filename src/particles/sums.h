@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Sums over the particles of a rank for diagnostics: energies, momenta, moments of velocities and accelerations. */
+#ifndef SUMS_H
+#define SUMS_H
+#include <math.h>
+
+#include "base/hd.h"
+#include "particles/particles.h"
+
+/* All members are doubles, so that a reduction over ranks can treat the structure as one array. Internal units. */
+struct sums {
+  double mass, count;
+  double kinetic[PARTICLE_TYPES];           /* sum of m v^2 / 2 for each type */
+  double potential[PARTICLE_TYPES];         /* sum of m (pot / 2 + external potential) for each type */
+  double momentum[3], angular[3], com[3];   /* angular: sum of m x cross v; com: sum of m x */
+  double acc2;                              /* sum of m a^2 */
+  double acc2_count;                        /* sum of a^2 */
+  double vel_count[3], vel2_count;          /* sums of v and v^2 */
+  double bad;                               /* particles with a value that is not finite */
+};
+
+/* Add particle `i`; `external`: potential of the external field at its position, per unit mass. */
+HD void sums_add(struct sums *s, const struct particles *p, int64_t i, double external)
+{
+  const double *x = &p->pos[3 * i], *v = &p->vel[3 * i];
+  const float *a = &p->acc[3 * i];
+  double m = p->mass[i], v2 = 0, a2 = 0, pot = p->pot[i];
+  int type = p->type[i];
+  for (int c = 0; c < 3; c++) {
+    v2 += v[c] * v[c];
+    a2 += (double)a[c] * a[c];
+    s->momentum[c] += m * v[c];
+    s->vel_count[c] += v[c];
+    s->com[c] += m * x[c];
+    s->angular[c] += m * (x[(c + 1) % 3] * v[(c + 2) % 3] - x[(c + 2) % 3] * v[(c + 1) % 3]);
+  }
+  s->mass += m;
+  s->count += 1;
+  for (int t = 0; t < PARTICLE_TYPES; t++) {   /* constant indices, which keep the sums of a device in registers */
+    s->kinetic[t] += t == type ? 0.5 * m * v2 : 0;
+    s->potential[t] += t == type ? 0.5 * m * pot + m * external : 0;
+  }
+  s->acc2 += m * a2;
+  s->acc2_count += a2;
+  s->vel2_count += v2;
+  s->bad += !(isfinite(v2) && isfinite(a2) && isfinite(pot) && isfinite(external) && isfinite(x[0] + x[1] + x[2]));
+}
+#endif

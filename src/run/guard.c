@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <config.h>
+#include "run/guard.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+/* Trees and block steps do not conserve the total momentum exactly. Its largest allowed change, in units of
+ * M (v_rms + a_rms dt), is JUMP + JUMP_FEW / sqrt(N). */
+#define JUMP 0.01
+#define JUMP_FEW 1.0
+#define MASS_LOST 1e-6     /* largest relative change of the total mass: rounding */
+enum { NAMED = 8 };        /* largest number of particles in a message */
+
+void guard_remember(struct guard *g, const struct diagnostics *now, int first)
+{
+  if (first) {
+    g->particles = now->count;
+    g->mass = now->mass;
+  }
+  memcpy(g->momentum, now->momentum, sizeof g->momentum);
+  g->v_rms = now->v_rms;
+  g->a_rms = now->a_rms;
+}
+
+/* A particle named in the message. */
+struct named {
+  uint64_t id;
+  double weight;   /* particles of the largest weight are named */
+  int kind;        /* what is wrong: an index of `kinds` and `phases` */
+};
+static const char *const kinds[] = {"position", "velocity", "acceleration", "potential or mass", "speed"};
+static const char *const phases[] = {"drift", "kick", "forces", "forces", "kick"};
+
+static int finite3(const double *x) { return isfinite(x[0]) && isfinite(x[1]) && isfinite(x[2]); }
+static int finite3f(const float *x) { return isfinite(x[0]) && isfinite(x[1]) && isfinite(x[2]); }
+
+/* The kind of value of particle i that is not finite, causes before consequences; -1: all are finite. */
+static int bad_value(const struct particles *p, int64_t i)
+{
+  if (!finite3f(&p->acc[3 * i]) || !finite3f(&p->acc_hard[3 * i])) return 2;
+  if (!finite3(&p->pos[3 * i])) return 0;
+  if (!finite3(&p->vel[3 * i])) return 1;
+  return isfinite(p->pot[i]) && isfinite(p->mass[i]) ? -1 : 3;
+}
+
+int64_t guard_bad(const struct particles *p)
+{
+  int64_t bad = 0;
+#pragma omp parallel for schedule(static) reduction(+ : bad)
+  for (int64_t i = 0; i < p->n; i++) bad += !finite3(&p->pos[3 * i]) || !finite3(&p->vel[3 * i]);
+  return bad;
+}
+
+/* Insert into a list of the NAMED entries of largest weight, in descending order. */
+static void insert(struct named *list, int *count, struct named one)
+{
+  if (*count == NAMED && !(one.weight > list[NAMED - 1].weight)) return;
+  int at = *count < NAMED ? (*count)++ : NAMED - 1;
+  list[at] = one;
+  for (; at > 0 && list[at].weight > list[at - 1].weight; at--) {
+    struct named swap = list[at];
+    list[at] = list[at - 1];
+    list[at - 1] = swap;
+  }
+}
+
+/* The particles of all ranks to be named: those with values that are not finite, or (`fast`) the fastest. Collective. Returns their
+ * number. */
+static int name_particles(const struct comm *c, const struct backend *be, struct device *d, int fast, struct named *list)
+{
+  const struct particles *p = be->view(d);
+  struct named mine[NAMED] = {{0}}, *all;
+  int count = 0, total = 0;
+  size_t bytes;
+  for (int64_t i = 0; i < p->n; i++) {
+    const double *v = &p->vel[3 * i];
+    int kind = fast ? 4 : bad_value(p, i);
+    if (kind >= 0) insert(mine, &count, (struct named){p->id[i], fast ? sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]) : 1, kind});
+  }
+  all = comm_gather(c, mine, sizeof *mine * (size_t)count, &bytes);
+  for (size_t k = 0; k < bytes / sizeof *all; k++) insert(list, &total, all[k]);
+  memory_free(all);
+  return total;
+}
+
+static void list_names(const struct named *list, int count, char *text, size_t size)
+{
+  size_t at = 0;
+  text[0] = 0;
+  for (int k = 0; k < count && at < size; k++) {
+    at += (size_t)snprintf(text + at, size - at, "%s%llu (%s", k ? ", " : "", (unsigned long long)list[k].id, kinds[list[k].kind]);
+    if (at < size) at += (size_t)snprintf(text + at, size - at, list[k].kind == 4 ? " %.4g)" : ")", list[k].weight);
+  }
+}
+
+/* Whether the total momentum has changed by more than the limit above. */
+static int momentum_jumped(const struct guard *g, const struct diagnostics *now, double dt)
+{
+  double change2 = 0, limit = now->mass * (g->v_rms + fmax(g->a_rms, now->a_rms) * dt) * (JUMP + JUMP_FEW / sqrt(now->count));
+  for (int k = 0; k < 3; k++) change2 += (now->momentum[k] - g->momentum[k]) * (now->momentum[k] - g->momentum[k]);
+  return !(change2 <= limit * limit);
+}
+
+int guard_check(const struct guard *g, const struct diagnostics *now, const struct comm *c, const struct backend *be, struct device *d,
+                long long step, double time, double dt, struct fault *f)
+{
+  struct named list[NAMED] = {{0}};
+  char names[600];
+  int bad = now->bad > 0, lost = now->count != g->particles, jump = dt > 0 && momentum_jumped(g, now, dt);
+  if (!bad && !lost && !jump && fabs(now->mass - g->mass) <= MASS_LOST * g->mass) return 0;
+  int count = name_particles(c, be, d, !bad, list);
+  list_names(list, count, names, sizeof names);
+  if (bad)
+    return fault_set(f, "step %lld, time %g, phase %s: %.0f particle%s values that are not finite: id%s %s%s", step, time,
+                     count ? phases[list[0].kind] : "diagnostics", now->bad, now->bad == 1 ? " has" : "s have", plural(now->bad), names,
+                     now->bad > count ? ", ..." : "");
+  if (lost)
+    return fault_set(f, "step %lld, time %g, phase domain: there are %.0f particles, but there were %.0f at the start", step, time,
+                     now->count, g->particles);
+  if (!jump)
+    return fault_set(f, "step %lld, time %g, phase domain: the mass is %.9g, but it was %.9g at the start", step, time, now->mass, g->mass);
+  const double *before = g->momentum, *after = now->momentum;
+  return fault_set(f, "step %lld, time %g, phase kick: the total momentum jumped from (%.4g, %.4g, %.4g) to (%.4g, %.4g, %.4g): "
+                   "steps are too long for some encounters of particles; give a smaller Eta, a shorter soft step (SoftStep, or "
+                   "MaxSizeTimestep), or a larger Softening; the fastest particles are ids %s",
+                   step, time, before[0], before[1], before[2], after[0], after[1], after[2], names);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Check of the system at a synchronisation: all values are finite, no particle is lost, the total momentum does not jump.
+ * The check uses the sums of the diagnostics, so it adds no communication. */
+#ifndef GUARD_H
+#define GUARD_H
+#include "mpi/comm.h"
+#include "step/diagnostics.h"
+
+/* Reference values, in code units. */
+struct guard {
+  double particles, mass;             /* at the start */
+  double momentum[3], v_rms, a_rms;   /* at the last synchronisation */
+};
+
+/* Store the sums of a sound system as reference; `first`: the number of particles and the mass too. Not collective. */
+void guard_remember(struct guard *g, const struct diagnostics *now, int first);
+/* Compare the system after a soft step of length `dt` (0: none was made) with the reference. Collective, the same result on all ranks.
+ * 0, or -1 with a fault that names step, time, what is wrong, the phase that caused it, and the ids of particles. */
+int guard_check(const struct guard *g, const struct diagnostics *now, const struct comm *c, const struct backend *be, struct device *d,
+                long long step, double time, double dt, struct fault *f);
+/* Number of this rank's particles with a position or velocity that is not finite: a checkpoint of them is useless. Not collective. */
+int64_t guard_bad(const struct particles *p);
+#endif

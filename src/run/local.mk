@@ -1,0 +1,32 @@
+libespalier_a_SOURCES += \
+  %D%/check.c \
+  %D%/check.h \
+  %D%/continuation.c \
+  %D%/continuation.h \
+  %D%/control.c \
+  %D%/control.h \
+  %D%/guard.c \
+  %D%/guard.h \
+  %D%/logs.c \
+  %D%/logs.h \
+  %D%/outputs.c \
+  %D%/outputs.h \
+  %D%/placement.c \
+  %D%/placement.h \
+  %D%/run.c \
+  %D%/run.h \
+  %D%/run_loop.c \
+  %D%/run_parts.h \
+  %D%/run_save.c \
+  %D%/run_schedule.c \
+  %D%/run_start.c \
+  %D%/start.c \
+  %D%/start.h \
+  %D%/state.c \
+  %D%/state.h \
+  %D%/terminal.c \
+  %D%/terminal.h \
+  %D%/traffic.c \
+  %D%/traffic.h
+
+EXTRA_DIST += %D%/README.md

@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <config.h>
+#include "run/logs.h"
+
+#include <errno.h>
+#include <math.h>
+#include <omp.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/folders.h"
+#include "base/revision.h"
+#include "base/spool.h"
+#include "checkpoint/checkpoint.h"
+#include "gravity/units.h"
+#include "io/input/initial.h"
+#include "io/snapshot/snapshot.h"
+#include "job/status.h"
+#include "particles/timeline.h"
+
+/* --- files ------------------------------------------------------------------------------------------------------- */
+
+#define USED_PARAMETERS "parameters-used.ini"
+static const char *const table_names[LOGS_TABLES] = {"energy.csv", "steps.csv", "timers.csv", TRAFFIC_TABLE, SUBSTEP_TABLE, TUNER_TABLE};
+
+/* A fault where snapshots of an earlier run exist, or where --overwrite would remove the input. */
+static void check_snapshots(const struct params *p, int overwrite, struct fault *f)
+{
+  struct snapshot_names found;
+  snapshot_list(p->OutputDir, p->SnapshotFileBase, &found);
+  long long input = initial_holds_one(p->InitCondFile, p->ICFormat, (const char *const *)found.path, found.count);
+  if (input >= 0)
+    fault_set(f, "%s is the run's input and has the name of an output: choose another OutputDir or SnapshotFileBase", found.path[input]);
+  else if (!overwrite && found.count > 0)
+    fault_set(f, "%s exists: an earlier run's snapshots are in OutputDir; choose another folder, or give --overwrite", found.path[0]);
+  snapshot_names_free(&found);
+}
+
+int logs_check_results(const struct params *p, int overwrite, struct fault *f)
+{
+  char pattern[PARAM_TEXT + 64];
+  for (int k = 0; !overwrite && k <= LOGS_TABLES; k++) {
+    snprintf(pattern, sizeof pattern, "%s/%s", p->OutputDir, k < LOGS_TABLES ? table_names[k] : USED_PARAMETERS);
+    if (access(pattern, F_OK) == 0)
+      return fault_set(f, "%s exists: an earlier run's results are in OutputDir; choose another folder, or give --overwrite", pattern);
+  }
+  check_snapshots(p, overwrite, f);
+  return f->text[0] ? -1 : 0;
+}
+
+/* A fault where the folder has results or checkpoints of an earlier run, or where the initial conditions would be replaced. */
+static int check_folder(const struct params *p, int overwrite, struct fault *f)
+{
+  char checkpoint[CHECKPOINT_PATH];
+  if (!overwrite && checkpoint_exists(p, checkpoint))
+    return fault_set(f, "%s: an earlier run's checkpoints are there; continue from them with --restart, choose another OutputDir, "
+                     "or give --overwrite", checkpoint);
+  return logs_check_results(p, overwrite, f);
+}
+
+static FILE *open_table(const char *folder, const char *name, struct fault *f)
+{
+  char path[PARAM_TEXT + 64];
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  FILE *out = spool_open(path, -1);
+  if (!out) fault_set(f, "cannot write %s: %s", path, strerror(errno));
+  return out;
+}
+
+/* The comment lines with which every table begins. */
+static void write_description(FILE *out, const struct sim *s)
+{
+  struct units u = units_of(s->par);
+  fprintf(out, "# espalier %s (%s), %d rank%s x %d thread%s, backend %s\n", PACKAGE_VERSION, revision, s->comm->size, plural(s->comm->size),
+          omp_get_max_threads(), plural(omp_get_max_threads()), s->be->name);
+  fprintf(out, "# UnitLength_in_cm = %g, UnitMass_in_g = %g, UnitVelocity_in_cm_per_s = %g, GravityConstantInternal = %.9g\n", u.length_cm,
+          u.mass_g, u.velocity_cm_s, s->gravity);
+  fprintf(out, "# unit of time: %g s\n", units_time_s(&u));
+}
+
+/* Remove the table of an earlier run. */
+static void remove_table(const char *folder, const char *name, struct fault *f)
+{
+  char path[PARAM_TEXT + 64];
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  if (unlink(path) && errno != ENOENT) fault_set(f, "cannot remove %s: %s", path, strerror(errno));
+}
+
+/* The columns of steps.csv: X(name, format, value), with what logs_step has at hand: the sim `s`, the step_report `r`, and `split` and `dE`.
+ * Before `level_K`. */
+#define STEP_COLUMNS(X)                                        \
+  X(step, "%lld", s->step)                                     \
+  X(time, "%.15g", s->time)                                    \
+  X(dt_soft, "%.9g", r->dt)                                    \
+  X(R1, "%.9g", split ? s->split.r1 : 0.0)                     \
+  X(R2, "%.9g", split ? s->split.r2 : 0.0)                     \
+  X(substeps, "%lld", (long long)s->counts.substeps)           \
+  X(level_max, "%d", s->counts.level_max)                      \
+  X(evaluations_full, "%lld", (long long)r->full.targets)      \
+  X(evaluations_hard, "%lld", (long long)r->hard.targets)      \
+  X(pairs_full, "%.0f", pairs(&r->full))                       \
+  X(pairs_hard, "%.0f", pairs(&r->hard))                       \
+  X(list_full, "%.2f", r->list_full)                           \
+  X(list_hard, "%.2f", r->list_hard)                           \
+  X(h, "%.4f", r->h)                                           \
+  X(imbalance, "%.4f", r->imbalance)                           \
+  X(imbalance_particles, "%.4f", r->imbalance_particles)       \
+  X(imbalance_hard, "%.4f", r->imbalance_hard)                 \
+  X(imbalance_pairs_hard, "%.4f", r->imbalance_pairs_hard)     \
+  X(imbalance_seconds, "%.4f", r->imbalance_seconds)           \
+  X(dE, "%s", dE)                                              \
+  X(seconds, "%.6f", r->wall)                                  \
+  X(migrated, "%lld", (long long)s->counts.migrated)           \
+  X(let_cells, "%.0f", r->cells)                               \
+  X(let_particles, "%.0f", r->particles)                       \
+  X(let_bytes, "%.0f", r->bytes)                               \
+  X(update_messages, "%lld", (long long)r->update_messages)    \
+  X(update_bytes, "%lld", (long long)r->update_bytes)          \
+  X(strays, "%lld", (long long)r->violations)                  \
+  X(remakes, "%lld", (long long)s->counts.let_reselections)
+
+static void steps_header(FILE *out)
+{
+  const char *between = "";
+#define X(name, format, value) fprintf(out, "%s" #name, between), between = ",";
+  STEP_COLUMNS(X)
+#undef X
+  for (int k = 0; k < LEVELS_LOGGED; k++) fprintf(out, ",level_%d", k);
+  fputc('\n', out);
+}
+
+static void timers_header(FILE *out)
+{
+  fprintf(out, "# seconds of the slowest rank\nstep,time");
+  for (int p = 0; p < PHASE_COUNT; p++) fprintf(out, ",%s", phase_names[p]);
+  fputc('\n', out);
+}
+
+/* A table: whether the parameters enable it, and its file. */
+struct table {
+  int enabled;
+  FILE **file;
+  void (*header)(FILE *out);
+};
+
+/* All tables, in the order of table_names. */
+static void list_tables(struct logs *l, const struct sim *s, struct table table[LOGS_TABLES])
+{
+  const struct table all[LOGS_TABLES] = {{1, &l->energy, diagnostics_header},
+                                         {1, &l->steps, steps_header},
+                                         {1, &l->timers, timers_header},
+                                         {l->traffic.table, &l->traffic.out, traffic_header},
+                                         {s->log.table, &l->substeps, substep_log_header},
+                                         {s->tuning.log, &l->tuner, tuning_header}};
+  memcpy(table, all, sizeof all);
+}
+
+/* Create table k with its description and header. */
+static void begin_table(const struct table *t, int k, const struct sim *s, struct fault *f)
+{
+  *t->file = open_table(s->par->OutputDir, table_names[k], f);
+  if (!*t->file) return;
+  write_description(*t->file, s);
+  t->header(*t->file);
+}
+
+static void write_used(const struct params *p, struct fault *f)
+{
+  FILE *used = f->text[0] ? NULL : open_table(p->OutputDir, USED_PARAMETERS, f);
+  if (!used) return;
+  params_write_ini(used, p);
+  if (fclose(used)) fault_set(f, "cannot write %s/" USED_PARAMETERS ": %s", p->OutputDir, strerror(errno));
+}
+
+static void open_all(struct logs *l, const struct sim *s, int overwrite, struct fault *f)
+{
+  struct table table[LOGS_TABLES];
+  list_tables(l, s, table);
+  if (check_folder(s->par, overwrite, f) || folder_make(s->par->OutputDir, "OutputDir", f)) return;
+  for (int k = 0; k < LOGS_TABLES && !f->text[0]; k++) {
+    if (table[k].enabled) begin_table(&table[k], k, s, f);
+    else remove_table(s->par->OutputDir, table_names[k], f);
+  }
+  write_used(s->par, f);
+}
+
+/* Bytes up to the end of the last complete line before `end`: after a power failure the last line may be incomplete. */
+static long long whole_lines(FILE *in, long long end)
+{
+  for (; end > 0; end--)
+    if (fseeko(in, (off_t)(end - 1), SEEK_SET) == 0 && getc(in) == '\n') return end;
+  return 0;
+}
+
+/* Continue a table after the `end` bytes that it had at the checkpoint (negative: it did not exist). */
+static void resume_table(const struct table *t, int k, const struct sim *s, long long end, struct fault *f)
+{
+  char path[PARAM_TEXT + 64];
+  snprintf(path, sizeof path, "%s/%s", s->par->OutputDir, table_names[k]);
+  FILE *old = end >= 0 ? fopen(path, "r") : NULL;
+  if (!old) {   /* the table is new, or was removed */
+    if (end >= 0 && errno != ENOENT) fault_set(f, "cannot read %s: %s", path, strerror(errno));
+    else if (t->enabled) begin_table(t, k, s, f);
+    return;
+  }
+  fseeko(old, 0, SEEK_END);
+  long long size = (long long)ftello(old), keep = whole_lines(old, size < end ? size : end);
+  fclose(old);
+  if (size < end) printf("warning: %s is shorter than it was at the checkpoint: rows are missing\n", path);
+  old = spool_open(path, keep);
+  if (!old) fault_set(f, "%s cannot be cut back to the checkpoint: %s", path, strerror(errno));
+  if (t->enabled) *t->file = old;
+  else if (old) fclose(old);
+}
+
+static void resume_all(struct logs *l, const struct sim *s, const long long ends[LOGS_TABLES], struct fault *f)
+{
+  struct table table[LOGS_TABLES];
+  list_tables(l, s, table);
+  if (folder_make(s->par->OutputDir, "OutputDir", f)) return;
+  for (int k = 0; k < LOGS_TABLES && !f->text[0]; k++) resume_table(&table[k], k, s, ends[k], f);
+  write_used(s->par, f);
+}
+
+/* Whether folder_make could make `path`: its nearest existing folder must be writable. Makes nothing. */
+static int check_make_folder(const char *path, struct fault *f)
+{
+  char part[PARAM_TEXT];
+  struct stat st;
+  if (folder_nearest(path, part, sizeof part) || stat(part, &st)) return fault_set(f, "OutputDir: %s: %s", part, strerror(errno));
+  if (!S_ISDIR(st.st_mode)) return fault_set(f, "OutputDir: %s is not a folder", part);
+  if (access(part, W_OK | X_OK)) return fault_set(f, "OutputDir: cannot write in %s: %s", part, strerror(errno));
+  return 0;
+}
+
+int logs_check(const struct params *p, int overwrite, struct fault *f)
+{
+  return check_folder(p, overwrite, f) || status_check(p, f) || check_make_folder(p->OutputDir, f) ? -1 : 0;
+}
+
+int logs_check_resume(const struct params *p, struct fault *f) { return status_check(p, f) || check_make_folder(p->OutputDir, f) ? -1 : 0; }
+
+static void begin(struct logs *l, const struct sim *s)
+{
+  memset(l, 0, sizeof *l);
+  l->begin = s->time;
+  l->end = s->par->TimeMax;
+  l->started = timer_clock();
+  l->traffic.table = s->comm->size > 1 && s->par->CommLog != COMM_LOG_OFF;
+  l->traffic.pairs = l->traffic.table && s->par->CommLog == COMM_LOG_PEERS;
+}
+
+/* Make all ranks agree on rank 0's result of opening the tables, and close them on a fault. Collective. 0 or -1. */
+static int agree_or_close(struct logs *l, const struct sim *s, struct fault *f)
+{
+  if (comm_verdict(s->comm, f) == 0) return 0;
+  struct fault ignored = {""};
+  logs_close(l, s, &ignored);
+  return -1;
+}
+
+int logs_open(struct logs *l, const struct sim *s, int overwrite, struct fault *f)
+{
+  begin(l, s);
+  if (s->comm->rank == 0) open_all(l, s, overwrite, f);
+  return agree_or_close(l, s, f);
+}
+
+int logs_resume(struct logs *l, const struct sim *s, const long long ends[LOGS_TABLES], struct fault *f)
+{
+  begin(l, s);
+  if (s->comm->rank == 0) resume_all(l, s, ends, f);
+  return agree_or_close(l, s, f);
+}
+
+void logs_flush(struct logs *l, struct sim *s, long long ends[LOGS_TABLES])
+{
+  struct table table[LOGS_TABLES];
+  list_tables(l, s, table);
+  substep_log_write(&s->log, l->substeps);
+  tuning_write(&s->tuning, l->tuner);
+  for (int k = 0; k < LOGS_TABLES; k++) {
+    FILE *file = *table[k].file;
+    if (file) fflush(file);
+    ends[k] = file ? (long long)ftello(file) : -1;
+  }
+}
+
+int logs_close(struct logs *l, const struct sim *s, struct fault *f)
+{
+  struct table table[LOGS_TABLES];
+  list_tables(l, s, table);
+  for (int k = 0; k < LOGS_TABLES; k++) {
+    FILE *file = *table[k].file;
+    if (file && fclose(file))
+      fault_set(f, "%s/%s could not be written completely: %s", s->par->OutputDir, table_names[k], strerror(errno));
+    *table[k].file = NULL;
+  }
+  return comm_verdict(s->comm, f);
+}
+
+/* --- numbers ----------------------------------------------------------------------------------------------------- */
+
+/* Sum a tally over ranks; its seconds become those of the slowest rank. Collective. */
+static void reduce_tally(const struct comm *c, struct tally *t)
+{
+  int64_t sums[] = {t->targets, t->particle_pairs, t->cell_pairs, t->split_pairs, t->tests, t->groups};
+  comm_sum_int64(c, sums, 6);
+  comm_max_double(c, &t->seconds, 1);
+  *t = (struct tally){t->seconds, sums[0], sums[1], sums[2], sums[3], sums[4], sums[5], t->evaluating, t->local_seconds};
+}
+
+static double pairs(const struct tally *t) { return (double)(t->particle_pairs + t->cell_pairs); }
+
+/* The imbalances of the report: maximum over ranks divided by the mean. Collective. */
+static void compute_imbalances(struct step_report *r, const struct sim *s)
+{
+  const struct let_count *hard = &s->counts.step_let.received;
+  double local = (double)s->counts.local, largest[5], sum[5];
+  const double mine[5] = {s->work, local, local + (double)(hard->cells + hard->particles), pairs(&s->counts.hard), s->computing};
+  memcpy(largest, mine, sizeof largest);
+  memcpy(sum, mine, sizeof sum);
+  comm_max_double(s->comm, largest, 5);
+  comm_sum_double(s->comm, sum, 5);
+  double *to[5] = {&r->imbalance, &r->imbalance_particles, &r->imbalance_hard, &r->imbalance_pairs_hard, &r->imbalance_seconds};
+  for (int k = 0; k < 5; k++) *to[k] = sum[k] > 0 ? largest[k] * s->comm->size / sum[k] : 1;
+}
+
+void logs_collect(struct step_report *r, struct sim *s, double dt)
+{
+  memset(r, 0, sizeof *r);
+  r->dt = dt;
+  r->full = s->counts.full;
+  r->hard = s->counts.hard;
+  reduce_tally(s->comm, &r->full);
+  reduce_tally(s->comm, &r->hard);
+  timer_phase(&s->timer, PHASE_other);
+  compute_imbalances(r, s);
+  r->wall = timer_total(&s->timer);
+  memcpy(r->seconds, s->timer.seconds, sizeof r->seconds);
+  comm_max_double(s->comm, r->seconds, PHASE_COUNT);
+  timer_reset(&s->timer);
+  int64_t sums[] = {s->counts.soft_let.received.cells + s->counts.step_let.received.cells,
+                    s->counts.soft_let.received.particles + s->counts.step_let.received.particles,
+                    s->counts.soft_let.bytes + s->counts.step_let.bytes + s->counts.updates.bytes, s->counts.outside, s->counts.migrated,
+                    s->counts.updates.messages, s->counts.updates.bytes, s->counts.violations, s->counts.late};
+  comm_sum_int64(s->comm, sums, sizeof sums / sizeof *sums);
+  r->cells = (double)sums[0], r->particles = (double)sums[1], r->bytes = (double)sums[2], r->outside = sums[3];
+  s->counts.migrated = sums[4];
+  r->update_messages = sums[5], r->update_bytes = sums[6], r->violations = sums[7], r->late = sums[8];
+  s->counts.substeps = comm_max_int64(s->comm, s->counts.substeps);
+  s->be->histogram(s->dev, r->levels);
+  comm_sum_int64(s->comm, r->levels, 32);
+  if (r->full.targets) r->list_full = pairs(&r->full) / (double)r->full.targets;
+  if (r->hard.targets) r->list_hard = pairs(&r->hard) / (double)r->hard.targets;
+  if (r->hard.targets && r->full.seconds > 0)
+    r->h = r->hard.seconds / (double)r->hard.targets / (r->full.seconds / (double)r->full.targets);
+}
+
+void logs_traffic(struct logs *l, const struct sim *s) { traffic_step(&l->traffic, s->comm, s->step, s->time); }
+
+double logs_error(const struct logs *l, double total)
+{
+  return l->first_energy != 0 ? fabs((total - l->first_energy) / l->first_energy) : NAN;
+}
+
+double logs_worst(const struct logs *l) { return l->first_energy != 0 ? l->worst : NAN; }
+
+const char *logs_error_text(double error, int digits, char *text, size_t size)
+{
+  if (isnan(error)) snprintf(text, size, "-");
+  else snprintf(text, size, "%.*e", digits, error);
+  return text;
+}
+
+void logs_energy(struct logs *l, const struct sim *s)
+{
+  if (!l->has_energy) l->first_energy = s->now.total;
+  l->has_energy = 1;
+  l->worst = fmax(l->worst, logs_error(l, s->now.total));
+  if (!l->energy) return;
+  diagnostics_row(l->energy, s->time, &s->now);
+  fflush(l->energy);
+}
+
+void logs_step(struct logs *l, struct sim *s, const struct step_report *r, int energy)
+{
+  if (s->comm->rank != 0) return;
+  int split = s->split.on;
+  char dE[32] = "";
+  const char *between = "";
+  if (energy && l->first_energy != 0) snprintf(dE, sizeof dE, "%.6e", logs_error(l, s->now.total));
+#define X(name, format, value) fprintf(l->steps, "%s" format, between, value), between = ",";
+  STEP_COLUMNS(X)
+#undef X
+  for (int k = 0; k < LEVELS_LOGGED; k++) fprintf(l->steps, ",%lld", (long long)r->levels[k]);
+  fputc('\n', l->steps);
+  fflush(l->steps);
+  fprintf(l->timers, "%lld,%.15g", s->step, s->time);
+  for (int p = 0; p < PHASE_COUNT; p++) fprintf(l->timers, ",%.6f", r->seconds[p]);
+  fputc('\n', l->timers);
+  fflush(l->timers);
+  substep_log_write(&s->log, l->substeps);
+  tuning_write(&s->tuning, l->tuner);
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The tables of a run in OutputDir: energy.csv, steps.csv, timers.csv, comm.csv, substeps.csv and tuner.csv. */
+#ifndef LOGS_H
+#define LOGS_H
+#include <stdio.h>
+
+#include "run/traffic.h"
+#include "step/plan.h"
+#include "step/sim.h"
+
+enum { LEVELS_LOGGED = 25, LOGS_TABLES = 6 };   /* tables: energy, steps, timers, comm, substeps, tuner */
+
+/* Counts of a soft step, of all ranks. Imbalances are maximum over mean of the ranks. */
+struct step_report {
+  double dt;                    /* length of the soft step, code time units */
+  struct tally full, hard;
+  double imbalance;             /* of the work */
+  double imbalance_particles;   /* of the number of particles during the substeps (N_local) */
+  double imbalance_hard;        /* of these plus the LET entries received for hard forces (N_local + N_hard) */
+  double imbalance_pairs_hard;  /* of the interactions of the hard walks */
+  double imbalance_seconds;     /* of the seconds spent computing */
+  double seconds[PHASE_COUNT];  /* by phase, of the slowest rank */
+  double wall;                  /* seconds in all phases of this rank */
+  double cells, particles, bytes;   /* LETs: cells and particles received, bytes sent */
+  int64_t update_messages, update_bytes;   /* LET updates sent in substeps */
+  int64_t violations, late;     /* particles that will exceed, and that exceeded, the motion bound of the LETs */
+  int64_t outside;              /* positions clamped to the lattice boundary */
+  double list_full, list_hard;  /* interaction list entries per target */
+  double h;                     /* time of a hard force divided by that of a full force; 0: no hard forces */
+  int64_t levels[32];           /* particles by block level */
+};
+
+struct logs {
+  FILE *energy, *steps, *timers, *substeps, *tuner;   /* rank 0 only; the last two only where enabled */
+  struct traffic traffic;          /* comm.csv */
+  double first_energy, worst;      /* total energy at the start; largest |dE/E| so far */
+  int has_energy;                  /* first_energy is set */
+  double begin, end;               /* of the run, code time units */
+  double started;                  /* wall clock, seconds */
+  int lines;                       /* progress lines so far; negative: none are printed */
+  int warned_outside, warned_late, warned_level, warned_lattice, warned_energy, warned_soft_step;
+  int h_steps;                     /* steps that the next two are sums of */
+  double h_sum, list_sum;          /* h, and hard over full list lengths */
+};
+
+/* Make OutputDir, open the tables and write parameters-used.ini (rank 0). A folder with results of an earlier run is a fault unless
+ * `overwrite` is set. Collective; all ranks agree on the result. 0 or -1. */
+int logs_open(struct logs *l, const struct sim *s, int overwrite, struct fault *f);
+/* As logs_open, but tables continue after the bytes that `ends` [LOGS_TABLES] says (logs_flush); later rows are removed.
+ * Collective. 0 or -1. */
+int logs_resume(struct logs *l, const struct sim *s, const long long ends[LOGS_TABLES], struct fault *f);
+/* Write all rows so far to the files. `ends` [LOGS_TABLES]: length of each file in bytes (rank 0; -1: there is no such table). */
+void logs_flush(struct logs *l, struct sim *s, long long ends[LOGS_TABLES]);
+/* Close the tables. Collective. 0, or -1 where something could not be written. */
+int logs_close(struct logs *l, const struct sim *s, struct fault *f);
+/* A fault where tables or snapshots of an earlier run are in OutputDir (unless `overwrite`), or where the input would be replaced.
+ * Not collective. 0 or -1. */
+int logs_check_results(const struct params *p, int overwrite, struct fault *f);
+/* Whether logs_open would fail because of the folder. Makes nothing. Not collective. 0 or -1. */
+int logs_check(const struct params *p, int overwrite, struct fault *f);
+/* Whether logs_resume would fail because of the folder. Makes nothing. Not collective. 0 or -1. */
+int logs_check_resume(const struct params *p, struct fault *f);
+
+/* Reduce the counts of the last soft step, of length `dt`, over ranks. Resets the timer. Collective. */
+void logs_collect(struct step_report *r, struct sim *s, double dt);
+/* Write rows to comm.csv about all messages since the last call. Collective. */
+void logs_traffic(struct logs *l, const struct sim *s);
+/* Write a row to energy.csv (rank 0) and update the largest error. */
+void logs_energy(struct logs *l, const struct sim *s);
+/* Write rows to steps.csv, timers.csv, substeps.csv and tuner.csv (rank 0). `energy`: s->now has a potential energy. */
+void logs_step(struct logs *l, struct sim *s, const struct step_report *r, int energy);
+/* |dE/E| of a total energy relative to that of the start; NAN where that was 0. */
+double logs_error(const struct logs *l, double total);
+/* The largest |dE/E| so far; NAN as above. */
+double logs_worst(const struct logs *l);
+/* Format a relative error with this number of digits; "-" for NAN. Returns `text`. */
+const char *logs_error_text(double error, int digits, char *text, size_t size);
+#endif

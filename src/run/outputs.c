@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <config.h>
+#include "run/outputs.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/memory.h"
+#include "particles/timeline.h"
+
+static void append(struct outputs *o, double t)
+{
+  if (o->count % 256 == 0) o->time = memory_resize("outputs", o->time, sizeof *o->time * (size_t)(o->count + 256));
+  o->time[o->count++] = t;
+}
+
+static int read_line(struct outputs *o, const char *file, int number, char *line, struct fault *f)
+{
+  char *comment = strchr(line, '#'), *end;
+  if (comment) *comment = 0;
+  while (isspace((unsigned char)*line)) line++;
+  for (end = line + strlen(line); end > line && isspace((unsigned char)end[-1]);) *--end = 0;
+  if (!*line) return 0;
+  double t = strtod(line, &end);
+  if (*end || !isfinite(t))
+    return fault_set(f, "%s:%d: '%.60s' is not an output time: one number per line was expected", file, number, line);
+  if (o->count > 0 && t <= o->time[o->count - 1])
+    return fault_set(f, "%s:%d: output time %g does not come after %g: ascending times were expected", file, number, t,
+                     o->time[o->count - 1]);
+  append(o, t);
+  return 0;
+}
+
+static int read_list(struct outputs *o, const char *file, struct fault *f)
+{
+  struct stat st;
+  FILE *in = fopen(file, "r");
+  if (!in) return fault_set(f, "OutputListFilename: %s: %s", file, strerror(errno));
+  if (fstat(fileno(in), &st) || !S_ISREG(st.st_mode)) {
+    fclose(in);
+    return fault_set(f, "OutputListFilename: %s is not a file", file);
+  }
+  char line[512];
+  for (int number = 1; fgets(line, sizeof line, in); number++)
+    if (read_line(o, file, number, line, f)) break;
+  fclose(in);
+  if (f->text[0]) return -1;
+  return o->count > 0 ? 0 : fault_set(f, "OutputListFilename: %s holds no output time", file);
+}
+
+int outputs_open(struct outputs *o, const struct params *p, struct fault *f)
+{
+  double begin = p->TimeBegin;
+  *o = (struct outputs){.begin = begin, .end = p->TimeMax, .interval = p->TimeBetSnapshot};
+  double shortest = 64 * DBL_EPSILON * fmax(fabs(begin), fabs(o->end));   /* interval that times can resolve */
+  if ((p->TimeBetSnapshot > 0 && p->TimeBetSnapshot < shortest) || (p->TimeBetStatistics > 0 && p->TimeBetStatistics < shortest))
+    return fault_set(f, "TimeBetSnapshot = %g, TimeBetStatistics = %g: times up to %g cannot resolve intervals below %g",
+                     p->TimeBetSnapshot, p->TimeBetStatistics, o->end, shortest);
+  if (!p->OutputListFilename[0]) return 0;
+  if (read_list(o, p->OutputListFilename, f) == 0) return 0;
+  outputs_close(o);
+  return -1;
+}
+
+void outputs_close(struct outputs *o)
+{
+  memory_free(o->time);
+  o->time = NULL;
+}
+
+double outputs_next(const struct outputs *o, double now)
+{
+  if (!o->time) return timeline_next_output(o->begin, o->interval, now, o->end);
+  for (int64_t i = 0; i < o->count; i++)
+    if (o->time[i] > now && o->time[i] < o->end) return o->time[i];
+  return o->end;
+}
+
+void outputs_warn(const struct outputs *o, double begin, FILE *out, const char *before)
+{
+  long long count = 0;
+  double first = 0;
+  for (int64_t i = 0; o->time && i < o->count; i++) {
+    if (o->time[i] >= begin && o->time[i] <= o->end) continue;
+    if (count++ == 0) first = o->time[i];
+  }
+  if (count == 0) return;
+  fprintf(out, "%s%lld of %lld output time%s in OutputListFilename %s outside the run, the first is %g: the run ", before, count,
+          (long long)o->count, plural((double)o->count), count == 1 ? "is" : "are", first);
+  if (isfinite(begin)) fprintf(out, "goes from time %g to %g\n", begin, o->end);
+  else fprintf(out, "ends at time %g\n", o->end);
+}

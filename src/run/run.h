@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef RUN_H
+#define RUN_H
+#include "mpi/comm.h"
+#include "params/params.h"
+
+struct run_options {
+  int check;                 /* parse, read the headers, estimate memory and disk, then stop */
+  long long steps;           /* stop after this number of soft steps; negative: no limit */
+  long long substeps;        /* stop after the soft step in which this number of block steps is reached; negative: no limit */
+  int overwrite;             /* results in OutputDir may be replaced */
+  int schedule;              /* print the schedule of the first soft step, then stop; nothing is written */
+  int no_output;             /* tables only: for timings */
+  int quiet;                 /* no line for every soft step */
+  int restart;               /* continue from a checkpoint: */
+  const char *from;          /* which one, in the syntax of checkpoint_find; NULL: the newest */
+  const struct param_origin *origin;   /* rank 0: origin of the parameters; NULL: unknown */
+  double walltime;           /* seconds until the job ends; negative: not given */
+};
+
+/* Run the simulation from its initial conditions, or from a checkpoint, to TimeMax.
+ * Collective. Returns the exit status: 0 also where the run was interrupted and a restart can continue it, else 1. */
+int run(const struct comm *c, const struct params *par, const struct run_options *options);
+#endif

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The soft steps of a run, with the outputs that are due between them. */
+#include <config.h>
+#include "run/run_parts.h"
+
+#include <math.h>
+
+#include "base/fault.h"
+#include "particles/timeline.h"
+#include "run/terminal.h"
+#include "step/step.h"
+
+/* The multiple of TimeBetStatistics after `time`. Statistics are due at the first synchronisation at or after each multiple. */
+static double next_statistics(const struct run *r, double time)
+{
+  return timeline_next_output(r->outputs.begin, r->sim.par->TimeBetStatistics, time, HUGE_VAL);
+}
+
+/* Whether a multiple of TimeBetStatistics lies in (from, to]. */
+static int statistics_due(const struct run *r, double from, double to)
+{
+  return r->sim.par->TimeBetStatistics <= 0 || next_statistics(r, to) > next_statistics(r, from);
+}
+
+/* Largest number of soft steps that a run is allowed to need; a larger one is a mistake in the parameters. */
+#define STEPS_MAX 1e11
+
+int run_check_advance(const struct sim *s, const struct plan *plan, struct fault *f)
+{
+  double end = plan->at_target ? plan->target : s->time + plan->soft_step;
+  if (end > s->time && (plan->at_target || s->par->TimeMax - s->time < STEPS_MAX * plan->soft_step)) return 0;
+  return fault_set(f, "step %lld: soft steps of %g cannot get from time %.17g to TimeMax = %.17g: R2 (%g), velocities or accelerations "
+                      "require steps that are too short, or the times are too large for their precision",
+                   s->step + 1, plan->soft_step, s->time, s->par->TimeMax, s->split.on ? s->split.r2 : s->radius_rule);
+}
+
+/* Mode = auto: after the first soft step, switch the split off unless hard interaction lists are less than half as long as full ones. */
+static void decide_split(struct run *r, const struct step_report *report)
+{
+  struct sim *s = &r->sim;
+  if (s->par->Mode != MODE_AUTO || !s->split.on || r->state.judged || report->hard.targets == 0) return;
+  r->state.judged = 1;
+  double ratio = report->list_hard / report->list_full;
+  int pays = ratio < 0.5;
+  if (s->comm->rank == 0)
+    printf("Mode = auto: hard interaction lists are %.2f times as long as full ones: %s\n", ratio,
+           pays ? "the split stays on" : "the run continues without the split");
+  if (pays) return;
+  s->split.on = 0;
+  sim_force(s, &s->mac, 1);
+  s->be->split_soft(s->dev);
+}
+
+/* Whether `made` soft steps reach the limit of -n. */
+static int reaches_step_limit(const struct run *r, long long made) { return r->options->steps >= 0 && made >= r->options->steps; }
+
+/* Block steps since the start of the simulation. Valid on rank 0, which counts those of earlier jobs; use the maximum over ranks. */
+static int64_t block_steps(const struct run *r) { return r->state.block_steps + r->sim.log.steps[0] + r->sim.log.steps[1]; }
+
+/* Whether the limit of -n or --substeps is reached. Collective. */
+static int limit_reached(const struct run *r)
+{
+  const struct sim *s = &r->sim;
+  if (reaches_step_limit(r, s->step)) return 1;
+  if (r->options->substeps < 0) return 0;
+  return comm_max_int64(s->comm, block_steps(r)) >= r->options->substeps;
+}
+
+/* Whether the soft step under way will reach the limit of --substeps, where a checkpoint at the end is wanted: at least one more block
+ * step follows. Collective. */
+static int last_by_substeps(const struct run *r)
+{
+  const struct sim *s = &r->sim;
+  if (r->options->substeps < 0 || !s->par->CheckpointAtEnd) return 0;
+  return comm_max_int64(s->comm, block_steps(r) + 1) >= r->options->substeps;
+}
+
+/* Plan the next soft step and carry it out up to the end of its substeps. Collective. 0 or -1. */
+static int open_step(struct run *r, struct fault *f)
+{
+  struct sim *s = &r->sim;
+  struct plan *plan = &r->state.plan;
+  double target = outputs_next(&r->outputs, s->time);
+  *plan = plan_next(s->par, &s->now, s->time, target, s->split.on ? s->split.r2 : s->radius_rule, s->split.on, s->step);
+  if (run_check_advance(s, plan, f)) return -1;
+  s->stop_request = (int)control_request(&r->control);
+  step_open(s, plan);
+  return 0;
+}
+
+int run_check_system(struct run *r, double dt, struct fault *f)
+{
+  struct sim *s = &r->sim;
+  if (guard_check(&r->guard, &s->now, s->comm, s->be, s->dev, s->step, s->time, dt, f) == 0) {
+    guard_remember(&r->guard, &s->now, 0);
+    return 0;
+  }
+  run_emergency(r);
+  return -1;
+}
+
+/* Tables, terminal and status of the soft step that has ended; `energy`: s->now has a potential. Collective. */
+static void report_step(struct run *r, int energy)
+{
+  struct sim *s = &r->sim;
+  struct step_report report;
+  logs_traffic(&r->logs, s);
+  logs_collect(&report, s, r->state.plan.soft_step);
+  logs_step(&r->logs, s, &report, energy);
+  if (s->comm->rank == 0) terminal_step(&r->logs, s, &report, energy);
+  decide_split(r, &report);
+}
+
+/* Carry out one soft step with its outputs. Collective. Returns 0, 1 where the run ends within the step, -1 on a fault. */
+static int advance(struct run *r, struct fault *f)
+{
+  struct sim *s = &r->sim;
+  const struct plan *plan = &r->state.plan;
+  double began = timer_clock();
+  fatal_context(s->comm->rank, s->step + 1);
+  int resumed = r->soft_step_opened, ends = 0;
+  r->soft_step_opened = 0;
+  if (!resumed && open_step(r, f)) return -1;
+  double end = plan->at_target ? plan->target : s->time + plan->soft_step;
+  int last = end >= s->par->TimeMax || reaches_step_limit(r, s->step + 1);
+  if (!resumed) ends = run_serve_request(r, last || last_by_substeps(r), f);
+  if (ends) return ends;
+  /* With --substeps every step may be the last, whose snapshot contains potentials. */
+  int energy = last || r->options->substeps >= 0 || statistics_due(r, s->time, end);
+  step_close(s, plan, energy || plan->at_target || r->state.pending);
+  if (run_check_system(r, plan->soft_step, f)) return -1;
+  if (energy) logs_energy(&r->logs, s);
+  if (plan->at_target || last || limit_reached(r)) run_snapshot(r);
+  else if (r->state.pending) run_write_snapshot(r, r->state.snapshots - 1);
+  report_step(r, energy);
+  control_step(&r->control, timer_clock() - began);
+  r->status.step = s->step;
+  r->status.time = s->time;
+  r->status.energy_error = logs_worst(&r->logs);
+  if (s->comm->rank == 0) status_running(&r->status, 0);
+  return 0;
+}
+
+int run_loop(struct run *r, struct fault *f)
+{
+  int ended = 0;
+  while (!ended && r->sim.time < r->sim.par->TimeMax && (r->soft_step_opened || !limit_reached(r))) ended = advance(r, f);
+  if (ended <= 0) {   /* otherwise the checkpoint records the pending snapshot, and the next job writes it */
+    r->failed_snapshots += r->state.pending;
+    r->state.pending = 0;
+  }
+  return ended < 0 ? -1 : 0;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The parts of a run, for run.c (start to end), run_start.c (start), run_loop.c (soft steps), run_save.c (snapshots and checkpoints) and
+ * terminal.c. */
+#ifndef RUN_PARTS_H
+#define RUN_PARTS_H
+#include "job/lock.h"
+#include "job/status.h"
+#include "run/control.h"
+#include "run/guard.h"
+#include "run/logs.h"
+#include "run/outputs.h"
+#include "run/run.h"
+#include "run/state.h"
+
+struct run {
+  struct sim sim;
+  struct outputs outputs;
+  struct logs logs;
+  struct run_state state;
+  struct control control;
+  struct status status;
+  struct guard guard;
+  struct checkpoint from;              /* the checkpoint that the run continues from */
+  const struct run_options *options;
+  struct lock lock, checkpoint_lock;   /* rank 0: on OutputDir; on CheckpointDir, where it is another folder */
+  int soft_step_opened;                /* a checkpoint was read: the next soft step continues after its substeps */
+  int nothing_left;                    /* the checkpoint is not before TimeMax, or the run has finished */
+  int interrupted;                     /* the stop request (control.h) that ended the run; 0: none */
+  int failed_snapshots;                /* number of snapshots that were never written */
+};
+
+/* Load or read the system, open the outputs and tables, lock the folders. `r`: zero but for the options, the locks and the control.
+ * Collective. Returns 0, or -1 with nothing open: with a fault, or with r->nothing_left set. */
+int run_start(struct run *r, const struct comm *c, const struct params *par, struct fault *f);
+/* Remove or set aside results of earlier runs that this run replaces. After run_start has succeeded. For rank 0. */
+void run_discard_earlier_results(struct run *r);
+/* Fill r->status from the system. */
+void run_begin_status(struct run *r);
+/* Why the run stops, in words. Valid while r lives. */
+const char *run_stop_reason(const struct run *r);
+
+/* Carry out soft steps up to TimeMax, the limit of -n or --substeps, or a stop request. Collective. 0 or -1. */
+int run_loop(struct run *r, struct fault *f);
+/* A fault where the soft step does not increase the time, or where TimeMax would need too many of them. Local. 0 or -1. */
+int run_check_advance(const struct sim *s, const struct plan *plan, struct fault *f);
+/* Check the system after a soft step of length `dt` (0: at the start); where it is unsound, write it to an emergency file.
+ * Collective. 0, or -1 with a fault. */
+int run_check_system(struct run *r, double dt, struct fault *f);
+
+/* Write the next snapshot. One that cannot be written is reported and becomes pending: run_write_snapshot is called with its number at
+ * the end of the next soft steps. Collective. */
+void run_snapshot(struct run *r);
+/* Write snapshot `number`; sets r->state.pending. Collective. */
+void run_write_snapshot(struct run *r, int number);
+/* Write the state of a run that cannot continue to OutputDir/emergency_STEP.hdf5. Collective. */
+void run_emergency(struct run *r);
+/* `run --schedule`: compute the first forces and print the schedule of the first soft step. Nothing is written. Collective. Returns the
+ * exit status. */
+int run_schedule(const struct comm *c, const struct params *par);
+/* Name checkpoint `number` as the last one in r->status. */
+void run_name_checkpoint(struct run *r, long long number);
+/* Serve the request for a checkpoint or stop (s->stop_request; or `last` with CheckpointAtEnd) at the end of the substeps.
+ * Collective. Returns 0 where the run continues, 1 where it ends here, -1 where it is to stop and no checkpoint could be written. */
+int run_serve_request(struct run *r, int last, struct fault *f);
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <config.h>
+#include "run/run_parts.h"
+#include "run/start.h"
+#include "step/step.h"
+
+/* The schedule of the first soft step, of a system without forces. Collective. */
+static void print_first(struct sim *s, struct fault *f)
+{
+  struct outputs outputs = {0};
+  if (check_times(s->par, s->time, f) == 0) outputs_open(&outputs, s->par, f);
+  if (comm_agree(s->comm, f)) {
+    outputs_close(&outputs);
+    return;
+  }
+  sim_first_force(s);
+  struct plan plan = plan_next(s->par, &s->now, s->time, outputs_next(&outputs, s->time), s->split.on ? s->split.r2 : s->radius_rule,
+                               s->split.on, 0);
+  outputs_close(&outputs);
+  if (run_check_advance(s, &plan, f)) return;
+  if (s->comm->rank == 0)
+    printf("schedule of the first soft step, %s: %.0f particle%s, %d rank%s, backend %s, soft step %g\n", s->split.on ? "hybrid" : "tree",
+           s->now.count, plural(s->now.count), s->comm->size, plural(s->comm->size), s->be->name, plan.soft_step);
+  step_print_schedule(s, &plan, stdout);
+}
+
+int run_schedule(const struct comm *c, const struct params *par)
+{
+  struct sim s;
+  struct fault f = {""};
+  if (sim_start(&s, c, par, &f) == 0) {
+    print_first(&s, &f);
+    sim_close(&s);
+  }
+  if (comm_agree(c, &f) == 0) return 0;
+  comm_print_fault(c, "error", &f);
+  return 1;
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <config.h>
+#include "run/start.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fault.h"
+#include "io/input/initial.h"
+
+/* Pair forces and multipole moments are computed in float32, whose range ends at 1e38. */
+#define FLOAT_MAX 1e36
+#define SOFTENING_MIN 1e-11
+
+/* A fault where lengths, masses or velocities could overflow float32. Collective. 0 or -1. */
+static int check_range(const struct comm *c, const struct particles *p, const struct params *par, struct fault *f)
+{
+  double length = 0, mass = 0, speed = 0;
+  for (int64_t i = 0; i < 3 * p->n; i++) {
+    length = fmax(length, fabs(p->pos[i]));
+    speed = fmax(speed, fabs(p->vel[i]));
+  }
+  for (int64_t i = 0; i < p->n; i++) mass += p->mass[i];
+  comm_max_double(c, &length, 1);
+  comm_max_double(c, &speed, 1);
+  comm_sum_double(c, &mass, 1);
+  double eps = par->Softening, size = fmax(length, eps), typical = mass / size;
+  const char *advice = "choose units of length and mass nearer to those of the system (pair forces are computed in single precision)";
+  if (eps < SOFTENING_MIN) return fault_set(f, "Softening = %g is below %g: %s", eps, SOFTENING_MIN, advice);
+  if (size * size * fmax(mass, 1) > FLOAT_MAX || speed > FLOAT_MAX)
+    return fault_set(f, "coordinates up to %g and a mass of %g in all are too large: %s", length, mass, advice);
+  if (mass / (eps * eps * eps) > FLOAT_MAX || 1 / (eps * eps * eps) > FLOAT_MAX)
+    return fault_set(f, "a mass of %g within a softening of %g is too dense: %s", mass, eps, advice);
+  if (typical / (size * size) * 1e-10 < 1 / FLOAT_MAX || 1 / (size * size * size) < 1 / FLOAT_MAX)
+    return fault_set(f, "forces of a mass of %g at distances up to %g are too small: %s", mass, size, advice);
+  if (par->MultipoleOrder == 2 && (pow(size, 5) > FLOAT_MAX || pow(eps, -5) * fmax(1, mass) > FLOAT_MAX * 100))
+    return fault_set(f, "lengths from %g to %g are too wide a range for MultipoleOrder = 2: %s", eps, size, advice);
+  return 0;
+}
+
+int check_result(const struct params *par, const char *output, int overwrite, struct fault *f)
+{
+  if (access(output, F_OK)) return 0;
+  if (!overwrite) return fault_set(f, "%s: already exists; give another name, or --overwrite to replace it", output);
+  if (!initial_holds(par->InitCondFile, par->ICFormat, output)) return 0;
+  return fault_set(f, "%s: is the input, InitCondFile = %s; give another name", output, par->InitCondFile);
+}
+
+int check_times(const struct params *par, double begin, struct fault *f)
+{
+  if (begin < par->TimeMax) return 0;
+  return fault_set(f, "%s is at time %g, which is not before TimeMax = %g", par->InitCondFile, begin, par->TimeMax);
+}
+
+void print_nothing_left(const char *path, double time, const struct params *par)
+{
+  printf("%s is at time %g, which is not before TimeMax = %g: there is nothing left to do\n", path, time, par->TimeMax);
+}
+
+int check_steps(long long limit, long long step, const char *path, struct fault *f)
+{
+  if (limit < 0 || limit >= step) return 0;
+  return fault_set(f, "-n %lld: the checkpoint %s is in soft step %lld, and -n counts from the beginning of the simulation; give %lld "
+                   "or more, or an earlier checkpoint", limit, path, step, step);
+}
+
+/* All ranks must use the same backend, because it defines the messages between them. Collective. */
+static void check_same_backend(const struct comm *c, const struct backend *be, struct fault *f)
+{
+  int cuda = be == &backend_cuda;
+  if (comm_max_int64(c, cuda) != comm_min_int64(c, cuda))
+    fault_set(f, "some ranks have a CUDA device, others have none: set Backend = cpu, or start ranks only where there are devices");
+}
+
+int sim_choose_backend(const struct comm *c, const struct params *par, const struct backend **be, struct fault *f)
+{
+  char why[256];
+  *be = backend_choose(par->Backend, why, sizeof why);
+  if (!*be) fault_set(f, "%s", why);
+  else if (!backend_walks(*be, (enum walk_method)par->WalkMethod, c->size, why, sizeof why)) fault_set(f, "%s", why);
+  else params_check_ranks(par, c->size, f);
+  if (comm_agree(c, f)) return -1;
+  check_same_backend(c, *be, f);
+  return comm_agree(c, f);
+}
+
+int sim_start(struct sim *s, const struct comm *c, const struct params *par, struct fault *f)
+{
+  struct particles p;
+  struct initial_facts facts;
+  const struct backend *be;
+  if (sim_choose_backend(c, par, &be, f)) return -1;
+  particles_init(&p);
+  if (initial_read(c, par->InitCondFile, par->ICFormat, &p, &facts, f)) return -1;
+  if (c->rank == 0) initial_warn(par->InitCondFile, &facts, stderr, "espalier: warning: ");
+  initial_check_units(par->InitCondFile, &facts, par, f);
+  check_range(c, &p, par, f);
+  if (comm_agree(c, f)) {
+    particles_free(&p);
+    return -1;
+  }
+  if (sim_open(s, c, par, be, &p, f)) {
+    sim_close(s);
+    return -1;
+  }
+  s->time = facts.own ? facts.time : par->TimeBegin;
+  return 0;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef START_H
+#define START_H
+#include "step/sim.h"
+
+/* Open a system without forces: choose the backend, read and check the initial conditions, compare their units with the parameters.
+ * Collective. 0, or -1 with a fault and nothing allocated. */
+int sim_start(struct sim *s, const struct comm *c, const struct params *par, struct fault *f);
+/* Choose the backend, the same on all ranks, and check that it supports what the parameters require. Collective. 0 or -1. */
+int sim_choose_backend(const struct comm *c, const struct params *par, const struct backend **be, struct fault *f);
+/* A fault where `output` exists and `overwrite` is not set, or where it is a file of the initial conditions, also by another name: those
+ * are never replaced. Not collective. 0 or -1. */
+int check_result(const struct params *par, const char *output, int overwrite, struct fault *f);
+/* A fault where `begin` (code time units) is not before TimeMax. Not collective. 0 or -1. */
+int check_times(const struct params *par, double begin, struct fault *f);
+/* Print that the checkpoint `path` at `time` (code time units) is not before TimeMax, which is no fault. */
+void print_nothing_left(const char *path, double time, const struct params *par);
+/* A fault where the limit of -n (`limit`; negative: none) is before `step`, the soft step that the checkpoint `path` is in: a restart
+ * completes that step. Not collective. 0 or -1. */
+int check_steps(long long limit, long long step, const char *path, struct fault *f);
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The state of a run in a checkpoint: one list of all quantities on which a soft step depends after its substeps (step.h), for writing
+ * and for reading. Numbers shared by all ranks are in the manifest, those of a rank in its file. What step_close computes again (domains,
+ * lattice, order, tree, groups, LETs, forces, sums) is not stored. */
+#ifndef STATE_H
+#define STATE_H
+#include "checkpoint/checkpoint.h"
+#include "run/logs.h"
+#include "step/plan.h"
+#include "step/sim.h"
+
+/* State of a run beside its system and its tables. */
+struct run_state {
+  struct plan plan;          /* of the soft step under way */
+  int snapshots;             /* number of the next snapshot */
+  int pending;               /* the last snapshot could not be written and is tried again, also by the next job */
+  int judged;                /* Mode = auto: whether the split pays has been decided */
+  long long block_steps;     /* block steps of earlier jobs, for --substeps */
+  double particles, mass;    /* number of particles and total mass at the start, for the guard */
+  double checkpoint_seconds; /* seconds that the last checkpoint took; 0: unknown */
+};
+
+/* Write a checkpoint at the end of the substeps of a soft step, after the rows of the tables so far. Collective. 0 or -1. */
+int state_save(struct sim *s, struct logs *l, struct run_state *r, struct fault *f);
+
+/* Open the system and the state of a checkpoint, at the end of the substeps of a soft step. `which`: as for checkpoint_find; `k`: the
+ * checkpoint (owner: caller, on success). Parameters that differ from the checkpoint's are printed on rank 0; a parameter that must not
+ * change is a fault. Collective. 0, or -1 with nothing allocated. */
+int state_load(struct sim *s, struct run_state *r, struct checkpoint *k, const struct comm *c, const struct params *par, const char *which,
+               struct fault *f);
+/* What the manifest of a checkpoint says of the run. */
+struct state_facts {
+  double time;             /* start of the soft step under way, code time units */
+  long long step;          /* soft steps before it */
+  struct run_state run;
+};
+/* Read the facts from the manifest. Not collective. 0, or -1 with a fault where an entry is missing. */
+int state_inspect(const struct checkpoint *k, struct state_facts *facts, struct fault *f);
+/* Continue the tables: rows after the checkpoint are removed. For a checkpoint of another OutputDir new tables are begun. Where the
+ * checkpoint lacks an entry no table is changed. Collective. 0 or -1. */
+int state_load_logs(struct logs *l, const struct sim *s, const struct checkpoint *k, int overwrite, struct fault *f);
+#endif

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <config.h>
+#include "run/terminal.h"
+
+#include <math.h>
+#include <omp.h>
+
+#include "base/memory.h"
+#include "run/run_parts.h"
+
+/* The hybrid scheme is faster than others only where a hard force takes less than this part of the time of a full force. */
+#define H_WARNING 0.3
+enum { H_STEPS = 20 };          /* soft steps over which h is averaged */
+/* Spacing of the lattice, in units of the softening, above which positions are too coarse. */
+#define LATTICE_WARNING 1e-3
+#define ENERGY_WARNING 0.05     /* |dE/E| */
+#define SOFT_STEP_WARNING 2     /* given soft step, in units of the one that the rule chooses */
+/* Virial ratio 2 T / |W| of a system that is neither bound nor at rest: usually a mistake in the units. */
+#define VIRIAL_MAX 100
+#define VIRIAL_MIN 1e-3
+enum { SUMMARY_COLUMNS = 100, HEADER_LINES = 20 };   /* width of the memory list; progress lines between two header lines */
+
+/* --- start ------------------------------------------------------------------------------------------------------- */
+
+static void warn_units(const struct run *r)
+{
+  const struct diagnostics *d = &r->sim.now;
+  double ratio = d->potential < 0 ? d->kinetic / -d->potential : 0;
+  if (r->soft_step_opened || r->sim.comm->rank != 0 || ratio == 0 || (2 * ratio <= VIRIAL_MAX && 2 * ratio >= VIRIAL_MIN)) return;
+  fprintf(stderr, "espalier: warning: the kinetic energy is %.3g times the potential energy's magnitude (about 0.5 in a bound system):"
+                  " are the units of mass, length and velocity right?\n", ratio);
+}
+
+/* Name the parameters whose default rarely suits a system. */
+static void note_defaults(const struct run *r)
+{
+  const struct param_origin *origin = r->options->origin;
+  if (param_is_default(origin, "Softening")) printf("note: Softening = %g (default)\n", r->sim.par->Softening);
+  if (param_is_default(origin, "TimeMax")) printf("note: TimeMax = %g (default)\n", r->sim.par->TimeMax);
+}
+
+void terminal_start(const struct run *r)
+{
+  const struct sim *s = &r->sim;
+  if (s->comm->rank != 0) return;
+  printf("%.0f particle%s on %d rank%s x %d thread%s, backend %s; %s from time %g to %g\n", s->now.count, plural(s->now.count),
+         s->comm->size, plural(s->comm->size), omp_get_max_threads(), plural(omp_get_max_threads()), s->be->name,
+         s->split.on ? "hybrid" : "tree", s->time, s->par->TimeMax);
+  if (r->soft_step_opened)
+    printf("restart from %s (of %lld rank%s), within soft step %lld\n", r->from.path, r->from.ranks, plural((double)r->from.ranks),
+           s->step + 1);
+  transport_describe(&s->transport, stdout);
+  if (s->split.on) printf("split: R1 = %g, R2 = %g\n", s->split.r1, s->split.r2);
+  if (s->par->RebuildInterval > 0 && (s->split.on || s->par->Scheme == SCHEME_SHARED))
+    printf("note: RebuildInterval = %d has no effect %s\n", s->par->RebuildInterval,
+           s->split.on ? "while the split is on" : "with one step for all particles");
+  note_defaults(r);
+  if (s->tuning.tunes_width || s->tuning.tunes_rebuild)
+    printf("tuning by measured times: results of two runs differ in the last bits ([Device] Tuning = frozen: they do not)\n");
+  printf("energy %.9g (kinetic %.6g, potential %.6g), virial ratio %.4g\n", s->now.total, s->now.kinetic, s->now.potential,
+         s->now.potential != 0 ? -2 * s->now.kinetic / s->now.potential : 0);
+  if (s->comm->size > 1 && !r->options->quiet && !r->options->no_output)   /* a launcher may kill ranks soon after Ctrl-C */
+    printf("to stop it with a checkpoint: touch %s/stop\n", s->par->OutputDir);
+  fflush(stdout);
+  warn_units(r);
+}
+
+/* --- soft steps -------------------------------------------------------------------------------------------------- */
+
+static const char *duration(double seconds, char *text, size_t size)
+{
+  if (!(seconds < 1e9)) seconds = 1e9;
+  long long s = (long long)(seconds + 0.5);
+  if (s < 3600)
+    snprintf(text, size, "%lld:%02lld", s / 60, s % 60);
+  else if (s < 86400)
+    snprintf(text, size, "%lld:%02lld:%02lld", s / 3600, s / 60 % 60, s % 60);
+  else
+    snprintf(text, size, "%lldd %lldh", s / 86400, s / 3600 % 24);
+  return text;
+}
+
+static void progress(struct logs *l, const struct sim *s, const struct step_report *r, int energy)
+{
+  char eta[32], error[16] = "-";
+  if (l->lines < 0) return;
+  if (l->lines++ % HEADER_LINES == 0)
+    printf("%7s %12s %10s %5s %8s %8s %6s %6s %9s %8s %9s\n", "step", "time", "dt_soft", "sub", "list", "hard", "h", "imbal", "|dE/E|",
+           "s/step", "ETA");
+  double elapsed = timer_clock() - l->started, done = (s->time - l->begin) / (l->end - l->begin);
+  if (energy) logs_error_text(logs_error(l, s->now.total), 2, error, sizeof error);
+  printf("%7lld %12.6g %10.3e %5lld %8.1f %8.1f %6.3f %6.2f %9s %8.3f %9s\n", s->step, s->time, r->dt, (long long)s->counts.substeps,
+         r->list_full, r->list_hard, r->h, r->imbalance, error, r->wall, duration(elapsed * (1 - done) / done, eta, sizeof eta));
+  fflush(stdout);
+}
+
+/* h, averaged over H_STEPS soft steps because clocks are noisy. Printed once. */
+static void note_h(struct logs *l, const struct sim *s, const struct step_report *r)
+{
+  if (!s->split.on || r->hard.targets == 0 || l->h_steps == H_STEPS) return;
+  l->h_sum += r->h;
+  l->list_sum += r->list_hard / r->list_full;
+  if (++l->h_steps < H_STEPS || l->h_sum <= H_WARNING * H_STEPS) return;
+  printf("note: over %d steps a hard force took %.2f times as long as a full one (its interaction list is %.2f times as long);\n"
+         "      the split pays best below %.1f; a smaller R1OverR0 makes hard forces cheaper and soft steps shorter\n", H_STEPS,
+         l->h_sum / H_STEPS, l->list_sum / H_STEPS, H_WARNING);
+}
+
+/* The energy error is so large that the run cannot be right. The scale includes the kinetic and the potential energy, because their
+ * sum is near 0 where they nearly cancel. */
+static void warn_energy(struct logs *l, const struct sim *s)
+{
+  char text[32];
+  double change = fabs(s->now.total - l->first_energy), scale = fmax(fabs(l->first_energy), (s->now.kinetic + fabs(s->now.potential)) / 10);
+  if (l->warned_energy || !(change > ENERGY_WARNING * scale)) return;
+  printf("warning: at time %g the total energy is off by %s of its initial value: do not trust this run;\n"
+         "         check the length of soft steps (xs, ys, SoftStep, MaxSizeTimestep), Eta, Softening and\n"
+         "         ErrTolForceAcc\n", s->time,
+         logs_error_text(logs_error(l, s->now.total), 1, text, sizeof text));
+  l->warned_energy = 1;
+}
+
+/* The parameter SoftStep gives soft steps that are much longer than those of the rule. */
+static void warn_soft_step(struct logs *l, const struct sim *s, double dt)
+{
+  double rule = plan_adaptive(s->par, &s->now, s->split.r2);
+  if (l->warned_soft_step || !s->split.on || s->par->SoftStep == 0 || !(dt > SOFT_STEP_WARNING * rule)) return;
+  printf("warning: at time %g SoftStep gives soft steps of %.3g, and the rule (SoftStep = 0) would take %.3g:\n"
+         "         soft forces may change too much within a step\n", s->time, dt, rule);
+  l->warned_soft_step = 1;
+}
+
+void terminal_step(struct logs *l, const struct sim *s, const struct step_report *r, int energy)
+{
+  note_h(l, s, r);
+  if (energy) warn_energy(l, s);
+  warn_soft_step(l, s, r->dt);
+  if (r->outside && !l->warned_outside) {
+    printf("warning: %lld position%s outside the lattice and clamped to its boundary: a shorter soft step\n"
+           "         (MaxSizeTimestep) avoids this\n", (long long)r->outside, r->outside == 1 ? " lay" : "s lay");
+    l->warned_outside = 1;
+  }
+  if (r->late && !l->warned_late) {
+    printf("warning: %lld particles exceeded the motion bound of LETs in a soft step before new LETs were selected (%lld times); a "
+           "smaller xs or ys gives shorter soft steps\n", (long long)r->late, (long long)s->counts.let_reselections);
+    l->warned_late = 1;
+  }
+  if (s->counts.level_max >= LEVEL_MAX && !l->warned_level) {
+    printf("warning: some particles require steps shorter than the soft step / 2^%d, which is the shortest: is Softening too small?\n",
+           LEVEL_MAX);
+    l->warned_level = 1;
+  }
+  if (s->lattice.spacing > LATTICE_WARNING * s->par->Softening && !l->warned_lattice) {
+    printf("warning: the lattice that contains all particles has a spacing of %.2g, which is %.2g softenings: forces lose accuracy; the "
+           "system is too large for this softening, possibly because of a few distant particles\n", s->lattice.spacing,
+           s->lattice.spacing / s->par->Softening);
+    l->warned_lattice = 1;
+  }
+  progress(l, s, r, energy);
+}
+
+/* --- end --------------------------------------------------------------------------------------------------------- */
+
+void terminal_end(const struct run *r)
+{
+  char text[32], error[32];
+  double seconds = timer_clock() - r->logs.started, memory = (double)memory_peak();
+  comm_max_double(r->sim.comm, &memory, 1);
+  traffic_sum_up(&r->logs.traffic, r->sim.comm);
+  if (r->sim.comm->rank != 0) return;
+  snprintf(text, sizeof text, "%.1f s", seconds);
+  printf("memory: at most %.4g MB per rank; peak bytes per particle on rank 0:\n", memory / 1e6);
+  memory_report(stdout, (double)r->sim.be->count(r->sim.dev), "  ", SUMMARY_COLUMNS);
+  if (r->interrupted)
+    printf("interrupted (%s) within soft step %lld%s\n", run_stop_reason(r), r->sim.step + 1,
+           r->options->no_output ? ", without a checkpoint (--no-output)" : ": continue with --restart");
+  else if (r->sim.time < r->sim.par->TimeMax)
+    printf("stopped by -n or --substeps before TimeMax = %g\n", r->sim.par->TimeMax);
+  substep_log_sum_up(&r->sim.log, r->sim.comm->size, stdout);
+  tuning_sum_up(&r->sim.tuning, stdout);
+  printf("%s: time %g after %lld soft step%s in %s; largest |dE/E| %s\n", r->interrupted ? "interrupted" : "done", r->sim.time,
+         r->sim.step, plural((double)r->sim.step), text,
+         logs_error_text(logs_worst(&r->logs), 3, error, sizeof error));
+}

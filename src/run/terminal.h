@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a run prints on the terminal: the lines at its start and end, a line per soft step, and warnings. */
+#ifndef TERMINAL_H
+#define TERMINAL_H
+#include "run/logs.h"
+
+struct run;
+
+/* Print the size of the run, its split, tuning and initial energy, and warn of unlikely units. `r`: after its first forces.
+ * Only rank 0 prints. Not collective. */
+void terminal_start(const struct run *r);
+/* Print the progress line of a soft step, and each warning that applies and was not printed before.
+ * `report`: counts of the step, summed over ranks; `energy`: s->now has the potential energy of the step's end. For rank 0 only. */
+void terminal_step(struct logs *l, const struct sim *s, const struct step_report *report, int energy);
+/* Print peak memory, messages, tuning, and how far the run has come. Collective; only rank 0 prints. */
+void terminal_end(const struct run *r);
+#endif

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <config.h>
+#include "run/traffic.h"
+
+#include <math.h>
+
+#include "base/memory.h"
+
+/* A row of comm.csv: one phase, all ranks. */
+struct row {
+  int64_t messages, bytes, collectives, collective_bytes;   /* sums over ranks */
+  double waited, hidden, collective_waited;                 /* sums over ranks */
+  double bytes_max, peers_max, waited_max;                  /* maxima over ranks */
+  int64_t direct_messages, direct_bytes;                    /* messages sent from device to device; sums over ranks */
+  double direct_seconds;
+};
+
+/* Messages from one rank to another in a phase, and the time that it waited for this peer. */
+struct pair {
+  int phase, rank, peer;
+  int64_t messages, bytes;
+  double waited;
+};
+
+void traffic_header(FILE *out)
+{
+  fprintf(out, "step,time,phase,messages,bytes,bytes_largest_rank,peers_largest_rank,wait_mean,wait_max,hidden_mean,"
+               "collectives,collective_bytes,collective_wait_mean,rank,peer,device_messages,device_bytes,device_mean\n");
+}
+
+static void add_entry(struct ledger_entry *to, const struct ledger_entry *e)
+{
+  to->bytes_sent += e->bytes_sent;
+  to->messages_sent += e->messages_sent;
+  to->bytes_received += e->bytes_received;
+  to->messages_received += e->messages_received;
+  to->waited += e->waited;
+}
+
+/* Reduce all phases over ranks; the result is on every rank. Collective. */
+static void collect(const struct comm *c, const struct ledger_sum *mine, struct row *row)
+{
+  enum { SUMS = 10, MAXIMA = 3 };
+  int64_t sums[PHASE_COUNT][SUMS];   /* seconds as nanoseconds: comm_sum_double gathers the numbers of all ranks, which costs more */
+  double largest[PHASE_COUNT][MAXIMA];
+  for (int p = 0; p < PHASE_COUNT; p++) {
+    const struct ledger_sum *m = &mine[p];
+    sums[p][0] = m->peers.messages_sent, sums[p][1] = m->peers.bytes_sent;
+    sums[p][2] = m->collectives.messages_sent, sums[p][3] = m->collectives.bytes_sent;
+    sums[p][4] = llround(1e9 * m->peers.waited), sums[p][5] = llround(1e9 * m->hidden), sums[p][6] = llround(1e9 * m->collectives.waited);
+    sums[p][7] = m->direct_messages, sums[p][8] = m->direct_bytes, sums[p][9] = llround(1e9 * m->direct_seconds);
+    largest[p][0] = (double)m->peers.bytes_sent, largest[p][1] = m->peers_sent, largest[p][2] = m->peers.waited;
+  }
+  comm_sum_int64(c, sums[0], SUMS * PHASE_COUNT);
+  comm_max_double(c, largest[0], MAXIMA * PHASE_COUNT);
+  for (int p = 0; p < PHASE_COUNT; p++)
+    row[p] = (struct row){.messages = sums[p][0],
+                          .bytes = sums[p][1],
+                          .collectives = sums[p][2],
+                          .collective_bytes = sums[p][3],
+                          .waited = 1e-9 * (double)sums[p][4],
+                          .hidden = 1e-9 * (double)sums[p][5],
+                          .collective_waited = 1e-9 * (double)sums[p][6],
+                          .bytes_max = largest[p][0],
+                          .peers_max = largest[p][1],
+                          .waited_max = largest[p][2],
+                          .direct_messages = sums[p][7],
+                          .direct_bytes = sums[p][8],
+                          .direct_seconds = 1e-9 * (double)sums[p][9]};
+}
+
+/* The pairs of this rank with at least one message or wait; owner: caller. */
+static struct pair *own_pairs(const struct comm *c, size_t *count)
+{
+  size_t n = 0, room = 0;
+  struct pair *pair = NULL;
+  for (int p = 0; p < PHASE_COUNT; p++)
+    for (int r = 0; r < c->size; r++) {
+      struct ledger_entry e = ledger_entry(c->ledger, (enum phase)p, r);
+      if (e.messages_sent == 0 && e.waited == 0) continue;
+      if (n == room) {
+        room = 2 * room + 64;
+        pair = memory_resize("messages", pair, sizeof *pair * room);
+      }
+      pair[n++] = (struct pair){p, c->rank, r, e.messages_sent, e.bytes_sent, e.waited};
+    }
+  *count = n;
+  return pair;
+}
+
+static void write_rows(FILE *out, const struct row *row, int ranks, long long step, double time)
+{
+  for (int p = 0; p < PHASE_COUNT; p++) {
+    const struct row *w = &row[p];
+    if (w->messages == 0 && w->collectives == 0 && w->waited == 0 && w->hidden == 0) continue;
+    fprintf(out, "%lld,%.15g,%s,%lld,%lld,%.0f,%.0f,%.6f,%.6f,%.6f,%lld,%lld,%.6f,-1,-1,%lld,%lld,%.6f\n", step, time, phase_names[p],
+            (long long)w->messages, (long long)w->bytes, w->bytes_max, w->peers_max, w->waited / ranks, w->waited_max, w->hidden / ranks,
+            (long long)w->collectives, (long long)w->collective_bytes, w->collective_waited / ranks, (long long)w->direct_messages,
+            (long long)w->direct_bytes, w->direct_seconds / ranks);
+  }
+}
+
+static void write_pairs(FILE *out, const struct pair *pair, size_t count, long long step, double time)
+{
+  for (size_t i = 0; i < count; i++) {
+    const struct pair *w = &pair[i];
+    fprintf(out, "%lld,%.15g,%s,%lld,%lld,%lld,%d,%.6f,%.6f,0,0,0,0,%d,%d,0,0,0\n", step, time, phase_names[w->phase],
+            (long long)w->messages, (long long)w->bytes, (long long)w->bytes, w->messages > 0, w->waited, w->waited, w->rank, w->peer);
+  }
+}
+
+void traffic_step(struct traffic *t, const struct comm *c, long long step, double time)
+{
+  struct ledger_sum mine[PHASE_COUNT];
+  struct row row[PHASE_COUNT];
+  struct pair *pair = NULL, *all = NULL;
+  size_t count = 0, bytes = 0;
+  for (int p = 0; p < PHASE_COUNT; p++) {
+    mine[p] = ledger_sum(c->ledger, (enum phase)p);
+    add_entry(&t->sum.peers, &mine[p].peers);
+    add_entry(&t->sum.collectives, &mine[p].collectives);
+    t->sum.hidden += mine[p].hidden;
+    t->sum.direct_bytes += mine[p].direct_bytes;
+    t->sum.direct_seconds += mine[p].direct_seconds;
+  }
+  if (t->pairs) pair = own_pairs(c, &count);
+  ledger_reset(c->ledger);   /* later messages, such as those of this table, belong to the next step */
+  if (!t->table) return;
+  collect(c, mine, row);
+  if (t->pairs) all = comm_gather_root(c, pair, sizeof *pair * count, &bytes);
+  if (t->out) {
+    write_rows(t->out, row, c->size, step, time);
+    write_pairs(t->out, all, bytes / sizeof *all, step, time);
+    fflush(t->out);
+  }
+  memory_free(all);
+  memory_free(pair);
+}
+
+void traffic_sum_up(const struct traffic *t, const struct comm *c)
+{
+  if (c->size == 1) return;
+  int64_t sums[] = {t->sum.peers.bytes_sent, t->sum.peers.messages_sent, t->sum.collectives.bytes_sent, t->sum.direct_bytes};
+  double seconds[] = {t->sum.peers.waited, t->sum.collectives.waited, t->sum.hidden, t->sum.direct_seconds};
+  comm_sum_int64(c, sums, 4);
+  comm_sum_double(c, seconds, 4);
+  if (c->rank != 0) return;
+  double measured_seconds = seconds[0] + seconds[2];
+  printf("messages: %.4g MB in %lld messages between ranks, %.4g MB in collectives;\n"
+         "  a rank waited %.3g s for messages and %.3g s in collectives, mean of the ranks;\n"
+         "  %.0f %% of the transfer time was overlapped with computation\n",
+         (double)sums[0] / 1e6, (long long)sums[1], (double)sums[2] / 1e6,
+         seconds[0] / c->size, seconds[1] / c->size, measured_seconds > 0 ? 100 * seconds[2] / measured_seconds : 0);
+  if (sums[3] > 0)
+    printf("  %.4g MB of these were sent from device to device, in %.3g s of a rank\n", (double)sums[3] / 1e6, seconds[3] / c->size);
+}

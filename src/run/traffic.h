@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Messages between ranks and the time spent waiting for them: the ledgers of all ranks by soft step in comm.csv, and their sum over
+ * the run. */
+#ifndef TRAFFIC_H
+#define TRAFFIC_H
+#include <stdio.h>
+
+#include "mpi/comm.h"
+
+#define TRAFFIC_TABLE "comm.csv"
+
+struct traffic {
+  FILE *out;              /* comm.csv on rank 0; NULL: no table. Owner: the caller */
+  int table, pairs;       /* whether rows are written; whether also for pairs of ranks. The same on all ranks */
+  struct ledger_sum sum;  /* of this rank, over all phases so far; peers_sent is not used */
+};
+
+/* Write the column names. */
+void traffic_header(FILE *out);
+/* Write rows about all messages since the last call, and reset the ledgers. `time`: code time units. Collective. */
+void traffic_step(struct traffic *t, const struct comm *c, long long step, double time);
+/* Print the sums of the run; nothing on a single rank. Collective; rank 0 prints. */
+void traffic_sum_up(const struct traffic *t, const struct comm *c);
+#endif

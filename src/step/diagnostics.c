@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <config.h>
+#include "step/diagnostics.h"
+
+#include <math.h>
+#include <string.h>
+
+void diagnostics_measure(struct diagnostics *d, const struct comm *c, const struct backend *be, struct device *device,
+                         const struct field *field)
+{
+  struct sums s;
+  be->reduce(device, field, &s);
+  comm_sum_double(c, (double *)&s, sizeof s / sizeof(double));
+  memset(d, 0, sizeof *d);
+  d->mass = s.mass;
+  d->count = s.count;
+  d->bad = s.bad;
+  for (int t = 0; t < PARTICLE_TYPES; t++) {
+    d->kinetic += d->kinetic_type[t] = s.kinetic[t];
+    d->potential += d->potential_type[t] = s.potential[t];
+  }
+  d->total = d->kinetic + d->potential;
+  double v2 = 2 * d->kinetic / s.mass, plain = s.vel2_count / s.count;
+  for (int k = 0; k < 3; k++) {
+    d->momentum[k] = s.momentum[k];
+    d->angular[k] = s.angular[k];
+    d->com[k] = s.com[k] / s.mass;
+    d->v_com[k] = s.momentum[k] / s.mass;
+    v2 -= d->v_com[k] * d->v_com[k];
+    plain += d->v_com[k] * (d->v_com[k] - 2 * s.vel_count[k] / s.count);
+  }
+  d->v_rms = sqrt(fmax(v2, 0));
+  d->v_rms_plain = sqrt(fmax(plain, 0));
+  d->a_rms = sqrt(s.acc2 / s.mass);
+  d->a_rms_plain = sqrt(s.acc2_count / s.count);
+}
+
+void diagnostics_header(FILE *out)
+{
+  fprintf(out, "time,kinetic,potential,total,momentum_x,momentum_y,momentum_z,angular_x,angular_y,angular_z,com_x,com_y,com_z");
+  for (int t = 0; t < PARTICLE_TYPES; t++) fprintf(out, ",kinetic_%d,potential_%d", t, t);
+  fputc('\n', out);
+}
+
+static void row_of_three(FILE *out, const double *x) { fprintf(out, ",%.12g,%.12g,%.12g", x[0], x[1], x[2]); }
+
+void diagnostics_row(FILE *out, double time, const struct diagnostics *d)
+{
+  fprintf(out, "%.15g,%.15g,%.15g,%.15g", time, d->kinetic, d->potential, d->total);
+  row_of_three(out, d->momentum);
+  row_of_three(out, d->angular);
+  row_of_three(out, d->com);
+  for (int t = 0; t < PARTICLE_TYPES; t++) fprintf(out, ",%.12g,%.12g", d->kinetic_type[t], d->potential_type[t]);
+  fputc('\n', out);
+}

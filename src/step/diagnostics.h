@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef DIAGNOSTICS_H
+#define DIAGNOSTICS_H
+#include <stdio.h>
+
+#include "backend/backend.h"
+#include "mpi/comm.h"
+
+/* Global sums at a synchronisation. */
+struct diagnostics {
+  double mass, count;
+  double kinetic, potential, total;
+  double kinetic_type[PARTICLE_TYPES], potential_type[PARTICLE_TYPES];
+  double momentum[3], angular[3], com[3];   /* com: position */
+  double v_com[3], v_rms, a_rms;            /* mass-weighted; v_rms about v_com */
+  double v_rms_plain, a_rms_plain;          /* weighted by number; v_rms_plain about v_com too */
+  double bad;                               /* number of particles with a value that is not finite */
+};
+
+/* Measure the sums over all ranks at a synchronisation. `field`: external field, part of the potential energy. Collective. */
+void diagnostics_measure(struct diagnostics *d, const struct comm *c, const struct backend *be, struct device *device,
+                         const struct field *field);
+
+/* Columns of energy.csv: time,kinetic,potential,total,... */
+void diagnostics_header(FILE *out);
+void diagnostics_row(FILE *out, double time, const struct diagnostics *d);
+#endif

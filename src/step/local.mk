@@ -1,0 +1,19 @@
+libespalier_a_SOURCES += \
+  %D%/diagnostics.c \
+  %D%/diagnostics.h \
+  %D%/plan.c \
+  %D%/plan.h \
+  %D%/radius.c \
+  %D%/radius.h \
+  %D%/schedule.c \
+  %D%/schedule.h \
+  %D%/schedule_print.c \
+  %D%/sim.c \
+  %D%/sim.h \
+  %D%/step.c \
+  %D%/step.h \
+  %D%/substep_log.c \
+  %D%/substep_log.h \
+  %D%/substeps.c \
+  %D%/substeps.h
+EXTRA_DIST += %D%/README.md

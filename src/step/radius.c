@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <config.h>
+#include "step/radius.h"
+
+#include <gsl/gsl_sort.h>
+#include <gsl/gsl_statistics_double.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+enum { NEIGHBOURS = 28, SAMPLES = 512, ROOM = 2 * SAMPLES };
+
+/* Gather the samples of all ranks, in rank order, on every rank. Returns their number. Collective. */
+static int64_t gather_samples(const struct comm *c, const struct backend *be, struct device *d, struct sample **all)
+{
+  int64_t total = be->count(d);
+  comm_sum_int64(c, &total, 1);
+  double fraction = (double)SAMPLES / (double)total;
+  uint64_t threshold = fraction >= 1 ? UINT64_MAX : (uint64_t)(fraction * 18446744073709551615.0);
+  struct sample *mine = memory_alloc("radius", sizeof *mine * ROOM);
+  size_t bytes = sizeof *mine * (size_t)be->sample(d, threshold, ROOM, mine, NULL), all_bytes;
+  *all = comm_gather(c, mine, bytes, &all_bytes);
+  memory_free(mine);
+  return (int64_t)(all_bytes / sizeof **all);
+}
+
+/* The 28th smallest distance for sample i, from the distances that all ranks found; the largest if there are fewer. */
+static double merged(const struct comm *c, const double *all, int64_t samples, int64_t i, double *scratch)
+{
+  int count = 0;
+  for (int r = 0; r < c->size; r++)
+    for (int k = 0; k < NEIGHBOURS; k++) {
+      double x = all[((int64_t)r * samples + i) * NEIGHBOURS + k];
+      if (x < 1e300) scratch[count++] = x;
+    }
+  gsl_sort(scratch, 1, (size_t)count);
+  return count == 0 ? 0 : scratch[count < NEIGHBOURS ? count - 1 : NEIGHBOURS - 1];
+}
+
+/* The quantile over the n samples. all[rank][n][NEIGHBOURS]: the distances that each rank found. */
+static double quantile_of(const struct comm *c, const double *all, int64_t n, double quantile)
+{
+  double *scratch = memory_alloc("radius", sizeof *scratch * NEIGHBOURS * (size_t)c->size);
+  double *result = memory_alloc("radius", sizeof *result * (size_t)(n + 1));
+  for (int64_t i = 0; i < n; i++) result[i] = merged(c, all, n, i, scratch);
+  gsl_sort(result, 1, (size_t)n);
+  double radius = n == 0 ? 0 : gsl_stats_quantile_from_sorted_data(result, 1, (size_t)n, quantile);
+  memory_free(result);
+  memory_free(scratch);
+  return radius;
+}
+
+double radius_by_rule(const struct comm *c, const struct backend *be, struct device *d, double quantile)
+{
+  struct sample *s;
+  int64_t n = gather_samples(c, be, d, &s);
+  size_t values = (size_t)n * NEIGHBOURS;
+  double(*at)[3] = memory_alloc("radius", sizeof *at * (size_t)(n + 1));
+  uint64_t *id = memory_alloc("radius", sizeof *id * (size_t)(n + 1));
+  double *mine = memory_alloc("radius", sizeof *mine * values), *all;
+  for (int64_t i = 0; i < n; i++) {
+    memcpy(at[i], s[i].pos, sizeof at[i]);
+    id[i] = s[i].id;
+  }
+  be->nearest(d, n, (const double(*)[3])at, id, NEIGHBOURS, mine);
+  /* gathered on rank 0 alone: with many ranks the distances would take too much memory and sorting on every rank */
+  all = comm_gather_root(c, mine, sizeof *mine * values, &values);
+  double radius = c->rank == 0 ? quantile_of(c, all, n, quantile) : 0;
+  comm_broadcast(c, &radius, sizeof radius);
+  memory_free(all);
+  memory_free(mine);
+  memory_free(id);
+  memory_free(at);
+  memory_free(s);
+  return radius;
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef RADIUS_H
+#define RADIUS_H
+#include "backend/backend.h"
+#include "mpi/comm.h"
+
+/* Measure R2 for R1 = 2 R0: the quantile `quantile` (0.5: the median) of the distance to the 28th nearest neighbour, over particles sampled
+ * by id. With fewer particles the farthest one counts as the 28th. In a Plummer sphere this gives R0 = 1.03 N^(-1/3) Henon units. Needs a
+ * built tree with moments. The result does not depend on the number of ranks. Collective. */
+double radius_by_rule(const struct comm *c, const struct backend *be, struct device *d, double quantile);
+#endif

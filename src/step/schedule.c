@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <config.h>
+#include "step/schedule.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Moments are updated when about this fraction of all particles has been corrected since the last update; between two updates
+ * cells move by their mean velocity and acceleration. */
+#define MOMENT_UPDATE_FRACTION 0.5
+enum { MOMENT_UPDATE_LOG2_MIN = 2 };   /* log2 of the smallest number of regular intervals in a soft step */
+/* Fixed cost of a build, expressed as a number of particles whose build costs as much. */
+#define BUILD_MIN 8e5
+/* The fast level is the lowest level at which builds cost at most this factor times the minimum: the slower the particles of the slow tree
+ * are, the less it ages. */
+#define FAST_SLACK 1.1
+/* A walk of less than 1 / FEW of the particles, in a tree as old as one of their steps, costs less than a build. With the split on
+ * walks end at R2 and cost less: 1 / FEW_HARD. */
+enum { FEW = 256, FEW_HARD = 16 };
+/* There is a fast tree if on average at least this fraction of a fast particle's group is fast. Otherwise groups of fast particles alone
+ * would be wide and their interaction lists long. */
+#define FAST_DENSITY_MIN 0.5
+/* Several ranks do not check prediction bounds of slow LETs, so a slow tree serves at most 2^SLOW_LOG2_MAX regular intervals. */
+enum { SLOW_LOG2_MAX = 4 };
+/* The tuner's first interval between builds, in shortest steps, if neither the backend nor the user gives one. It is short because the cost
+ * of walks grows fastest in a new tree, and the tuner measures growth only at the end of an interval. */
+enum { FIRST_INTERVAL = 2 };
+
+/* Ticks between regular moment updates; 0 where no particle has substeps. */
+static int32_t moment_update_interval(const struct schedule_input *in)
+{
+  double updates = (double)in->hard_steps / (MOMENT_UPDATE_FRACTION * in->particles);
+  if ((double)in->hard_steps <= in->particles) return 0;
+  int log2 = 1;
+  while (log2 < in->level_max && (log2 < MOMENT_UPDATE_LOG2_MIN || (double)((int64_t)2 << log2) <= updates)) log2++;
+  return timeline_ticks(log2);
+}
+
+/* Cost of the builds of a soft step, as a number of particles: builds at ticks of level `fast` and deeper are of the fast tree alone.
+ * `count` holds no particles deeper than `deepest`. */
+static double build_cost(const int64_t *count, int deepest, int fast)
+{
+  double all = 0, quick = 0, whole = fast > 0 ? exp2(fast - 1) : exp2(deepest), steps = exp2(deepest);
+  for (int l = 0; l <= deepest; l++) {
+    all += (double)count[l];
+    quick += l >= fast ? (double)count[l] : 0;
+  }
+  return whole * (all + BUILD_MIN) + (steps - whole) * (quick + BUILD_MIN);
+}
+
+/* The deepest level such that at least one particle in `few` is at this level or deeper. */
+static int populated_level(const int64_t *count, int deepest, int few)
+{
+  int64_t all = 0, here = 0;
+  int level = deepest;
+  for (int l = 0; l <= deepest; l++) all += count[l];
+  while (level > 1 && few * (here += count[level]) < all) level--;
+  return level;
+}
+
+/* The fast level by the cost of builds, for the mean number of particles per rank. There are no builds at ticks of levels deeper than
+ * `deepest`. */
+static int cheapest_fast_level(const struct schedule_input *in, int deepest)
+{
+  int64_t count[SCHEDULE_LEVELS];
+  int best = 1;
+  double min_cost = HUGE_VAL;
+  for (int l = 0; l < SCHEDULE_LEVELS; l++) count[l] = in->count[l] / in->ranks;
+  for (int l = deepest + 1; l < SCHEDULE_LEVELS; l++) count[deepest] += count[l];
+  for (int fast = 1; fast <= deepest; fast++) min_cost = fmin(min_cost, build_cost(count, deepest, fast));
+  while (best < deepest && build_cost(count, deepest, best) > FAST_SLACK * min_cost) best++;
+  if (in->ranks > 1 && best < deepest - SLOW_LOG2_MAX) best = deepest - SLOW_LOG2_MAX;
+  return best;
+}
+
+/* The fast level from the given one, at most `deepest`, the deepest level of ticks with builds; given 0: no fast tree. */
+static int given_fast_level(int given, int deepest) { return given == 0 ? LEVEL_MAX + 1 : given > deepest ? deepest : given; }
+
+/* The builds of several ranks. All build at the same ticks, those of regular moment updates, because a LET belongs to the tree that it was
+ * selected from. With the split on there are builds only if hard walks use the tree. Moment updates become more frequent where more builds
+ * pay; with the split on this also replaces updates of LETs. Returns the deepest level of ticks with builds of a fast tree; 0: none. */
+static int plan_ranks(const struct schedule_input *in, struct schedule *s)
+{
+  int given = in->split ? 0 : in->given_interval, steps = given ? given : in->backend_interval;
+  int builds = in->split ? in->walks_tree : steps > 0;
+  if (!builds) return 0;
+  s->builds = BUILDS_WITH_MOMENTS;
+  if (in->split && in->backend_interval == 0) return 0;
+  int level = populated_level(in->count, in->level_max, in->split ? FEW_HARD : FEW);
+  for (int rest = steps - 1; rest > 0 && level > 1; rest /= 2) level--;
+  if (timeline_ticks(level) < s->moment_interval) s->moment_interval = timeline_ticks(level);
+  return in->split ? 0 : timeline_aligned(s->moment_interval, 0);
+}
+
+/* The builds of one rank without the split: by the age of the tree in shortest steps. If neither the user nor a tuner decides, the age is
+ * in shortest well-populated steps (populated_level). Returns as plan_ranks. */
+static int plan_ages(const struct schedule_input *in, struct schedule *s)
+{
+  int steps = in->given_interval ? in->given_interval : in->backend_interval, level = in->level_max;
+  if (steps == 0 && !in->tuned) return 0;
+  if (!in->given_interval && !in->tuned) level = populated_level(in->count, level, FEW);
+  s->builds = in->tuned ? BUILDS_BY_TUNER : BUILDS_BY_AGE;
+  s->build_age = (int64_t)(steps ? steps : FIRST_INTERVAL) * timeline_ticks(level);
+  return level;
+}
+
+/* The schedule without its fast level. *fast_from: deepest level of ticks with builds of a fast tree; 0: none. */
+static struct schedule plan_builds(const struct schedule_input *in, int *fast_from)
+{
+  struct schedule s = {.ranks = in->ranks,
+                       .level_max = in->level_max,
+                       .walks_tree = in->walks_tree,
+                       .moment_interval = moment_update_interval(in),
+                       .builds = BUILDS_NONE,
+                       .fast_level = LEVEL_MAX + 1};
+  *fast_from = 0;
+  if (s.moment_interval == 0) return s;
+  if (in->ranks > 1) *fast_from = plan_ranks(in, &s);
+  else if (in->split) s.builds = BUILDS_WITH_MOMENTS_IF_WALKED;
+  else *fast_from = plan_ages(in, &s);
+  if (!in->builds_fast_tree) *fast_from = 0;
+  return s;
+}
+
+int schedule_fast_candidate(const struct schedule_input *in)
+{
+  int from;
+  plan_builds(in, &from);
+  return from > 0 && in->given_fast_level < 0 ? cheapest_fast_level(in, from) : 0;
+}
+
+struct schedule schedule_make(const struct schedule_input *in)
+{
+  int from;
+  struct schedule s = plan_builds(in, &from);
+  if (from == 0) return s;
+  if (in->given_fast_level >= 0) s.fast_level = given_fast_level(in->given_fast_level, from);
+  else if (in->fast_density >= FAST_DENSITY_MIN) s.fast_level = cheapest_fast_level(in, from);
+  return s;
+}
+
+static int build_due(const struct schedule *s, int32_t tick, int32_t built, int build_asked)
+{
+  int regular = tick % s->moment_interval == 0;
+  if (tick == 0) return 0;
+  switch (s->builds) {
+  case BUILDS_NONE: break;
+  case BUILDS_WITH_MOMENTS: return regular;
+  /* The soft force is the full force less the hard force at the synchronisation. Hard forces from an older tree have other errors, which
+   * then do not cancel; that is most of the energy error. So the tree is rebuilt even where walks in the old one would be cheap. */
+  case BUILDS_WITH_MOMENTS_IF_WALKED: return regular && build_asked;
+  case BUILDS_BY_AGE: return tick - built >= s->build_age;
+  case BUILDS_BY_TUNER: return build_asked;
+  }
+  return 0;
+}
+
+/* Which tree a build at `tick` is of. It is the fast tree alone if the trees have been built before in this soft step and no slow particle
+ * is active. A single rank builds the tree of all at regular moment updates in any case. */
+static enum rebuilt which_tree(const struct schedule *s, int32_t tick, int32_t built)
+{
+  int fast = built > 0 && timeline_aligned(tick, 0) >= s->fast_level;
+  return fast && (s->ranks > 1 || tick % s->moment_interval != 0) ? REBUILT_FAST : REBUILT_ALL;
+}
+
+/* LETs of a new tree are valid until the next build; slow LETs are valid until the next slow tree; without builds LETs are valid until the
+ * end of the soft step. The targets of LETs of a new tree are the active particles. Steps are aligned to powers of two, so a particle that
+ * is active at any tick before the next build is active at this one too. */
+static void plan_lets(const struct schedule *s, struct schedule_line *line)
+{
+  int32_t tick = line->tick;
+  int until_build = s->builds == BUILDS_WITH_MOMENTS;
+  if (s->ranks == 1 || line->moments != MOMENTS_REGULAR) return;
+  line->horizon = (until_build ? line->next_moments : TICKS) - tick;
+  line->active_targets = line->rebuild != REBUILT_NONE;
+  if (line->rebuild == REBUILT_NONE) {
+    line->lets = tick == 0 ? LETS_ALL : LETS_IF_VIOLATED;
+  } else if (s->fast_level > LEVEL_MAX) {
+    line->lets = LETS_ALL;
+  } else if (line->rebuild == REBUILT_FAST) {
+    line->lets = LETS_FAST;
+  } else {
+    line->lets = LETS_SLOW_AND_FAST;
+    line->slow_horizon = timeline_after(tick, s->fast_level - 1) - tick;
+  }
+  if (line->lets != LETS_IF_VIOLATED) line->scope = SCOPE_ALL_CORRECTED;
+}
+
+struct schedule_line schedule_at(const struct schedule *s, int32_t tick, int32_t built, int build_asked)
+{
+  struct schedule_line line = {.tick = tick, .level = timeline_aligned(tick, 0), .next_moments = schedule_next(s, tick, TICKS)};
+  int regular = tick % s->moment_interval == 0;
+  if (build_due(s, tick, built, build_asked)) line.rebuild = which_tree(s, tick, built);
+  line.migrate = s->ranks > 1 && line.rebuild == REBUILT_ALL;
+  line.moments = regular ? MOMENTS_REGULAR : line.rebuild != REBUILT_NONE ? MOMENTS_OF_BUILD : MOMENTS_KEPT;
+  line.scope = regular ? SCOPE_CELLS : SCOPE_CORRECTED;
+  plan_lets(s, &line);
+  return line;
+}
+
+int32_t schedule_next(const struct schedule *s, int32_t tick, int32_t next_end)
+{
+  int32_t next_moments = (tick / s->moment_interval + 1) * s->moment_interval;
+  return next_end < next_moments ? next_end : next_moments;
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <config.h>
+#include "step/sim.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/fault.h"
+#include "base/memory.h"
+#include "gravity/units.h"
+#include "step/radius.h"
+
+/* Predicted trajectories may widen the lattice until its spacing is this fraction of the softening, or until it is twice as wide as the
+ * particles. In a soft step of many orbits straight trajectories lead far beyond the particles; a lattice for all of them would degrade
+ * the resolution of all forces. Particles beyond the lattice are clamped to its faces and counted. */
+#define SPACING_TO_SOFTENING_MAX (1.0 / 8192)
+/* Lower bound of |a_old| as a fraction of its rms: without it a particle with zero acceleration at a centre would open every cell. */
+#define A_FLOOR 1e-5
+/* Smallest relative change of the measured R2 that is adopted. */
+#define RADIUS_CHANGE 0.2
+
+static struct mac criterion(const struct params *p, int kind, double gravity)
+{
+  double delta = kind == OPENING_ANGLE ? p->ErrTolTheta : kind == OPENING_MULTIPOLE ? p->ErrTolMultipole : p->ErrTolForceAcc;
+  return (struct mac){kind, p->MultipoleOrder, gravity, delta};
+}
+
+int sim_open(struct sim *s, const struct comm *c, const struct params *par, const struct backend *be, struct particles *p, struct fault *f)
+{
+  memset(s, 0, sizeof *s);
+  s->comm = c;
+  s->par = par;
+  s->be = be;
+  s->gravity = units_gravity(par);
+  s->mac = criterion(par, par->TypeOfOpeningCriterion, s->gravity);
+  struct device_config config = {.gravity = s->gravity,
+                                 .softening = par->Softening,
+                                 .max_leaf = par->MaxLeafSize,
+                                 .max_group = par->MaxGroupSize,
+                                 .quadrupole = par->MultipoleOrder == 2,
+                                 .ranks = c->size,
+                                 .rank = c->rank,
+                                 .node_rank = comm_node_rank(c),
+                                 .method = (enum walk_method)par->WalkMethod};
+  s->dev = be->open(&config);
+  be->upload(s->dev, p);
+  int failed = transport_open(&s->transport, c, be, s->dev, (enum transport_choice)par->Transport, f);
+  s->lets = lets_open(c, be, s->dev, &s->transport);
+  s->timer.ledger = c->ledger;
+  s->timer.follow = be->phase;
+  int grid[3];
+  params_grid(par->DomainGrid, grid);
+  domain_open_grid(&s->domain, c->size, grid);
+  s->domain.align = c->size > 1;
+  timer_reset(&s->timer);
+  s->log.table = par->SubstepLog && c->rank == 0;
+  tuning_open(&s->tuning, par, be->tunes, c->size, c->rank);
+  return failed;
+}
+
+void sim_close(struct sim *s)
+{
+  struct particles p;
+  lets_close(s->lets);
+  transport_close(&s->transport);
+  s->be->download(s->dev, &p);
+  particles_free(&p);
+  if (s->be->phase) s->be->phase(NULL);
+  s->be->close(s->dev);
+  domain_close(&s->domain);
+  substep_log_close(&s->log);
+  tuning_close(&s->tuning);
+}
+
+/* The bounding box of all particles and of the positions that they can reach within `horizon`: low, then high. Returns its longest side.
+ * Collective. */
+static double reachable_box(struct sim *s, double horizon, double box[6])
+{
+  double side = 0;
+  s->be->bounds(s->dev, horizon, box, box + 3);
+  for (int c = 0; c < 3; c++) box[c] = -box[c];
+  timer_phase(&s->timer, PHASE_wait);
+  comm_max_double(s->comm, box, 6);
+  for (int c = 0; c < 3; c++) {
+    box[c] = -box[c];
+    side = fmax(side, box[c + 3] - box[c]);
+  }
+  return side;
+}
+
+/* The box that the lattice must cover. Collective. */
+static void global_bounds(struct sim *s, double horizon, double box[6])
+{
+  double here[6], side = reachable_box(s, horizon, box);
+  double widest = SPACING_TO_SOFTENING_MAX * s->par->Softening * LATTICE_SIDE / (s->domain.align ? LATTICE_WIDER : 1);
+  if (side <= widest) return;
+  double extent = reachable_box(s, 0, here), margin_width = 0.5 * (fmax(widest, 2 * extent) - extent);
+  for (int c = 0; c < 3; c++) {
+    box[c] = fmax(box[c], here[c] - margin_width);
+    box[c + 3] = fmin(box[c + 3], here[c + 3] + margin_width);
+  }
+}
+
+/* Build the tree of the sorted particles. */
+static void build(struct sim *s)
+{
+  double low[3], high[3];
+  timer_phase(&s->timer, PHASE_build);
+  domain_cuboid(&s->domain, s->comm->rank, low, high);
+  s->be->build(s->dev, low, high);
+}
+
+/* Make the lattice, sort the particles and build the tree. Collective. */
+static void build_local_tree(struct sim *s, double horizon)
+{
+  double box[6];
+  global_bounds(s, horizon, box);
+  double began = timer_clock();
+  s->lattice = domain_lattice(&s->domain, box, s->par->Softening);
+  timer_phase(&s->timer, PHASE_order);
+  s->counts.outside += s->be->order(s->dev, &s->lattice);
+  build(s);
+  s->tree_build_seconds = timer_clock() - began;
+}
+
+/* Make the groups, with the width that tuning gives. */
+static void make_groups(struct sim *s)
+{
+  timer_phase(&s->timer, PHASE_groups);
+  tuning_groups(&s->tuning, s->be, s->dev, s->lattice.spacing * LATTICE_SIDE);
+  s->be->groups(s->dev);
+}
+
+/* Seconds per interaction of this rank; where it has not computed yet, the mean over the ranks that have. Collective. */
+static double seconds_per_work(const struct sim *s)
+{
+  double sum[2] = {s->per_work, s->per_work > 0};
+  comm_sum_double(s->comm, sum, 2);
+  return s->per_work > 0 ? s->per_work : sum[1] > 0 ? sum[0] / sum[1] : 1;
+}
+
+/* The load of this rank, from which the next domains are computed. N_hard (Watanabe & Nakasato 2014, eq 13) counts cells as well as
+ * particles, because both cost the same to send, predict, update and evaluate. Collective. */
+static struct domain_load load(const struct sim *s)
+{
+  const struct let_count *hard = &s->counts.step_let.received;
+  int balance = s->par->Balance;
+  struct domain_load l = {.by_work = balance >= BALANCE_WORK, .per_work = 1};
+  if (balance == BALANCE_TIME) l.per_work = seconds_per_work(s);
+  if (balance == BALANCE_HARD) l.extra = (double)(hard->cells + hard->particles);
+  return l;
+}
+
+void sim_arrange(struct sim *s, int decompose)
+{
+  s->counts.local = s->be->count(s->dev);
+  timer_phase(&s->timer, PHASE_domain);
+  if (s->comm->size > 1) {
+    if (decompose) {
+      struct domain_load mine = load(s);
+      domain_decompose(&s->domain, s->comm, s->be, s->dev, s->par->SamplingRate, &mine);
+    }
+    s->counts.migrated += domain_exchange(&s->domain, s->comm, s->be, s->dev, &s->transport, 0, 0);
+  }
+  build_local_tree(s, s->soft_step);
+}
+
+void sim_make_room(struct sim *s, double horizon)
+{
+  double box[6], side = s->lattice.spacing * (LATTICE_SIDE - 1);
+  int inside = 1;
+  s->soft_step = horizon;
+  global_bounds(s, horizon, box);
+  for (int c = 0; c < 3; c++) inside &= box[c] >= s->lattice.corner[c] && box[c + 3] <= s->lattice.corner[c] + side;
+  if (inside) return;
+  build_local_tree(s, horizon);
+  s->be->groups(s->dev);
+}
+
+void sim_migrate(struct sim *s, int32_t tick, double tick_length)
+{
+  timer_phase(&s->timer, PHASE_domain);
+  s->counts.migrated += domain_exchange(&s->domain, s->comm, s->be, s->dev, &s->transport, tick, tick_length);
+}
+
+void sim_rebuild(struct sim *s, int32_t tick, double tick_length, int fast, int renew)
+{
+  timer_phase(&s->timer, PHASE_order);
+  s->be->reorder(s->dev, tick, tick_length, fast, renew);
+  build(s);
+  s->be->groups(s->dev);
+}
+
+void sim_force(struct sim *s, const struct mac *mac, int potential)
+{
+  timer_phase(&s->timer, PHASE_moments);
+  s->be->sources(s->dev);
+  s->be->moments(s->dev, mac, 0, 0);
+  make_groups(s);
+  timer_phase(&s->timer, PHASE_let_select);
+  struct let_request request = {.mac = mac, .a_floor = s->a_floor, .cutoff = -1};
+  let_exchange(s->lets, LET_SOFT, &s->lattice, request, TICKS, &s->counts.soft_let);
+  timer_phase(&s->timer, PHASE_walk);
+  struct walk_request walk = {.kind = WALK_TOTAL, .mac = *mac, .a_floor = s->a_floor, .split = s->split, .let = LET_SOFT,
+                              .potential = potential};
+  const struct tally *full = &s->counts.full, before = *full;
+  let_walk(s->lets, walk, &s->counts.full, &s->counts.soft_let);
+  if (mac == &s->mac) tuning_walked(&s->tuning, 0, KIND_ALL, (double)(full->targets - before.targets), full->seconds - before.seconds, 1);
+  timer_phase(&s->timer, PHASE_other);
+}
+
+void sim_measure(struct sim *s)
+{
+  timer_phase(&s->timer, PHASE_diagnostics);
+  diagnostics_measure(&s->now, s->comm, s->be, s->dev, &s->field);
+  s->a_floor = A_FLOOR * s->now.a_rms_plain;
+  timer_phase(&s->timer, PHASE_other);
+}
+
+int sim_radius(struct sim *s, int first)
+{
+  const struct params *p = s->par;
+  if (p->R1 > 0 || p->R2 > 0) {   /* given: R1, and R2 or twice R1 */
+    if (first && p->Mode != MODE_TREE) s->split = split_make(p->Kernel, p->R1, p->R2 > 0 ? p->R2 : 2 * p->R1);
+    s->radius_rule = p->R2 > 0 ? p->R2 : 2 * p->R1;
+    return first;
+  }
+  double rule = radius_by_rule(s->comm, s->be, s->dev, p->RQuantile);
+  if (!first && fabs(rule - s->radius_rule) < RADIUS_CHANGE * s->radius_rule) return 0;
+  s->radius_rule = fmax(rule, 1e-3 * p->Softening);   /* coincident particles have no distances */
+  double r2 = s->radius_rule * p->R1OverR0 / 2;
+  if (p->Mode != MODE_TREE && (first || s->split.on)) s->split = split_make(p->Kernel, 0.5 * r2, r2);
+  return s->split.on;
+}
+
+void sim_first_force(struct sim *s)
+{
+  sim_arrange(s, 1);
+  timer_phase(&s->timer, PHASE_moments);
+  s->be->sources(s->dev);
+  s->be->moments(s->dev, &s->mac, 0, 0);
+  sim_radius(s, 1);
+  if (s->mac.kind == MAC_ACCELERATION) {
+    struct mac angle = criterion(s->par, OPENING_ANGLE, s->gravity);
+    sim_force(s, &angle, 0);
+    sim_measure(s);
+  }
+  sim_force(s, &s->mac, 1);
+  s->be->split_soft(s->dev);
+  sim_measure(s);
+}

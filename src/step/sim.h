@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The simulated system: what every part of a step needs, and the path from particles to forces at a synchronisation. */
+#ifndef SIM_H
+#define SIM_H
+#include "backend/backend.h"
+#include "base/timer.h"
+#include "mpi/comm.h"
+#include "mpi/domain.h"
+#include "mpi/let.h"
+#include "mpi/transport.h"
+#include "params/params.h"
+#include "step/diagnostics.h"
+#include "step/substep_log.h"
+#include "tuning/tuning.h"
+
+/* Counts of one soft step; of this rank until they are added up. */
+struct step_counts {
+  struct tally full, hard;
+  int64_t substeps, moment_updates, migrated;
+  int level_max;
+  struct let_traffic soft_let, step_let, updates, renewed_let;
+  int64_t violations, late;         /* particles that will exceed, and that have exceeded, the motion bounds of LETs */
+  int64_t violations_handled;       /* of `violations`, those before the last selection of LETs */
+  int64_t let_reselections;         /* selections of LETs for violations */
+  int64_t outside;                  /* upper bound on the number of particles outside the lattice: every build and step counts again */
+  int64_t local;             /* particles of this rank during the substeps; step_let.received is for their hard forces */
+};
+
+struct sim {
+  const struct comm *comm;
+  const struct params *par;
+  const struct backend *be;
+  struct device *dev;
+  struct transport transport;
+  struct lets *lets;
+  struct domain domain;
+  struct lattice lattice;
+  struct split split;        /* .on: hybrid */
+  struct field field;        /* external field */
+  struct mac mac;            /* acceptance criterion of all forces but the first */
+  double gravity;
+  double a_floor;            /* lower bound on |a_old| in the criterion */
+  double time;
+  long long step;            /* soft steps since the start */
+  double radius_rule;        /* R2 of the rule at R1OverR0 = 2, last measurement; 0: none yet */
+  double soft_step;          /* length of the last one */
+  double work;               /* interactions of this rank in the last soft step */
+  double computing;          /* seconds in which this rank computed in the last soft step (timer_computing) */
+  double per_work;           /* computing seconds per interaction of this rank, smoothed over soft steps; 0: not yet */
+  struct diagnostics now;    /* at the last synchronisation */
+  struct step_counts counts;
+  struct substep_log log;    /* of all block steps so far */
+  struct tuning tuning;
+  int stop_request;          /* stop or checkpoint request of this rank (control.h); after step_open the maximum over ranks */
+  struct {                   /* clocks of a soft step, kept between step_open and step_close */
+    double computed;         /* seconds computed before it */
+    struct timer part[2][2]; /* seconds by phase: before and after the substeps, at the begin and the end of that part */
+  } half;
+  double tree_build_seconds; /* seconds of the last order and build at a synchronisation */
+  struct timer timer;
+};
+
+/* Open a system of the particles `p`, which move to the device. Returns 0, or -1 with the fault set if the transport that the parameters
+ * name does not work. Call sim_close in both cases. Collective. */
+int sim_open(struct sim *s, const struct comm *c, const struct params *par, const struct backend *be, struct particles *p, struct fault *f);
+/* Free the system and its particles. Collective. */
+void sim_close(struct sim *s);
+
+/* Migrate particles to their owner ranks, then order them and build the tree. `decompose`: 1: compute new domains first; 0: keep them.
+ * Collective. */
+void sim_arrange(struct sim *s, int decompose);
+/* Ensure that the lattice covers the positions that particles can reach within a soft step of length `horizon`. If it does not, order the
+ * particles and build the tree on a larger lattice. Needs forces. Collective. */
+void sim_make_room(struct sim *s, double horizon);
+/* Migrate particles to their owner ranks within a soft step, by their positions at `tick` and the present domains. Call sim_rebuild of all
+ * particles next. Collective. */
+void sim_migrate(struct sim *s, int32_t tick, double tick_length);
+/* Rebuild the tree within a soft step from the positions at `tick`, without its moments. No particle may be active (between select and
+ * correct). `fast`, `renew`: as in the verb reorder. On several ranks LETs of the new tree must be selected afterwards. Local. */
+void sim_rebuild(struct sim *s, int32_t tick, double tick_length, int fast, int renew);
+/* Compute the forces of all particles at a synchronisation by the criterion `mac`. `potential`: 1: potentials too. Needs sim_arrange.
+ * Collective. */
+void sim_force(struct sim *s, const struct mac *mac, int potential);
+/* Compute the first forces: once by opening angle if the criterion needs a_old, then by the criterion. Measures R2 unless it is given.
+ * Collective. */
+void sim_first_force(struct sim *s);
+/* Measure the sums at a synchronisation (s->now) and set the lower bound on |a_old|. Collective. */
+void sim_measure(struct sim *s);
+/* Measure R2 (radius_by_rule) and use it if it has changed by a fifth; with `first`, in any case. Returns 1 if the split has changed.
+ * Collective. */
+int sim_radius(struct sim *s, int first);
+#endif

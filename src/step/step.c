@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One soft step: the file to read first. */
+#include <config.h>
+#include "step/step.h"
+
+#include <string.h>
+
+#include "step/substeps.h"
+
+/* Weight of the newest measurement in the smoothed seconds per interaction; single measurements are noisy. */
+#define SPEED_WEIGHT 0.3
+
+/* Choose the block levels of all particles. The deepest level and the stop request become the maximum over ranks. Collective. */
+static void choose_levels(struct sim *s, const struct plan *plan, const struct step_rule *rule, int *shared)
+{
+  *shared = plan->shared_level;
+  double largest[2] = {s->be->levels(s->dev, rule, *shared), s->stop_request};
+  timer_phase(&s->timer, PHASE_wait);
+  comm_max_double(s->comm, largest, 2);
+  timer_phase(&s->timer, PHASE_correct);
+  if (plan->shared && *shared < 0) {
+    *shared = (int)largest[0];
+    s->be->levels(s->dev, rule, *shared);
+  }
+  s->counts.level_max = (int)largest[0];
+  s->stop_request = (int)largest[1];
+}
+
+/* Log the synchronisation as a block step, with the time of the soft step outside its substeps. */
+static void log_synchronisation(struct sim *s)
+{
+  const struct timer(*part)[2] = (const struct timer(*)[2])s->half.part;
+  const struct tally *full = &s->counts.full;
+  double seconds[PHASE_COUNT];
+  struct substep_row row = {.step = s->step, .tick = TICKS, .local = s->be->count(s->dev), .active = full->targets, .groups = full->groups,
+                            .pairs = full->particle_pairs + full->cell_pairs, .moment_updates_of_step = 1, .rebuilt = REBUILT_ALL};
+  for (int p = 0; p < PHASE_COUNT; p++) {
+    seconds[p] = part[0][1].seconds[p] - part[0][0].seconds[p] + part[1][1].seconds[p] - part[1][0].seconds[p];
+    row.all += seconds[p];
+  }
+  row.moment_updates_of_step += s->log.rest.moment_updates_of_step;
+  s->log.rebuilds[s->log.rest.rebuilt]++;
+  row.all += s->log.rest.all;
+  row.seconds[SUBSTEP_rebuild] = seconds[PHASE_domain] + seconds[PHASE_order] + seconds[PHASE_build] + seconds[PHASE_groups];
+  row.seconds[SUBSTEP_moments] = seconds[PHASE_moments];
+  row.seconds[SUBSTEP_walk] = full->seconds;
+  row.seconds[SUBSTEP_correct] = seconds[PHASE_correct] + seconds[PHASE_diagnostics];
+  for (int k = 0; k < SUBSTEP_PARTS_COUNT; k++) row.seconds[k] += s->log.rest.seconds[k];
+  substep_log_add(&s->log, &row);
+}
+
+/* The cost of this step on this rank, for the next domains. */
+static void measure_work(struct sim *s, double seconds)
+{
+  const struct tally *full = &s->counts.full, *hard = &s->counts.hard;
+  s->computing = seconds;
+  s->work = (double)(full->particle_pairs + full->cell_pairs + hard->particle_pairs + hard->cell_pairs);
+  if (!(s->work > 0 && seconds > 0)) return;
+  double now = seconds / s->work;
+  s->per_work = s->per_work > 0 ? s->per_work + SPEED_WEIGHT * (now - s->per_work) : now;
+}
+
+/* From the synchronisation to the first substep: opening kick, block levels, and a lattice that covers the soft step. Returns the rule by
+ * which particles choose their time steps. *shared: as in the verb `levels`. */
+static struct step_rule open_kick(struct sim *s, const struct plan *plan, int *shared)
+{
+  struct step_rule rule = {.eta = s->par->Eta,
+                           .softening = s->par->Softening,
+                           .use_velocity = s->par->Criterion == CRITERION_MIN_AV,
+                           .soft_step = plan->soft_step};
+  memcpy(rule.v_com, s->now.v_com, sizeof rule.v_com);
+  s->be->kick(s->dev, &s->field, 0.5 * plan->soft_step);
+  choose_levels(s, plan, &rule, shared);
+  sim_make_room(s, plan->soft_step);
+  return rule;
+}
+
+void step_print_schedule(struct sim *s, const struct plan *plan, FILE *out)
+{
+  int shared;
+  open_kick(s, plan, &shared);
+  struct schedule schedule = substeps_schedule(s);
+  if (s->comm->rank == 0) schedule_print(&schedule, out);
+}
+
+void step_open(struct sim *s, const struct plan *plan)
+{
+  struct timer(*part)[2] = s->half.part;
+  int shared;
+  memset(&s->counts, 0, sizeof s->counts);
+  s->half.computed = timer_computing(&s->timer);
+  timer_phase(&s->timer, PHASE_correct);
+  part[0][0] = s->timer;
+
+  struct step_rule rule = open_kick(s, plan, &shared);
+  timer_phase(&s->timer, PHASE_correct);
+  part[0][1] = s->timer;
+  substeps(s, &rule, shared);
+  timer_phase(&s->timer, PHASE_correct);
+  part[1][0] = s->timer;
+}
+
+void step_close(struct sim *s, const struct plan *plan, int potential)
+{
+  double dt = plan->soft_step;
+  s->be->drift_to_end(s->dev, dt / TICKS);
+  tuning_now(&s->tuning, s->step + 1, plan->at_target ? plan->target : s->time + dt);
+
+  sim_arrange(s, 1);
+  sim_force(s, &s->mac, potential);
+
+  timer_phase(&s->timer, PHASE_correct);
+  s->be->finish(s->dev, dt / TICKS);
+  s->be->split_soft(s->dev);
+  s->be->kick(s->dev, &s->field, 0.5 * dt);
+  s->time = plan->at_target ? plan->target : s->time + dt;
+  s->step++;
+  measure_work(s, timer_computing(&s->timer) - s->half.computed);
+  sim_measure(s);
+  s->half.part[1][1] = s->timer;
+  log_synchronisation(s);
+
+  if (plan->measure_radius && sim_radius(s, 0)) {
+    sim_force(s, &s->mac, potential);   /* hard forces need the new split */
+    s->be->split_soft(s->dev);
+    sim_measure(s);                     /* with the newer a_old forces, and so energies, change within the criterion's error */
+  }
+}

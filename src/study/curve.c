@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Force error against time, for several values of the criterion's parameter. */
+#include <config.h>
+#include "study/curve.h"
+
+#include <math.h>
+#include <omp.h>
+
+#include "backend/probe.h"
+#include "base/revision.h"
+#include "run/start.h"
+#include "study/bench.h"
+#include "study/probes.h"
+#include "study/result_file.h"
+
+enum { PROBES = 4096 };   /* particles compared with the direct sum, unless --direct is given */
+
+/* One point of a curve. */
+struct point {
+  double delta;
+  struct probe_errors acc, pot;
+  struct bench_times times;
+  struct tally walk;   /* sums over ranks */
+};
+
+static double targets(const struct point *p) { return p->walk.targets > 0 ? (double)p->walk.targets : 1; }
+static double milliseconds(const struct point *p, enum phase phase) { return 1e3 * p->times.phase[phase]; }
+static double rate(const struct point *p)
+{
+  double pairs = (double)(p->walk.particle_pairs + p->walk.cell_pairs);
+  return p->times.phase[PHASE_walk] > 0 ? pairs / p->times.phase[PHASE_walk] : 0;
+}
+
+/* X(name in the file, head on the terminal, its format, value, meaning). */
+#define COLUMNS(X)                                                                                                                 \
+  X(median, "median error", "%.3e", p->acc.median, "of the acceleration against the direct sum, relative")                         \
+  X(most99, "99 %", "%.3e", p->acc.most99, "the 99th percentile")                                                                  \
+  X(worst, "largest", "%.2e", p->acc.worst, "the largest")                                                                         \
+  X(potential_median, "potential", "%.2e", p->pot.median, "of the potential, the median")                                          \
+  X(potential_most99, "its 99 %", "%.2e", p->pot.most99, "the 99th percentile")                                                    \
+  X(ms_order, "ms order", "%.3f", milliseconds(p, PHASE_order), "keys, sort")                                                      \
+  X(ms_build, "build", "%.3f", milliseconds(p, PHASE_build), "links of the tree")                                                  \
+  X(ms_moments, "moments", "%.3f", milliseconds(p, PHASE_moments), "")                                                             \
+  X(ms_groups, "groups", "%.3f", milliseconds(p, PHASE_groups), "")                                                                \
+  X(ms_walk, "walk", "%.3f", milliseconds(p, PHASE_walk), "with potential")                                                        \
+  X(ms_all, "all", "%.3f", 1e3 * p->times.all, "the whole force, timed separately and without the waits between phases")           \
+  X(particles, "particles per target", "%.0f", (double)p->walk.particle_pairs / targets(p), "")                                    \
+  X(cells, "cells per target", "%.0f", (double)p->walk.cell_pairs / targets(p), "")                                                \
+  X(tests, "tests per target", "%.2f", (double)p->walk.tests / targets(p), "of the acceptance criterion")                          \
+  X(rate, "interactions/s", "%.2e", rate(p), "of both kinds, over ms_walk")
+
+/* --- tables ------------------------------------------------------------------------------------------------------ */
+
+static const char *parameter_name(const struct params *par)
+{
+  return par->TypeOfOpeningCriterion == OPENING_ANGLE ? "theta" : par->TypeOfOpeningCriterion == OPENING_MULTIPOLE ? "Delta_mul" : "Delta";
+}
+
+static void print_facts(FILE *out, const char *mark, const struct sim *s, int64_t probes)
+{
+  const struct params *par = s->par;
+  fprintf(out, "%sparticles          %.0f, %s\n", mark, s->now.count, par->InitCondFile);
+  fprintf(out, "%sranks x threads    %d x %d\n%sbackend            %s\n", mark, s->comm->size, omp_get_max_threads(), mark, s->be->name);
+  fprintf(out, "%sopening criterion  %s; %s cells; leaf %d, group %d; walk: %s\n", mark,
+          params_choice("TypeOfOpeningCriterion", par->TypeOfOpeningCriterion),
+          par->MultipoleOrder == 2 ? "quadrupole" : "monopole", par->MaxLeafSize, par->MaxGroupSize,
+          params_choice("WalkMethod", par->WalkMethod));
+  fprintf(out, "%ssoftening          %g\n", mark, par->Softening);
+  if (s->split.on) fprintf(out, "%ssplit              R1 = %g, R2 = %g\n", mark, s->split.r1, s->split.r2);
+  fprintf(out, "%srevision           %s\n", mark, revision);
+  fprintf(out, "%serrors of %lld particles against the direct sum; milliseconds: medians of five after two warm-ups\n", mark,
+          (long long)probes);
+}
+
+static void print_head(const struct sim *s, int64_t probes)
+{
+  print_facts(stdout, "", s, probes);
+  s->be->probe->describe(stdout);
+  printf("\n| %s |", parameter_name(s->par));
+#define X(name, head, format, value, meaning) printf(" %s |", head);
+  COLUMNS(X)
+#undef X
+  printf("\n|---|");
+#define X(...) printf("---|");
+  COLUMNS(X)
+#undef X
+  printf("\n");
+}
+
+static void print_row(const struct sim *s, const struct point *p)
+{
+  if (s->par->TypeOfOpeningCriterion == OPENING_ACCELERATION)
+    printf("| 2^%g |", log2(p->delta));
+  else
+    printf("| %g |", p->delta);
+#define X(name, head, format, value, meaning) printf(" " format " |", value);
+  COLUMNS(X)
+#undef X
+  printf("\n");
+  fflush(stdout);
+}
+
+static void write_head(FILE *out, const struct sim *s, int64_t probes)
+{
+  print_facts(out, "# ", s, probes);
+  fprintf(out, "# columns: delta: %s of the criterion; all: milliseconds\n", parameter_name(s->par));
+#define X(name, head, format, value, meaning) \
+  if (meaning[0]) fprintf(out, "#   " #name ": " meaning "\n");
+  COLUMNS(X)
+#undef X
+  fprintf(out, "delta");
+#define X(name, head, format, value, meaning) fprintf(out, "," #name);
+  COLUMNS(X)
+#undef X
+  fprintf(out, "\n");
+}
+
+static void write_row(FILE *out, const struct point *p)
+{
+  fprintf(out, "%.9g", p->delta);
+#define X(name, head, format, value, meaning) fprintf(out, ",%.9g", value);
+  COLUMNS(X)
+#undef X
+  fprintf(out, "\n");
+}
+
+/* --- the curve --------------------------------------------------------------------------------------------------- */
+
+static struct point measure(struct sim *s, struct probes *q, double delta)
+{
+  struct point p = {.delta = delta};
+  s->mac.delta = delta;
+  bench_medians(s, &p.times);
+  probes_take(q, s);
+  p.acc = probes_errors(q, PROBE_ACC);
+  p.pot = probes_errors(q, PROBE_POT);
+  const struct tally *t = &s->counts.full;
+  int64_t sums[] = {t->targets, t->particle_pairs, t->cell_pairs, t->tests};
+  comm_sum_int64(s->comm, sums, 4);
+  p.walk = (struct tally){.targets = sums[0], .particle_pairs = sums[1], .cell_pairs = sums[2], .tests = sums[3]};
+  return p;
+}
+
+static void all_points(struct sim *s, const struct force_options *o, FILE *file)
+{
+  struct probes q;
+  int prints = s->comm->rank == 0;
+  sim_first_force(s);
+  probes_open(&q, s, o->direct > 0 ? o->direct : PROBES);
+  if (prints) print_head(s, q.n);
+  if (file) write_head(file, s, q.n);
+  for (int k = 0; k < o->delta_count; k++) {
+    double delta = s->mac.kind == MAC_ACCELERATION ? exp2(-o->delta[k]) : o->delta[k];
+    struct point p = measure(s, &q, delta);
+    if (prints) print_row(s, &p);
+    if (file) write_row(file, &p);
+  }
+  probes_close(&q);
+}
+
+int force_curve(const struct comm *c, const struct params *par, const struct force_options *options)
+{
+  struct fault fault = {""};
+  struct sim s;
+  struct result_file file = {NULL};
+  if (c->rank == 0) result_open(&file, options->output, options->overwrite, par, &fault);
+  if (comm_verdict(c, &fault) == 0 && sim_start(&s, c, par, &fault) == 0) {
+    if (c->rank == 0) result_begin(&file, &fault);
+    if (comm_verdict(c, &fault) == 0) all_points(&s, options, file.file);
+    sim_close(&s);
+  }
+  result_close(&file, &fault);
+  comm_verdict(c, &fault);
+  comm_print_fault(c, "error", &fault);
+  return fault.text[0] != 0;
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <config.h>
+#include "study/global_particles.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+static const struct backend *const be = &backend_cpu;
+
+/* --- particles --------------------------------------------------------------------------------------------------- */
+
+struct labelled {
+  uint64_t id;
+  int64_t at;
+};
+
+static int by_id(const void *a, const void *b)
+{
+  uint64_t x = ((const struct labelled *)a)->id, y = ((const struct labelled *)b)->id;
+  return (x > y) - (x < y);
+}
+
+/* Unpack n particles in ascending order of id. */
+static void unpack_sorted(struct particles *p, const char *packed, int64_t n)
+{
+  struct labelled *order = memory_alloc("study", sizeof *order * (size_t)(n + 1));
+  size_t bytes = particle_bytes();
+  particles_reserve(p, n + 1);
+  for (int64_t i = 0; i < n; i++) {   /* read the ids by unpacking each particle into the first slot */
+    particles_unpack(p, 0, packed + bytes * (size_t)i);
+    order[i] = (struct labelled){p->id[0], i};
+  }
+  qsort(order, (size_t)n, sizeof *order, by_id);
+  for (int64_t i = 0; i < n; i++) particles_unpack(p, i, packed + bytes * (size_t)order[i].at);
+  p->n = n;
+  memory_free(order);
+}
+
+void global_particles_gather(struct global_particles *w, const struct sim *s, double soft_step)
+{
+  const struct particles *p = s->be->view(s->dev);
+  size_t bytes = particle_bytes(), total;
+  char *mine = memory_alloc("study", bytes * (size_t)(p->n + 1));
+  for (int64_t i = 0; i < p->n; i++) particles_pack(p, i, mine + bytes * (size_t)i);
+  char *packed = comm_gather(s->comm, mine, bytes * (size_t)p->n, &total);
+  memory_free(mine);
+  *w = (struct global_particles){.par = s->par,
+                      .gravity = s->gravity,
+                      .lattice = s->lattice,
+                      .mac = s->mac,
+                      .a_floor = s->a_floor,
+                      .a_typical = s->now.a_rms_plain,
+                      .cutoff = s->split.on ? s->split.r2 : -1,
+                      .soft_step = soft_step};
+  unpack_sorted(&w->all, packed, (int64_t)(total / bytes));
+  memory_free(packed);
+}
+
+void global_particles_free(struct global_particles *w) { particles_free(&w->all); }
+
+struct let_request global_particles_request(const struct global_particles *w, enum let_kind kind)
+{
+  struct let_request r = {.mac = &w->mac, .a_floor = w->a_floor, .a_typical = w->a_typical, .cutoff = -1};
+  if (kind == LET_SOFT) return r;
+  r.cutoff = w->cutoff;
+  r.horizon = w->soft_step;
+  r.tick_length = w->soft_step / TICKS;
+  return r;
+}
+
+void global_particles_sort_by_id(struct device *d)
+{
+  struct particles p, spare;
+  particles_init(&spare);
+  be->download(d, &p);
+  struct labelled *label = memory_alloc("study", sizeof *label * (size_t)(p.n + 1));
+  int64_t *order = memory_alloc("study", sizeof *order * (size_t)(p.n + 1));
+  for (int64_t i = 0; i < p.n; i++) label[i] = (struct labelled){p.id[i], i};
+  qsort(label, (size_t)p.n, sizeof *label, by_id);
+  for (int64_t i = 0; i < p.n; i++) order[i] = label[i].at;
+  particles_permute(&p, order, &spare);
+  be->upload(d, &p);
+  particles_free(&spare);
+  memory_free(order);
+  memory_free(label);
+}
+
+/* --- trees and domains ------------------------------------------------------------------------------------------- */
+
+struct device *global_particles_open_device(const struct global_particles *w, int ranks)
+{
+  struct device_config config = {.gravity = w->gravity,
+                                 .softening = w->par->Softening,
+                                 .max_leaf = w->par->MaxLeafSize,
+                                 .max_group = w->par->MaxGroupSize,
+                                 .quadrupole = w->par->MultipoleOrder == 2,
+                                 .ranks = ranks};
+  return be->open(&config);
+}
+
+void global_particles_build_tree(const struct global_particles *w, struct device *d, const struct domain *domain, int rank)
+{
+  double low[3], high[3];
+  domain_cuboid(domain, rank, low, high);
+  be->order(d, &w->lattice);
+  be->build(d, low, high);
+  be->sources(d);
+  be->moments(d, &w->mac, 0, w->soft_step / TICKS);
+  be->groups(d);
+}
+
+void global_particles_open_domain(const struct global_particles *w, int ranks, struct domain *domain)
+{
+  int grid[3];
+  params_grid(w->par->DomainGrid, grid);
+  if ((double)grid[0] * grid[1] * grid[2] == ranks)
+    domain_open_grid(domain, ranks, grid);
+  else
+    domain_open(domain, ranks);
+  domain->align = ranks > 1;
+}
+
+/* Set the lattice to which the domain boundaries are aligned, from the bounds of the particles in the soft step. Collective. */
+static void set_lattice(const struct comm *c, struct global_particles *w, struct device *d, const struct domain *domain)
+{
+  double box[6];
+  be->bounds(d, w->soft_step, box, box + 3);
+  for (int k = 0; k < 3; k++) box[k] = -box[k];
+  comm_max_double(c, box, 6);
+  for (int k = 0; k < 3; k++) box[k] = -box[k];
+  w->lattice = domain_lattice(domain, box, w->par->Softening);
+}
+
+void global_particles_cut(const struct comm *c, struct global_particles *w, struct domain *domain)
+{
+  struct device *d = global_particles_open_device(w, 1);
+  struct particles none, *all = c->rank == 0 ? &w->all : &none;
+  particles_init(&none);
+  be->upload(d, all);
+  struct domain_load even = {.by_work = 0};
+  domain_decompose(domain, c, be, d, w->par->SamplingRate, &even);
+  set_lattice(c, w, d, domain);
+  be->download(d, all);
+  particles_free(&none);
+  be->close(d);
+}

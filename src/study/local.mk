@@ -1,0 +1,22 @@
+libespalier_a_SOURCES += \
+  %D%/bench.c \
+  %D%/bench.h \
+  %D%/curve.c \
+  %D%/curve.h \
+  %D%/force.c \
+  %D%/force.h \
+  %D%/global_particles.c \
+  %D%/global_particles.h \
+  %D%/probes.c \
+  %D%/probes.h \
+  %D%/study.c \
+  %D%/study.h \
+  %D%/study_table.c \
+  %D%/study_table.h \
+  %D%/result_file.c \
+  %D%/result_file.h \
+  %D%/virtual.c \
+  %D%/virtual.h \
+  %D%/virtual_real.c
+
+EXTRA_DIST += %D%/README.md

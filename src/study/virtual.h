@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Virtual ranks: the sizes of the locally essential trees (LETs) of P domains, without P processes.
+ *
+ * Every process has all particles. For one domain after the other, a process builds the tree that the rank of that domain would have, and
+ * selects from it what the other ranks need. Domains, trees, selection and messages use the code of real ranks, so the result is what
+ * real ranks would exchange, byte for byte. The sending domains are distributed over the processes. */
+#ifndef VIRTUAL_H
+#define VIRTUAL_H
+#include "study/global_particles.h"
+
+/* Counts of one of P ranks for one soft exchange and the exchange at the start of the substeps. Integers only, because rows are summed
+ * over processes as one array. */
+struct virtual_rank {
+  int64_t local;               /* particles */
+  struct let_traffic let[LET_KINDS];
+  int64_t contacts[LET_KINDS]; /* ranks whose LETs it receives */
+  int64_t roots;               /* soft: ranks of which the root in the LET root summary suffices */
+  int64_t updates;             /* bytes that it sends in a substep in which all entries, also cells, were corrected */
+};
+
+/* All kinds of LETs, as bits 1 << LET_SOFT, 1 << LET_STEP. */
+enum { VIRTUAL_ALL = (1 << LET_KINDS) - 1 };
+
+/* Count the exchanges of `ranks` virtual ranks for the LETs of `kinds` (bits as in VIRTUAL_ALL).
+ * \param rows      [ranks] the counts, the same on every process; counts of other kinds are not changed
+ * \param progress  called by every process with the part of its work that is done, 0 to 1; may be NULL
+ * Collective. */
+void virtual_count(const struct comm *c, struct global_particles *w, int ranks, int kinds, struct virtual_rank *rows,
+                   void (*progress)(void *of, double done), void *of);
+
+/* Exchange particles and LETs of `kinds` between the real ranks. `row`: the counts of this rank, without contacts and roots. Collective. */
+void virtual_real(const struct comm *c, struct global_particles *w, int kinds, struct virtual_rank *row);
+/* Compare the counts of a virtual and a real rank. Not collective. 0, or -1 with a fault that names the first difference. */
+int virtual_differ(const struct virtual_rank *counted, const struct virtual_rank *real, int rank, int kinds, struct fault *f);
+#endif

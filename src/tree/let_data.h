@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Data that ranks exchange to choose locally essential trees (LETs): boxes of targets, requests, root summaries. For host and device. */
+#ifndef LET_DATA_H
+#define LET_DATA_H
+#include <stdint.h>
+
+#include "tree/mac.h"
+#include "tree/octree.h"
+
+/* Bounding box of some groups of a rank. It moves with the mean velocity of its particles and contains their predicted trajectories
+ * (straight lines) from the tick of the request to the end of the horizon. Internal units. */
+struct let_box {
+  double low[3], high[3];  /* at the tick of the request, in the moving frame */
+  double a_old;            /* smallest a_old of its targets; the choice of a LET uses at least the request's a_floor */
+  double v[3];             /* mean velocity */
+  double a_spread;         /* largest hard acceleration of its targets; BOX_EMPTY without targets */
+};
+
+/* LET_SOFT: for a synchronisation. LET_STEP: for substeps. LET_SLOW: for substeps where fast particles have a tree of their own; then
+ * LET_SLOW is selected from the slow trees and LET_STEP from the fast trees. */
+enum let_kind { LET_SOFT, LET_STEP, LET_KINDS, LET_SLOW = LET_KINDS, LET_SETS };
+
+/* The tree of the sender from which a LET is selected: that of all particles or, where fast particles have a tree of their own (`reorder`
+ * in backend/backend.h), the slow or the fast tree. */
+enum let_part { LET_OF_ALL, LET_OF_SLOW, LET_OF_FAST };
+
+struct let_request {
+  const struct let_box *boxes;   /* [box_count] of the receiver; ignored by verbs for several receivers */
+  int box_count;
+  const struct mac *mac;
+  double a_floor;                /* lower bound on a_old */
+  double a_typical;              /* rms acceleration, added to the motion bound (tree/essential.h) */
+  double cutoff;                 /* only sources that can come within this distance (R2); negative: no limit */
+  double horizon;                /* time from `tick` for which the LET is valid; 0: at `tick` only */
+  int32_t tick;                  /* the present tick */
+  double tick_length;            /* time of one tick */
+  /* For `summary` and `select`. Boxes for LET_OF_SLOW hold the minimum of the present a_old and of that of the synchronisation. */
+  enum let_part part;
+  /* For `boxes`. 1: targets are only the particles whose steps end at `tick`, since no other step ends within the horizon. */
+  int active;
+};
+
+/* LET root summary, which all ranks exchange (one allgather): the root of the rank's tree, and one box around its targets. */
+struct let_summary {
+  struct node root;
+  struct motion motion;   /* of the root */
+  float quad[6];          /* second moments of the root */
+  int32_t boxes;          /* number of its boxes, which ranks that open the root request */
+  int32_t pad;
+  int64_t particles;      /* of the rank */
+  struct let_box box;     /* around all boxes */
+};
+
+/* Cells and particles in received LETs. */
+struct let_count {
+  int64_t cells, particles;
+};
+#endif

@@ -1,0 +1,12 @@
+libespalier_a_SOURCES += \
+  %D%/cuboids.h \
+  %D%/essential.h \
+  %D%/keys.h \
+  %D%/lattice.h \
+  %D%/let_data.h \
+  %D%/mac.h \
+  %D%/octree.c \
+  %D%/octree.h \
+  %D%/roots.c \
+  %D%/roots.h
+EXTRA_DIST += %D%/README.md

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Multipole acceptance criteria (MAC; Miki & Umemura 2017, eqs 2-7), with G. For host and device.
+ * d is the distance from the surface of the group's ball to the cell's centre of mass. A cell is accepted where
+ *     d >= reach * sink  and  d > b
+ * with `reach` a number of the cell and `sink` a number of the group; so walks are the same for all criteria. By the second condition a
+ * cell that may contain a target is always opened. Lengths in units of length. */
+#ifndef MAC_H
+#define MAC_H
+#include <math.h>
+
+#include "base/hd.h"
+
+enum { MAC_ACCELERATION, MAC_MULTIPOLE, MAC_ANGLE };   /* in the order of enum opening (params/params.h) */
+
+struct mac {
+  int kind;
+  int order;         /* 1 monopole, 2 quadrupole cells */
+  double gravity;    /* G */
+  double delta;      /* MAC_ACCELERATION: Delta; MAC_MULTIPOLE: Delta_mul (an acceleration); MAC_ANGLE: theta */
+};
+
+/* Factor on the distance at which monopole cells are accepted that a face of the domain cuts. Their second moments are large and aligned
+ * with the normal of the face, so their errors add up, whereas those of whole cubes cancel. */
+#define MAC_CUT 1.5f
+
+/* Factor on the distance at which cells are accepted in walks and lists for hard forces. The hard part of a cell between R1 and R2 is
+ * evaluated at the distance of its centre; the second derivative of the split kernel makes the error of this about twenty times the one
+ * that the criterion allows. HARD_REACH_EXTENT applies where the trace of the cell's second moments is known: it corrects the mean over
+ * directions, and the remaining error is random. */
+#define HARD_REACH 2.0f
+#define HARD_REACH_EXTENT 1.25f
+
+#define MAC_FAR 1e18f   /* stands for infinity; its product with a zero reach is zero */
+
+/* `reach` of a cell of mass `mass` and radius `b` about its centre of mass; b2: sum of m |x - x_com|^2. */
+HD float mac_reach(const struct mac *m, double mass, double b, double b2)
+{
+  switch (m->kind) {
+  case MAC_ANGLE: return (float)(b / m->delta);
+  case MAC_MULTIPOLE: return (float)(0.5 * b + sqrt(0.25 * b * b + sqrt(3 * m->gravity * b2 / m->delta)));
+  default:
+    return m->order == 2 ? (float)pow(m->gravity * mass * b * b * b / m->delta, 0.2)
+                         : (float)sqrt(sqrt(m->gravity * mass * b * b / m->delta));
+  }
+}
+
+/* Upper bound on the factor by which `reach` grows when the radius of a cell grows by the factor `times` and b2 by its square. */
+HD float mac_stretch(const struct mac *m, float times)
+{
+  if (m->kind != MAC_ACCELERATION) return times;
+  return m->order == 2 ? powf(times, 0.6f) : sqrtf(times);
+}
+
+/* `sink` of a group; a_old: the smallest a_old of its members. */
+HD float mac_sink(const struct mac *m, double a_old)
+{
+  if (m->kind != MAC_ACCELERATION) return 1;
+  if (!(a_old > 0)) return MAC_FAR;
+  double f = m->order == 2 ? pow(a_old, -0.2) : 1 / sqrt(sqrt(a_old));
+  return f < MAC_FAR ? (float)f : MAC_FAR;
+}
+#endif

@@ -1,0 +1,8 @@
+libespalier_a_SOURCES += \
+  %D%/brent.c \
+  %D%/brent.h \
+  %D%/tuner.c \
+  %D%/tuner.h \
+  %D%/tuning.c \
+  %D%/tuning.h
+EXTRA_DIST += %D%/README.md

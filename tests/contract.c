@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The contract of a backend. The reference backend (reference.h) has the core verbs alone, and whole soft steps run on it; every other
+ * backend ends the same steps where it does, within the error of the acceptance criterion. */
+#include <config.h>
+#include <mpi.h>
+
+#include "reference.h"
+#include "sets.h"
+#include "step/plan.h"
+#include "step/sim.h"
+#include "step/step.h"
+#include "tap.h"
+
+enum { STEPS = 2, PARTICLES = 400 };
+
+struct scheme {
+  const char *name;
+  int mode, scheme;
+  double uniform;   /* acceleration of an external field along x */
+};
+
+static const struct scheme schemes[] = {{"hybrid", MODE_HYBRID, SCHEME_BLOCK, 0},
+                                        {"block steps", MODE_TREE, SCHEME_BLOCK, 0},
+                                        {"one shared step", MODE_TREE, SCHEME_SHARED, 0},
+                                        {"hybrid in an external field", MODE_HYBRID, SCHEME_BLOCK, 0.5}};
+
+/* Where a run of some soft steps ends. */
+struct end {
+  struct particles p;
+  struct diagnostics now;
+  double begin;          /* energy at the start */
+  double step;           /* length of a soft step */
+  int64_t substeps;
+  double time, kick;     /* its length; what the rms acceleration does to a velocity in it */
+};
+
+static struct params params_of(const struct set *set, const struct scheme *how)
+{
+  struct params par;
+  params_defaults(&par);
+  par.GravityConstantInternal = set->gravity;
+  par.Softening = set->softening;
+  par.R1 = set->r1;
+  par.R2 = set->r2;
+  par.ErrTolForceAcc = 1.0 / 4096;
+  par.Mode = how->mode;
+  par.Scheme = how->scheme;
+  par.Eta = 0.1;
+  par.TimeMax = 1e3;
+  par.MaxLeafSize = 8;
+  par.MaxGroupSize = 32;
+  return par;
+}
+
+/* `step`: length of the soft step; 0: chosen here. */
+static void run(const struct comm *c, const struct backend *be, const struct set *set, const struct scheme *how, double step, struct end *end)
+{
+  struct params par = params_of(set, how);
+  struct set small = *set;
+  struct particles p;
+  struct sim s;
+  struct fault f = {""};
+  small.n = PARTICLES;
+  set_make(&small, 0.3 * sqrt(set->gravity), &p);
+  sim_open(&s, c, &par, be, &p, &f);
+  s.field = (struct field){.kind = how->uniform != 0 ? FIELD_UNIFORM : FIELD_NONE, .acc = {how->uniform * set->gravity}};
+  sim_first_force(&s);
+  memset(end, 0, sizeof *end);
+  end->begin = s.now.total;
+  if (step == 0) step = 0.7 * plan_adaptive(&par, &s.now, set->r2);
+  end->step = step;
+  *(how->mode == MODE_HYBRID ? &par.SoftStep : &par.MaxSizeTimestep) = step;
+  for (int k = 0; k < STEPS; k++) {
+    struct plan plan = plan_next(&par, &s.now, s.time, par.TimeMax, s.split.r2, s.split.on, 1);
+    step_open(&s, &plan);
+    end->substeps += s.counts.substeps;
+    step_close(&s, &plan, 1);
+    end->kick += s.now.a_rms_plain * plan.soft_step;
+  }
+  end->time = s.time;
+  end->now = s.now;
+  particles_init(&end->p);
+  particles_reserve(&end->p, PARTICLES);
+  const struct particles *v = s.be->view(s.dev);
+  for (int64_t i = 0; i < v->n; i++) end->p.n = v->id[i] > (uint64_t)end->p.n ? (int64_t)v->id[i] : end->p.n;
+  for (int64_t i = 0; i < v->n; i++) particles_copy(&end->p, (int64_t)v->id[i] - 1, v, i);
+  sim_close(&s);
+}
+
+/* Root mean square of the differences of velocities, in kicks. */
+static double difference(const struct end *a, const struct end *b)
+{
+  double sum = 0;
+  if (a->p.n != b->p.n) return HUGE_VAL;
+  for (int64_t k = 0; k < 3 * a->p.n; k++) sum += (a->p.vel[k] - b->p.vel[k]) * (a->p.vel[k] - b->p.vel[k]);
+  return sqrt(sum / (double)a->p.n) / b->kick;
+}
+
+static void say(int good, const char *backend, const struct set *s, const struct scheme *how, const char *what)
+{
+  char line[200];
+  snprintf(line, sizeof line, "%s, %s, %s: %s", backend, s->name, how->name, what);
+  tap_ok(good, line);
+}
+
+static void check(const struct comm *c, const struct set *s, const struct scheme *how)
+{
+  const struct backend *const *list;
+  int count = backend_list(&list);
+  struct end want, got;
+  run(c, &backend_reference, s, how, 0, &want);
+  double change = fabs(want.now.total - want.begin), kinetic = want.now.kinetic;
+  printf("# %s, %s: %lld substeps, energy changes by %.1e of the kinetic one\n", s->name, how->name, (long long)want.substeps, change / kinetic);
+  say(want.now.bad == 0 && want.now.count == PARTICLES && change < 2e-3 * kinetic, "reference", s, how, "steps conserve energy");
+  say(how->scheme == SCHEME_SHARED || want.substeps > STEPS, "reference", s, how, "steps have substeps");
+  for (int k = 0; k < count; k++) {
+    char why[256];
+    if (list[k]->probe->count(why, sizeof why) == 0) continue;
+    run(c, list[k], s, how, want.step, &got);
+    double far = difference(&got, &want);
+    printf("# %s: velocities differ by %.1e kicks\n", list[k]->name, far);
+    say(got.time == want.time && far < 5e-4, list[k]->name, s, how, "steps end where the reference does");
+    particles_free(&got.p);
+  }
+  particles_free(&want.p);
+}
+
+int main(int argc, char **argv)
+{
+  struct comm self;
+  int rank;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  comm_open(&self, MPI_COMM_SELF);
+  if (rank == 0) {   /* the reference runs on one rank */
+    for (int k = 0; k < 4; k++)
+      for (size_t h = 0; h < sizeof schemes / sizeof *schemes; h++) check(&self, &sets[k], &schemes[h]);
+    char why[256] = "";
+    tap_ok(!backend_walks(&backend_reference, METHOD_GROUPS, 2, why, sizeof why) && strstr(why, "for one rank") &&
+               backend_walks(&backend_reference, METHOD_GROUPS, 1, why, sizeof why),
+           "a backend without LETs is refused on two ranks");
+    tap_ok(memory_current() == 0, "all memory is given back");
+  }
+  comm_close(&self);
+  MPI_Finalize();
+  return rank == 0 ? tap_end() : 0;
+}

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The reference backend: the core verbs of backend/backend.h in plain C, on one thread, in double precision, with direct sums in place of a
+ * tree. It proves that the contract is sufficient, and is the reference for whole steps of other backends (contract.c). It leaves out
+ * the tables for LETs, migration and links: it runs on one rank only. Particles keep their order. */
+#ifndef REFERENCE_H
+#define REFERENCE_H
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+#include "backend/backend.h"
+#include "backend/probe.h"
+#include "base/memory.h"
+#include "kernels.h"
+#include "particles/sampling.h"
+
+struct device {
+  struct device_config config;
+  struct particles p;
+  struct lattice lattice;
+  char *active;        /* [n] between select and correct: predicted, half kicked */
+  int32_t tick;        /* of the last select */
+  double event[DEVICE_EVENTS];
+};
+
+static inline struct device *reference_open(const struct device_config *config)
+{
+  struct device *d = memory_alloc("reference", sizeof *d);
+  *d = (struct device){.config = *config};
+  return d;
+}
+
+static inline void reference_close(struct device *d) { memory_free(d->active), memory_free(d); }
+
+static inline void reference_upload(struct device *d, struct particles *p)
+{
+  d->p = *p;
+  particles_init(p);
+  memory_free(d->active);
+  d->active = memory_alloc("reference", (size_t)d->p.n + 1);
+  memset(d->active, 0, (size_t)d->p.n + 1);
+}
+
+static inline void reference_download(struct device *d, struct particles *p)
+{
+  *p = d->p;
+  particles_init(&d->p);
+}
+
+static inline const struct particles *reference_view(struct device *d) { return &d->p; }
+static inline int64_t reference_count(struct device *d) { return d->p.n; }
+
+static inline void reference_bounds(struct device *d, double horizon, double low[3], double high[3])
+{
+  const struct particles *p = &d->p;
+  for (int c = 0; c < 3; c++) low[c] = 1e300, high[c] = -1e300;
+  for (int64_t k = 0; k < 3 * p->n; k++) {
+    double x = p->pos[k], there = x + horizon * p->vel[k], margin = 0.5 * horizon * horizon * fabs(p->acc[k]);
+    low[k % 3] = fmin(low[k % 3], fmin(x, there) - margin);
+    high[k % 3] = fmax(high[k % 3], fmax(x, there) + margin);
+  }
+}
+
+static inline int64_t reference_sample(struct device *d, uint64_t threshold, int64_t capacity, struct sample *out, double *work)
+{
+  const struct particles *p = &d->p;
+  int64_t count = 0;
+  if (work) *work = 0;
+  for (int64_t i = 0; i < p->n; i++) {
+    if (work) *work += p->work[i];
+    if (sampling_hash(p->id[i]) > threshold || count == capacity) continue;
+    memcpy(out[count].pos, &p->pos[3 * i], sizeof out->pos);
+    out[count].work = p->work[i];
+    out[count++].id = p->id[i];
+  }
+  return count;
+}
+
+static inline void reference_reduce(struct device *d, const struct field *field, struct sums *sums)
+{
+  memset(sums, 0, sizeof *sums);
+  for (int64_t i = 0; i < d->p.n; i++) sums_add(sums, &d->p, i, field_potential(field, &d->p.pos[3 * i]));
+}
+
+/* --- tree: there is none ----------------------------------------------------------------------------------------- */
+
+static inline int is_outside(const struct device *d, int64_t i)
+{
+  int outside = 0;
+  for (int c = 0; c < 3; c++) lattice_of(&d->lattice, c, d->p.pos[3 * i + c], &outside);
+  return outside;
+}
+
+static inline int64_t reference_order(struct device *d, const struct lattice *lattice)
+{
+  int64_t outside = 0;
+  d->lattice = *lattice;
+  for (int64_t i = 0; i < d->p.n; i++) outside += is_outside(d, i);
+  return outside;
+}
+
+static inline void reference_reorder(struct device *d, int32_t tick, double length, int fast, int renew) { (void)d, (void)tick, (void)length, (void)fast, (void)renew; }
+static inline void reference_build(struct device *d, const double low[3], const double high[3]) { (void)d, (void)low, (void)high; }
+static inline void reference_moments(struct device *d, const struct mac *mac, int32_t tick, double length) { (void)d, (void)mac, (void)tick, (void)length; }
+static inline void reference_tune(struct device *d, enum tunable tunable, double value) { (void)d, (void)tunable, (void)value; }
+static inline void reference_nothing(struct device *d) { (void)d; }
+
+/* --- forces ------------------------------------------------------------------------------------------------------ */
+
+/* Position of source j at the tick of the request. */
+static inline void source_position(const struct device *d, int64_t j, const struct walk_request *r, double x[3])
+{
+  const struct particles *p = &d->p;
+  double dt = r->kind == WALK_TOTAL || d->active[j] ? 0 : (r->tick - p->tick[j]) * r->tick_length;
+  timeline_place(x, &p->pos[3 * j], &p->vel[3 * j], &p->acc_hard[3 * j], dt);
+}
+
+/* K of the split at the distance r (Watanabe & Nakasato 2014, eqs 7-10). */
+static inline double reference_k(const struct split *s, double r) { return s->on ? kernel_at(s->kernel, r, s->r1, s->r2) : 1; }
+
+/* Plummer-softened force on target i, its hard part, and the potential without self energy. */
+static inline void reference_force(const struct device *d, int64_t i, const struct walk_request *r, double acc[3], double hard[3], double *pot)
+{
+  const struct particles *p = &d->p;
+  double x[3], y[3], eps2 = d->config.softening * d->config.softening, g = d->config.gravity;
+  source_position(d, i, r, x);
+  for (int c = 0; c < 3; c++) acc[c] = hard[c] = 0;
+  *pot = 0;
+  for (int64_t j = 0; j < p->n; j++) {
+    double r2 = 0, dx[3];
+    if (j == i) continue;
+    source_position(d, j, r, y);
+    for (int c = 0; c < 3; c++) dx[c] = y[c] - x[c], r2 += dx[c] * dx[c];
+    double rho = sqrt(r2 + eps2), f = g * p->mass[j] / (rho * rho * rho), k = reference_k(&r->split, sqrt(r2));
+    for (int c = 0; c < 3; c++) acc[c] += f * dx[c], hard[c] += k * f * dx[c];
+    *pot -= g * p->mass[j] / rho;
+  }
+}
+
+static inline void reference_walk(struct device *d, const struct walk_request *r, struct tally *tally)
+{
+  struct particles *p = &d->p;
+  if (!r->local) return;
+  for (int64_t i = 0; i < p->n; i++) {
+    double acc[3], hard[3], pot;
+    if (r->kind == WALK_HARD && !d->active[i]) continue;
+    reference_force(d, i, r, acc, hard, &pot);
+    for (int c = 0; c < 3; c++) {
+      p->acc_hard[3 * i + c] = (float)hard[c];
+      if (r->kind == WALK_TOTAL) p->acc[3 * i + c] = (float)acc[c];
+    }
+    if (r->kind == WALK_TOTAL && r->potential) p->pot[i] = (float)pot;
+    p->work[i] = (r->kind == WALK_TOTAL ? WORK_KEPT * p->work[i] : p->work[i]) + (float)(p->n - 1);
+    tally->targets++;
+    tally->particle_pairs += p->n - 1;
+  }
+}
+
+static inline void reference_nearest(struct device *d, int64_t n, const double (*at)[3], const uint64_t *skip, int k, double *distance)
+{
+  const struct particles *p = &d->p;
+  for (int64_t i = 0; i < n; i++) {
+    double *out = distance + i * k;
+    for (int m = 0; m < k; m++) out[m] = 1e300;
+    for (int64_t j = 0; j < p->n; j++) {
+      double r2 = 0;
+      for (int c = 0; c < 3; c++) r2 += (p->pos[3 * j + c] - at[i][c]) * (p->pos[3 * j + c] - at[i][c]);
+      if (p->id[j] == skip[i] || sqrt(r2) >= out[k - 1]) continue;
+      int m = k - 1;
+      for (; m > 0 && out[m - 1] > sqrt(r2); m--) out[m] = out[m - 1];
+      out[m] = sqrt(r2);
+    }
+  }
+}
+
+/* --- time integration -------------------------------------------------------------------------------------------- */
+
+static inline void reference_kick(struct device *d, const struct field *field, double dt)
+{
+  for (int64_t i = 0; i < d->p.n; i++) {
+    double acc[3];
+    field_acceleration(field, &d->p.pos[3 * i], acc);
+    for (int c = 0; c < 3; c++) d->p.vel[3 * i + c] += dt * (d->p.acc_soft[3 * i + c] + acc[c]);
+  }
+}
+
+static inline void reference_split_soft(struct device *d) { for (int64_t k = 0; k < 3 * d->p.n; k++) d->p.acc_soft[k] = d->p.acc[k] - d->p.acc_hard[k]; }
+
+static inline int wanted_level(const struct device *d, int64_t i, const struct step_rule *rule, int shared)
+{
+  const struct particles *p = &d->p;
+  return shared >= 0 ? shared : timeline_level(rule->soft_step, timeline_criterion_step(rule, &p->acc_hard[3 * i], &p->acc_soft[3 * i], &p->vel[3 * i]));
+}
+
+static inline int reference_levels(struct device *d, const struct step_rule *rule, int shared)
+{
+  int deepest = 0;
+  d->tick = 0;
+  for (int64_t i = 0; i < d->p.n; i++) {
+    d->p.level[i] = (uint8_t)wanted_level(d, i, rule, shared);
+    if (d->p.level[i] > deepest) deepest = d->p.level[i];
+  }
+  return deepest;
+}
+
+static inline int32_t reference_next_tick(struct device *d)
+{
+  int deepest = 0;
+  for (int64_t i = 0; i < d->p.n; i++) deepest = d->p.level[i] > deepest ? d->p.level[i] : deepest;
+  return d->p.n > 0 ? timeline_after(d->tick, deepest) : TICKS;
+}
+
+/* Half of a kick by the hard acceleration. */
+static inline void half_kick(struct particles *p, int64_t i, double dt)
+{
+  for (int c = 0; c < 3; c++) p->vel[3 * i + c] += 0.5 * dt * p->acc_hard[3 * i + c];
+}
+
+static inline int64_t reference_select(struct device *d, int32_t tick, double tick_length, int64_t *outside)
+{
+  struct particles *p = &d->p;
+  int64_t count = 0;
+  d->tick = tick;
+  for (int64_t i = 0; i < p->n; i++) {
+    d->active[i] = timeline_end(p, i) == tick;
+    if (!d->active[i]) continue;
+    double dt = (tick - p->tick[i]) * tick_length;
+    timeline_place(&p->pos[3 * i], &p->pos[3 * i], &p->vel[3 * i], &p->acc_hard[3 * i], dt);
+    half_kick(p, i, dt);
+    *outside += is_outside(d, i);
+    count++;
+  }
+  return count;
+}
+
+static inline void reference_correct(struct device *d, int32_t tick, double tick_length, const struct step_rule *rule, int shared)
+{
+  struct particles *p = &d->p;
+  for (int64_t i = 0; i < p->n; i++) {
+    if (!d->active[i]) continue;
+    half_kick(p, i, (tick - p->tick[i]) * tick_length);
+    p->tick[i] = tick;
+    p->level[i] = (uint8_t)timeline_aligned(tick, wanted_level(d, i, rule, shared));
+    d->active[i] = 0;
+  }
+}
+
+static inline void reference_drift_to_end(struct device *d, double tick_length)
+{
+  struct particles *p = &d->p;
+  for (int64_t i = 0; i < p->n; i++) {
+    double dt = (TICKS - p->tick[i]) * tick_length;
+    timeline_place(&p->pos[3 * i], &p->pos[3 * i], &p->vel[3 * i], &p->acc_hard[3 * i], dt);
+    half_kick(p, i, dt);
+  }
+}
+
+static inline void reference_finish(struct device *d, double tick_length)
+{
+  for (int64_t i = 0; i < d->p.n; i++) {
+    half_kick(&d->p, i, (TICKS - d->p.tick[i]) * tick_length);
+    d->p.tick[i] = 0;
+  }
+}
+
+static inline void reference_histogram(struct device *d, int64_t *count)
+{
+  memset(count, 0, sizeof *count * 32);
+  for (int64_t i = 0; i < d->p.n; i++) count[d->p.level[i]]++;
+}
+
+/* --- clocks and the tables --------------------------------------------------------------------------------------- */
+
+static inline void reference_record_event(struct device *d, int event) { d->event[event] = (double)clock() / CLOCKS_PER_SEC; }
+static inline double reference_between(struct device *d, int from, int to) { return d->event[to] - d->event[from]; }
+static inline int reference_devices(char *why, size_t size) { return (void)why, (void)size, 1; }
+static inline void reference_describe(FILE *out) { fprintf(out, "reference: direct sums in double precision on one thread\n"); }
+
+static const struct backend_probe reference_probe = {.count = reference_devices, .describe = reference_describe};
+static const struct backend backend_reference = {
+    .name = "reference", .methods = 1 << METHOD_GROUPS, .probe = &reference_probe, .open = reference_open, .close = reference_close,
+    .upload = reference_upload, .download = reference_download, .view = reference_view, .count = reference_count, .bounds = reference_bounds,
+    .sample = reference_sample, .reduce = reference_reduce, .order = reference_order, .reorder = reference_reorder, .build = reference_build,
+    .moments = reference_moments, .sources = reference_nothing, .groups = reference_nothing, .tune = reference_tune, .walk = reference_walk,
+    .nearest = reference_nearest, .kick = reference_kick, .split_soft = reference_split_soft, .levels = reference_levels,
+    .next_tick = reference_next_tick, .select = reference_select, .correct = reference_correct,
+    .drift_to_end = reference_drift_to_end, .finish = reference_finish, .histogram = reference_histogram, .wait = reference_nothing,
+    .record_event = reference_record_event, .between = reference_between};
+#endif
