@@ -78,6 +78,8 @@ rule "no space at the end of a line" \
     ls configure.ac Makefile.am README.md ChangeLog AUTHORS CITATION.cff; } | xargs grep -Hn "[ $tab]\$" | cut -c 1-100)"
 # Lines "FILE: N lines" of the files on stdin that are longer than $1.
 longer() { xargs wc -l | awk -v limit="$1" '$1 > limit && $2 != "total" { print $2 ": " $1 " lines" }'; }
+# A type of two sources with one name is two types for each compiler, but one for the linker, which merges templates of both.
+rule "types of gpu/ have names of their own" "$(sources gpu | xargs grep -h -o -E '^(struct|enum|union) [a-z_0-9]+ \{' | sort | uniq -d)"
 rule "no source is longer than 500 lines" "$(sources src mpi gpu | longer 500)"
 rule "no test or script is longer than 600 lines" "$({ sources tests; scripts; } | longer 600)"
 # Terms that the field does not use. Exceptions: the columns strays and card_bytes of tables, a section of checkpoints, and two fixed phrases.

@@ -190,7 +190,7 @@ static __global__ void __launch_bounds__(PAIR_THREADS, 1) sum_scattered(const __
 /* --- distribution over threads ----------------------------------------------------------------------------------- */
 
 /* `targets`: K targets in the registers of a thread (1 or TARGETS_MAX). `share`: S threads for a target (SHARE_MAX with a split). */
-struct shape {
+struct pair_shape {
   int targets, share;
 };
 
@@ -199,9 +199,9 @@ struct shape {
 
 /* The shape for a number of targets: the S with which the multiprocessor with the most thread blocks finishes first. If there are fewer
  * thread blocks than multiprocessors, a thread has one target. A `share` above 0 is used as S. */
-static struct shape choose_shape(const struct device *d, int64_t targets, int share, bool split)
+static struct pair_shape choose_shape(const struct device *d, int64_t targets, int share, bool split)
 {
-  struct shape s = {TARGETS_MAX, share > 0 && !split ? share : SHARE_MAX};
+  struct pair_shape s = {TARGETS_MAX, share > 0 && !split ? share : SHARE_MAX};
   double min_cost = 1e300;
   for (int one = SHARE_MAX; one >= SHARE_MIN && share == 0 && !split; one /= 2) {
     int64_t blocks = blocks_for(targets * one, PAIR_THREADS * TARGETS_MAX);
@@ -250,7 +250,7 @@ template <bool TOTAL, int SPLIT> static void start_split(struct device *d, const
 
 #define START_TOTAL(kernel, name) case SPLIT_##kernel: start_split<true, SPLIT_##kernel>(d, job, s.targets); break;
 #define START_HARD(kernel, name) case SPLIT_##kernel: start_split<false, SPLIT_##kernel>(d, job, s.targets); break;
-static void start_sums(struct device *d, const struct pairs_job &job, struct shape s)
+static void start_sums(struct device *d, const struct pairs_job &job, struct pair_shape s)
 {
   if (!job.split.on && s.targets > 1)
     start_plain<TARGETS_MAX>(d, job, s.share);
@@ -350,7 +350,7 @@ void pairwise_walk(struct device *d, const struct walk_request *r, struct tally 
   job.kept = r->kind == WALK_HARD ? 1 : WORK_KEPT;
   CHECK(cudaEventRecord(d->timing.from, d->stream));
   job.targets = set_targets(d, r, &job);
-  struct shape s = choose_shape(d, job.targets, share_override(), r->split.on);
+  struct pair_shape s = choose_shape(d, job.targets, share_override(), r->split.on);
   start_sums(d, job, s);
   CHECK(cudaEventRecord(d->timing.to, d->stream));
   CHECK(cudaEventSynchronize(d->timing.to));
@@ -386,7 +386,7 @@ double gpu_pair_rate(struct device *d, int64_t n, int *share)
 {
   enum { RESULTS = 8 };   /* words of the results of a particle */
   struct pairs_job job = {};
-  struct shape s = choose_shape(d, n, *share, false);
+  struct pair_shape s = choose_shape(d, n, *share, false);
   float *words = (float *)array_room(&d->scratch, "device scratch",
                                      (int64_t)(sizeof(struct body) + RESULTS * sizeof(float)) * n), best = 1e30f;
   struct body *body = (struct body *)words;

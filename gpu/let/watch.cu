@@ -143,7 +143,7 @@ void gpu_let_watch(struct device *d, const struct let_request *r)
 
 /* --- bound violations -------------------------------------------------------------------------------------------- */
 
-struct violation_job {
+struct motion_bound_job {
   struct tree t;
   struct particles p;
   const struct let_trajectory *trajectory;
@@ -155,7 +155,7 @@ struct violation_job {
 };
 
 /* A warp processes a group with active particles: those that were corrected at the tick, now and at the end of the watch. */
-static __global__ void __launch_bounds__(THREADS) count_violations(const __grid_constant__ struct violation_job job)
+static __global__ void __launch_bounds__(THREADS) count_violations(const __grid_constant__ struct motion_bound_job job)
 {
   int32_t k = (int32_t)((blockIdx.x * (int64_t)THREADS + threadIdx.x) / WARP);
   unsigned violations = 0, late = 0;
@@ -190,7 +190,7 @@ int64_t gpu_violations(struct device *d, int64_t *late)
   const struct watch *w = &l->watch;
   unsigned long long host_results[2];
   if (!w->on || !w->watch_bounds || d->active.groups == 0) return 0;
-  struct violation_job job = {d->tree.view, d->p, w->trajectory.at, d->targets.group.at, d->active.group.at, d->active.groups,
+  struct motion_bound_job job = {d->tree.view, d->p, w->trajectory.at, d->targets.group.at, d->active.group.at, d->active.groups,
                               d->active.tick};
   job.gone = (d->active.tick - w->tick) * w->tick_length;
   job.left = (w->end - d->active.tick) * w->tick_length;
