@@ -4,6 +4,7 @@
 #include <config.h>
 #include <mpi.h>
 
+#include "base/debug.h"
 #include "reference.h"
 #include "sets.h"
 #include "step/plan.h"
@@ -31,6 +32,7 @@ struct end {
   double begin;          /* energy at the start */
   double step;           /* length of a soft step */
   int64_t substeps;
+  int checkpoint_ticks;
   double time, kick;     /* its length; what the rms acceleration does to a velocity in it */
 };
 
@@ -52,8 +54,36 @@ static struct params params_of(const struct set *set, const struct scheme *how)
   return par;
 }
 
-/* `step`: length of the soft step; 0: chosen here. */
-static void run(const struct comm *c, const struct backend *be, const struct set *set, const struct scheme *how, double step, struct end *end)
+/* Close the system at a checkpoint tick, and open it again with what a checkpoint holds. */
+static void reopen(struct sim *s, const struct comm *c, const struct params *par)
+{
+  const struct sim before = *s;
+  const struct particles *v = s->be->view(s->dev);
+  struct particles p;
+  struct fault f = {""};
+  particles_init(&p);
+  particles_reserve(&p, v->n);
+  for (int64_t i = 0; i < v->n; i++) particles_copy(&p, i, v, i);
+  p.n = v->n;
+  sim_close(s);
+  sim_open(s, c, par, before.be, &p, &f);
+  s->field = before.field;
+  s->split = before.split;
+  s->a_floor = before.a_floor;
+  s->radius_rule = before.radius_rule;
+  s->time = before.time;
+  s->step = before.step;
+  s->now = before.now;
+  s->counts = before.counts;
+  s->lattice = before.lattice;
+  s->substeps = before.substeps;
+}
+
+enum run_kind { STRAIGHT, INTERRUPTED };
+
+/* `step`: length of the soft step; 0: chosen here. INTERRUPTED: the system is opened again at each checkpoint tick. */
+static void run(const struct comm *c, const struct backend *be, const struct set *set, const struct scheme *how, enum run_kind kind,
+                double step, struct end *end)
 {
   struct params par = params_of(set, how);
   struct set small = *set;
@@ -72,7 +102,14 @@ static void run(const struct comm *c, const struct backend *be, const struct set
   *(how->mode == MODE_HYBRID ? &par.SoftStep : &par.MaxSizeTimestep) = step;
   for (int k = 0; k < STEPS; k++) {
     struct plan plan = plan_next(&par, &s.now, s.time, par.TimeMax, s.split.r2, s.split.on, 1);
+    enum step_state state;
     step_open(&s, &plan);
+    while ((state = step_substeps(&s, &plan, HUGE_VAL)) != STEP_SUBSTEPS_ENDED) {
+      end->checkpoint_ticks += state == STEP_AT_CHECKPOINT_TICK;
+      if (kind == STRAIGHT) continue;
+      reopen(&s, c, &par);
+      step_continue(&s, &plan, 1);
+    }
     end->substeps += s.counts.substeps;
     step_close(&s, &plan, 1);
     end->kick += s.now.a_rms_plain * plan.soft_step;
@@ -103,12 +140,29 @@ static void say(int good, const char *backend, const struct set *s, const struct
   tap_ok(good, line);
 }
 
+/* At checkpoint ticks the particles, the lattice and some numbers are the whole state: a run goes on from them to the same bits. */
+static void check_interruption(const struct comm *c, const struct backend *be, const struct set *s, const struct scheme *how, double step)
+{
+  struct end straight, interrupted;
+  debug_set("checkpoint_ticks", 4);
+  run(c, be, s, how, STRAIGHT, step, &straight);
+  run(c, be, s, how, INTERRUPTED, step, &interrupted);
+  debug_set("checkpoint_ticks", NAN);
+  size_t bytes = sizeof *straight.p.pos * 3 * PARTICLES;
+  say(straight.checkpoint_ticks >= 2 * STEPS && interrupted.checkpoint_ticks == straight.checkpoint_ticks &&
+          interrupted.substeps == straight.substeps && memcmp(straight.p.pos, interrupted.p.pos, bytes) == 0 &&
+          memcmp(straight.p.vel, interrupted.p.vel, bytes) == 0,
+      be->name, s, how, "a step goes on from its checkpoint ticks to the same bits");
+  particles_free(&straight.p);
+  particles_free(&interrupted.p);
+}
+
 static void check(const struct comm *c, const struct set *s, const struct scheme *how)
 {
   const struct backend *const *list;
   int count = backend_list(&list);
   struct end want, got;
-  run(c, &backend_reference, s, how, 0, &want);
+  run(c, &backend_reference, s, how, STRAIGHT, 0, &want);
   double change = fabs(want.now.total - want.begin), kinetic = want.now.kinetic;
   printf("# %s, %s: %lld substeps, energy changes by %.1e of the kinetic one\n", s->name, how->name, (long long)want.substeps, change / kinetic);
   say(want.now.bad == 0 && want.now.count == PARTICLES && change < 2e-3 * kinetic, "reference", s, how, "steps conserve energy");
@@ -116,11 +170,12 @@ static void check(const struct comm *c, const struct set *s, const struct scheme
   for (int k = 0; k < count; k++) {
     char why[256];
     if (list[k]->probe->count(why, sizeof why) == 0) continue;
-    run(c, list[k], s, how, want.step, &got);
+    run(c, list[k], s, how, STRAIGHT, want.step, &got);
     double far = difference(&got, &want);
     printf("# %s: velocities differ by %.1e kicks\n", list[k]->name, far);
     say(got.time == want.time && far < 5e-4, list[k]->name, s, how, "steps end where the reference does");
     particles_free(&got.p);
+    if (how->scheme == SCHEME_BLOCK) check_interruption(c, list[k], s, how, want.step);
   }
   particles_free(&want.p);
 }

@@ -81,6 +81,7 @@ script_tests = \
   %D%/scaling.sh \
   %D%/several_files.sh \
   %D%/soft_steps.sh \
+  %D%/interrupt.sh \
   %D%/stops.sh \
   %D%/study_ranks.sh \
   %D%/tuning.sh \
@@ -126,6 +127,7 @@ sanitized_tests = \
   %D%/restart.sh \
   %D%/several_files.sh \
   %D%/soft_steps.sh \
+  %D%/interrupt.sh \
   %D%/unsound.sh
 # Programs that scripts start.
 test_helpers = \

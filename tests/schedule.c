@@ -213,6 +213,59 @@ static void check_fast_ranks(void)
 
 /* --- properties ---------------------------------------------------------------------------------------------------- */
 
+/* The number of intervals between checkpoint ticks; 0: there are none. */
+static int intervals(const struct schedule_input *in)
+{
+  struct schedule s = schedule_make(in);
+  return s.checkpoint_interval > 0 ? (int)(TICKS / s.checkpoint_interval) : 0;
+}
+
+static void check_checkpoint_ticks(void)
+{
+  struct schedule_input in = alike(4, 10000);   /* 0.2 s by the estimates */
+  in.given_checkpoint_ticks = -1;
+  tap_ok(intervals(&in) == 0, "a soft step of less than some seconds has no checkpoint ticks");
+  in = alike(13, 1);   /* deep steps of few particles among many: 8192 block steps of 0.2 ms */
+  in.given_checkpoint_ticks = -1;
+  in.count[0] = 10000, in.particles += 9999, in.hard_steps += 9999;
+  tap_ok(intervals(&in) == 0, "8192 short block steps of few particles, 1.6 s: none");
+  in.count[17] = 1, in.level_max = 17, in.hard_steps += 1 << 17;
+  in.count[0] = 1000000, in.particles = 1000014, in.hard_steps += 990000;
+  struct schedule s = schedule_make(&in);
+  tap_ok(intervals(&in) == 8 && s.moment_interval == s.checkpoint_interval,
+         "131072 of them, 26 s: every 2 s at least, and moments of all at these ticks, which they are not by themselves");
+  in = alike(10, 200000);
+  in.given_checkpoint_ticks = -1;
+  int walked, plain = intervals(&in);
+  in.split = 1;
+  walked = intervals(&in);
+  tap_ok(plain == 32 && walked == 64, "many particles: the cost of a build limits them, unless there is one in any case");
+  in.on_device = 1;
+  tap_ok(intervals(&in) == 0, "a device is done with it before");
+  in.on_device = 0;
+  in.given_checkpoint_ticks = 9;
+  tap_ok(intervals(&in) == 8, "a given number is rounded down to a power of two");
+  in.given_checkpoint_ticks = 0;
+  tap_ok(intervals(&in) == 0, "0: none");
+
+  in = alike(6, 100000);
+  in.given_checkpoint_ticks = 4;
+  in.ranks = 3;
+  s = schedule_make(&in);
+  struct schedule_line begin = schedule_at(&s, 0, 0, 0), at = schedule_at(&s, part(1), 0, 0), other = schedule_at(&s, part(1) + part(5), 0, 0);
+  tap_ok(begin.horizon == part(2) && !begin.from_particles && at.from_particles && at.migrate && at.rebuild == REBUILT_ALL &&
+             at.lets == LETS_ALL && at.horizon == part(2) && at.active_targets,
+         "several ranks without builds: at a checkpoint tick migration, build, and LETs up to the next one");
+  tap_ok(other.rebuild == REBUILT_NONE && other.lets == LETS_IF_VIOLATED && !schedule_is_checkpoint(&s, part(1) + part(5)) &&
+             !schedule_is_checkpoint(&s, 0) && schedule_is_checkpoint(&s, 3 * part(2)),
+         "between them everything is as without");
+  struct schedule_line again = schedule_continue_at(&s, part(1)), odd = schedule_continue_at(&s, part(5));
+  tap_ok(memcmp(&again, &at, sizeof at) == 0, "a run that goes on at a checkpoint tick has the same line");
+  tap_ok(odd.from_particles && odd.migrate && odd.rebuild == REBUILT_ALL && odd.lets == LETS_ALL && !odd.active_targets &&
+             odd.horizon == part(2) - part(5),
+         "on another number of ranks the tick may be any: LETs for all targets");
+}
+
 static struct schedule_input any(struct random *r)
 {
   struct schedule_input in = {.ranks = random_unit(r) < 0.4 ? 1 : 2 + (int)(6 * random_unit(r))};
@@ -225,6 +278,7 @@ static struct schedule_input any(struct random *r)
   in.given_fast_level = random_unit(r) < 0.6 ? -1 : (int)(8 * random_unit(r));
   in.level_max = (int)(9 * random_unit(r));
   in.fast_density = random_unit(r);
+  in.given_checkpoint_ticks = random_unit(r) < 0.5 ? -1 : (int)(40 * random_unit(r));
   for (int l = 0; l <= in.level_max; l++) {
     in.count[l] = (int64_t)random_log(r, 1, 1e7);
     in.hard_steps += in.count[l] << l;
@@ -264,6 +318,7 @@ static struct seen walk_lines(const struct schedule *s, const struct schedule_in
     seen.unmoved += line.rebuild && !line.moments;
     seen.untimely += (line.moments == MOMENTS_REGULAR) != regular || (s->ranks > 1 && (line.rebuild || line.lets) && !regular);
     seen.single += s->ranks == 1 && (line.migrate || line.lets);
+    seen.strange += schedule_is_checkpoint(s, tick) && (line.rebuild != REBUILT_ALL || !line.from_particles || !regular);
     seen.strange += line.tick != tick || (tick == 0 && line.rebuild) || (line.rebuild == REBUILT_FAST && (built == 0 || line.level < s->fast_level));
     check_cover(s, &line, &covered, &slow_covered, &seen);
     if (regular) seen.moments = 31 * seen.moments + (uint64_t)tick + 7 * line.rebuild + line.lets;
@@ -322,6 +377,7 @@ int main(void)
   check_several_ranks();
   check_several_split();
   check_fast_ranks();
+  check_checkpoint_ticks();
   check_properties();
   return tap_end();
 }

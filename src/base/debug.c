@@ -10,16 +10,21 @@
 
 enum {
   LEVELS = 24,              /* LEVEL_MAX of particles/timeline.h */
+  INTERVALS = 1 << 20,
   STALL_SECONDS = 1000000   /* the kernel counts milliseconds in an int */
 };
 
 const struct debug_switch debug_table[] = {
+  {"checkpoint_ticks", 1, {{0, INTERVALS, 1}},
+   "number of intervals that checkpoint ticks divide a soft step into, rounded down to a power of two, 0: one (default: by estimated seconds)"},
   {"fast_level", 1, {{0, LEVELS, 1}},
    "GPUs, no split: particles of this block level and deeper have a tree of their own, 0: none (default: by cost)"},
   {"few_pieces", 1, {{0, 64, 1}},
    "GPUs: largest number of pieces of active targets on a multiprocessor that warp teams walk, 0: never (default: 16)"},
   {"first_part", 1, {{0, 1, 0}},
    "several GPUs: fraction of the particles that walk the local tree before LETs have arrived, 0 to 1 (default: 0.125)"},
+  {"report_seconds", 1, {{0, STALL_SECONDS, 0}},
+   "seconds between lines about a soft step under way (default: 10 on a terminal, else 60)"},
   {"share", 1, {{1, 32, 1}},
    "GPUs: threads of a target of a direct sum, a power of two up to 32 (default: by the number of targets)"},
   {"stall", 3, {{0, INT_MAX, 1}, {1, INT_MAX, 1}, {0, STALL_SECONDS, 1}},

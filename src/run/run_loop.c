@@ -75,7 +75,16 @@ static int last_by_substeps(const struct run *r)
   return comm_max_int64(s->comm, block_steps(r) + 1) >= r->options->substeps;
 }
 
-/* Plan the next soft step and carry it out up to the end of its substeps. Collective. 0 or -1. */
+/* The request of this rank, now. It is served at the next checkpoint tick or at the end of the substeps. */
+static int ask(struct run *r)
+{
+  double now = timer_clock();
+  if (r->asked > 0) control_step(&r->control, now - r->asked);
+  r->asked = now;
+  return (int)control_request(&r->control);
+}
+
+/* Plan the next soft step and begin it. Collective. 0 or -1. */
 static int open_step(struct run *r, struct fault *f)
 {
   struct sim *s = &r->sim;
@@ -83,9 +92,32 @@ static int open_step(struct run *r, struct fault *f)
   double target = outputs_next(&r->outputs, s->time);
   *plan = plan_next(s->par, &s->now, s->time, target, s->split.on ? s->split.r2 : s->radius_rule, s->split.on, s->step);
   if (run_check_advance(s, plan, f)) return -1;
-  s->stop_request = (int)control_request(&r->control);
+  s->stop_request = ask(r);
   step_open(s, plan);
   return 0;
+}
+
+/* Carry out the substeps; serve requests at checkpoint ticks. Collective. Returns 0 at their end, 1 where the run ends before, -1 on a
+ * fault. */
+static int carry_out_substeps(struct run *r, struct fault *f)
+{
+  struct sim *s = &r->sim;
+  struct substeps_progress progress;
+  terminal_substeps_begin(r, &progress);
+  for (;;) {
+    enum step_state state = step_substeps(s, &r->state.plan, progress.due);
+    if (state == STEP_SUBSTEPS_ENDED) return 0;
+    if (state == STEP_UNDERWAY) {
+      terminal_substeps(r, &progress);
+      status_running(&r->status, 0);
+      continue;
+    }
+    double request = ask(r);
+    comm_max_double(s->comm, &request, 1);
+    s->stop_request = (int)request;
+    int ends = run_serve_request(r, 0, f);
+    if (ends) return ends;
+  }
 }
 
 int run_check_system(struct run *r, double dt, struct fault *f)
@@ -116,14 +148,18 @@ static int advance(struct run *r, struct fault *f)
 {
   struct sim *s = &r->sim;
   const struct plan *plan = &r->state.plan;
-  double began = timer_clock();
   fatal_context(s->comm->rank, s->step + 1);
   int resumed = r->soft_step_opened, ends = 0;
   r->soft_step_opened = 0;
+  int within = resumed && s->substeps.paused > 0;   /* interrupted at a checkpoint tick */
   if (!resumed && open_step(r, f)) return -1;
+  if (within) step_continue(s, plan, r->from.ranks == s->comm->size);
   double end = plan->at_target ? plan->target : s->time + plan->soft_step;
   int last = end >= s->par->TimeMax || reaches_step_limit(r, s->step + 1);
-  if (!resumed) ends = run_serve_request(r, last || last_by_substeps(r), f);
+  if (!resumed || within) {
+    ends = carry_out_substeps(r, f);
+    if (!ends) ends = run_serve_request(r, last || last_by_substeps(r), f);
+  }
   if (ends) return ends;
   /* With --substeps every step may be the last, whose snapshot contains potentials. */
   int energy = last || r->options->substeps >= 0 || statistics_due(r, s->time, end);
@@ -133,7 +169,6 @@ static int advance(struct run *r, struct fault *f)
   if (plan->at_target || last || limit_reached(r)) run_snapshot(r);
   else if (r->state.pending) run_write_snapshot(r, r->state.snapshots - 1);
   report_step(r, energy);
-  control_step(&r->control, timer_clock() - began);
   r->status.step = s->step;
   r->status.time = s->time;
   r->status.energy_error = logs_worst(&r->logs);

@@ -24,6 +24,7 @@ struct run {
   const struct run_options *options;
   struct lock lock, checkpoint_lock;   /* rank 0: on OutputDir; on CheckpointDir, where it is another folder */
   int soft_step_opened;                /* a checkpoint was read: the next soft step continues after its substeps */
+  double asked;                        /* clock at which requests were last looked for; 0: not yet */
   int nothing_left;                    /* the checkpoint is not before TimeMax, or the run has finished */
   int interrupted;                     /* the stop request (control.h) that ended the run; 0: none */
   int failed_snapshots;                /* number of snapshots that were never written */

@@ -36,6 +36,22 @@ static int list_system(struct sim *s, struct run_state *r, struct item *item)
   return sizeof all / sizeof *all;
 }
 
+/* A soft step that is interrupted at a checkpoint tick; substeps.paused is 0 elsewhere. */
+static int list_substeps(struct sim *s, struct item *item)
+{
+  struct substeps *u = &s->substeps;
+  const struct item all[] = {WHOLE("substeps.paused", u->paused), WHOLE("substeps.shared", u->shared),
+                             WHOLE("schedule.ranks", u->schedule.ranks), WHOLE("schedule.level_max", u->schedule.level_max),
+                             WHOLE("schedule.walks_tree", u->schedule.walks_tree),
+                             WHOLE("schedule.moment_interval", u->schedule.moment_interval), WHOLE("schedule.builds", u->schedule.builds),
+                             LONG("schedule.build_age", u->schedule.build_age), WHOLE("schedule.fast_level", u->schedule.fast_level),
+                             WHOLE("schedule.checkpoint_interval", u->schedule.checkpoint_interval),
+                             {"lattice", ITEM_REAL, sizeof s->lattice / sizeof(double), &s->lattice}};   /* doubles only */
+  _Static_assert(sizeof all / sizeof *all <= ITEMS, "raise ITEMS");
+  memcpy(item, all, sizeof all);
+  return sizeof all / sizeof *all;
+}
+
 static int list_logs(struct logs *l, struct item *item)
 {
   const struct item all[] = {REAL("logs.first_energy", l->first_energy), REAL("logs.worst", l->worst),
@@ -59,7 +75,10 @@ static int list_own(struct sim *s, struct section *own)
   struct tuning *t = &s->tuning;
   const struct section all[] = {OWN_SECTION("own.counts", s->counts),          OWN_SECTION("own.seconds", s->timer.seconds),
                                 OWN_SECTION("own.computed", s->half.computed), OWN_SECTION("own.rest", s->log.rest),
-                                OWN_SECTION("own.per_work", s->per_work),      OWN_SECTION("own.planting", s->tree_build_seconds)};
+                                OWN_SECTION("own.per_work", s->per_work),      OWN_SECTION("own.planting", s->tree_build_seconds),
+                                OWN_SECTION("own.row", s->substeps.row),
+                                {"own.cuts", s->domain.x, sizeof *s->domain.x * (uint64_t)(s->comm->size - 1)},
+                                OWN_SECTION("own.centre", s->domain.centre)};
   const struct section tuned[] = {OWN_SECTION("tuning.timed", t->timed),     OWN_SECTION("tuning.rebuild", t->rebuild),
                                   OWN_SECTION("tuning.width", t->width),     OWN_SECTION("tuning.width_open", t->width_open),
                                   OWN_SECTION("tuning.seconds", t->seconds), OWN_SECTION("tuning.targets", t->targets),
@@ -75,13 +94,14 @@ static int list_own(struct sim *s, struct section *own)
 
 int state_save(struct sim *s, struct logs *l, struct run_state *r, struct fault *f)
 {
-  struct item item[2 * ITEMS];
+  struct item item[3 * ITEMS];
   struct section own[OWN];
   long long ends[LOGS_TABLES], before = r->block_steps;
   double remembered[REMEMBERED] = {0};
   logs_flush(l, s, ends);
   r->block_steps += s->log.steps[0] + s->log.steps[1];   /* only the value of rank 0 counts: it writes the manifest */
   int items = list_system(s, r, item);
+  items += list_substeps(s, item + items);
   items += list_logs(l, item + items);
   item[items++] = table_ends(ends);
   int owns = list_own(s, own);
@@ -116,12 +136,15 @@ int state_load(struct sim *s, struct run_state *r, struct checkpoint *k, const s
   struct item item[ITEMS];
   struct particles p;
   const struct backend *be;
+  size_t length;
   if (sim_choose_backend(c, par, &be, f) || checkpoint_find(c, par, which, k, f)) return -1;
   particles_init(&p);
   params_changed(k->text, par, c->rank == 0, f);
   if (comm_agree(c, f) == 0 && checkpoint_particles(c, k, &p, f) == 0) {
     if (sim_open(s, c, par, be, &p, f) == 0) items_read(k->text, item, list_system(s, r, item), f);
     s->split.on = s->split.on && par->Mode != MODE_TREE;
+    if (manifest_value(k->text, NULL, "substeps.paused", &length))   /* earlier versions had no checkpoint ticks */
+      items_read(k->text, item, list_substeps(s, item), f);
     if (comm_agree(c, f) == 0) {
       load_own(s, k);
       for (int part = 0; part < 2; part++)

@@ -4,12 +4,16 @@
 
 #include <math.h>
 #include <omp.h>
+#include <unistd.h>
 
+#include "base/debug.h"
 #include "base/memory.h"
 #include "run/run_parts.h"
 
 /* The hybrid scheme is faster than others only where a hard force takes less than this part of the time of a full force. */
 #define H_WARNING 0.3
+#define REPORT_TERMINAL 10.0    /* seconds between lines about a soft step under way: on a terminal, */
+#define REPORT_LOG 60.0         /* and in a log */
 enum { H_STEPS = 20 };          /* soft steps over which h is averaged */
 /* Spacing of the lattice, in units of the softening, above which positions are too coarse. */
 #define LATTICE_WARNING 1e-3
@@ -92,6 +96,34 @@ static void progress(struct logs *l, const struct sim *s, const struct step_repo
   printf("%7lld %12.6g %10.3e %5lld %8.1f %8.1f %6.3f %6.2f %9s %8.3f %9s\n", s->step, s->time, r->dt, (long long)s->counts.substeps,
          r->list_full, r->list_hard, r->h, r->imbalance, error, r->wall, duration(elapsed * (1 - done) / done, eta, sizeof eta));
   fflush(stdout);
+}
+
+/* The part of the soft step that is done. */
+static double fraction_done(const struct sim *s) { return (double)s->substeps.tick / TICKS; }
+
+static double report_interval(void)
+{
+  double given = debug_value("report_seconds", -1);
+  return given >= 0 ? given : isatty(STDOUT_FILENO) ? REPORT_TERMINAL : REPORT_LOG;
+}
+
+void terminal_substeps_begin(const struct run *r, struct substeps_progress *p)
+{
+  double now = timer_clock();
+  int reports = r->sim.comm->rank == 0 && r->logs.lines >= 0;
+  *p = (struct substeps_progress){reports ? now + report_interval() : HUGE_VAL, now, fraction_done(&r->sim)};
+}
+
+void terminal_substeps(const struct run *r, struct substeps_progress *p)
+{
+  const struct sim *s = &r->sim;
+  char elapsed[32], left[32];
+  double now = timer_clock(), done = fraction_done(s), seconds = now - p->began;
+  printf("  within soft step %lld: %lld block steps so far, level %d of at most %d, %.1f %% done in %s, %s left\n", s->step + 1,
+         (long long)s->counts.substeps, timeline_aligned(s->substeps.tick, 0), s->counts.level_max, 100 * done,
+         duration(seconds, elapsed, sizeof elapsed), duration(seconds * (1 - done) / (done - p->begin), left, sizeof left));
+  fflush(stdout);
+  p->due = now + report_interval();
 }
 
 /* h, averaged over H_STEPS soft steps because clocks are noisy. Printed once. */

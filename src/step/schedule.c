@@ -26,6 +26,15 @@ enum { SLOW_LOG2_MAX = 4 };
  * of walks grows fastest in a new tree, and the tuner measures growth only at the end of an interval. */
 enum { FIRST_INTERVAL = 2 };
 
+/* Estimates of seconds, on host and device: the hard force on a particle, and the fixed cost of a block step. They decide how many checkpoint
+ * ticks a soft step has; measured times would make results depend on them. */
+static const double force_seconds[2] = {6e-7, 2e-9}, block_step_seconds[2] = {2e-4, 1e-4};
+/* The cost of the line at a checkpoint tick in forces per particle: with a build that happens there in any case, and without. */
+#define CHECKPOINT_COST_BUILT (1.0 / 32)
+#define CHECKPOINT_COST 0.25
+#define CHECKPOINT_SECONDS 2.0       /* estimated seconds between checkpoint ticks: at least this, */
+#define CHECKPOINT_SHARE 0.05        /* and such that checkpoint ticks cost at most this part of the time of a soft step */
+
 /* Ticks between regular moment updates; 0 where no particle has substeps. */
 static int32_t moment_update_interval(const struct schedule_input *in)
 {
@@ -122,6 +131,20 @@ static struct schedule plan_builds(const struct schedule_input *in, int *fast_fr
   return s;
 }
 
+/* Ticks between checkpoint ticks; 0: none. */
+static int32_t checkpoint_interval(const struct schedule_input *in, const struct schedule *s)
+{
+  int host = !in->on_device, log2 = 0;
+  int built = s->builds == BUILDS_WITH_MOMENTS || (s->builds == BUILDS_WITH_MOMENTS_IF_WALKED && in->walks_tree);
+  double all = (double)in->hard_steps / in->ranks * force_seconds[!host] + exp2(in->level_max) * block_step_seconds[!host];
+  double one = in->particles / in->ranks * force_seconds[!host] * (built ? CHECKPOINT_COST_BUILT : CHECKPOINT_COST);
+  double intervals = all / fmax(CHECKPOINT_SECONDS, one / CHECKPOINT_SHARE);
+  if (s->moment_interval == 0) return 0;
+  if (in->given_checkpoint_ticks >= 0) intervals = in->given_checkpoint_ticks;
+  while (log2 < in->level_max && exp2(log2 + 1) <= intervals) log2++;
+  return log2 > 0 ? timeline_ticks(log2) : 0;
+}
+
 int schedule_fast_candidate(const struct schedule_input *in)
 {
   int from;
@@ -133,16 +156,24 @@ struct schedule schedule_make(const struct schedule_input *in)
 {
   int from;
   struct schedule s = plan_builds(in, &from);
+  s.checkpoint_interval = checkpoint_interval(in, &s);
+  if (s.checkpoint_interval > 0 && s.checkpoint_interval < s.moment_interval) s.moment_interval = s.checkpoint_interval;
   if (from == 0) return s;
   if (in->given_fast_level >= 0) s.fast_level = given_fast_level(in->given_fast_level, from);
   else if (in->fast_density >= FAST_DENSITY_MIN) s.fast_level = cheapest_fast_level(in, from);
   return s;
 }
 
+int schedule_is_checkpoint(const struct schedule *s, int32_t tick)
+{
+  return tick > 0 && tick < TICKS && s->checkpoint_interval > 0 && tick % s->checkpoint_interval == 0;
+}
+
 static int build_due(const struct schedule *s, int32_t tick, int32_t built, int build_asked)
 {
   int regular = tick % s->moment_interval == 0;
   if (tick == 0) return 0;
+  if (schedule_is_checkpoint(s, tick)) return 1;
   switch (s->builds) {
   case BUILDS_NONE: break;
   case BUILDS_WITH_MOMENTS: return regular;
@@ -159,19 +190,19 @@ static int build_due(const struct schedule *s, int32_t tick, int32_t built, int 
  * is active. A single rank builds the tree of all at regular moment updates in any case. */
 static enum rebuilt which_tree(const struct schedule *s, int32_t tick, int32_t built)
 {
-  int fast = built > 0 && timeline_aligned(tick, 0) >= s->fast_level;
+  int fast = built > 0 && !schedule_is_checkpoint(s, tick) && timeline_aligned(tick, 0) >= s->fast_level;
   return fast && (s->ranks > 1 || tick % s->moment_interval != 0) ? REBUILT_FAST : REBUILT_ALL;
 }
 
-/* LETs of a new tree are valid until the next build; slow LETs are valid until the next slow tree; without builds LETs are valid until the
- * end of the soft step. The targets of LETs of a new tree are the active particles. Steps are aligned to powers of two, so a particle that
+/* LETs of a new tree are valid until the next build; slow LETs are valid until the next slow tree; without other builds LETs are valid until
+ * the next checkpoint tick or the end of the soft step. The targets of LETs of a new tree are the active particles. Steps are aligned to powers of two, so a particle that
  * is active at any tick before the next build is active at this one too. */
 static void plan_lets(const struct schedule *s, struct schedule_line *line)
 {
-  int32_t tick = line->tick;
+  int32_t tick = line->tick, end = s->checkpoint_interval > 0 ? (tick / s->checkpoint_interval + 1) * s->checkpoint_interval : TICKS;
   int until_build = s->builds == BUILDS_WITH_MOMENTS;
   if (s->ranks == 1 || line->moments != MOMENTS_REGULAR) return;
-  line->horizon = (until_build ? line->next_moments : TICKS) - tick;
+  line->horizon = (until_build ? line->next_moments : end) - tick;
   line->active_targets = line->rebuild != REBUILT_NONE;
   if (line->rebuild == REBUILT_NONE) {
     line->lets = tick == 0 ? LETS_ALL : LETS_IF_VIOLATED;
@@ -191,10 +222,24 @@ struct schedule_line schedule_at(const struct schedule *s, int32_t tick, int32_t
   struct schedule_line line = {.tick = tick, .level = timeline_aligned(tick, 0), .next_moments = schedule_next(s, tick, TICKS)};
   int regular = tick % s->moment_interval == 0;
   if (build_due(s, tick, built, build_asked)) line.rebuild = which_tree(s, tick, built);
+  line.from_particles = schedule_is_checkpoint(s, tick);
   line.migrate = s->ranks > 1 && line.rebuild == REBUILT_ALL;
   line.moments = regular ? MOMENTS_REGULAR : line.rebuild != REBUILT_NONE ? MOMENTS_OF_BUILD : MOMENTS_KEPT;
   line.scope = regular ? SCOPE_CELLS : SCOPE_CORRECTED;
   plan_lets(s, &line);
+  return line;
+}
+
+struct schedule_line schedule_continue_at(const struct schedule *s, int32_t tick)
+{
+  struct schedule_line line = schedule_at(s, tick, 0, 1);
+  if (line.from_particles) return line;
+  line.from_particles = 1;
+  line.rebuild = REBUILT_ALL;
+  line.moments = MOMENTS_REGULAR;
+  line.migrate = s->ranks > 1;
+  plan_lets(s, &line);
+  line.active_targets = 0;   /* steps that began before `tick` may end before the next build */
   return line;
 }
 

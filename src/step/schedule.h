@@ -22,6 +22,8 @@ struct schedule_input {
   int builds_fast_tree;    /* struct backend, builds_fast_tree */
   int given_interval;      /* parameter RebuildInterval [shortest steps]; 0: not given */
   int tuned;               /* 1: a tuner decides when the tree is built (one rank, no split) */
+  int on_device;           /* 1: the backend computes on a device, 0: on the host; for estimates of time */
+  int given_checkpoint_ticks;   /* debug switch checkpoint_ticks: number of intervals between checkpoint ticks; -1: not given */
   int given_fast_level;    /* debug switch fast_level: 0: no fast tree; -1: not given */
   int level_max;           /* deepest block level */
   int64_t count[SCHEDULE_LEVELS];   /* particles at each block level, sum over ranks */
@@ -45,6 +47,7 @@ struct schedule {
   enum schedule_builds builds;
   int64_t build_age;           /* ticks between builds: BUILDS_BY_AGE; BUILDS_BY_TUNER: the first interval that the tuner tries */
   int fast_level;              /* particles of this block level and deeper are in the fast tree; LEVEL_MAX + 1: no fast tree */
+  int32_t checkpoint_interval; /* ticks between checkpoint ticks, a multiple of moment_interval; 0: there are none */
 };
 
 /* Which tree is built. */
@@ -65,7 +68,11 @@ enum let_selection {
   LETS_SLOW_AND_FAST           /* LETs of both trees */
 };
 
-/* What happens at a tick, in this order: migration, build, moments, selection of LETs, block step, update of LETs. */
+/* A long soft step has checkpoint ticks, at which it can be interrupted. Order, trees, groups, moments and LETs of all particles are made
+ * again there, from nothing but the particles, the domains and the lattice, so a checkpoint that is taken before the line holds the whole
+ * state. They are at the same ticks whether or not a checkpoint is taken, so results do not depend on it.
+ *
+ * What happens at a tick, in this order: migration, build, moments, selection of LETs, block step, update of LETs. */
 struct schedule_line {
   int32_t tick;
   int level;                   /* steps of this block level and deeper may end here */
@@ -73,6 +80,7 @@ struct schedule_line {
   enum rebuilt rebuild;
   enum moment_update moments;
   enum let_selection lets;
+  int from_particles;          /* 1: a checkpoint tick */
   int active_targets;          /* 1: LETs are selected for the active particles only: no other particle's step ends within the horizon */
   int32_t horizon;             /* number of ticks for which the selected LETs are valid (except slow LETs) */
   int32_t slow_horizon;        /* the same for slow LETs; 0 without them */
@@ -89,6 +97,11 @@ struct schedule schedule_make(const struct schedule_input *in);
  * the last build in this soft step; 0: none yet. `build_asked`: with BUILDS_BY_TUNER, 1 if the tuner asks for a build; with
  * BUILDS_WITH_MOMENTS_IF_WALKED, 1 if hard walks use the tree; else ignored. */
 struct schedule_line schedule_at(const struct schedule *s, int32_t tick, int32_t built, int build_asked);
+/* The line at which a soft step continues that was interrupted at `tick`. The schedule may be another one than before (another number of
+ * ranks), so `tick` need not be a multiple of its intervals. */
+struct schedule_line schedule_continue_at(const struct schedule *s, int32_t tick);
+/* 1: `tick` is a checkpoint tick. */
+int schedule_is_checkpoint(const struct schedule *s, int32_t tick);
 /* The tick of the next line after `tick`; TICKS: there is none. `next_end`: tick at which the next step of a particle of this rank ends. */
 int32_t schedule_next(const struct schedule *s, int32_t tick, int32_t next_end);
 /* Print as a table the lines that have more than a block step. Builds that the tuner asks for are not included. */

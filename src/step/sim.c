@@ -151,15 +151,19 @@ static struct domain_load load(const struct sim *s)
   return l;
 }
 
+void sim_decompose(struct sim *s)
+{
+  struct domain_load mine = load(s);
+  timer_phase(&s->timer, PHASE_domain);
+  if (s->comm->size > 1) domain_decompose(&s->domain, s->comm, s->be, s->dev, s->par->SamplingRate, &mine);
+}
+
 void sim_arrange(struct sim *s, int decompose)
 {
   s->counts.local = s->be->count(s->dev);
   timer_phase(&s->timer, PHASE_domain);
   if (s->comm->size > 1) {
-    if (decompose) {
-      struct domain_load mine = load(s);
-      domain_decompose(&s->domain, s->comm, s->be, s->dev, s->par->SamplingRate, &mine);
-    }
+    if (decompose) sim_decompose(s);
     s->counts.migrated += domain_exchange(&s->domain, s->comm, s->be, s->dev, &s->transport, 0, 0);
   }
   build_local_tree(s, s->soft_step);
@@ -181,6 +185,14 @@ void sim_migrate(struct sim *s, int32_t tick, double tick_length)
 {
   timer_phase(&s->timer, PHASE_domain);
   s->counts.migrated += domain_exchange(&s->domain, s->comm, s->be, s->dev, &s->transport, tick, tick_length);
+}
+
+void sim_restore_order(struct sim *s)
+{
+  timer_phase(&s->timer, PHASE_order);
+  s->be->order(s->dev, &s->lattice);
+  build(s);
+  s->be->sources(s->dev);   /* needs a tree, and reorder needs the sources */
 }
 
 void sim_rebuild(struct sim *s, int32_t tick, double tick_length, int fast, int renew)

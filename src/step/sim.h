@@ -26,6 +26,25 @@ struct step_counts {
   int64_t local;             /* particles of this rank during the substeps; step_let.received is for their hard forces */
 };
 
+/* How far a soft step has come. */
+enum step_state {
+  STEP_SUBSTEPS_ENDED,     /* all substeps are done: step_close follows */
+  STEP_AT_CHECKPOINT_TICK, /* all ranks are at a checkpoint tick: a checkpoint holds the whole state, and the run may end here */
+  STEP_UNDERWAY            /* this rank alone has returned, to report its progress */
+};
+
+/* The substeps under way. */
+struct substeps {
+  struct schedule schedule;
+  int shared;              /* as in the verb `levels` */
+  int32_t tick, next;      /* the last line; the next tick at which a particle of this rank is active */
+  int32_t built;           /* tick of the last build; 0: none yet */
+  int32_t paused;          /* the checkpoint tick that the soft step is at; 0: it is at none */
+  int continued;           /* 1: the line at `paused` is the first one after a restart */
+  struct substep_row row;  /* of the block step under way */
+  double began, left;      /* clocks: begin of the row; return from substeps_advance */
+};
+
 struct sim {
   const struct comm *comm;
   const struct params *par;
@@ -49,6 +68,7 @@ struct sim {
   double per_work;           /* computing seconds per interaction of this rank, smoothed over soft steps; 0: not yet */
   struct diagnostics now;    /* at the last synchronisation */
   struct step_counts counts;
+  struct substeps substeps;
   struct substep_log log;    /* of all block steps so far */
   struct tuning tuning;
   int stop_request;          /* stop or checkpoint request of this rank (control.h); after step_open the maximum over ranks */
@@ -66,6 +86,8 @@ int sim_open(struct sim *s, const struct comm *c, const struct params *par, cons
 /* Free the system and its particles. Collective. */
 void sim_close(struct sim *s);
 
+/* Compute new domains from the present positions. Collective. */
+void sim_decompose(struct sim *s);
 /* Migrate particles to their owner ranks, then order them and build the tree. `decompose`: 1: compute new domains first; 0: keep them.
  * Collective. */
 void sim_arrange(struct sim *s, int decompose);
@@ -78,6 +100,9 @@ void sim_migrate(struct sim *s, int32_t tick, double tick_length);
 /* Rebuild the tree within a soft step from the positions at `tick`, without its moments. No particle may be active (between select and
  * correct). `fast`, `renew`: as in the verb reorder. On several ranks LETs of the new tree must be selected afterwards. Local. */
 void sim_rebuild(struct sim *s, int32_t tick, double tick_length, int fast, int renew);
+/* Sort the particles by the positions of their own times, so that the order at a checkpoint tick does not depend on what preceded it. Before
+ * sim_rebuild. Local. */
+void sim_restore_order(struct sim *s);
 /* Compute the forces of all particles at a synchronisation by the criterion `mac`. `potential`: 1: potentials too. Needs sim_arrange.
  * Collective. */
 void sim_force(struct sim *s, const struct mac *mac, int potential);

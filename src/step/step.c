@@ -60,25 +60,31 @@ static void measure_work(struct sim *s, double seconds)
   s->per_work = s->per_work > 0 ? s->per_work + SPEED_WEIGHT * (now - s->per_work) : now;
 }
 
-/* From the synchronisation to the first substep: opening kick, block levels, and a lattice that covers the soft step. Returns the rule by
- * which particles choose their time steps. *shared: as in the verb `levels`. */
-static struct step_rule open_kick(struct sim *s, const struct plan *plan, int *shared)
+/* The rule by which particles choose their time steps. */
+static struct step_rule rule_of(const struct sim *s, const struct plan *plan)
 {
   struct step_rule rule = {.eta = s->par->Eta,
                            .softening = s->par->Softening,
                            .use_velocity = s->par->Criterion == CRITERION_MIN_AV,
                            .soft_step = plan->soft_step};
   memcpy(rule.v_com, s->now.v_com, sizeof rule.v_com);
-  s->be->kick(s->dev, &s->field, 0.5 * plan->soft_step);
-  choose_levels(s, plan, &rule, shared);
-  sim_make_room(s, plan->soft_step);
   return rule;
+}
+
+/* From the synchronisation to the first substep: opening kick, block levels, and a lattice that covers the soft step. *shared: as in the
+ * verb `levels`. */
+static void open_kick(struct sim *s, const struct plan *plan, const struct step_rule *rule, int *shared)
+{
+  s->be->kick(s->dev, &s->field, 0.5 * plan->soft_step);
+  choose_levels(s, plan, rule, shared);
+  sim_make_room(s, plan->soft_step);
 }
 
 void step_print_schedule(struct sim *s, const struct plan *plan, FILE *out)
 {
   int shared;
-  open_kick(s, plan, &shared);
+  struct step_rule rule = rule_of(s, plan);
+  open_kick(s, plan, &rule, &shared);
   struct schedule schedule = substeps_schedule(s);
   if (s->comm->rank == 0) schedule_print(&schedule, out);
 }
@@ -92,12 +98,27 @@ void step_open(struct sim *s, const struct plan *plan)
   timer_phase(&s->timer, PHASE_correct);
   part[0][0] = s->timer;
 
-  struct step_rule rule = open_kick(s, plan, &shared);
+  struct step_rule rule = rule_of(s, plan);
+  open_kick(s, plan, &rule, &shared);
   timer_phase(&s->timer, PHASE_correct);
   part[0][1] = s->timer;
-  substeps(s, &rule, shared);
+  substeps_begin(s, &rule, shared);
+}
+
+void step_continue(struct sim *s, const struct plan *plan, int same_ranks)
+{
+  s->soft_step = plan->soft_step;
+  if (!same_ranks) sim_decompose(s);
+  substeps_continue(s, same_ranks);
+}
+
+enum step_state step_substeps(struct sim *s, const struct plan *plan, double until)
+{
+  struct step_rule rule = rule_of(s, plan);
+  enum step_state state = substeps_advance(s, &rule, until);
   timer_phase(&s->timer, PHASE_correct);
-  part[1][0] = s->timer;
+  s->half.part[1][0] = s->timer;
+  return state;
 }
 
 void step_close(struct sim *s, const struct plan *plan, int potential)

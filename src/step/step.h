@@ -4,11 +4,15 @@
 #include "step/plan.h"
 #include "step/sim.h"
 
-/* One soft step (scheme S4a of doc/numerics.md), from one synchronisation with forces to the next, in two parts. step_open ends after the
- * substeps. step_close begins with the drift to the end and recomputes everything that is not stored with the particles: domains, order,
+/* One soft step (scheme S4a of doc/numerics.md), from one synchronisation with forces to the next, in two parts, with substeps between them. step_close begins with the drift to the end and recomputes everything that is not stored with the particles: domains, order,
  * tree, groups, LETs, forces. Between the two parts the particles, `s` and `plan` are the whole state of the run, so checkpoints are taken
- * there. `potential`: 1: compute potentials at the end. Collective. */
+ * there. `potential`: 1: compute potentials at the end. Collective.
+ * Between them step_substeps is called until it returns STEP_SUBSTEPS_ENDED. Where it returns STEP_AT_CHECKPOINT_TICK, a checkpoint may be
+ * taken too; a restart continues there with step_continue in place of step_open. `same_ranks`: 1: the checkpoint is of as many ranks, and
+ * the domains are those of that time; 0: they are computed again. `until`: as in substeps_advance. Collective. */
 void step_open(struct sim *s, const struct plan *plan);
+void step_continue(struct sim *s, const struct plan *plan, int same_ranks);
+enum step_state step_substeps(struct sim *s, const struct plan *plan, double until);
 void step_close(struct sim *s, const struct plan *plan, int potential);
 /* Print on rank 0 the schedule of the soft step that `plan` describes. This applies the opening kick, so the system cannot be used for a
  * run afterwards. Needs forces. Collective. */

@@ -21,6 +21,8 @@ static struct schedule_input schedule_input(struct sim *s)
                               .builds_fast_tree = s->be->builds_fast_tree,
                               .given_interval = s->par->RebuildInterval,
                               .tuned = s->tuning.tunes_rebuild,
+                              .on_device = s->be->particle_bytes > 0,
+                              .given_checkpoint_ticks = (int)debug_value("checkpoint_ticks", -1),
                               .given_fast_level = -1,
                               .level_max = s->counts.level_max,
                               .particles = s->now.count};
@@ -88,6 +90,7 @@ static void rebuild(struct sim *s, const struct schedule *schedule, const struct
   timer_phase(&s->timer, PHASE_hard_let);
   if (line->lets != LETS_KEPT) let_take_updates(s->lets, line->tick, &s->counts.updates);
   if (line->migrate) sim_migrate(s, line->tick, tick_length);
+  if (line->from_particles) sim_restore_order(s);
   sim_rebuild(s, line->tick, tick_length, schedule->fast_level, line->rebuild == REBUILT_FAST);
 }
 
@@ -238,31 +241,98 @@ static void finish_row(struct sim *s, struct substep_row *row, int32_t tick, dou
   *began = clock;
 }
 
-void substeps(struct sim *s, const struct step_rule *rule, int shared)
+/* The first line after a restart within the soft step. */
+static struct schedule_line continued_line(struct sim *s)
 {
-  const struct schedule schedule = substeps_schedule(s);
-  double tick_length = rule->soft_step / TICKS;
-  struct substep_row row = {0};
-  double began = timer_clock(), clock = began;
-  int32_t built = 0;
-  s->log.rest = row;
-  if (schedule.moment_interval == 0) return;
-  if (schedule.builds == BUILDS_BY_TUNER) tuning_built(&s->tuning, s->tree_build_seconds, 1, (double)schedule.build_age * tick_length);
+  s->substeps.continued = 0;
+  tuning_groups(&s->tuning, s->be, s->dev, s->lattice.spacing * LATTICE_SIDE);
+  return schedule_continue_at(&s->substeps.schedule, s->substeps.tick);
+}
+
+void substeps_begin(struct sim *s, const struct step_rule *rule, int shared)
+{
+  struct substeps *u = &s->substeps;
+  double tick_length = rule->soft_step / TICKS, clock = timer_clock();
+  *u = (struct substeps){.schedule = substeps_schedule(s), .shared = shared, .began = clock};
+  if (u->schedule.moment_interval == 0) return;
+  if (u->schedule.builds == BUILDS_BY_TUNER)
+    tuning_built(&s->tuning, s->tree_build_seconds, 1, (double)u->schedule.build_age * tick_length);
   timer_phase(&s->timer, PHASE_moments);
   s->be->sources(s->dev);
-  struct schedule_line line = schedule_at(&schedule, 0, 0, 0);
+  struct schedule_line line = schedule_at(&u->schedule, 0, 0, 0);
   update_moments_and_lets(s, &line, tick_length);
-  int32_t next = s->be->next_tick(s->dev);
-  row.seconds[SUBSTEP_moments] = lap(&clock);
-  for (int32_t tick = schedule_next(&schedule, 0, next); tick < TICKS; tick = schedule_next(&schedule, tick, next)) {
-    line = schedule_at(&schedule, tick, built, build_asked(s, &schedule, tick, built, tick_length));
-    next = execute(s, rule, &schedule, &line, &built, shared, &row);
-    if (row.active > 0) finish_row(s, &row, tick, &began, timer_clock());   /* a moment update without a block step counts with the next */
-  }
+  u->next = s->be->next_tick(s->dev);
+  u->row.seconds[SUBSTEP_moments] = lap(&clock);
+}
+
+/* The schedule of the rest of a soft step, from the levels that particles have now. There are no groups yet, so there is no fast tree. */
+static struct schedule schedule_of_rest(struct sim *s)
+{
+  struct schedule_input in = schedule_input(s);
+  for (int l = 0; l < SCHEDULE_LEVELS; l++)
+    if (in.count[l] > 0) in.level_max = s->counts.level_max = l;
+  in.given_fast_level = 0;
+  return schedule_make(&in);
+}
+
+void substeps_continue(struct sim *s, int same_ranks)
+{
+  struct substeps *u = &s->substeps;
+  if (!same_ranks) u->schedule = schedule_of_rest(s);
+  u->tick = u->next = u->paused;
+  u->continued = 1;
+  u->left = u->began = timer_clock();
+}
+
+/* Leave the substeps for a while; the time until they go on is not part of a block step. */
+static enum step_state leave(struct sim *s, enum step_state state)
+{
+  timer_phase(&s->timer, PHASE_correct);
+  s->substeps.left = timer_clock();
+  return state;
+}
+
+/* All ranks come to a checkpoint tick. LET updates in transit are received. */
+static enum step_state pause_at(struct sim *s, int32_t tick)
+{
+  timer_phase(&s->timer, PHASE_hard_let);
+  let_take_updates(s->lets, tick, &s->counts.updates);
+  s->substeps.paused = tick;
+  return leave(s, STEP_AT_CHECKPOINT_TICK);
+}
+
+static enum step_state end_substeps(struct sim *s)
+{
+  struct substeps *u = &s->substeps;
   timer_phase(&s->timer, PHASE_hard_let);
   let_take_updates(s->lets, TICKS, &s->counts.updates);
   s->counts.step_let.messages += s->counts.renewed_let.messages;
   s->counts.step_let.bytes += s->counts.renewed_let.bytes;
-  row.all = timer_clock() - began;
-  s->log.rest = row;
+  u->row.all = timer_clock() - u->began;
+  s->log.rest = u->row;
+  return leave(s, STEP_SUBSTEPS_ENDED);
+}
+
+enum step_state substeps_advance(struct sim *s, const struct step_rule *rule, double until)
+{
+  struct substeps *u = &s->substeps;
+  double tick_length = rule->soft_step / TICKS, clock;
+  if (u->left > 0) u->began += timer_clock() - u->left;
+  u->left = 0;
+  s->log.rest = (struct substep_row){0};
+  if (u->schedule.moment_interval == 0) return STEP_SUBSTEPS_ENDED;
+  do {
+    int32_t tick = u->continued ? u->paused : schedule_next(&u->schedule, u->tick, u->next);
+    if (tick >= TICKS) return end_substeps(s);
+    if (schedule_is_checkpoint(&u->schedule, tick) && u->paused != tick) return pause_at(s, tick);
+    struct schedule_line line = u->continued ? continued_line(s)
+                              : schedule_at(&u->schedule, tick, u->built, build_asked(s, &u->schedule, tick, u->built, tick_length));
+    u->tick = tick;
+    u->paused = 0;
+    u->next = execute(s, rule, &u->schedule, &line, &u->built, u->shared, &u->row);
+    clock = timer_clock();
+    /* a moment update without a block step counts with the next */
+    if (u->row.active > 0) finish_row(s, &u->row, tick, &u->began, clock);
+  } while (clock <= until);
+  return leave(s, STEP_UNDERWAY);
 }

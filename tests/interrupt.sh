@@ -1,0 +1,76 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Soft steps that are interrupted: requests are served at checkpoint ticks, and the run goes on from there to the same bits; on another
+# number of ranks within the error of the forces. A long soft step reports its progress.
+dir=$(mktemp -d) || exit 99
+trap 'rm -rf "$dir"' EXIT
+here=$PWD
+. "${srcdir:-.}/tests/tap.sh"
+shown="$dir/log"
+same=$(cd "${srcdir:-.}" && pwd)/tests/slurm/same.py
+export OMP_NUM_THREADS=1 SOURCE_DATE_EPOCH=1700000000 ESPALIER_DEBUG=checkpoint_ticks=4
+cd "$dir" || exit 99
+"$here/espalier" ic hernquist -n 600 -s 7 -o ic.hdf5 > log 2>&1
+for mode in hybrid tree; do
+  cat > $mode.ini << END_OF_INI
+[Input]
+InitCondFile = ic.hdf5
+[Output]
+TimeBetSnapshot = 0.0625
+[Units]
+GravityConstantInternal = 1
+[Time]
+TimeMax = 0.0625
+[Gravity]
+Softening = 0.003
+[Split]
+Mode = $mode
+[Device]
+Backend = cpu
+END_OF_INI
+done
+# go RANKS MODE FOLDER ARGUMENT...
+go() {
+  ranks=$1 mode=$2 folder=$3
+  shift 3
+  # shellcheck disable=SC2086
+  ${MPIRUN:-mpirun} $MPIRUN_FLAGS -n "$ranks" "$here/espalier" run "$mode.ini" -P Output:OutputDir="$folder" "$@" >> log 2>&1 < /dev/null
+}
+state() { sed -n 's/^state=//p' "$1/status"; }
+# chain RANKS_FIRST RANKS MODE FOLDER: jobs without time, each of which ends at the next checkpoint tick
+chain() {
+  : > log
+  go "$1" "$3" "$4" --walltime 0:0 || return 1
+  jobs=1
+  while [ "$(state "$4")" = interrupted ] && [ $jobs -lt 30 ]; do
+    go "$2" "$3" "$4" --restart last --walltime 0:0 || return 1
+    jobs=$((jobs + 1))
+  done
+  [ "$(state "$4")" = finished ]
+}
+# the same values in both folders
+same() {
+  grep -v '^#' "$1/energy.csv" > a && grep -v '^#' "$2/energy.csv" > b && cmp a b && /usr/bin/python3 "$same" "$1/snapshot_001.hdf5" "$2/snapshot_001.hdf5"
+}
+
+for mode in hybrid tree; do
+  for ranks in 1 2 3; do
+    : > log
+    go $ranks $mode straight$ranks$mode && chain $ranks $ranks $mode chain$ranks$mode && [ $jobs -ge 4 ]
+    ok $? "$mode, $ranks rank(s): $jobs jobs, each of which ends within a soft step"
+    same straight$ranks$mode chain$ranks$mode > log 2>&1
+    ok $? "$mode, $ranks rank(s): they end with the bits of one job"
+  done
+done
+chain 2 3 hybrid other && awk -F, '/^[#t]/ { next } !n++ { first = $4 } { off = $4 / first - 1; if (off * off > 1e-6) bad = 1 } END { exit bad || n < 2 }' other/energy.csv
+ok $? "a run on 2 ranks goes on on 3: the energy is as good"
+ESPALIER_DEBUG=checkpoint_ticks=4,report_seconds=0 go 1 hybrid told && grep -q '^  within soft step 1: [0-9]* block steps so far, level [0-9]* of at most [0-9]*, [0-9.]* % done in 0:0[0-9], ' log
+ok $? "the progress within a soft step is shown"
+: > log
+ESPALIER_DEBUG=checkpoint_ticks=4,report_seconds=0 go 1 hybrid quiet --quiet && ! grep -q 'within soft step' log
+ok $? "and not with --quiet"
+mkdir asked && : > log
+ESPALIER_DEBUG=checkpoint_ticks=4 go 1 hybrid asked --overwrite -P Checkpoints:TimeBetCheckpoints=1e-9 && [ "$(grep -c '^checkpoint checkpoint_000001 in soft step 1' log)" -ge 4 ] && same straight1hybrid asked > /dev/null
+ok $? "checkpoints within a soft step, after which the run goes on, change no bit"
+echo "1..$number"
+exit $failed
