@@ -130,7 +130,7 @@ void manual_print(FILE *out)
         ".TP\n.I parameters\\-used.ini\nall parameters with their values\n"
         ".SH SIGNALS\n"
         ".TP\n.BR SIGUSR1 \", \" SIGTERM \", \" SIGHUP \", \" SIGINT\n"
-        "write a checkpoint at the end of the substeps and stop; mpirun passes SIGUSR1 to the ranks\n"
+        "write a checkpoint at the next checkpoint tick or at the end of the substeps, and stop; mpirun passes SIGUSR1 to the ranks\n"
         ".TP\n.B SIGUSR2\nwrite a checkpoint and continue\n", out);
   put_environment(out);
   fputs(".SH EXIT STATUS\n0 success, or interrupted with a checkpoint; 1 error; 2 wrong command line.\n"

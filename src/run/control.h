@@ -4,7 +4,8 @@
  * SIGUSR1, SIGTERM, SIGHUP (unless it is ignored, as under nohup) and SIGINT request a checkpoint and a stop; a second SIGINT ends the
  * process. SIGUSR2 requests a checkpoint. The files `stop` and `checkpoint`, empty or with a few words, request the same; rank 0 looks for
  * them every few seconds and removes them. Larger files of these names are left in place. Before the wall-clock limit the run stops while
- * two of the longest soft steps and a checkpoint still fit. The ranks agree on a request in step_open. */
+ * two of the longest soft steps and a checkpoint still fit. The ranks agree on a request in step_open and at
+ * checkpoint ticks. */
 #ifndef CONTROL_H
 #define CONTROL_H
 #include "params/params.h"
@@ -17,7 +18,7 @@ struct control {
   int rank;
   double limit;             /* clock at which the job ends; HUGE_VAL: never */
   double margin;            /* seconds that are left unused */
-  double longest;           /* longest soft step of this job, seconds */
+  double longest;           /* longest time between two opportunities to serve a request, seconds */
   double writing;           /* seconds that a checkpoint takes; 0: unknown */
   double due;               /* clock at which the next checkpoint is due; HUGE_VAL: none */
   double retry;             /* clock before which no checkpoint is tried after a failure */
@@ -40,7 +41,7 @@ void control_close(void);
 void control_begin(struct control *c);
 /* The request of this rank for the soft step that begins. Not collective: the caller takes the maximum over ranks. */
 enum stop_request control_request(struct control *c);
-/* Record the length of a soft step, in seconds of wall clock. */
+/* Record the seconds from one control_request to the next. */
 void control_step(struct control *c, double seconds);
 /* Record an attempt to write a checkpoint, which took `seconds`. `good`: it was written, so pending requests for one are done; else they
  * stay pending. `stops`: the run was to stop with it; only such failures are counted in c->failures. */

@@ -43,6 +43,7 @@ static void print_rules(const struct schedule *s, FILE *out)
   fprintf(out, "builds of the tree: %s", builds[s->builds]);
   if (s->builds == BUILDS_BY_AGE && s->build_age <= TICKS)
     fprintf(out, ", every %s of the soft step", fraction((int32_t)s->build_age, text));
+  if (s->checkpoint_interval > 0) fprintf(out, "\ncheckpoint ticks: every %s of the soft step", fraction(s->checkpoint_interval, text));
   fprintf(out, "\nfast tree: ");
   if (s->fast_level <= LEVEL_MAX) fprintf(out, "particles of level %d and deeper\n", s->fast_level);
   else fprintf(out, "none\n");
