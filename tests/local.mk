@@ -56,6 +56,7 @@ mpi_tests = \
   %D%/guard.mpi \
   %D%/ic_ranks.mpi \
   %D%/snapshot.mpi \
+  %D%/snapshot_faults.mpi \
   %D%/snapshot_files.mpi \
   %D%/study.mpi
 script_tests = \
@@ -214,6 +215,7 @@ clean-local:
 %C%_comm_mpi_SOURCES = %D%/comm.c %D%/tap.h
 %C%_particles_SOURCES = %D%/particles.c %D%/tap.h
 %C%_snapshot_mpi_SOURCES = %D%/snapshot.c %D%/files.h %D%/tap.h
+%C%_snapshot_faults_mpi_SOURCES = %D%/snapshot_faults.c %D%/files.h %D%/tap.h
 %C%_snapshot_files_mpi_SOURCES = %D%/snapshot_files.c %D%/files.h %D%/tap.h
 %C%_params_SOURCES = %D%/params.c %D%/tap.h
 %C%_units_SOURCES = %D%/units.c %D%/tap.h
