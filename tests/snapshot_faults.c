@@ -123,7 +123,7 @@ static int trial(const struct particles *p, int files, int who, enum call call, 
   int harmless = effect == EFFECT_SHORT || effect == EFFECT_INTERRUPTED;
   /* Dropped calls that cannot be noticed: a flush, a close, space that is there all the same. */
   int good = status == 0 ? f.text[0] == 0 && (effect != EFFECT_ERROR || call == CALL_CLOSE || call == CALL_FLUSH) : f.text[0] && !harmless;
-  if (call == CALL_WRITE && effect == EFFECT_DROPPED) good = good && status == -1;
+  if ((call == CALL_WRITE || call == CALL_RENAME) && effect == EFFECT_DROPPED) good = good && status == -1;
   good = good && holds(p) && folder_files(folder) == (files > 1 ? 2 : 1);
   if (!good && c.rank == 0) printf("# rank %d, call %d: status %d, %d files: %s\n", who, first, status, folder_files(folder), f.text);
   return good;
@@ -170,6 +170,7 @@ static void all_trials(int files)
   trials(files, CALL_ALLOCATE, EFFECT_ERROR, 1, "reserving space fails");
   trials(files, CALL_ALLOCATE, EFFECT_INTERRUPTED, 2, "reserving space is interrupted");
   trials(files, CALL_RENAME, EFFECT_ERROR, 1, "a rename fails");
+  trials(files, CALL_RENAME, EFFECT_DROPPED, 1, "a rename has no effect");
 }
 
 /* A FIFO has the name of a temporary file. */

@@ -83,13 +83,23 @@ static int write_file(const struct comm *c, const char *path, const char *tempor
   return comm_agree(c, f);
 }
 
+/* Rename a file or folder. Returns 0; -1 with errno, also where the call reports success and the name remains. */
+static int move(const char *from, const char *to)
+{
+  struct stat st;
+  if (rename(from, to) != 0) return -1;
+  if (lstat(from, &st) != 0) return 0;
+  errno = EIO;
+  return -1;
+}
+
 /* --- one file ---------------------------------------------------------------------------------------------------- */
 
 /* Rank 0: rename the verified file. */
 static int publish_one(const char *path, const char *temporary, struct fault *f)
 {
   char folder[SNAPSHOT_PATH];
-  if (rename(temporary, path) != 0)
+  if (move(temporary, path) != 0)
     return fault_set(f, "snapshot %s: renaming %s to it failed: %s", path, temporary, strerror(errno));
   parent_folder(path, folder);
   return folder_flush(folder, f);
@@ -214,17 +224,17 @@ static int publish_several(const char *path, const struct several *n, struct fau
 {
   if (folder_flush(n->temporary, f) != 0) return -1;
   drop_folder(n->old);
-  int replaces = rename(n->folder, n->old) == 0;
+  int replaces = move(n->folder, n->old) == 0;
   if (!replaces && errno != ENOENT) return fault_set(f, "snapshot %s: moving %s away failed: %s", path, n->folder, strerror(errno));
-  if (rename(n->temporary, n->folder) != 0) {
+  if (move(n->temporary, n->folder) != 0) {
     fault_set(f, "snapshot %s: renaming %s to %s failed: %s", path, n->temporary, n->folder, strerror(errno));
-    if (replaces) rename(n->old, n->folder);
+    if (replaces) move(n->old, n->folder);
     return -1;
   }
-  if (rename(n->virtual, path) != 0) {
+  if (move(n->virtual, path) != 0) {
     fault_set(f, "snapshot %s: renaming %s to it failed: %s", path, n->virtual, strerror(errno));
     drop_folder(n->folder);
-    if (replaces) rename(n->old, n->folder);
+    if (replaces) move(n->old, n->folder);
     return -1;
   }
   drop_folder(n->old);
