@@ -115,6 +115,8 @@ static int holds(const struct particles *p)
 static int trial(const struct particles *p, int files, int who, enum call call, enum effect effect, int first, int count)
 {
   struct fault f = {""};
+  struct stat before = {0}, after = {0};
+  stat(path, &before);
   plan.call = call, plan.effect = effect, plan.first = first, plan.count = count, plan.seen = plan.met = 0;
   plan.active = c.rank == who;
   int status = write_it(p, files, &f);
@@ -124,6 +126,8 @@ static int trial(const struct particles *p, int files, int who, enum call call, 
   /* Dropped calls that cannot be noticed: a flush, a close, space that is there all the same. */
   int good = status == 0 ? f.text[0] == 0 && (effect != EFFECT_ERROR || call == CALL_CLOSE || call == CALL_FLUSH) : f.text[0] && !harmless;
   if ((call == CALL_WRITE || call == CALL_RENAME) && effect == EFFECT_DROPPED) good = good && status == -1;
+  /* a new file, or the earlier one */
+  good = good && stat(path, &after) == 0 && (before.st_ino == after.st_ino) == (status == -1);
   good = good && holds(p) && folder_files(folder) == (files > 1 ? 2 : 1);
   if (!good && c.rank == 0) printf("# rank %d, call %d: status %d, %d files: %s\n", who, first, status, folder_files(folder), f.text);
   return good;
@@ -154,6 +158,20 @@ static void trials(int files, enum call call, enum effect effect, int count, con
   particles_free(&p);
 }
 
+static void closes_after_reading(int files)
+{
+  struct particles p;
+  struct fault f = {""};
+  particles_make(&p, &c, N, TYPES);
+  int ok = write_it(&p, files, &f) == 0;
+  plan.call = CALL_CLOSE, plan.effect = EFFECT_ERROR, plan.first = 0, plan.count = EVERY, plan.seen = 0;
+  plan.active = 1;
+  ok = holds(&p) && ok;
+  plan.active = 0;
+  all_ok(&c, ok && handles_left() == 0, "files that are read cannot be closed");
+  particles_free(&p);
+}
+
 static void all_trials(int files)
 {
   if (files == 1) trials(files, CALL_WRITE, EFFECT_ERROR, 1, "a write fails");
@@ -165,6 +183,7 @@ static void all_trials(int files)
   trials(files, CALL_FLUSH, EFFECT_ERROR, 1, "a flush fails");
   trials(files, CALL_FLUSH, EFFECT_INTERRUPTED, 1, "a flush is interrupted");
   trials(files, CALL_CLOSE, EFFECT_ERROR, 1, "a close fails");
+  closes_after_reading(files);
   trials(files, CALL_TRUNCATE, EFFECT_ERROR, 1, "giving the file its length fails");
   trials(files, CALL_TRUNCATE, EFFECT_DROPPED, 1, "giving the file its length has no effect");
   trials(files, CALL_ALLOCATE, EFFECT_ERROR, 1, "reserving space fails");

@@ -10,12 +10,13 @@ void h5_quiet(void);
 /* Write the innermost error message of the last HDF5 call, if it failed, to `text`, which is never empty. Call it right after the
  * failure: any other HDF5 call, even a close, clears the message. Returns `text`. */
 const char *h5_cause(char text[256]);
-/* Open a file for reading with plain POSIX calls. Closing the file also closes all objects opened in it.
- * Returns the file; < 0 on failure, with its cause. */
+/* Open a file for reading with plain POSIX calls. Returns the file; < 0 on failure, with its cause. */
 hid_t h5_open_read(const char *path, char cause[256]);
+/* Close such a file and all objects opened in it. It must not be open a second time. */
+void h5_close(hid_t file);
 
-/* A file that HDF5 lays out in memory, for the caller to write. HDF5 itself makes no system call, since a file whose closing fails
- * (full disk) stays registered, and HDF5 crashes when the program ends. */
+/* A file that HDF5 lays out in memory, for the caller to write. HDF5 itself makes no system call, since HDF5 crashes when the program
+ * ends if a file could not be closed (full disk). */
 struct h5_image {
   char *bytes;      /* [size] the start of the file, to the end of its metadata; NULL before the first use */
   size_t size;

@@ -229,7 +229,7 @@ static int inspect(const char *path, struct set_header *h, struct set_file *file
   if (!bad) read_units(file_id, path, &h->facts, f);
   if (!bad) read_cosmology(file_id, &h->facts);
   bad |= f->text[0] != 0;
-  if (H5Fclose(file_id) < 0 && !bad) bad = fault_set(f, "%s: closing failed: %s", path, h5_cause(cause)) != 0;
+  h5_close(file_id);
   return bad ? -1 : 0;
 }
 
@@ -314,7 +314,7 @@ static int read_rows(const struct set *s, int k, int64_t first, int64_t count, s
     int64_t to = first + count < end ? first + count : end;
     if (from < to) bad = read_type(file_id, path, file, t, from - begins, to - from, p, at + from - first, f) != 0;
   }
-  H5Fclose(file_id);
+  h5_close(file_id);
   return bad ? -1 : 0;
 }
 

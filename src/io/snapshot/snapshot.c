@@ -93,16 +93,27 @@ static int move(const char *from, const char *to)
   return -1;
 }
 
+/* Rank 0: flush the new name in `folder`. The snapshot `path` is there whatever comes out, so a failure is only a warning: a fault would
+ * have the snapshot written a second time, at a later time. */
+static void flush_name(const struct comm *c, const char *path, const char *folder)
+{
+  struct fault cause = {""}, f = {""};
+  if (folder_flush(folder, &cause) == 0) return;
+  fault_set(&f, "snapshot %s is written, but may be lost if this machine fails now: %.600s", path, cause.text);
+  comm_print_fault(c, "warning", &f);
+}
+
 /* --- one file ---------------------------------------------------------------------------------------------------- */
 
 /* Rank 0: rename the verified file. */
-static int publish_one(const char *path, const char *temporary, struct fault *f)
+static int publish_one(const struct comm *c, const char *path, const char *temporary, struct fault *f)
 {
   char folder[SNAPSHOT_PATH];
   if (move(temporary, path) != 0)
     return fault_set(f, "snapshot %s: renaming %s to it failed: %s", path, temporary, strerror(errno));
   parent_folder(path, folder);
-  return folder_flush(folder, f);
+  flush_name(c, path, folder);
+  return 0;
 }
 
 static int write_one(const struct comm *c, const char *path, struct layout *l, const struct particles *p,
@@ -111,7 +122,7 @@ static int write_one(const struct comm *c, const char *path, struct layout *l, c
   char temporary[SNAPSHOT_PATH];
   snprintf(temporary, sizeof temporary, "%.*s.tmp", SNAPSHOT_PATH - SUFFIX_LENGTH, path);
   int good = write_file(c, path, temporary, l, p, facts, f) == 0;
-  if (c->rank == 0 && good) publish_one(path, temporary, f);
+  if (c->rank == 0 && good) publish_one(c, path, temporary, f);
   good = comm_verdict(c, f) == 0;
   if (c->rank == 0 && !good) unlink(temporary);
   comm_barrier(c);   /* when any rank returns the temporary file no longer exists */
@@ -220,7 +231,7 @@ static void write_group(const struct comm *c, int group, int groups, const struc
 
 /* Rank 0: flush the folder of the verified files, then rename it and the virtual file. If that fails the earlier snapshot is
  * restored. */
-static int publish_several(const char *path, const struct several *n, struct fault *f)
+static int publish_several(const struct comm *c, const char *path, const struct several *n, struct fault *f)
 {
   if (folder_flush(n->temporary, f) != 0) return -1;
   drop_folder(n->old);
@@ -238,7 +249,8 @@ static int publish_several(const char *path, const struct several *n, struct fau
     return -1;
   }
   drop_folder(n->old);
-  return folder_flush(n->parent, f);
+  flush_name(c, path, n->parent);
+  return 0;
 }
 
 static int write_several(const struct comm *c, const char *path, struct layout *l, const struct particles *p,
@@ -255,7 +267,7 @@ static int write_several(const struct comm *c, const char *path, struct layout *
   if (c->rank == 0) {
     const struct virtual_sources sources = {groups, (const int64_t(*)[PARTICLE_TYPES])count, source_name, &n};
     int good = !f->text[0] && snapshot_create(n.virtual, l, facts, &sources, f) == 0 &&
-               snapshot_verify_metadata(n.virtual, l, f) == 0 && publish_several(path, &n, f) == 0;
+               snapshot_verify_metadata(n.virtual, l, f) == 0 && publish_several(c, path, &n, f) == 0;
     if (!good) unlink(n.virtual), drop_folder(n.temporary);
   }
   memory_free(count);
