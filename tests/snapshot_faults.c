@@ -116,7 +116,7 @@ static int trial(const struct particles *p, int files, int who, enum call call, 
 {
   struct fault f = {""};
   struct stat before = {0}, after = {0};
-  stat(path, &before);
+  if (stat(path, &before) != 0 && (write_it(p, files, &f) != 0 || stat(path, &before) != 0)) return 0;
   plan.call = call, plan.effect = effect, plan.first = first, plan.count = count, plan.seen = plan.met = 0;
   plan.active = c.rank == who;
   int status = write_it(p, files, &f);
@@ -126,6 +126,8 @@ static int trial(const struct particles *p, int files, int who, enum call call, 
   /* Dropped calls that cannot be noticed: a flush, a close, space that is there all the same. */
   int good = status == 0 ? f.text[0] == 0 && (effect != EFFECT_ERROR || call == CALL_CLOSE || call == CALL_FLUSH) : f.text[0] && !harmless;
   if ((call == CALL_WRITE || call == CALL_RENAME) && effect == EFFECT_DROPPED) good = good && status == -1;
+  /* An earlier folder that cannot be moved back is named, and no virtual file without files remains. */
+  if (status == -1 && access(path, F_OK) != 0) return good && strstr(f.text, "with .old") && folder_files(folder) == 1;
   /* a new file, or the earlier one */
   good = good && stat(path, &after) == 0 && (before.st_ino == after.st_ino) == (status == -1);
   good = good && holds(p) && folder_files(folder) == (files > 1 ? 2 : 1);
@@ -189,6 +191,7 @@ static void all_trials(int files)
   trials(files, CALL_ALLOCATE, EFFECT_ERROR, 1, "reserving space fails");
   trials(files, CALL_ALLOCATE, EFFECT_INTERRUPTED, 2, "reserving space is interrupted");
   trials(files, CALL_RENAME, EFFECT_ERROR, 1, "a rename fails");
+  if (files > 1) trials(files, CALL_RENAME, EFFECT_ERROR, 2, "two renames fail");
   trials(files, CALL_RENAME, EFFECT_DROPPED, 1, "a rename has no effect");
 }
 

@@ -229,6 +229,15 @@ static void write_group(const struct comm *c, int group, int groups, const struc
   comm_close(&part);
 }
 
+/* Rank 0: give the folder of an earlier snapshot its name back. Where that fails too, its virtual file would refer to nothing, and is
+ * removed. Returns what to say about it. */
+static const char *restore_folder(const char *path, const struct several *n)
+{
+  if (move(n->old, n->folder) == 0) return "";
+  unlink(path);
+  return "; the files of the earlier snapshot of this name are now in its folder with .old, without a virtual file";
+}
+
 /* Rank 0: flush the folder of the verified files, then rename it and the virtual file. If that fails the earlier snapshot is
  * restored. */
 static int publish_several(const struct comm *c, const char *path, const struct several *n, struct fault *f)
@@ -237,16 +246,13 @@ static int publish_several(const struct comm *c, const char *path, const struct 
   drop_folder(n->old);
   int replaces = move(n->folder, n->old) == 0;
   if (!replaces && errno != ENOENT) return fault_set(f, "snapshot %s: moving %s away failed: %s", path, n->folder, strerror(errno));
-  if (move(n->temporary, n->folder) != 0) {
-    fault_set(f, "snapshot %s: renaming %s to %s failed: %s", path, n->temporary, n->folder, strerror(errno));
-    if (replaces) move(n->old, n->folder);
-    return -1;
-  }
-  if (move(n->virtual, path) != 0) {
-    fault_set(f, "snapshot %s: renaming %s to it failed: %s", path, n->virtual, strerror(errno));
-    drop_folder(n->folder);
-    if (replaces) move(n->old, n->folder);
-    return -1;
+  int renamed = move(n->temporary, n->folder) == 0;
+  if (!renamed || move(n->virtual, path) != 0) {
+    int cause = errno;
+    if (renamed) drop_folder(n->folder);
+    const char *earlier = replaces ? restore_folder(path, n) : "";
+    if (renamed) return fault_set(f, "snapshot %s: renaming %s to it failed: %s%s", path, n->virtual, strerror(cause), earlier);
+    return fault_set(f, "snapshot %s: renaming %s to %s failed: %s%s", path, n->temporary, n->folder, strerror(cause), earlier);
   }
   drop_folder(n->old);
   flush_name(c, path, n->parent);
