@@ -42,7 +42,7 @@ static int take_option(const struct command *self, const struct comm *c, int opt
   switch (option) {
   case 'n':
     if (command_whole(optarg, 1, IC_MAX, &whole))
-      return command_misused(self, c, "option -n: expected a number of particles from 1 to 2^36, found '%s'", optarg);
+      return command_misused(self, c, "option -n: expected a whole number of particles from 1 to 2^36, found '%s'", optarg);
     q->model.n = whole;
     q->has_n = 1;
     return STATUS_OK;
