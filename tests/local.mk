@@ -45,6 +45,7 @@ unit_tests = \
   %D%/walk_active
 mpi_tests = \
   %D%/bad_input.mpi \
+  %D%/bad_storage.mpi \
   %D%/checkpoint.mpi \
   %D%/comm.mpi \
   %D%/contract.mpi \
@@ -223,6 +224,7 @@ clean-local:
 %C%_ic_ranks_mpi_SOURCES = %D%/ic_ranks.c %D%/tap.h
 %C%_formats_mpi_SOURCES = %D%/formats.c %D%/writers.h %D%/files.h %D%/tap.h
 %C%_bad_input_mpi_SOURCES = %D%/bad_input.c %D%/writers.h %D%/files.h %D%/tap.h
+%C%_bad_storage_mpi_SOURCES = %D%/bad_storage.c %D%/writers.h %D%/files.h %D%/tap.h
 %C%_fuzz_input_mpi_SOURCES = %D%/fuzz_input.c %D%/writers.h %D%/files.h %D%/tap.h
 %C%_full_disk_SOURCES = %D%/full_disk.c %D%/files.h %D%/tap.h
 %C%_make_snapshot_SOURCES = %D%/make_snapshot.c %D%/files.h %D%/tap.h
