@@ -175,6 +175,10 @@ EXTRA_DIST += \
   %D%/tap.sh \
   %D%/restart_common.sh \
   %D%/slow/common.sh \
+  %D%/fuzz/README.md \
+  %D%/fuzz/asan.supp \
+  %D%/fuzz/fuzz.c \
+  %D%/fuzz/fuzz.sh \
   %D%/lsan.supp \
   %D%/valgrind.supp \
   $(emulator_files)
@@ -207,7 +211,7 @@ check-slow: all
 CLEANFILES += lane-1.lock lane-2.lock quick-suite.log unit-suite.log together-suite.log alone-suite.log slow-suite.log slow-alone-suite.log
 clean-local:
 	-chmod -R u+w slow-sanitizers slow-valgrind slow-chain slow-distcheck slow-emulator slow-energy slow-slurm 2>/dev/null
-	-rm -rf slow-sanitizers slow-valgrind slow-chain slow-distcheck slow-emulator slow-energy slow-slurm
+	-rm -rf fuzz-* slow-sanitizers slow-valgrind slow-chain slow-distcheck slow-emulator slow-energy slow-slurm
 
 %C%_checkpoint_mpi_SOURCES = %D%/checkpoint.c %D%/chance.h %D%/files.h %D%/tap.h
 %C%_guard_mpi_SOURCES = %D%/guard.c %D%/files.h %D%/tap.h

@@ -131,6 +131,7 @@ static void check_intervals(void)
 
 int main(void)
 {
+  unlink(file);   /* a FIFO that a failed run left */
   check_lists();
   check_faults();
   check_intervals();

@@ -322,6 +322,7 @@ static void check_choices(void)
 
 int main(void)
 {
+  unlink(file);   /* a FIFO that a failed run left */
   check_bad_files();
   check_good_file();
   check_lengths();
