@@ -39,11 +39,13 @@ static void name(const char *file) { snprintf(path, sizeof path, "%s/%s", folder
 static hid_t begin(const char *file, int64_t n)
 {
   name(file);
-  struct hdf h = {.g = {.format = 1, .real_width = 8, .count = {0, N}, .total = {0, N}, .files = 1, .table = {0, 1}}, .count_type = H5T_STD_U64LE};
+  struct hdf h = {.g = {.format = 1, .real_width = 8, .count = {0, N}, .total = {0, N}, .files = 1, .table = {0, 1}},
+                  .count_type = H5T_STD_U64LE};
   int64_t id[N], count[6] = {0, n};
   for (int i = 0; i < N; i++) id[i] = i;
   hdf_save(&h, path);
-  hid_t f = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT), header = H5Gopen2(f, "Header", H5P_DEFAULT), g = H5Gopen2(f, "PartType1", H5P_DEFAULT);
+  hid_t f = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
+  hid_t header = H5Gopen2(f, "Header", H5P_DEFAULT), g = H5Gopen2(f, "PartType1", H5P_DEFAULT);
   static const char *const totals[] = {"NumPart_ThisFile", "NumPart_Total"};
   for (int k = 0; k < 2 && n != N; k++) {
     H5Adelete(header, totals[k]);
@@ -99,7 +101,8 @@ static void map(hid_t plist, hid_t to, const char *file, const char *name, hid_t
 static void create(hid_t group, hid_t plist, hsize_t n, hsize_t most)
 {
   hsize_t extent[2] = {n, 3}, limit[2] = {most, 3};
-  hid_t space = H5Screate_simple(2, extent, limit), set = H5Dcreate2(group, "Coordinates", H5T_IEEE_F64LE, space, H5P_DEFAULT, plist, H5P_DEFAULT);
+  hid_t space = H5Screate_simple(2, extent, limit);
+  hid_t set = H5Dcreate2(group, "Coordinates", H5T_IEEE_F64LE, space, H5P_DEFAULT, plist, H5P_DEFAULT);
   if (set < 0) abort();
   H5Dclose(set);
   H5Pclose(plist);
@@ -152,7 +155,8 @@ static void missing(void)
 {
   name("c.hdf5");
   whole("c.hdf5", "nosuch.hdf5", "all");
-  expect("/PartType1/Coordinates is a virtual dataset with rows in the file nosuch.hdf5, which is missing", "a source file that is missing");
+  expect("/PartType1/Coordinates is a virtual dataset with rows in the file nosuch.hdf5, which is missing",
+         "a source file that is missing");
   whole("d.hdf5", "c.hdf5", "PartType1/Coordinates");
   name("d.hdf5");
   expect("the file nosuch.hdf5, which is missing", "... of a source that is virtual itself");
@@ -222,7 +226,8 @@ static void endless(void)
 
 static void elsewhere(void)
 {
-  static const char *const external[] = {"nosuch.raw", "/dev/null"}, *const word[] = {"nosuch.raw, which is missing", "/dev/null, which is not read"};
+  static const char *const external[] = {"nosuch.raw", "/dev/null"};
+  static const char *const word[] = {"nosuch.raw, which is missing", "/dev/null, which is not read"};
   for (int k = 0; k < 2; k++) {
     name("h.hdf5");
     if (c.rank == 0) {
@@ -234,7 +239,8 @@ static void elsewhere(void)
   }
   const struct {
     const char *file, *object, *word;
-  } links[] = {{"source.hdf5", "/all", NULL}, {"nosuch.hdf5", "/all", "the file nosuch.hdf5, which is missing"}, {"fifo", "/all", "fifo, which is not a regular file"},
+  } links[] = {{"source.hdf5", "/all", NULL}, {"nosuch.hdf5", "/all", "the file nosuch.hdf5, which is missing"},
+               {"fifo", "/all", "fifo, which is not a regular file"},
                {"h.hdf5", "/PartType1/Coordinates", "leads to itself"}, {"c.hdf5", "/PartType1/Coordinates", "the file nosuch.hdf5"}};
   for (size_t k = 0; k < sizeof links / sizeof *links; k++) {
     if (c.rank == 0) {
@@ -244,6 +250,18 @@ static void elsewhere(void)
     }
     expect(links[k].word, "an external link");
   }
+  if (c.rank == 0) {
+    hid_t g = begin("i.hdf5", N);
+    H5Lcreate_external("source.hdf5", "/all", g, "Coordinates", H5P_DEFAULT, H5P_DEFAULT);
+    end(g);
+    hid_t f = H5Fcreate((name("h.hdf5"), path), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    H5Lcreate_external("i.hdf5", "/Header", f, "Header", H5P_DEFAULT, H5P_DEFAULT);
+    H5Lcreate_soft("/there", f, "PartType1", H5P_DEFAULT, H5P_DEFAULT);
+    H5Lcreate_external("i.hdf5", "/PartType1", f, "there", H5P_DEFAULT, H5P_DEFAULT);
+    H5Fclose(f);
+  }
+  name("h.hdf5");
+  expect(NULL, "groups by soft and external links");
   if (c.rank == 0) {
     hid_t g = begin("h.hdf5", N);
     H5Lcreate_soft("deeper/x", g, "Coordinates", H5P_DEFAULT, H5P_DEFAULT);
@@ -293,7 +311,8 @@ static void too_many(void)
   drop(&b);
   comm_broadcast(&c, &made, sizeof made);
   if (made) expect("use more nodes", "24 thousand million particles");
-  else if (c.rank == 0) tap_skip("24 thousand million particles", "no file of 600 GB with holes can be made here, or there is a terabyte of memory");
+  else if (c.rank == 0) tap_skip("24 thousand million particles",
+                                     "no file of 600 GB with holes can be made here, or there is a terabyte of memory");
 }
 
 static void units(void)
@@ -302,8 +321,10 @@ static void units(void)
     const char *name;
     double x;
     const char *word;
-  } bad[] = {{"UnitLength_in_cm", 0, "/Units/UnitLength_in_cm is 0; expected a finite number above 0"}, {"UnitMass_in_g", NAN, "/Units/UnitMass_in_g is nan"},
-             {"UnitVelocity_in_cm_per_s", -1, "/Units/UnitVelocity_in_cm_per_s is -1"}, {"Unit time in cgs (U_t)", INFINITY, "(U_t) is inf"},
+  } bad[] = {{"UnitLength_in_cm", 0, "/Units/UnitLength_in_cm is 0; expected a finite number above 0"},
+             {"UnitMass_in_g", NAN, "/Units/UnitMass_in_g is nan"},
+             {"UnitVelocity_in_cm_per_s", -1, "/Units/UnitVelocity_in_cm_per_s is -1"},
+             {"Unit time in cgs (U_t)", INFINITY, "(U_t) is inf"},
              {"UnitMass_in_g", 2, NULL}};
   for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
     name("units.hdf5");

@@ -168,7 +168,8 @@ static void check_lengths(void)
   for (int k = 0; k < 3; k++) {
     f.text[0] = 0;
     write_bytes(file, wide[k], 15);
-    tap_ok(params_read(&p, file, NULL, 0, &f) == -1 && strstr(f.text, ":1: this is text in UTF-16: save it as UTF-8"), "and text in UTF-16");
+    tap_ok(params_read(&p, file, NULL, 0, &f) == -1 && strstr(f.text, ":1: this is text in UTF-16: save it as UTF-8"),
+           "and text in UTF-16");
     if (!strstr(f.text, "UTF-16")) printf("# %s\n", f.text);
   }
 }

@@ -70,8 +70,8 @@ static int read_line(struct source *s)
   }
   s->text[n] = 0;
   if (s->line == 1 && strncmp(s->text, "\211HDF", 4) == 0)
-    return fault_set(s->fault, "%s is an HDF5 file; expected a parameter file: '%s params --ini > run.ini' writes one; set [Input] InitCondFile "
-                     "= %s in it", s->name, PACKAGE_NAME, s->name);
+    return fault_set(s->fault, "%s is an HDF5 file; expected a parameter file: '%s params --ini > run.ini' writes one; set [Input] "
+                     "InitCondFile = %s in it", s->name, PACKAGE_NAME, s->name);
   if (s->line == 1 && text_is_utf16(s->text, (int64_t)n)) return source_fault(s, TEXT_UTF16);
   if (ferror(s->file)) return fault_set(s->fault, "%s: %s", s->name, strerror(errno));
   return ch == EOF && n == 0 ? -1 : 0;

@@ -188,7 +188,8 @@ static void seeds(const char *to)
   struct bytes b = {0};
   char name[512];
   for (int k = 0; k < 4; k++) {
-    struct gadget g = {.format = 1 + k % 2, .wide = k / 2, .real_width = 4, .id_width = 4, .count = {1, 3, 2}, .total = {1, 3, 2}, .files = 1};
+    struct gadget g = {.format = 1 + k % 2, .wide = k / 2, .real_width = 4, .id_width = 4, .count = {1, 3, 2}, .total = {1, 3, 2},
+                       .files = 1};
     struct tipsy y = {.count = {1, 2, 1}, .header = k % 2 ? 32 : 28, .real_width = k / 2 ? 8 : 4};
     struct hdf h = {.g = g, .count_type = H5T_STD_U32LE, .swift = k % 2, .chunk = k / 2 * 2};
     b.big = k == 3;

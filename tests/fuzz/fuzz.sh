@@ -13,8 +13,8 @@ OMPI_CC=clang; export OMPI_CC   # Open MPI's compiler wrapper takes this one
 # The sources that readers need, without OpenMP, which clang may lack.
 flags="-std=gnu11 -g -O1 -Wno-source-uses-openmp -Wno-unknown-warning-option -fsanitize=fuzzer-no-link,address,undefined
   -fno-sanitize-recover=undefined -I. -Isrc -I$top/src -I$top $(sed -n 's/^HDF5_CPPFLAGS = //p' Makefile)"
-for file in "$top"/src/base/*.c "$top"/src/particles/*.c "$top"/src/params/*.c "$top"/src/gravity/*.c "$top"/src/io/*.c "$top"/src/io/*/*.c \
-  "$top"/src/checkpoint/*.c "$top"/src/job/*.c "$top"/src/run/outputs.c "$top"/mpi/*.c; do
+for file in "$top"/src/base/*.c "$top"/src/particles/*.c "$top"/src/params/*.c "$top"/src/gravity/*.c "$top"/src/io/*.c \
+  "$top"/src/io/*/*.c "$top"/src/checkpoint/*.c "$top"/src/job/*.c "$top"/src/run/outputs.c "$top"/mpi/*.c; do
   object=fuzz-objects/$(echo "${file#"$top"/}" | tr / -).o
   # shellcheck disable=SC2086
   test "$object" -nt "$file" || mpicc $flags -c "$file" -o "$object" || exit 1

@@ -46,7 +46,7 @@ static int append_regular(struct spans *s, hid_t space, int rank)
   uint64_t columns = 0;
   for (int r = 0; r < rank; r++)
     if (count[r] == H5S_UNLIMITED || block[r] == H5S_UNLIMITED) return UNLIMITED;
-  for (hsize_t k = 0; k < count[1] && k < COLUMNS_MAX; k++) columns |= columns_of(start[1] + k * stride[1], start[1] + k * stride[1] + block[1]);
+  for (hsize_t k = 0, at = start[1]; k < count[1] && k < COLUMNS_MAX; k++, at += stride[1]) columns |= columns_of(at, at + block[1]);
   if (stride[0] == block[0]) block[0] *= count[0], count[0] = 1;
   for (hsize_t k = 0; k < count[0]; k++)
     if (append(s, start[0] + k * stride[0], start[0] + k * stride[0] + block[0], columns) != 0) return TOO_MANY;

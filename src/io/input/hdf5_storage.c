@@ -143,7 +143,8 @@ static int check_mapping(struct check *c, hid_t set, hid_t plist, size_t k, hid_
   if (a <= 0 || b <= 0 || a >= (ssize_t)sizeof name || b >= (ssize_t)sizeof dataset)
     return fault_set(c->f, "%s is a virtual dataset whose mappings cannot be read: the file is damaged", c->name);
   if (plain_name(name) != 0 || plain_name(dataset) != 0)
-    return fault_set(c->f, "%s is a virtual dataset with numbered blocks of names (%%b), which are not read: copy its values into the file", c->name);
+    return fault_set(c->f, "%s is a virtual dataset with numbered names of sources (%%b), which are not read: copy its values into the file",
+                     c->name);
   if (++c->sources > SOURCES_MAX) return fault_set(c->f, "%s is a virtual dataset with more than %d sources", c->name, SOURCES_MAX);
   if (strcmp(name, last) != 0) {
     if (*file >= 0) H5Fclose(*file);
@@ -171,7 +172,8 @@ static int check_virtual(struct check *c, hid_t set, hid_t plist, const struct c
   int bad = H5Pget_virtual_count(plist, &count) < 0;
   for (const struct chain *up = here->up; up; up = up->up)
     if (here->depth > DEPTH_MAX || (up->device == here->device && up->inode == here->inode && strcmp(up->dataset, here->dataset) == 0))
-      return fault_set(c->f, "%s is a virtual dataset that leads to itself, or to more than %d others one after the other", c->name, DEPTH_MAX);
+      return fault_set(c->f, "%s is a virtual dataset that leads to itself, or to more than %d others one after the other", c->name,
+                       DEPTH_MAX);
   if (bad) return fault_set(c->f, "%s is a virtual dataset whose mappings cannot be read: the file is damaged", c->name);
   if (spans_cover(set, plist, count, reason) != 0) return fault_set(c->f, "%s is a virtual dataset %s", c->name, reason);
   for (size_t k = 0; k < count && !bad; k++) bad = check_mapping(c, set, plist, k, &file, last, here) != 0;
@@ -217,47 +219,40 @@ int storage_check(hid_t set, const char *name, struct fault *f)
 
 static int follow(hid_t file, const char *path, const char *where, int depth, struct fault *f);
 
-/* The external link `part` of `file`, with its value. */
-static int external_link(const char *path, const char *part, const void *value, size_t size, int depth, struct fault *f)
+/* The external link to `where` with its value; `rest` is the path from its target on. */
+static int external_link(const char *path, const char *where, const void *value, size_t size, const char *rest, int depth, struct fault *f)
 {
   const char *name, *object;
-  char found[HDF5_PATH], cause[256];
+  char found[HDF5_PATH], target[HDF5_PATH], cause[256];
   if (H5Lunpack_elink_val(value, size, NULL, &name, &object) < 0) return 0;
   int is = hdf5_find(path, name, REFERENCE_LINK, found);
-  if (is < 0) return fault_set(f, "%s: /%s is a link into %s, which is not a regular file", path, part, found);
-  hid_t target = is > 0 ? h5_open_read(found, cause) : -1;
-  if (target < 0) return fault_set(f, "%s: /%s is a link into the file %s, which is missing or not an HDF5 file", path, part, name);
-  int bad = follow(target, found, object, depth + 1, f) != 0;
-  H5Fclose(target);
+  if (is < 0) return fault_set(f, "%s: /%s is a link into %s, which is not a regular file", path, where, found);
+  hid_t file = is > 0 ? h5_open_read(found, cause) : -1;
+  if (file < 0) return fault_set(f, "%s: /%s is a link into the file %s, which is missing or not an HDF5 file", path, where, name);
+  int bad = snprintf(target, sizeof target, "%s%s", object, rest) < HDF5_PATH && follow(file, found, target, depth + 1, f) != 0;
+  H5Fclose(file);
   return bad ? -1 : 0;
 }
 
-/* Follow the link `part` of `file`, whose last name begins at `last`. */
-static int follow_link(hid_t file, const char *path, const char *part, size_t last, int depth, struct fault *f)
-{
-  enum { VALUE_MAX = 8192 };
-  H5L_info_t info;
-  char value[VALUE_MAX + 1] = "", target[VALUE_MAX + 1024];
-  if (H5Lget_info(file, part, &info, H5P_DEFAULT) < 0 || info.type == H5L_TYPE_HARD || info.u.val_size > VALUE_MAX) return 0;
-  if (H5Lget_val(file, part, value, VALUE_MAX, H5P_DEFAULT) < 0) return 0;
-  if (info.type == H5L_TYPE_EXTERNAL) return external_link(path, part, value, info.u.val_size, depth, f);
-  if (info.type != H5L_TYPE_SOFT) return 0;
-  snprintf(target, sizeof target, "%.*s%s", value[0] == '/' ? 0 : (int)last, part, value);
-  return follow(file, path, target, depth + 1, f);
-}
-
+/* Follow the links on the way to `where` in a file. */
 static int follow(hid_t file, const char *path, const char *where, int depth, struct fault *f)
 {
-  char part[1024];
+  char part[HDF5_PATH], value[HDF5_PATH + 1] = "", target[3 * HDF5_PATH];
   size_t last = 0;
   where += strspn(where, "/");
   if (depth > DEPTH_MAX) return fault_set(f, "%s: /%s is a link that leads to itself, or to more than %d others one after the other", path,
                                           where, DEPTH_MAX);
   for (size_t i = 1; where[0] && where[i - 1] && i < sizeof part; i++) {
+    H5L_info_t info;
     if (where[i] && where[i] != '/') continue;
     snprintf(part, sizeof part, "%.*s", (int)i, where);
-    if (H5Lexists(file, part, H5P_DEFAULT) <= 0) return 0;
-    if (follow_link(file, path, part, last, depth, f) != 0) return -1;
+    if (H5Lexists(file, part, H5P_DEFAULT) <= 0 || H5Lget_info(file, part, &info, H5P_DEFAULT) < 0) return 0;
+    if (info.type == H5L_TYPE_SOFT || info.type == H5L_TYPE_EXTERNAL) {
+      if (info.u.val_size > HDF5_PATH || H5Lget_val(file, part, value, HDF5_PATH, H5P_DEFAULT) < 0) return 0;
+      if (info.type == H5L_TYPE_EXTERNAL) return external_link(path, part, value, info.u.val_size, where + i, depth, f);
+      snprintf(target, sizeof target, "%.*s%s%s", value[0] == '/' ? 0 : (int)last, part, value, where + i);
+      return follow(file, path, target, depth + 1, f);
+    }
     last = i + 1;
   }
   return 0;
