@@ -214,6 +214,7 @@ expect 1 'solitary_model.ini:2: InitCondFile = solitary_model.hdf5: No such file
 expect 1 'list.ini:4: OutputListFilename.*No such file' run list.ini
 expect 1 'empty.ini: expected parameters, found none' run empty.ini
 expect 1 'binary.ini:1: byte 0x.*not a text file' run binary.ini
+RANKS=3 expect 1 'error: made.hdf5 is an HDF5 file; expected a parameter file: .*InitCondFile = made.hdf5 in it' run made.hdf5
 expect 1 "error: key: .*did you mean 'key.ini'" run key
 : > "$dir/andromeda_picture.png"
 expect 1 'error: andromeda_pictures.ini: .*No such file or directory$' run andromeda_pictures.ini

@@ -141,7 +141,7 @@ const struct command command_ic = {
     "  uniform                 homogeneous sphere, energy -1/4\n"
     "  merger                  two Plummer spheres of particles of equal mass, types 1 and 2\n"
     "options:\n"
-    "  -n N                    total number of particles\n"
+    "  -n N                    total number of particles, for example 100000 or 1e5\n"
     "  -s, --seed SEED         seed of the random numbers [1]\n"
     "  -o, --output FILE.hdf5  the file to write\n"
     "      --overwrite         replace the file if it exists\n"
