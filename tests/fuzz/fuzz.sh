@@ -9,6 +9,8 @@ case $reader in gadget | tipsy | ascii | hdf5 | ini | list | checkpoint) ;; *) s
 test -f config.h || { echo 'fuzz.sh: no config.h here: start it in a build folder, after configure' >&2; exit 2; }
 work=$(pwd)/fuzz-$reader
 mkdir -p "$work/corpus" "$work/found" fuzz-objects || exit 1
+# A header that was changed: everything is compiled again.
+test -z "$(find "$top/src" "$top/mpi" \( -name '*.h' -o -name '*.def' \) -newer fuzz-objects/readers.a 2> /dev/null)" || rm -f fuzz-objects/*.o
 OMPI_CC=clang; export OMPI_CC   # Open MPI's compiler wrapper takes this one
 # The sources that readers need, without OpenMP, which clang may lack.
 flags="-std=gnu11 -g -O1 -Wno-source-uses-openmp -Wno-unknown-warning-option -fsanitize=fuzzer-no-link,address,undefined
