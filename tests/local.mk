@@ -87,6 +87,7 @@ script_tests = \
   %D%/stops.sh \
   %D%/study_ranks.sh \
   %D%/tuning.sh \
+  %D%/units_files.sh \
   %D%/unsound.sh \
   %D%/watchdog.sh \
   %D%/yt.sh
@@ -103,7 +104,8 @@ quick_scripts = \
   %D%/docs.sh \
   %D%/packaging.sh \
   %D%/parameter_pages.sh \
-  %D%/rules.sh
+  %D%/rules.sh \
+  %D%/units_files.sh
 # Those that read files of the source tree, and could miss one in a tarball: slow/distcheck.sh has only these run again.
 tarball_tests = \
   %D%/bad_input.mpi \

@@ -3,10 +3,45 @@
 #include "gravity/units.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "tap.h"
 
 static int near(double x, double expected, double tolerance) { return fabs(x / expected - 1) <= tolerance; }
+
+/* Which parameters make a run dimensionless. `p`: the defaults with GravityConstantInternal = 1. */
+static void dimensionless(const struct params *p)
+{
+  struct params q = *p;
+  struct units u = units_of(&q);
+  tap_ok(!units_physical(&q) && u.dimensionless && u.length_cm == 1 && u.mass_g == 1, "G = 1 in the default units: dimensionless, in 1 cm and 1 g");
+  tap_ok(near(GRAVITY_CGS * u.mass_g / (u.length_cm * u.velocity_cm_s * u.velocity_cm_s), 1, 1e-14), "... and a velocity in which G is 1");
+  tap_ok(strcmp(units_system(&u), "dimensionless") == 0, "... and named so");
+  q.GravityConstantInternal = 43007.1;
+  u = units_of(&q);
+  tap_ok(units_physical(&q) && !u.dimensionless && u.velocity_cm_s == 1e5 && strcmp(units_system(&u), "physical") == 0,
+         "a rounded G of the default units: physical");
+  q.GravityConstantInternal = 1;
+  q.UnitVelocity_in_cm_per_s = 2.07417e7;
+  tap_ok(units_physical(&q) && units_of(&q).velocity_cm_s == 2.07417e7, "units in which G is 1: physical");
+  q.UnitVelocity_in_cm_per_s = 3e5;
+  tap_ok(units_physical(&q) && units_of(&q).velocity_cm_s == 3e5, "units that are given, and another G: physical");
+  tap_ok(units_of_model(p->UnitLength_in_cm, p->UnitMass_in_g, p->UnitVelocity_in_cm_per_s, 1) &&
+             !units_of_model(p->UnitLength_in_cm, p->UnitMass_in_g, p->UnitVelocity_in_cm_per_s, 0),
+         "an older snapshot: dimensionless by the same rule, and physical where it does not state G");
+  char text[400] = "";
+  FILE *out = fmemopen(text, sizeof text, "w");
+  units_warn(p, out, "warning: ");
+  q.GravityConstantInternal = 0;
+  units_warn(&q, out, "warning: ");
+  fflush(out);
+  tap_ok(text[0] == 0, "no warning without a contradiction");
+  q.GravityConstantInternal = 1;
+  units_warn(&q, out, "warning: ");
+  fclose(out);
+  tap_ok(strstr(text, "warning: GravityConstantInternal = 1 contradicts") && strstr(text, "UnitVelocity_in_cm_per_s to 2.0741"),
+         "a contradiction, and the velocity that removes it");
+}
 
 int main(void)
 {
@@ -20,6 +55,7 @@ int main(void)
 
   p.GravityConstantInternal = 1;
   tap_ok(units_gravity(&p) == 1, "GravityConstantInternal wins over the units");
+  dimensionless(&p);
 
   p.GravityConstantInternal = 0;
   p.UnitLength_in_cm = p.UnitMass_in_g = p.UnitVelocity_in_cm_per_s = 1;

@@ -204,7 +204,8 @@ def save(figure, paths):
 
 
 class Units:
-    """Names of the internal units; empty for model units, whose gravitational constant is not consistent with them."""
+    """Names of the internal units; empty for a dimensionless model, which a file states, or whose gravitational constant is not consistent
+    with the units."""
     G_CGS = 6.67430e-8
     LENGTHS = {"Mpc": 3.0857e24, "kpc": 3.0857e21, "pc": 3.0857e18, "au": 1.49598e13, "km": 1e5, "m": 1e2, "cm": 1.0}
     MASSES = {r"$10^{10}\,$M$_\odot$": 1.98841e43, r"M$_\odot$": 1.98841e33, "kg": 1e3, "g": 1.0}
@@ -220,7 +221,7 @@ class Units:
         velocity, gravity = number("UnitVelocity_in_cm_per_s"), number("GravityConstantInternal")
         self.length = self.mass = self.time = self.time_unit = self.velocity = ""
         self.time_size = 1.0   # internal units of time are so many of time_unit
-        if not (length > 0 and mass > 0 and velocity > 0):
+        if not (length > 0 and mass > 0 and velocity > 0) or facts.get("UnitSystem") in (b"dimensionless", "dimensionless"):
             return
         if gravity > 0 and abs(gravity * length * velocity**2 / mass / self.G_CGS - 1) > 0.01:
             return

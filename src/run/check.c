@@ -112,6 +112,7 @@ static void report_units(const struct params *p)
            u.mass_g / SOLAR_MASS_G, u.velocity_cm_s / 1e5, units_time_s(&u) / GYR_S);
   else
     printf("units               model units: G = %.7g is given, and the units in cm, g and cm/s have no meaning\n", p->GravityConstantInternal);
+  units_warn(p, stdout, "warning: ");
 }
 
 static void report_initial(const struct params *p, const struct initial_facts *facts, const struct estimate *e)
@@ -121,8 +122,9 @@ static void report_initial(const struct params *p, const struct initial_facts *f
     if (facts->count[t]) printf(", type %d: %lld", t, (long long)facts->count[t]);
   putchar('\n');
   report_units(p);
-  printf("                    %s\n", facts->has_units ? "stated by the file, as in the parameters"
-                                                    : "not stated by the file; those of the parameters are used");
+  printf("                    %s\n", facts->units.dimensionless ? "the file is dimensionless"
+                                      : facts->has_units         ? "stated by the file, as in the parameters"
+                                                                 : "not stated by the file; those of the parameters are used");
   if (!facts->own && facts->has_time) printf("time in the file    %g, which is not used: the run starts at TimeBegin\n", facts->time);
 }
 

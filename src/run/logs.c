@@ -71,12 +71,9 @@ static FILE *open_table(const char *folder, const char *name, struct fault *f)
 /* The comment lines with which every table begins. */
 static void write_description(FILE *out, const struct sim *s)
 {
-  struct units u = units_of(s->par);
   fprintf(out, "# espalier %s (%s), %d rank%s x %d thread%s, backend %s\n", PACKAGE_VERSION, revision, s->comm->size, plural(s->comm->size),
           omp_get_max_threads(), plural(omp_get_max_threads()), s->be->name);
-  fprintf(out, "# UnitLength_in_cm = %g, UnitMass_in_g = %g, UnitVelocity_in_cm_per_s = %g, GravityConstantInternal = %.9g\n", u.length_cm,
-          u.mass_g, u.velocity_cm_s, s->gravity);
-  fprintf(out, "# unit of time: %g s\n", units_time_s(&u));
+  units_describe(s->par, out);
 }
 
 /* Remove the table of an earlier run. */
@@ -169,6 +166,8 @@ static void write_used(const struct params *p, struct fault *f)
 {
   FILE *used = f->text[0] ? NULL : open_table(p->OutputDir, USED_PARAMETERS, f);
   if (!used) return;
+  fprintf(used, "# Units: %s\n", units_physical(p) ? "physical, those of [Units]"
+                                  : "dimensionless, as GravityConstantInternal is given; lengths, masses and velocities in [Units] are not used");
   params_write_ini(used, p);
   if (fclose(used)) fault_set(f, "cannot write %s/" USED_PARAMETERS ": %s", p->OutputDir, strerror(errno));
 }

@@ -94,7 +94,7 @@ int sim_start(struct sim *s, const struct comm *c, const struct params *par, str
   if (sim_choose_backend(c, par, &be, f)) return -1;
   particles_init(&p);
   if (initial_read(c, par->InitCondFile, par->ICFormat, &p, &facts, f)) return -1;
-  if (c->rank == 0) initial_warn(par->InitCondFile, &facts, stderr, "espalier: warning: ");
+  if (c->rank == 0) initial_warn(par->InitCondFile, &facts, stderr, "espalier: warning: "), units_warn(par, stderr, "espalier: warning: ");
   initial_check_units(par->InitCondFile, &facts, par, f);
   check_range(c, &p, par, f);
   if (comm_agree(c, f)) {

@@ -133,12 +133,10 @@ static double with_local(const struct summary *s)
 
 static void headers(const struct study_table *t, const struct params *par, int processes)
 {
-  struct units u = units_of(par);
   const char *comma = "";
   fprintf(t->out.file, "# espalier %s (%s), study let %s on %d process%s\n", PACKAGE_VERSION, revision, par->InitCondFile, processes,
           processes > 1 ? "es" : "");
-  fprintf(t->out.file, "# UnitLength_in_cm = %g, UnitMass_in_g = %g, UnitVelocity_in_cm_per_s = %g, GravityConstantInternal = %.9g\n",
-          u.length_cm, u.mass_g, u.velocity_cm_s, units_gravity(par));
+  units_describe(par, t->out.file);
   STATE_COLUMNS(MEANING)
   if (t->domains) {
     DOMAIN_COLUMNS(MEANING)

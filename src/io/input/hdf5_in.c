@@ -129,8 +129,12 @@ static void read_units(hid_t file_id, const char *path, struct initial_facts *fa
   }
   if (!facts->own) return;
   hid_t group = H5Gopen2(file_id, "Parameters", H5P_DEFAULT);
-  if (group < 0 || h5_numbers(group, "GravityConstantUsed", H5T_NATIVE_DOUBLE, 1, &facts->gravity) < 0)
+  int system = group < 0 ? -1 : h5_text_is(group, "UnitSystem", "dimensionless");
+  if (system < 0 || h5_numbers(group, "GravityConstantUsed", H5T_NATIVE_DOUBLE, 1, &facts->gravity) < 0)
     fault_set(f, "%s: /Parameters cannot be read: the file is damaged", path);
+  /* Older snapshots do not state their system of units. */
+  facts->units.dimensionless =
+      system > 0 || units_of_model(facts->units.length_cm, facts->units.mass_g, facts->units.velocity_cm_s, facts->gravity);
   if (group >= 0) H5Gclose(group);
 }
 

@@ -216,14 +216,14 @@ int initial_check_units(const char *path, const struct initial_facts *facts, con
     return fault_set(f, "%s was written with the gravitational constant %.7g, but the parameters give %.7g%s; set [Units] "
                      "GravityConstantInternal = %.7g", path, facts->gravity, gravity,
                      par->GravityConstantInternal > 0 ? "" : " (from the units)", facts->gravity);
-  if (!facts->has_units) return 0;
-  struct units ours = units_of(par), theirs = facts->units;
+  struct units theirs = facts->units;
+  if (!facts->has_units || theirs.dimensionless) return 0;
   const struct {
     const char *name;
     double file, here;
-  } all[] = {{"UnitLength_in_cm", theirs.length_cm, ours.length_cm},
-             {"UnitMass_in_g", theirs.mass_g, ours.mass_g},
-             {"UnitVelocity_in_cm_per_s", theirs.velocity_cm_s, ours.velocity_cm_s}};
+  } all[] = {{"UnitLength_in_cm", theirs.length_cm, par->UnitLength_in_cm},
+             {"UnitMass_in_g", theirs.mass_g, par->UnitMass_in_g},
+             {"UnitVelocity_in_cm_per_s", theirs.velocity_cm_s, par->UnitVelocity_in_cm_per_s}};
   for (int i = 0; i < 3; i++)
     if (differs(all[i].file, all[i].here))
       return fault_set(f, "%s states %s = %.7g, but the parameter file has [Units] %s = %.7g; set the units of the file there "

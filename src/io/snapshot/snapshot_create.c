@@ -33,7 +33,7 @@ static void date(char *text, size_t size)
   strftime(text, size, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
 }
 
-static herr_t put_header(hid_t at, const struct layout *l, const struct snapshot_facts *facts)
+static herr_t put_header(hid_t at, const struct layout *l, const struct snapshot_facts *facts, const struct units *u)
 {
   static const char *const flags[] = {"Flag_Sfr", "Flag_Cooling", "Flag_StellarAge", "Flag_Metals", "Flag_Feedback"};
   int64_t zero[PARTICLE_TYPES] = {0}, step = facts->step;
@@ -61,6 +61,7 @@ static herr_t put_header(hid_t at, const struct layout *l, const struct snapshot
   s |= h5_put_text(at, "Git_commit", revision);
   s |= h5_put_text(at, "Git_date", "unknown");
   s |= h5_put_text(at, "SnapshotDate", now);
+  s |= h5_put_text(at, "UnitSystem", units_system(u));   /* pynbody shows attributes of this group only */
   return s;
 }
 
@@ -69,6 +70,7 @@ static herr_t put_units(hid_t at, const struct units *u)
   herr_t s = h5_put_real(at, "UnitLength_in_cm", u->length_cm);
   s |= h5_put_real(at, "UnitMass_in_g", u->mass_g);
   s |= h5_put_real(at, "UnitVelocity_in_cm_per_s", u->velocity_cm_s);
+  s |= h5_put_text(at, "UnitSystem", units_system(u));
   return s;
 }
 
@@ -146,6 +148,28 @@ static hid_t create_group(hid_t file, const char *name)
   return group;
 }
 
+/* The unit in the manner of GADGET-3's descendants, from which pynbody knows it. pynbody reads a power up to the next space. */
+static herr_t put_description(hid_t set, const struct column *k, double to_cgs)
+{
+  const struct {
+    const char *name;
+    int power;
+  } factors[] = {{"U_V", k->velocity}, {"U_M", k->mass}, {"U_L", k->length}};
+  char text[64] = "";
+  size_t at = 0;
+  for (int i = 0; i < 3; i++) {
+    if (!factors[i].power) continue;
+    at += (size_t)snprintf(text + at, sizeof text - at, "%s%s", factors[i].power < 0 ? "/" : "", factors[i].name);
+    if (abs(factors[i].power) > 1) at += (size_t)snprintf(text + at, sizeof text - at, "^%d", abs(factors[i].power));
+    at += (size_t)snprintf(text + at, sizeof text - at, " ");
+  }
+  herr_t s = h5_put_text(set, "VarDescription", text);
+  s |= h5_put_real(set, "CGSConversionFactor", to_cgs);
+  s |= h5_put_real(set, "aexp-scale-exponent", 0);
+  s |= h5_put_real(set, "h-scale-exponent", 0);
+  return s;
+}
+
 static herr_t put_scaling(hid_t set, const struct column *k, const struct units *u)
 {
   if (!k->length && !k->mass && !k->velocity) return 0;
@@ -155,6 +179,7 @@ static herr_t put_scaling(hid_t set, const struct column *k, const struct units 
   s |= h5_put_real(set, "mass_scaling", k->mass);
   s |= h5_put_real(set, "velocity_scaling", k->velocity);
   s |= h5_put_real(set, "to_cgs", columns_to_cgs(k, u));
+  s |= put_description(set, k, columns_to_cgs(k, u));
   return s;
 }
 
@@ -236,7 +261,7 @@ static herr_t attribute_groups(hid_t file, const struct creation *n)
   for (int i = 0; i < 4; i++) {
     hid_t group = create_group(file, names[i]);
     if (group < 0) return -1;
-    s |= i == 0   ? put_header(group, n->l, n->facts)
+    s |= i == 0   ? put_header(group, n->l, n->facts, &n->units)
          : i == 1 ? put_all_parameters(group, n->facts, &n->units)
          : i == 2 ? put_configuration(group)
                   : put_units(group, &n->units);
