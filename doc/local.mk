@@ -14,9 +14,11 @@ nobase_dist_doc_DATA += \
   %D%/numerics.md \
   %D%/parameters.md \
   %D%/performance.md \
+  %D%/readers.md \
   %D%/restarting.md \
   %D%/running.md \
   %D%/troubleshooting.md \
+  %D%/units.md \
   %D%/images/comm.png \
   %D%/images/merger.png \
   %D%/images/study.png \

@@ -174,6 +174,7 @@ EXTRA_DIST += \
   %D%/plots_input.py \
   %D%/plots_layout.py \
   %D%/lane.sh \
+  %D%/recipe.sh \
   %D%/tap.sh \
   %D%/restart_common.sh \
   %D%/slow/common.sh \

@@ -110,6 +110,11 @@ snapshot("nan.hdf5", Coordinates=np.full((300, 3), np.nan)), snapshot("fewer.hdf
 snapshot("point.hdf5", Coordinates=np.zeros((300, 3))), snapshot("group.hdf5", Coordinates=None)
 snapshot("physical.hdf5", gravity=43007.1, time=2.0), snapshot("one.hdf5", count=1), snapshot("lone.hdf5", files=4)
 os.symlink("run/snapshot_002.hdf5", "link.hdf5")
+snapshot("dimensionless.hdf5")
+with h5py.File("dimensionless.hdf5", "a") as file:   # units in which G is 1, as Espalier states them for a model
+    facts = file["Units"].attrs
+    facts["UnitLength_in_cm"], facts["UnitMass_in_g"], facts["UnitVelocity_in_cm_per_s"] = 1.0, 1.0, 2.583466663e-4
+    facts["UnitSystem"] = np.bytes_("dimensionless")
 
 # --- snapshots
 for kind in ("density", "profile"):
@@ -140,7 +145,9 @@ for kind in ("density", "profile"):
     says(r"plot.foo: expected a name that ends in .png, .pdf or .svg", kind, "run", "-oplot.foo")
     says(r"run/snapshot_000.hdf5: expected a name that ends", kind, "run", "-orun/snapshot_000.hdf5")
     draws(kind, "run")
+    says(r"different units: .*model units.*kpc|different units: kpc.*model units", kind, "dimensionless.hdf5", "physical.hdf5")
     draws(kind, "physical.hdf5")
+    draws(kind, "run/snapshot_000.hdf5", "dimensionless.hdf5")
     for name in ("gadget", "gadget/snapdir_000", "gadget/snapdir_000/s_000", "gadget/snapdir_000/s_000.1.hdf5", "link.hdf5"):
         draws(kind, name)
 says("has 1 particles, too few", "profile", "one.hdf5")

@@ -1,26 +1,41 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# pynbody opens every kind of snapshot and finds its particles, mass, units and time. ESPALIER_PYNBODY names a python3 that has
-# pynbody (from PyPI).
+# pynbody opens every kind of snapshot and finds its particles, mass, units and time, and draws by the recipe of doc/readers.md.
+# ESPALIER_PYNBODY names a python3 that has pynbody (from PyPI). h5py: the recipe, with any python3 that has it.
 set -u
 mpirun="${MPIRUN:-mpirun --oversubscribe} ${MPIRUN_FLAGS-}"
-echo 1..3
+src=$(cd "${srcdir:-.}" && pwd)
+here=$PWD
+. "$src/tests/tap.sh"
+. "$src/tests/recipe.sh"
+dir=$(mktemp -d) || exit 99
+trap 'rm -rf "$dir"' EXIT
+shown="$dir/out $dir/err"
+# shellcheck disable=SC2086  # words
+mass=$(timeout 60 $mpirun -n 2 ./tests/make_snapshot "$dir/pb_000.hdf5" 2> "$dir/err") &&
+  timeout 60 $mpirun -n 2 ./tests/make_snapshot "$dir/pb_001.hdf5" 2 > "$dir/out" 2>&1 && recipe_snapshots
+ok $? "snapshots"
+with_python h5py
+if [ -n "$python" ]; then
+  : > "$dir/look.py"
+  recipe h5py '' "$python"
+  [ "$(cat "$dir/out")" = "time 0.0, 2000 particles, mass 1, physical" ]
+  ok $? "... and what it prints"
+fi
 python=
 for p in ${ESPALIER_PYNBODY:+"$ESPALIER_PYNBODY"} python3 /usr/bin/python3; do
   if "$p" -c 'import pynbody' 2> /dev/null; then python=$p; break; fi
 done
 if [ -z "$python" ]; then
-  for k in 1 2 3; do echo "ok $k - pynbody # SKIP no python3 has pynbody (pip install pynbody; ESPALIER_PYNBODY names the python3)"; done
-  exit 0
+  echo "ok $((number + 1)) - pynbody # SKIP no python3 has pynbody (pip install pynbody; ESPALIER_PYNBODY names the python3)"
+  echo "1..$((number + 1))"
+  exit $failed
 fi
-folder=$(mktemp -d) || exit 99
-trap 'rm -rf "$folder"' EXIT
-mass=$(timeout 60 $mpirun -n 2 ./tests/make_snapshot "$folder/pb_000.hdf5" 2>"$folder/log") &&
-  timeout 60 $mpirun -n 2 ./tests/make_snapshot "$folder/pb_001.hdf5" 2 >"$folder/log" 2>&1 ||
-  { sed 's/^/# /' "$folder/log"; echo "not ok 1 - no snapshot: $mass"; exit 1; }
-cat >"$folder/look.py" <<'END'
+cat > "$dir/read.py" << 'END'
 import sys
+import warnings
 import pynbody
+warnings.simplefilter("error")
 snap = pynbody.load(sys.argv[1])
 mass = float(snap["mass"].sum().in_units("Msol"))
 expected = float(sys.argv[2]) * 1.989e43 / 1.98841e33
@@ -31,19 +46,27 @@ assert len(snap) == 600 and len(snap.gas) == 200 and len(snap.dm) == 400
 assert abs(mass / expected - 1) < 1e-3
 assert abs(float((1 * snap["pos"].units).in_units("kpc")) / 1.0 - 1) < 1e-3
 assert abs(float((1 * snap["vel"].units).in_units("km s**-1")) - 1) < 1e-3
+assert abs(float((1 * snap["phi"].units).in_units("km**2 s**-2")) - 1) < 1e-3
+assert abs(float((1 * snap["Acceleration"].units).in_units("km**2 s**-2 kpc**-1")) - 1) < 1e-3
 # 0.75 kpc / (km/s)
 assert abs(float(snap.properties["time"].in_units("Gyr")) / (0.75 * 3.085678e16 / 3.15576e16) - 1) < 1e-3
 assert len(set(snap["iord"])) == 600
 END
-number=0
 # the single file, the virtual one, and several by their common name
 for name in pb_000.hdf5 pb_001.hdf5 snapdir_001/pb_001; do
-  number=$((number + 1))
-  if (cd "$folder" && timeout 120 "$python" look.py $name "$mass") >"$folder/out" 2>"$folder/errors"; then
-    cat "$folder/out"
-    echo "ok $number - pynbody finds particles, mass, units and time in $name"
-  else
-    sed 's/^/# /' "$folder/out" "$folder/errors"
-    echo "not ok $number - pynbody finds particles, mass, units and time in $name"
-  fi
+  (cd "$dir" && timeout 120 "$python" read.py $name "$mass") > "$dir/out" 2> "$dir/err"
+  ok $? "pynbody finds particles, mass, units and time in $name"
 done
+# after the recipe: the mass in the units of the snapshot, and a velocity for which G is needed
+cat > "$dir/look.py" << 'END'
+total = float(snapshot["mass"].sum())
+circular = float(pynbody.analysis.profile.Profile(snapshot.dm, rmin=0.5, rmax=1.5, nbins=3, ndim=3)["v_circ"][1])
+print(f"# {total:g} {snapshot['mass'].units}, {circular:.4g} {snapshot['vel'].units}, {plt.gca().get_xlabel()}")
+if kind == "model":
+    assert abs(total - 1) < 1e-5 and 0.7 < circular < 1
+else:
+    assert abs(total / 1.00029e10 - 1) < 1e-4 and 0.7 < circular / 207.417 < 1 and str(snapshot["pos"].units) == "kpc"
+END
+recipe pynbody pynbody.png "$python"
+echo "1..$number"
+exit $failed

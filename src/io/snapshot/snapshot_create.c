@@ -163,7 +163,7 @@ static herr_t put_description(hid_t set, const struct column *k, double to_cgs)
     if (abs(factors[i].power) > 1) at += (size_t)snprintf(text + at, sizeof text - at, "^%d", abs(factors[i].power));
     at += (size_t)snprintf(text + at, sizeof text - at, " ");
   }
-  herr_t s = h5_put_text(set, "VarDescription", text);
+  herr_t s = h5_put_text(set, "VarDescription", at ? text : "no unit");
   s |= h5_put_real(set, "CGSConversionFactor", to_cgs);
   s |= h5_put_real(set, "aexp-scale-exponent", 0);
   s |= h5_put_real(set, "h-scale-exponent", 0);
@@ -172,7 +172,7 @@ static herr_t put_description(hid_t set, const struct column *k, double to_cgs)
 
 static herr_t put_scaling(hid_t set, const struct column *k, const struct units *u)
 {
-  if (!k->length && !k->mass && !k->velocity) return 0;
+  if (!k->length && !k->mass && !k->velocity) return put_description(set, k, 1);
   herr_t s = h5_put_real(set, "a_scaling", 0);   /* GADGET-4 writes 0 for both if time is not a scale factor */
   s |= h5_put_real(set, "h_scaling", 0);
   s |= h5_put_real(set, "length_scaling", k->length);
