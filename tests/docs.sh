@@ -68,7 +68,7 @@ done) > "$dir/bad"
 [ ! -s "$dir/bad" ] && grep -q README "$dir/fenced"
 ok $? "the shell takes the code in pages"
 
-(cd "$src/doc" && for page in *.md; do [ $page = index.md ] || grep -q -F "]($page)" index.md || echo "index.md does not name $page"; done) > "$dir/bad"
+(cd "$src/doc" && for page in *.md; do [ "$page" = index.md ] || grep -q -F "]($page)" index.md || echo "index.md does not name $page"; done) > "$dir/bad"
 [ ! -s "$dir/bad" ]
 ok $? "the index has all pages"
 # sections, but not the page's own heading

@@ -29,10 +29,10 @@ brief_ok() {
   ok "$@"
 }
 brief() { { head -n 3 "$dir/err"; tail -n 3 "$dir/err"; tail -n 2 "$dir/log"; } > "$dir/brief" 2> /dev/null; }
-gone() { ! kill -0 $job 2> /dev/null; }
+gone() { ! kill -0 "$job" 2> /dev/null; }
 
 for ranks in 1 3; do
-  rm -rf "$disk"/*
+  rm -rf "${disk:?}"/*
   shown="$dir/brief"
   # shellcheck disable=SC2086
   (cd "$dir" && exec $mpirun -n $ranks "$here/espalier" run -P Input:InitCondFile=plummer.hdf5 -P Output:OutputDir="$disk/out" -P Time:TimeMax=100 \
@@ -44,7 +44,6 @@ for ranks in 1 3; do
   within 30 reports 'warning: no checkpoint could be written, the run continues: ' && within 30 reports 'warning: the run continues without this snapshot, and tries again: '
   brief_ok $? "$ranks ranks: a full disk is reported"
   brief_ok "$(df "$disk" | awk 'NR == 2 { print ($4 > 100) }')" "$ranks ranks: it is full"
-  before=$(rows)
   step=$(tail -n 1 "$dir/log" | awk '{ print $1 }')
   steps_on() { [ "$(grep -c -E '^ +[0-9]+ ' "$dir/log")" -gt $((step + 8)) ]; }
   within 20 steps_on

@@ -223,7 +223,7 @@ found() {
   place=$1 line=$2
   shift 2
   printf '[Output]\n%s\n' "$line" > dirs.ini
-  OUT=$place try 0 'state finished' "'$line' $*" "$@" dirs.ini ./launcher 1
+  OUT=./$place try 0 'state finished' "'$line' $*" "$@" dirs.ini ./launcher 1
   [ -e "$place/chain" ]
   ok $? "... is the folder $place"
 }
@@ -238,6 +238,32 @@ found 'st*r' 'OutputDir = there' -o -P -o 'Output:OutputDir=st*r'
 found 'st*rs' 'OutputDir = there' -o -P -o 'Output:OutputDir=st*rs'
 called 'run -P Output:OutputDir=st\*rs dirs.ini'
 [ ! -e there ] && [ ! -e elsewhere ]; ok $? "nothing elsewhere"
+
+# names that a shell or a command could take for something else
+found -dash 'OutputDir = -dash'
+found "it's" "OutputDir = it's"
+# shellcheck disable=SC2006  # names
+for name in 'a$(touch${IFS}X)' 'a`touch${IFS}X`' 'a "two"' 'a;touch X' 'a&touch X' 'back\slash' '-n' 'a ~'; do
+  found "$name" 'OutputDir = there' -d "$name"
+done
+found 'b;touch X' 'OutputDir = b;touch X'
+[ ! -e X ]; ok $? "no command in a name was carried out"
+rm -rf ./-dash ./-far
+echo stop 5 > plan
+printf '[Output]\nOutputDir = -dash\n[Checkpoints]\nCheckpointDir = -far\n' > ./-e.ini
+CHECKPOINTS=./-far OUT=./-dash try 0 'the next job continues from checkpoint_5' "a parameter file, a folder of checkpoints that begin with a dash" -- -e.ini ./launcher 1
+called 'run ./-e.ini'
+CHECKPOINTS=./-far OUT=./-dash try 0 'state interrupted' "... and the next job" -d -dash -- -e.ini ./launcher 1
+called 'run --restart last ./-e.ini'
+mkdir 'a place'
+cp "$job" 'a place'
+OUT=./-dash timeout 60 "a place/espalier-job" -d -dash run.ini ./launcher 1 > out.txt 2>&1 < /dev/null
+ok $? "espalier-job in a folder whose name has a space"
+try 2 "option -w: one word was expected, found '1 --overwrite'" "a walltime of two words" -w '1 --overwrite' run.ini ./launcher 1
+rm -f calls
+mkdir -p ledger/chain
+OUT=ledger try 1 'ledger/chain cannot be written: the run is not started' "a ledger that cannot be written" -d ledger run.ini ./launcher 1
+[ ! -e calls ]; ok $? "starts nothing"
 rm -f calls
 printf '[Output]\nOutputdir = x\n' > dirs.ini
 try 1 "unknown parameter 'Outputdir'" "a parameter file that the program refuses" dirs.ini ./launcher 1

@@ -5,7 +5,7 @@
 # alone. ESPALIER_KILLS: how often (3).
 . "${srcdir:-.}/tests/restart_common.sh"
 kills=${ESPALIER_KILLS:-3} steps=$((10 + 10 * ${ESPALIER_KILLS:-3}))
-job= ranks=
+job='' ranks=''
 # shellcheck disable=SC2086
 trap '[ -z "$job$ranks" ] || kill -KILL $job $ranks 2> /dev/null; rm -rf "$dir"' EXIT
 command -v pgrep > /dev/null || { echo "1..0 # SKIP no pgrep"; exit 0; }
@@ -91,7 +91,7 @@ while [ $k -lt "$kills" ]; do
   done
   kill -KILL "$victim" 2> /dev/null || early=$((early + 1))
   wait $job
-  job= ranks=
+  job='' ranks=''
   being_written && writing=$((writing + 1))
   [ "$how" = --overwrite ] || { grep -q '^restart from' "$dir/killed/log" && found=$((found + 1)) || { lost=$((lost + 1)); sed 's/^/# /' "$dir/killed/err"; }; }
   grep -q 'a damaged checkpoint is skipped' "$dir/killed/err" && { harmed=$((harmed + 1)); sed 's/^/# /' "$dir/killed/err"; }

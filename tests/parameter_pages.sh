@@ -9,7 +9,7 @@ compare() {
   fi
 }
 echo 1..4
-compare "params --ini" "$srcdir/params/default.ini" 1
+compare "params --ini" "${srcdir:-.}/params/default.ini" 1
 compare "params --markdown" "$srcdir/doc/parameters.md" 2
 compare "info --manual" "$srcdir/doc/espalier.1" 3
 if ! command -v groff > /dev/null 2>&1; then

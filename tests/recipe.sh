@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# shellcheck shell=sh
+# shellcheck shell=sh disable=SC2154
 # The recipes of doc/readers.md, for yt.sh and pynbody.sh. Before: tests/tap.sh is read, and $here, $src, $dir are set.
 
 # recipe_snapshots: $dir/model and $dir/physical, folders with output/snapshot_000.hdf5, of the same particles

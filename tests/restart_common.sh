@@ -46,6 +46,7 @@ go() {
   mkdir -p "$dir/$name"
   # shellcheck disable=SC2086
   (cd "$dir/$name" && timeout "${seconds:-120}" $mpirun -n "$ranks" "$here/espalier" run "$@" ../run.ini) > "$dir/$name/log" 2> "$dir/$name/err" < /dev/null
+  # shellcheck disable=SC2034  # for the caller
   status=$?
 }
 

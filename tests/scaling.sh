@@ -83,6 +83,25 @@ for system in slurm pbs pjm; do
     grep -q -e '^ *[^#]*mpi\(run\|exec\) -n 6\( \|$\)' odd-$system/jobs/6.sh
   ok $? "$system: 6 ranks on nodes of 4"
 done
+# names that a shell or a command could take for something else
+# shellcheck disable=SC2006  # a name
+for name in 'st$(touch${IFS}X)' 'a "b" `touch X` $HOME \ c; touch X' '-n'; do
+  make --system local --ranks 1 --strong 100 --steps 3 --warmup 1 --repeats 1 -- "$name" run.ini &&
+    sed -i "s|mpirun -n \([0-9]*\).*|${MPIRUN:-mpirun} ${MPIRUN_FLAGS-} -n \1|" "./$name/jobs/1.sh" &&
+    timeout 100 "$scaling" submit -- "$name" > out 2> err && grep -q 'strong-00001/1: exit status 0' out &&
+    "$scaling" collect -- "$name" > out 2> err && grep -q '^strong,1,' "./$name/scaling.csv" && [ -z "$(find . -name X)" ]
+  ok $? "a study in the folder $name"
+done
+make --system slurm --ranks 2 --weak 150 'two words' run.ini && grep -q -x '#SBATCH --output=jobs/%x-%A-%a.log' 'two words/jobs/2.sh' &&
+  grep -q '^exec ".*/two words/point.sh"' 'two words/jobs/2.sh'
+ok $? "slurm: a folder of two words"
+# a batch system that keeps what it gets
+printf '#!/bin/sh\n{ pwd; printf "%%s\\n" "$@"; } > "%s/got"\n' "$dir" > sbatch
+chmod +x sbatch
+PATH=$dir:$PATH "$scaling" submit 'two words' > out 2> err && [ "$(cat got)" = "$dir/two words
+$dir/two words/jobs/2.sh" ]
+ok $? "... is submitted in this folder"
+printf '#SBATCH --output=@DIRECTORY@/log\n' > template
 # says FRAGMENT ARGUMENT...
 says() {
   fragment=$1
@@ -99,7 +118,13 @@ says 'invalid list of different whole numbers' make new --ranks 2,2 --weak 5 run
 says 'must be more than --warmup' make new --ranks 2 --weak 5 --steps 3 run.ini
 says 'not a folder made by' submit .
 says 'no repeat is done' collect slurm
-[ ! -e new ]
+says 'a path without spaces and special characters was expected' make 'new $x' --ranks 2 --weak 5 --program "$here/espalier" --template template run.ini
+says 'a path without control characters was expected' make 'new
+touch X' --ranks 2 --weak 5 --program "$here/espalier" run.ini
+says 'invalid time' make new --ranks 2 --weak 5 --time '5
+touch X' run.ini
+says '/proc/study' make /proc/study --ranks 2 --weak 5 --program "$here/espalier" run.ini
+! ls | grep -q new
 ok $? "and makes nothing"
 echo "1..$number"
 exit $failed

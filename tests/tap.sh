@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # shellcheck shell=sh
 # Functions of test scripts: . "${srcdir:-.}/tests/tap.sh"
+# shellcheck disable=SC2034  # the test exits with it
 number=0 failed=0
 # Files with output, whose first lines are shown when a check fails.
 shown=

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # A rank that stalls, and one that dies, end the job; stderr says where.
 dir=$(mktemp -d) || exit 99
-job= ranks=
+job='' ranks=''
 # Whatever happens, nothing is left behind: stopped processes do not end by themselves.
 cleanup() {
   # shellcheck disable=SC2086

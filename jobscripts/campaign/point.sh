@@ -3,16 +3,20 @@
 # point.sh RANKS TASK LAUNCHER [ARGUMENT]...: one point and repeat of a scaling study, or all on so many ranks one after the
 # other (TASK = all). TASK is a line of jobs/RANKS.tasks: folder, particles. Repeats that are done are skipped.
 set -u
-cd "$(dirname "$0")" || exit 1
+unset CDPATH
+cd -- "$(dirname -- "$0")" || exit 1
+set -f   # the words of $model may contain *
 ranks=$1 task=$2
 shift 2
 # the options of 'scaling make': program, model, initial, steps
+program='' model='' initial='' steps=''
+# shellcheck source=/dev/null
 . ./settings.sh || exit 1
 
-# initial conditions: prints their name; made once for every number of particles
+# initial conditions: prints their name as in $folder; made once for every number of particles
 conditions() {
-  if [ -n "$initial" ]; then echo "$initial"; return 0; fi
-  file=$PWD/ic/$particles.hdf5
+  if [ -n "$initial" ]; then printf '%s\n' "$initial"; return 0; fi
+  file=ic/$particles.hdf5
   if [ ! -e "$file" ]; then
     mkdir -p ic
     # a unique name, because a job on other ranks may make the same file
@@ -20,7 +24,7 @@ conditions() {
     # shellcheck disable=SC2086
     "$@" "$program" ic $model -n "$particles" -o "$own" > "$folder/ic.log" 2>&1 < /dev/null && mv "$own" "$file" || return 1
   fi
-  echo "$file"
+  echo "../../$file"
 }
 
 # placement, processor and clocks, for the table

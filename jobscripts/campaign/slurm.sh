@@ -10,9 +10,10 @@
 #SBATCH --exclusive
 #SBATCH --mem=0
 #SBATCH --time=@TIME@
-#SBATCH --output=@DIRECTORY@/jobs/%x-%A-%a.log
+#SBATCH --output=jobs/%x-%A-%a.log
 ##SBATCH --gpus-per-node=@RANKS_PER_NODE@    CHANGE: on nodes with GPUs take one of the two # away
 ##SBATCH --switches=1                        CHANGE: nodes next to each other, so that repeats compare
+# jobs/: 'scaling submit' calls sbatch in the study's folder.
 set -eu
 # module load gcc openmpi hdf5               CHANGE
 export OMP_NUM_THREADS=@THREADS@ OMP_PLACES=cores OMP_PROC_BIND=close
