@@ -77,11 +77,13 @@ script_tests = \
   %D%/plots.sh \
   %D%/plots_input.sh \
   %D%/pynbody.sh \
+  %D%/quickstart.sh \
   %D%/ranks.sh \
   %D%/restart.sh \
   %D%/rules.sh \
   %D%/scaling.sh \
   %D%/several_files.sh \
+  %D%/shellcheck.sh \
   %D%/soft_steps.sh \
   %D%/interrupt.sh \
   %D%/stops.sh \
@@ -104,7 +106,9 @@ quick_scripts = \
   %D%/docs.sh \
   %D%/packaging.sh \
   %D%/parameter_pages.sh \
+  %D%/quickstart.sh \
   %D%/rules.sh \
+  %D%/shellcheck.sh \
   %D%/units_files.sh
 # Those that read files of the source tree, and could miss one in a tarball: slow/distcheck.sh has only these run again.
 tarball_tests = \
@@ -117,9 +121,11 @@ tarball_tests = \
   %D%/parameter_pages.sh \
   %D%/plots.sh \
   %D%/plots_input.sh \
+  %D%/quickstart.sh \
   %D%/rules.sh \
   %D%/scaling.sh \
-  %D%/several_files.sh
+  %D%/several_files.sh \
+  %D%/shellcheck.sh
 # Those by script whose C code no unit test runs, for sanitizers: the others are about shell scripts, Python and documents, end by
 # SIGKILL, wait for clocks, or run what these run.
 sanitized_tests = \
