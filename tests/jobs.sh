@@ -259,6 +259,7 @@ mkdir 'a place'
 cp "$job" 'a place'
 OUT=./-dash timeout 60 "a place/espalier-job" -d -dash run.ini ./launcher 1 > out.txt 2>&1 < /dev/null
 ok $? "espalier-job in a folder whose name has a space"
+ESPALIER=$dir/nodes try 1 'no such program can be started' "a program that is not there" run.ini ./launcher 1
 try 2 "option -w: one word was expected, found '1 --overwrite'" "a walltime of two words" -w '1 --overwrite' run.ini ./launcher 1
 rm -f calls
 mkdir -p ledger/chain
@@ -294,7 +295,20 @@ done)
 [ -z "$missing" ]
 ok $? "the manual page has all options${missing:+ but $missing}"
 
+# the batch scripts, where commands of the batch system only pretend: the parameter file's name reaches espalier-job as it is
+mkdir batch
+printf '#!/bin/sh\n' > batch/espalier
+printf '#!/bin/sh\necho "    Resource_List.walltime = 01:00:00"\n' > batch/qstat
+printf '#!/bin/sh\nprintf "%%s\\n" "$@"\n' > batch/espalier-job
+cp batch/espalier batch/module
+chmod +x batch/*
+printf 'node\nnode\n' > nodes
+name='a "b" $(touch X); c.ini'
 for script in "$src"/jobscripts/*.sh; do
+  env PATH="$dir/batch:$PATH" SLURM_CPUS_PER_TASK=2 SLURM_NTASKS_PER_NODE=2 SLURM_JOB_ID=7 PBS_O_WORKDIR="$dir" PBS_NODEFILE=nodes PBS_JOBID=7 \
+    NQSV_MPI_VER=4 PJM_O_WORKDIR="$dir" PJM_O_NODEINF=nodes PJM_MPI_PROC=2 parameters="$name" bash "$script" "$name" > out.txt 2> err.log < /dev/null &&
+    grep -q -x -F -e "$name" out.txt && grep -q -x -e 'mpi[a-z]*' out.txt && [ ! -e X ]
+  ok $? "$(basename "$script"): a parameter file of any name"
   name=$(basename "$script")
   bash -n "$script" 2> err.log && grep -q 'exec espalier-job' "$script" && grep -q CHANGE "$script"
   ok $? "$name parses, and uses espalier-job"

@@ -110,6 +110,7 @@ snapshot("nan.hdf5", Coordinates=np.full((300, 3), np.nan)), snapshot("fewer.hdf
 snapshot("point.hdf5", Coordinates=np.zeros((300, 3))), snapshot("group.hdf5", Coordinates=None)
 snapshot("physical.hdf5", gravity=43007.1, time=2.0), snapshot("one.hdf5", count=1), snapshot("lone.hdf5", files=4)
 os.symlink("run/snapshot_002.hdf5", "link.hdf5")
+os.symlink("run", 'a "b" $(touch X); c'), os.symlink("run", "-dash")
 snapshot("dimensionless.hdf5")
 with h5py.File("dimensionless.hdf5", "a") as file:   # units in which G is 1, as Espalier states them for a model
     facts = file["Units"].attrs
@@ -146,6 +147,8 @@ for kind in ("density", "profile"):
     says(r"run/snapshot_000.hdf5: expected a name that ends", kind, "run", "-orun/snapshot_000.hdf5")
     draws(kind, "run")
     says(r"different units: .*model units.*kpc|different units: kpc.*model units", kind, "dimensionless.hdf5", "physical.hdf5")
+    draws(kind, 'a "b" $(touch X); c')
+    draws(kind, "-oplot.png", "--", "-dash")
     draws(kind, "physical.hdf5")
     draws(kind, "run/snapshot_000.hdf5", "dimensionless.hdf5")
     for name in ("gadget", "gadget/snapdir_000", "gadget/snapdir_000/s_000", "gadget/snapdir_000/s_000.1.hdf5", "link.hdf5"):
