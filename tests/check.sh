@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# shellcheck disable=SC2059,SC2086  # bytes; words
+# shellcheck disable=SC2059  # bytes
 # run --check: the estimates against what a run then takes; exit status 1 where there is no room; nothing is written.
 dir=$(mktemp -d) || exit 99
 trap 'rm -rf "$dir"' EXIT

@@ -1,6 +1,5 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# shellcheck disable=SC2086  # words, and names without spaces
 # The tests of files on other numbers of ranks than the usual one.
 set -u
 mpirun="${MPIRUN:-mpirun --oversubscribe} ${MPIRUN_FLAGS-}"

@@ -1,6 +1,5 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# shellcheck disable=SC2086  # words, and names without spaces
 # Domains and forces on other numbers of ranks than that of make check, also more than there are particles.
 number=0 failed=0
 # on RANKS CHECKS TEST ARGUMENT...: so many checks at least, and all pass. MOST_RANKS: no more ranks than that (64).

@@ -1,6 +1,5 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# shellcheck disable=SC2086  # words, and names without spaces
 # A run that is interrupted and gone on with gives the same bits as one that is not: on 1, 2 and 4 ranks and on a device, with one step for all,
 # with block steps, with the split. On other numbers of ranks it gives nearly the same.
 . "${srcdir:-.}/tests/restart_common.sh"

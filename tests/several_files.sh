@@ -1,6 +1,5 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# shellcheck disable=SC2086  # words, and names without spaces
 # Runs that write snapshots in several files: interrupted and gone on with they write the same; --overwrite replaces them; a run
 # begins from one by each of its names; one's own input is not written over.
 dir=$(mktemp -d) || exit 99

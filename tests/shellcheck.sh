@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The program shellcheck finds nothing in the scripts: with all its checks in those that users start, with .shellcheckrc in the others.
+# The program shellcheck finds nothing in the scripts: with .shellcheckrc in those of tests, with all its checks in the others.
 if ! command -v shellcheck > /dev/null 2>&1; then
   echo "1..0 # SKIP no shellcheck (Debian: shellcheck)"
   exit 0
@@ -16,13 +16,13 @@ scripts() {
     case $file in *.sh) echo "$file" ;; *) head -n 1 "$file" | tr -d '\0' | grep -q -E '^#! */(usr/)?bin/(env )?(ba|da)?sh' && echo "$file" ;; esac
   done
 }
-scripts quickstart jobscripts tools > "$dir/users"
+scripts quickstart jobscripts tools build-aux/revision.sh .ci packaging > "$dir/users"
 xargs shellcheck --norc -f gcc < "$dir/users" > "$dir/out" 2>&1
-ok $? "the $(wc -l < "$dir/users") scripts that users start"
-scripts .ci build-aux/revision.sh packaging tests > "$dir/others"
-xargs shellcheck -f gcc < "$dir/others" > "$dir/out" 2>&1
-ok $? "the $(wc -l < "$dir/others") others"
-[ "$(wc -l < "$dir/users")" -ge 14 ] && [ "$(wc -l < "$dir/others")" -ge 40 ]
+ok $? "$(wc -l < "$dir/users") scripts"
+scripts tests > "$dir/tests"
+xargs shellcheck -f gcc < "$dir/tests" > "$dir/out" 2>&1
+ok $? "$(wc -l < "$dir/tests") scripts of tests"
+[ "$(wc -l < "$dir/users")" -ge 14 ] && [ "$(wc -l < "$dir/tests")" -ge 40 ]
 ok $? "these were all"
 # none makes files of fixed names where other users write
 xargs grep -n -E '(>|-o|mkdir|touch|cp|mv)[^|;&]* "?/(var/)?tmp/' < "$dir/users" > "$dir/out"

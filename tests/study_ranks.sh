@@ -1,6 +1,5 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# shellcheck disable=SC2086  # words, and names without spaces
 # espalier study let: virtual ranks agree with 2, 4 and 8 real ones; what the table says; what does not depend on processes.
 set -u
 dir=$(mktemp -d) || exit 99

@@ -1,6 +1,5 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# shellcheck disable=SC2086  # words, and names without spaces
 # A value that is not finite comes into a run: it ends with step, phase and ids, and an emergency snapshot; no checkpoint is made
 # of it.
 . "${srcdir:-.}/tests/restart_common.sh"

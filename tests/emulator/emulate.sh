@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# shellcheck disable=SC2046,SC2086  # words
+# shellcheck disable=SC2046  # words
 # Build tests with the kernels of gpu/ run by an emulator of CUDA on the CPU: lanes are fibers, blocks and kernels follow each
 # other. It shows what the kernels compute, and with -fsanitize=address in CXXFLAGS where they reach; no times, no races
 # between streams, nothing that CUDA itself does.

@@ -1,6 +1,5 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# shellcheck disable=SC2086  # words, and names without spaces
 # Largest |dE/E| over T = 1 of the seven schemes of doc/numerics.md, for a Plummer and a Hernquist model, on one and on two
 # ranks: at most three times the value measured with direct forces, plus 1e-4 for the tree's. One realisation scatters by a
 # factor of two and more, so the rms over three of them counts. The tree is accurate (Delta = 2^-14): the schemes are tested.
