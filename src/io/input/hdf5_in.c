@@ -108,9 +108,9 @@ static int units_in(hid_t group, const char *path, const char *group_name, struc
       found[style] += is;
     }
   if (found[1] == 3)
-    *u = (struct units){x[1][0], x[1][1], x[1][0] / x[1][2]};
+    *u = (struct units){x[1][0], x[1][1], x[1][0] / x[1][2], 0};
   else if (found[0] == 3)
-    *u = (struct units){x[0][0], x[0][1], x[0][2]};
+    *u = (struct units){x[0][0], x[0][1], x[0][2], 0};
   return found[0] == 3 || found[1] == 3;
 }
 
