@@ -2,14 +2,16 @@
 /* A disk that fails: a library for LD_PRELOAD whose calls fail, write less than asked, or report success and do nothing, for files
  * below one folder. Linux, 64 bits.
  *   cc -shared -fPIC -o fault_shim.so fault_shim.c
- *   FAULT_BELOW=$PWD/out FAULT_PLAN="calls=pwrite path=*snapshot_001* at=3 run=2 modes=EIO" LD_PRELOAD=$PWD/fault_shim.so espalier run run.ini
+ *   export FAULT_BELOW=$PWD/out FAULT_PLAN="calls=pwrite path=*snapshot_001* at=3 run=2 modes=EIO"
+ *   env LD_PRELOAD=$PWD/fault_shim.so espalier run run.ini      # on ranks: mpirun -n 2 env LD_PRELOAD=...
  * FAULT_BELOW: an absolute path without links. FAULT_LOG: a file that gets a line for each fault. FAULT_DO: a command for the mode do.
  * FAULT_PLAN: rules, separated by ';', of settings, separated by blanks; the first rule that applies decides.
- *   calls=LIST    of: write (and writev) pwrite (and pwritev) fsync (and fdatasync) rename close open (for writing, and fopen) truncate
- *                 allocate mkdir unlink (and rmdir) link; default: all
+ *   calls=LIST    of: write (and writev) pwrite (and pwritev) fsync (and fdatasync) rename close open (for writing, and fopen)
+ *                 truncate allocate mkdir unlink (and rmdir) link; default: all
  *   path=PATTERN  as of the shell, where * matches / too, for the path below the folder; of rename, one of both paths; default: *
  *   modes=LIST    EIO ENOSPC EDQUOT EACCES ENOENT; short: half of the bytes; drop: success without effect; slow: a tenth of a second late;
- *                 KILL TERM USR1 USR2 STOP: the signal, and then the call; do: the command FAULT_DO, and then the call. One is drawn.
+ *                 KILL TERM USR1 USR2 STOP: the signal, and then the call; do: the command FAULT_DO, and then the call. One is drawn for
+ *                 each run of faults; where short and drop have no meaning it is EIO
  *   at=N          the N-th call that matches, on each rank; or
  *   p=P           each call with this probability, from=N on, at most most=M times; seed=S
  *   run=R         and the R - 1 next calls that match in the same way
@@ -34,18 +36,28 @@
 #include <unistd.h>
 
 enum call { WRITE, PWRITE, FSYNC, RENAME, CLOSE, OPEN, TRUNCATE, ALLOCATE, MKDIR, UNLINK, LINK, CALLS };
-static const char *const call_names[CALLS] = {"write", "pwrite", "fsync", "rename", "close", "open", "truncate", "allocate", "mkdir", "unlink",
-                                              "link"};
+static const char *const call_names[CALLS] = {"write",    "pwrite",   "fsync", "rename", "close", "open",
+                                              "truncate", "allocate", "mkdir", "unlink", "link"};
 enum { SHORT = -1, DROP = -2, COMMAND = -3, SLOW = -4, SIGNAL = -100, RULES = 8, MODES = 16, PATH_SIZE = PATH_MAX + 64 };
 /* Errors are positive, signals are SIGNAL - number. */
 static const struct {
   const char *name;
   int mode;
-} mode_names[] = {{"EIO", EIO},           {"ENOSPC", ENOSPC},           {"EDQUOT", EDQUOT},         {"EACCES", EACCES},
-                  {"ENOENT", ENOENT},     {"short", SHORT},             {"drop", DROP},             {"do", COMMAND},
-                  {"KILL", SIGNAL - SIGKILL}, {"TERM", SIGNAL - SIGTERM}, {"USR1", SIGNAL - SIGUSR1}, {"USR2", SIGNAL - SIGUSR2},
-                  {"STOP", SIGNAL - SIGSTOP}, {"slow", SLOW}};
-enum { MODE_NAMES = sizeof mode_names / sizeof mode_names[0] };
+} mode_names[] = {{"EIO", EIO},
+                  {"ENOSPC", ENOSPC},
+                  {"EDQUOT", EDQUOT},
+                  {"EACCES", EACCES},
+                  {"ENOENT", ENOENT},
+                  {"short", SHORT},
+                  {"drop", DROP},
+                  {"do", COMMAND},
+                  {"slow", SLOW},
+                  {"KILL", SIGNAL - SIGKILL},
+                  {"TERM", SIGNAL - SIGTERM},
+                  {"USR1", SIGNAL - SIGUSR1},
+                  {"USR2", SIGNAL - SIGUSR2},
+                  {"STOP", SIGNAL - SIGSTOP}};
+enum { MODE_NAMES = sizeof mode_names / sizeof *mode_names };
 
 struct rule {
   unsigned calls;
@@ -158,7 +170,8 @@ static int apply(struct rule *r, int number)
   if (r->left > 0) {
     r->left--;
   } else {
-    int begins = r->at ? n == r->at : n >= r->from && r->faults < r->most && chance(r->seed, (uint64_t)rank * 16 + (uint64_t)number, (uint64_t)n) < r->p;
+    double drawn = chance(r->seed, (uint64_t)rank * 16 + (uint64_t)number, (uint64_t)n);
+    int begins = r->at ? n == r->at : n >= r->from && r->faults < r->most && drawn < r->p;
     if (!begins) return 0;
     r->mode = r->modes[(int)(chance(r->seed + 1, (uint64_t)rank, (uint64_t)n) * r->mode_count)];
     r->left = r->run - 1;
