@@ -19,15 +19,16 @@ def number(name, default):
 
 def random_plan(dice, seed):
     """Rules of faults that come together: which calls fail, where, how often, how many in a row."""
-    p = dice.choice([0.003, 0.01, 0.03, 0.1, 0.5])
-    how = (f"p={p} run={dice.choice([1, 1, 2, 3, 8, 1000])} from={dice.choice([1, 1, 20, 60, 150])} "
-           f"most={dice.choice([1, 3, 8, 100000])} seed={seed}")
+    path = dice.choice(["*", "*", "*snap*", "checkpoints*", "*.csv", "status*"])
+    p, first = dice.choice([0.01, 0.02, 0.05, 0.1, 0.5]), dice.choice([1, 1, 1, 20, 60])
+    if path in ("*.csv", "status*"):   # of which there are few
+        p, first = min(10 * p, 1), first // 10 + 1
+    how = f"p={p} run={dice.choice([1, 1, 2, 3, 8, 1000])} from={first} most={dice.choice([1, 3, 8, 100000])} seed={seed}"
     if dice.random() < 0.25:
         how += f" rank={dice.choice([0, 1])}"
     if dice.random() < 0.2:
         return "; ".join(f"calls=write,pwrite,fsync path={path} modes=drop,short {how}" for path in VERIFIED)
     calls = CALLS if dice.random() < 0.5 else dice.sample(CALLS, dice.choice([1, 2]))
-    path = dice.choice(["*", "*", "*snap*", "checkpoints*", "*.csv", "status*"])
     modes = dice.choice(["EIO", "ENOSPC", "EDQUOT", "short,EIO,ENOSPC,EDQUOT"])
     return f"calls={','.join(calls)} path={path} modes={modes} {how}"
 

@@ -137,7 +137,8 @@ def full(place):
 def tables(place):
     """Tables whose rows are not written, for a time or to the end."""
     for ranks, table, call, mode in ((1, "energy.csv", "write", "EIO"), (2, "steps.csv", "write", "EDQUOT"),
-                                     (1, "energy.csv", "close", "EIO"), (1, "substeps.csv", "write", "short,EIO"), (2, "energy.csv", "fsync", "EIO")):
+                                     (1, "energy.csv", "close", "EIO"), (2, "energy.csv", "fsync", "EIO"),
+                                     (1, "substeps.csv", "write", "short,EIO")):
         name = f"tables-{ranks}-{table}-{call}"
         yield name, functools.partial(under, place, name, ranks, 1, f"calls={call} path={table} from=4 modes={mode}")
         name = f"tables-while-{ranks}-{table}-{call}"
