@@ -11,6 +11,7 @@ import re
 import shutil
 import signal
 import subprocess
+import tempfile
 import threading
 
 try:
@@ -82,7 +83,8 @@ class Trial:
         self.folder = os.path.join(place.folder, name)
         self.out = os.path.join(self.folder, "out")
         self.stages, self.wrong = [], []
-        os.makedirs(os.path.join(self.folder, "shm"))
+        os.makedirs(self.folder)
+        self.session = tempfile.mkdtemp(prefix="faults")   # of MPI; singletons that start at once would share one
 
     def path(self, *parts):
         return os.path.join(self.out, *parts)
@@ -101,7 +103,7 @@ class Trial:
                                                                    "-P", f"Output:NumFilesPerSnapshot={self.files}", *options, "../run.ini"]
         with open(os.path.join(self.folder, f"command{at}"), "w") as kept:
             kept.write(" ".join(f"'{a}'" for a in arguments) + "\n")
-        environment = dict(os.environ, OMPI_MCA_btl_vader_backing_directory=os.path.join(self.folder, "shm"))
+        environment = dict(os.environ, TMPDIR=self.session, OMPI_MCA_btl_vader_backing_directory=self.session)
         with open(out, "w") as to, open(err, "w") as errors:
             process = subprocess.Popen(arguments, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=to, stderr=errors, env=environment,
                                        start_new_session=True)
@@ -233,8 +235,11 @@ class Trial:
     def copy_of(self, base):
         shutil.copytree(os.path.join(base.folder, "out"), self.out)
 
-    def clear(self):
-        shutil.rmtree(self.folder, ignore_errors=True)
+    def end(self, keep):
+        """What killed ranks leave goes away, and so do the files, unless they are kept."""
+        shutil.rmtree(self.session, ignore_errors=True)
+        if not keep:
+            shutil.rmtree(self.folder, ignore_errors=True)
 
 
 class Reference:
@@ -243,15 +248,16 @@ class Reference:
     def __init__(self, place, ranks, files):
         self.snapshots, self.tables = {}, {}
         self.trial = Trial(place, f"reference-{ranks}-{files}", ranks, files)
-        self.end(self.trial.run(), FIRST, self.trial)
-        self.going_on = Trial(place, f"reference-{ranks}-{files}-on", ranks, files)
-        self.going_on.copy_of(self.trial)
-        self.end(self.going_on.run("-r", "last", time_max=WHOLE), WHOLE, self.going_on)
+        self.note(self.trial.run(), FIRST, self.trial)
+        going_on = Trial(place, f"reference-{ranks}-{files}-on", ranks, files)
+        going_on.copy_of(self.trial)
+        self.note(going_on.run("-r", "last", time_max=WHOLE), WHOLE, going_on)
         again = Trial(place, f"reference-{ranks}-{files}-straight", ranks, files)
-        self.end(again.run(time_max=WHOLE), WHOLE, again)
-        again.clear()
+        self.note(again.run(time_max=WHOLE), WHOLE, again)
+        for trial in (self.trial, going_on, again):
+            trial.end(keep=trial is self.trial)
 
-    def end(self, stage, time_max, trial):
+    def note(self, stage, time_max, trial):
         if stage.status != 0:
             raise SystemExit(f"a run without faults fails: {stage.out}{stage.err}")
         for path in glob.glob(trial.path("snapshot_*.hdf5")):

@@ -69,8 +69,7 @@ def report(text, trials, number_of):
 
 
 def finish(trial):
-    if not trial.wrong and not os.environ.get("ESPALIER_FAULT_KEEP"):
-        trial.clear()
+    trial.end(keep=trial.wrong or os.environ.get("ESPALIER_FAULT_KEEP"))
     return trial
 
 
