@@ -61,6 +61,22 @@ def with_fifo(place, name, ranks, path, plan="", restart=False):
     return then_recover(trial)
 
 
+def zero_end(path):
+    """As a file system may leave it after a power failure."""
+    with open(path, "r+b") as table:
+        table.seek(-1500, os.SEEK_END)
+        table.write(bytes(1500))
+
+
+def damaged_table(place, name, plan="", do=None):
+    """A table that is not what was written: a restart says so."""
+    trial = Trial(place, name, 1, 1)
+    trial.judge_end(trial.run(plan=plan))
+    if do:
+        do(trial.path("energy.csv"))
+    return then_recover(trial)
+
+
 def vanish(place, name, ranks, do, at="snapshot_001", after=None):
     """A folder or file goes away while the run goes on: the run says so, and ends with exit status 1, or loses nothing."""
     trial = Trial(place, name, ranks, 1)
@@ -93,11 +109,10 @@ def first_run_in(place, name, ranks):
 def writes(place):
     """Successive writes that fail within one snapshot, in its layout and in its rows."""
     for ranks, files in ((1, 1), (2, 1), (1, 2), (2, 2)):
-        for at in (1, 2, 3, 5, 8) if files == 1 else (2, 4, 7):
-            for run, mode in ((2, "EIO"), (3, "EDQUOT")) if at < 8 else ((2, "EIO"),):
-                name = f"writes-{ranks}-{files}-{at}-{run}"
-                plan = f"calls=pwrite,write path=*snapshot_001* at={at} run={run} modes={mode}"
-                yield name, functools.partial(under, place, name, ranks, files, plan)
+        for at, run, mode in ((1, 2, "EIO"), (3, 2, "EDQUOT"), (5, 2, "EIO"), (7, 3, "ENOSPC")):
+            name = f"writes-{ranks}-{files}-{at}"
+            plan = f"calls=pwrite,write path=*snapshot_001* at={at} run={run} modes={mode}"
+            yield name, functools.partial(under, place, name, ranks, files, plan)
     for ranks in (1, 2):
         name = f"writes-stop-{ranks}"
         plan = "calls=write path=steps.csv rank=0 at=3 modes=USR1; calls=pwrite,write path=*snapshot_001* at=4 run=2 modes=EIO"
@@ -108,7 +123,7 @@ def writes(place):
 
 def drops(place):
     """One write of a snapshot that reports success and is not done."""
-    for ranks, files, most in ((1, 1, 18), (2, 1, 14), (2, 2, 14)):
+    for ranks, files, most in ((1, 1, 12), (2, 1, 9), (2, 2, 11)):
         for at in range(1, most, 1 if ranks == 1 else 2):
             name = f"drops-{ranks}-{files}-{at}"
             yield name, functools.partial(under, place, name, ranks, files, f"calls=pwrite,write path=*snap*_001* at={at} modes=drop")
@@ -143,6 +158,13 @@ def tables(place):
         yield name, functools.partial(under, place, name, ranks, 1, f"calls={call} path={table} from=4 modes={mode}")
         name = f"tables-while-{ranks}-{table}-{call}"
         yield name, functools.partial(under, place, name, ranks, 1, f"calls={call} path={table} at=3 run=3 modes={mode}")
+
+
+    name = "tables-dropped"
+    yield name, functools.partial(damaged_table, place, name, plan="calls=write path=energy.csv at=3 modes=drop")
+    for label, do in (("removed", os.unlink), ("cut", lambda path: os.truncate(path, os.path.getsize(path) - 300)), ("zeroed", zero_end)):
+        name = f"tables-{label}"
+        yield name, functools.partial(damaged_table, place, name, do=do)
 
 
 def fifos(place):
