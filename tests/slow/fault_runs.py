@@ -80,8 +80,9 @@ class Stage:
         """Of these snapshots those that standard error names neither by file, nor by number and time, nor by how many they are."""
         counted = max([int(n) for n in re.findall(r"(\d+) snapshots? (?:could|can)", self.err)] or [0])
         numbers = {int(n) for n in re.findall(r"snapshot[_ ]0*(\d+)|snapdir_0*(\d+)", self.err) for n in n if n}
-        for first, last in re.findall(r"(\d+)(?: to (\d+))? \(times? ", self.err):
-            numbers.update(range(int(first), int(last or first) + 1))
+        for text in re.findall(r"missing: (.*)", self.err):   # 1, 3 to 5 (times 0.1 to 0.2); or 1,3-5
+            for first, last in re.findall(r"(\d+)(?:(?: to |-)(\d+))?", re.sub(r"\([^)]*\)", "", text)):
+                numbers.update(range(int(first), int(last or first) + 1))
         return [n for n in missing if n not in numbers] if counted < len(missing) else []
 
 
@@ -150,7 +151,7 @@ class Trial:
         lost = 0
         if stage.status == 0 and not interrupted and not stage.reached_end() and "nothing" not in stage.out:
             self.fail("untold-end", f"{at}: exit status 0, but the run did not come to its end: {last_line(stage.out)}")
-        if stage.reached_end() and not interrupted:
+        if (stage.reached_end() or earlier) and not interrupted:
             numbers = range(round(time_max / BETWEEN) + 1)
             missing = [n for n in numbers if not os.path.isfile(self.path(f"snapshot_{n:03d}.hdf5"))]
             lost += len(missing)
@@ -241,7 +242,7 @@ class Trial:
             return
         if newest and "a damaged checkpoint is skipped" in stage.err:
             self.fail("badcheckpoint", f"{at}: {first_line(stage.err)}")
-        if stage.status == 1 and not stage.reached_end():
+        if stage.status == 1 and not stage.reached_end() and not stage.told("missing"):
             self.fail("restart", f"{at}: {first_line(stage.err)}")
         else:
             self.judge(stage, WHOLE, earlier=True)
