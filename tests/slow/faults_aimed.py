@@ -201,6 +201,9 @@ def kills(place):
         name = f"kill-{ranks}-{files}-{at}"
         plan = f"calls=rename,mkdir,unlink,fsync,truncate at={at} modes=KILL rank=0"
         yield name, functools.partial(killed, place, name, ranks, files, plan)
+    for at in (1, 2, 3, 4):   # while an old checkpoint is removed
+        name = f"kill-drop-{at}"
+        yield name, functools.partial(killed, place, name, 1 + at // 4, 1, f"calls=unlink path=checkpoints/* at={at} modes=KILL rank=0")
 
 
 def aimed(place):
