@@ -439,13 +439,15 @@ static void not_ours(const struct particles *p)
   comm_barrier(&c);
   if (c.rank == 0 && rename(elsewhere, path)) MPI_Abort(c.mpi, 99);
   snprintf(kept, sizeof kept, "%s/rank_notes", path);
+  name_of(50, ".unused", elsewhere);
   int fd = c.rank == 0 ? open(kept, O_WRONLY | O_CREAT | O_CLOEXEC, 0666) : -1;
   if (fd >= 0) close(fd);
   if (c.rank == 0) checkpoint_remove_all(&par);
   comm_barrier(&c);
-  all_ok(&c, access(kept, F_OK) == 0, "a file whose name is not a rank's stays");
+  snprintf(kept, sizeof kept, "%s/rank_notes", elsewhere);
+  all_ok(&c, access(kept, F_OK) == 0 && !is_there(50, ""), "a file whose name is not a rank's stays, but not in a checkpoint's name");
   comm_barrier(&c);
-  if (c.rank == 0) unlink(kept), rmdir(path);
+  if (c.rank == 0) unlink(kept), rmdir(elsewhere);
 }
 
 static void remove_all(void)

@@ -152,6 +152,7 @@ slow_together = \
   %D%/slow/energy.sh \
   %D%/slow/distcheck.sh \
   %D%/slow/valgrind.sh \
+  %D%/slow/faults.sh \
   %D%/slow/configure.sh
 slow_alone = \
   %D%/slow/chain.sh \
@@ -188,6 +189,10 @@ EXTRA_DIST += \
   %D%/fuzz/asan.supp \
   %D%/fuzz/fuzz.c \
   %D%/fuzz/fuzz.sh \
+  %D%/slow/fault_runs.py \
+  %D%/slow/fault_shim.c \
+  %D%/slow/faults.py \
+  %D%/slow/faults_aimed.py \
   %D%/lsan.supp \
   %D%/valgrind.supp \
   $(emulator_files)
@@ -219,8 +224,8 @@ check-slow: all
 .PHONY: check-quick check-together check-slow
 CLEANFILES += lane-1.lock lane-2.lock quick-suite.log unit-suite.log together-suite.log alone-suite.log slow-suite.log slow-alone-suite.log
 clean-local:
-	-chmod -R u+w slow-sanitizers slow-valgrind slow-chain slow-distcheck slow-emulator slow-energy slow-slurm 2>/dev/null
-	-rm -rf fuzz-* slow-sanitizers slow-valgrind slow-chain slow-distcheck slow-emulator slow-energy slow-slurm
+	-chmod -R u+w slow-sanitizers slow-valgrind slow-chain slow-distcheck slow-emulator slow-energy slow-faults slow-slurm 2>/dev/null
+	-rm -rf fuzz-* slow-sanitizers slow-valgrind slow-chain slow-distcheck slow-emulator slow-energy slow-faults slow-slurm
 
 %C%_checkpoint_mpi_SOURCES = %D%/checkpoint.c %D%/chance.h %D%/files.h %D%/tap.h
 %C%_guard_mpi_SOURCES = %D%/guard.c %D%/files.h %D%/tap.h

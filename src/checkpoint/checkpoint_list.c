@@ -71,11 +71,30 @@ int checkpoint_file(const char *name, const void *unused)
   return strncmp(name, "rank_", 5) == 0 && name[5] && name[5 + strspn(name + 5, "0123456789")] == 0;
 }
 
+/* The path of checkpoint `number` with an ending. */
+static void path_of(const char *folder, long long number, enum ending ending, char path[CHECKPOINT_PATH + 128])
+{
+  char name[64];
+  checkpoint_name(number, ending, name);
+  snprintf(path, CHECKPOINT_PATH + 128, "%s/%s", folder, name);
+}
+
+/* A folder that has lost some of its files must not have the name of a complete checkpoint, whenever the job ends. */
 void checkpoint_drop(const char *folder, const char *name)
 {
-  char path[CHECKPOINT_PATH + 128];
+  char path[CHECKPOINT_PATH + 128], temporary[CHECKPOINT_PATH + 128], unused[CHECKPOINT_PATH + 128];
+  struct checkpoint_name n;
   struct fault ignored = {""};
   snprintf(path, sizeof path, "%s/%s", folder, name);
+  if (parse(name, &n) == 0 && n.ending != ENDING_TMP) {
+    path_of(folder, n.number, ENDING_TMP, temporary);
+    path_of(folder, n.number, ENDING_UNUSED, unused);
+    folder_drop(temporary, checkpoint_file, NULL, &ignored);
+    if (rename(path, temporary) == 0) {
+      if (folder_drop(temporary, checkpoint_file, NULL, &ignored)) rename(temporary, unused);
+      return;
+    }
+  }
   folder_drop(path, checkpoint_file, NULL, &ignored);
 }
 

@@ -27,6 +27,7 @@ struct checkpoint_name *checkpoint_list(const char *folder, int *count);
 void checkpoint_name(long long number, enum ending ending, char name[64]);
 /* Whether this program writes files of that name into a checkpoint; for folder_drop. */
 int checkpoint_file(const char *name, const void *unused);
-/* Remove a checkpoint; failures are ignored. */
+/* Remove a checkpoint; failures are ignored. It is renamed to NAME.tmp first. Where it has files of others these stay, in a folder
+ * of the ending .unused. */
 void checkpoint_drop(const char *folder, const char *name);
 #endif
