@@ -14,6 +14,8 @@ libespalier_a_SOURCES += \
   %D%/ledger.h \
   %D%/memory.c \
   %D%/memory.h \
+  %D%/resident.c \
+  %D%/resident.h \
   %D%/revision.c \
   %D%/revision.h \
   %D%/spool.c \

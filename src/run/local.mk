@@ -1,4 +1,6 @@
 libespalier_a_SOURCES += \
+  %D%/assess.c \
+  %D%/assess.h \
   %D%/check.c \
   %D%/check.h \
   %D%/continuation.c \
@@ -11,8 +13,6 @@ libespalier_a_SOURCES += \
   %D%/logs.h \
   %D%/outputs.c \
   %D%/outputs.h \
-  %D%/placement.c \
-  %D%/placement.h \
   %D%/rescue.c \
   %D%/run.c \
   %D%/run.h \

@@ -16,7 +16,7 @@
 
 const char *run_stop_reason(const struct run *r) { return r->control.reason[0] ? r->control.reason : "a signal to another rank"; }
 
-/* The first force, or the state of the soft step that the checkpoint is in. Collective. 0 or -1. */
+/* Reference values of the system after its first forces (run_start), or in the soft step that the checkpoint is in. Collective. 0 or -1. */
 static int first_state(struct run *r, struct fault *f)
 {
   struct sim *s = &r->sim;
@@ -26,7 +26,6 @@ static int first_state(struct run *r, struct fault *f)
     r->guard.mass = r->state.mass;
     return 0;
   }
-  sim_first_force(s);
   guard_remember(&r->guard, &s->now, 1);
   r->state.particles = r->guard.particles;
   r->state.mass = r->guard.mass;

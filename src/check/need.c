@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <config.h>
+#include "check/need.h"
+
+#include <math.h>
+
+/* Bytes per particle of a rank on the CPU backend, by labels of the memory report at the end of a run. tests/bench/memory.sh prints these
+ * labels, and compares the estimate with resident sets. */
+static const struct part {
+  double alone;      /* on one rank */
+  double several;    /* on several ranks; imbalance of the number of particles included */
+  int hybrid_only;
+} parts[] = {
+  {220, 254, 0},     /* particles: all fields, and their spare arrays in the sort */
+  {55, 56, 0},       /* order */
+  {80, 82, 0},       /* octree */
+  {20, 20, 0},       /* build, groups, active, walk */
+  {12, 13, 1},       /* radii: neighbour lists */
+  {0, 74, 0},        /* sums */
+  {0, 88, 0},        /* exchange */
+  {0, 40, 0},        /* messages that do not depend on LETs */
+};
+enum { PARTS = sizeof parts / sizeof *parts };
+
+/* Bytes of the LETs that a rank receives and selects, with their messages: LET_BYTES n^LET_POWER k^NEIGHBOUR_POWER for n particles and k
+ * other ranks near it. With the split on most LETs reach to R2 only. */
+#define LET_BYTES 1200
+#define LET_POWER 0.9
+#define NEIGHBOUR_POWER 0.55
+#define LET_HYBRID 0.55
+enum { NEIGHBOURS_MAX = 26 };
+/* Copies of the particles of a device that the host may hold at once. */
+enum { HOST_COPIES = 3 };
+/* The buffer for files, and memory of HDF5 and MPI-IO that the first snapshot allocates. */
+#define FILE_BUFFER 17.9e6
+#define LIBRARY_BYTES 14e6
+/* Growth of a measured run: later steps have other numbers of particles, LETs and list entries. */
+#define GROWTH 0.04
+#define MEASURED_LIBRARY_BYTES 3e6
+
+static double per_particle(const struct need_input *in)
+{
+  double sum = 0;
+  if (in->on_device) return HOST_COPIES * in->particle_bytes;
+  for (int k = 0; k < PARTS; k++)
+    if (in->hybrid || !parts[k].hybrid_only) sum += in->ranks > 1 ? parts[k].several : parts[k].alone;
+  return sum;
+}
+
+struct memory_need need_estimate(const struct need_input *in)
+{
+  struct memory_need n = {.fixed = in->baseline + FILE_BUFFER + LIBRARY_BYTES, .particles = in->particles * per_particle(in)};
+  double near = fmin(in->ranks - 1, NEIGHBOURS_MAX);
+  if (in->ranks > 1 && !in->on_device)
+    n.lets = LET_BYTES * pow(in->particles, LET_POWER) * pow(near, NEIGHBOUR_POWER) * (in->hybrid ? LET_HYBRID : 1);
+  return n;
+}
+
+double need_total(const struct memory_need *n) { return n->fixed + n->particles + n->lets; }
+
+double need_measured(const struct need_input *in, double peak)
+{
+  return peak + GROWTH * fmax(peak - in->baseline, 0) + FILE_BUFFER + MEASURED_LIBRARY_BYTES;
+}
