@@ -64,12 +64,13 @@ void run_begin_status(struct run *r)
 static int report_finished(struct run *r)
 {
   const char *why = r->sim.time < r->sim.par->TimeMax ? "-n or --substeps" : "TimeMax";
-  char text[32], reason[200];
-  if (!r->logs.warned_energy) return status_end(&r->status, STATE_FINISHED, why, 0) ? RUN_FAILED : 0;
+  char text[32], cause[200], reason[300];
+  if (!r->logs.warned_energy && !r->guard.untrusted[0]) return status_end(&r->status, STATE_FINISHED, why, 0) ? RUN_FAILED : 0;
   logs_error_text(logs_worst(&r->logs), 2, text, sizeof text);
-  fprintf(stderr, "espalier: error: the run has finished, but cannot be trusted: the largest |dE/E| is %s (exit status %d)\n", text,
-          RUN_UNTRUSTED);
-  snprintf(reason, sizeof reason, "%s; the largest |dE/E| is %s", why, text);
+  if (r->guard.untrusted[0]) snprintf(cause, sizeof cause, "%s", r->guard.untrusted);
+  else snprintf(cause, sizeof cause, "the largest |dE/E| is %s", text);
+  fprintf(stderr, "espalier: error: the run has finished, but cannot be trusted: %s (exit status %d)\n", cause, RUN_UNTRUSTED);
+  snprintf(reason, sizeof reason, "%s; %s", why, cause);
   return status_end(&r->status, STATE_UNTRUSTED, reason, 0) ? RUN_FAILED : RUN_UNTRUSTED;
 }
 
