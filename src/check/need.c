@@ -32,11 +32,11 @@ enum { NEIGHBOURS_MAX = 26 };
 /* Copies of the particles of a device that the host may hold at once. */
 enum { HOST_COPIES = 3 };
 /* The buffer for files, and memory of HDF5 and MPI-IO that the first snapshot allocates. */
-#define FILE_BUFFER 17.9e6
-#define LIBRARY_BYTES 14e6
+#define FILE_BUFFER 17e6
+#define LIBRARY_BYTES 19e6
+#define FILE_BYTES 16        /* per particle: rows on their way to a file */
 /* Growth of a measured run: later steps have other numbers of particles, LETs and list entries. */
-#define GROWTH 0.04
-#define MEASURED_LIBRARY_BYTES 3e6
+#define GROWTH 0.05
 
 static double per_particle(const struct need_input *in)
 {
@@ -58,7 +58,8 @@ struct memory_need need_estimate(const struct need_input *in)
 
 double need_total(const struct memory_need *n) { return n->fixed + n->particles + n->lets; }
 
-double need_measured(const struct need_input *in, double peak)
+double need_measured(const struct need_input *in, double peak, double now)
 {
-  return peak + GROWTH * fmax(peak - in->baseline, 0) + FILE_BUFFER + MEASURED_LIBRARY_BYTES;
+  double files = FILE_BUFFER + LIBRARY_BYTES + FILE_BYTES * in->particles;
+  return (1 + GROWTH) * fmax(peak, now + files);
 }

@@ -67,17 +67,17 @@ int assess_start(struct sim *s, const struct run_options *o, double target, stru
   return refuse_worthless(s->comm, o, &a.findings, f);
 }
 
-/* Carry out the first soft step, and measure its seconds. Returns the largest resident set over ranks. Collective. */
-static double measure_step(struct sim *s, struct assessment *a)
+/* Carry out the first soft step, and measure its seconds. resident[2]: the largest resident sets over ranks, so far and now. Collective. */
+static void measure_step(struct sim *s, struct assessment *a, double resident[2])
 {
-  double began = timer_clock(), peak = 0;
+  double began = timer_clock();
   step_open(s, &a->plan);
   step_close(s, &a->plan, 1);
   a->physics.measured_step = timer_clock() - began;
-  peak = resident_peak();
+  resident[0] = resident_peak();
+  resident[1] = resident_now();
   comm_max_double(s->comm, &a->physics.measured_step, 1);
-  comm_max_double(s->comm, &peak, 1);
-  return peak;
+  comm_max_double(s->comm, resident, 2);
 }
 
 void assess_print_memory(const struct need_input *in, double measured)
@@ -101,9 +101,10 @@ static int assess_open(struct sim *s, const struct run_options *o, const struct 
   double before = s->now.total, predicted = physics_step_seconds(&a.physics);
   comm_broadcast(s->comm, &predicted, sizeof predicted);
   if (predicted <= debug_value("check_seconds", STEP_SECONDS)) {
-    double peak = measure_step(s, &a);
+    double resident[2];
+    measure_step(s, &a, resident);
     error = fabs((s->now.total - before) / before);
-    if (peak > 0 && !need->on_device) measured = need_measured(need, peak);
+    if (resident[0] > 0 && !need->on_device) measured = need_measured(need, resident[0], resident[1]);
   }
   struct memory_need n = need_estimate(need);
   *host_bytes = measured > 0 ? measured : need_total(&n);

@@ -12,6 +12,7 @@
 #include "base/folders.h"
 #include "base/memory.h"
 #include "base/resident.h"
+#include "base/watchdog.h"
 #include "check/need.h"
 #include "check/placement.h"
 #include "checkpoint/manifest.h"
@@ -295,6 +296,7 @@ int check(const struct comm *c, const struct params *par, const struct run_optio
   struct state_facts state;
   struct outputs outputs = {0};
   struct beginning b = {0};
+  watchdog_start(par->WatchdogMinutes);
   struct inspection i = {.c = c, .par = par, .options = o, .baseline = resident_now()};
   comm_max_double(c, &i.baseline, 1);
   int done = o->restart ? inspect_restart(c, par, o, &from, &state, &b, &f) : 0;
@@ -310,5 +312,6 @@ int check(const struct comm *c, const struct params *par, const struct run_optio
   comm_print_fault(c, "error", &f);
   memory_free(i.places);
   checkpoint_close(&from);
+  watchdog_stop();
   return comm_verdict(c, &f) ? 1 : 0;
 }
