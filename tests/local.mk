@@ -33,6 +33,7 @@ unit_tests = \
   %D%/pairwise \
   %D%/params \
   %D%/particles \
+  %D%/physics \
   %D%/placement \
   %D%/plan \
   %D%/reorder \
@@ -87,6 +88,7 @@ script_tests = \
   %D%/interrupt.sh \
   %D%/stops.sh \
   %D%/study_ranks.sh \
+  %D%/system_check.sh \
   %D%/tuning.sh \
   %D%/unsound.sh \
   %D%/watchdog.sh \
@@ -106,7 +108,8 @@ quick_scripts = \
   %D%/folders.sh \
   %D%/packaging.sh \
   %D%/parameter_pages.sh \
-  %D%/rules.sh
+  %D%/rules.sh \
+  %D%/system_check.sh
 # Those that read files of the source tree, and could miss one in a tarball: slow/distcheck.sh has only these run again.
 tarball_tests = \
   %D%/bad_input.mpi \
@@ -249,6 +252,7 @@ clean-local:
 %C%_debug_SOURCES = %D%/debug.c %D%/tap.h
 %C%_depth_first_SOURCES = %D%/depth_first.c %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h
 %C%_pairwise_SOURCES = %D%/pairwise.c %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h
+%C%_physics_SOURCES = %D%/physics.c %D%/tap.h
 %C%_placement_SOURCES = %D%/placement.c %D%/tap.h
 %C%_plan_SOURCES = %D%/plan.c %D%/tap.h
 %C%_stall_SOURCES = %D%/stall.c %D%/tap.h

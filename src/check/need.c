@@ -31,12 +31,13 @@ enum { PARTS = sizeof parts / sizeof *parts };
 enum { NEIGHBOURS_MAX = 26 };
 /* Copies of the particles of a device that the host may hold at once. */
 enum { HOST_COPIES = 3 };
-/* The buffer for files, and memory of HDF5 and MPI-IO that the first snapshot allocates. */
+/* The buffer for files; memory that libraries allocate from the first file on, and from the first snapshot on. */
 #define FILE_BUFFER 17e6
-#define LIBRARY_BYTES 19e6
-#define FILE_BYTES 16        /* per particle: rows on their way to a file */
+#define LIBRARY_BYTES 5e6
+#define FILE_BYTES 12        /* per particle: rows on their way to a file */
 /* Growth of a measured run: later steps have other numbers of particles, LETs and list entries. */
-#define GROWTH 0.05
+#define GROWTH 0.06
+#define LATER_LIBRARY_BYTES 1.5e6
 
 static double per_particle(const struct need_input *in)
 {
@@ -60,6 +61,6 @@ double need_total(const struct memory_need *n) { return n->fixed + n->particles 
 
 double need_measured(const struct need_input *in, double peak, double now)
 {
-  double files = FILE_BUFFER + LIBRARY_BYTES + FILE_BYTES * in->particles;
+  double files = FILE_BUFFER + LATER_LIBRARY_BYTES + FILE_BYTES * in->particles;
   return (1 + GROWTH) * fmax(peak, now + files);
 }
