@@ -121,7 +121,7 @@ static void check_state(void)
   one(&p, FINDING_WARNING, "the kinetic energy is 2e-05 times", "are the units", "too slow");
   p = ordinary();
   p.mass_max = 0.2, p.heaviest = 77;
-  one(&p, FINDING_WARNING, "the particle with id 77 has 20 % of the mass", "smaller Eta, xs and ys", "a dominating particle");
+  one(&p, FINDING_NOTE, "the particle with id 77 has 20 % of the mass", "smaller Eta, xs and ys", "a dominating particle");
   p = ordinary();
   p.particles = 200, p.mass_max = p.mass_min = 0.02, p.mass = 4, p.softening = 0.05;
   none(&p, "... equal masses of more than a per cent do not dominate");

@@ -198,7 +198,7 @@ static void judge_state(const struct physics *p, struct findings *f)
     add(f, FINDING_WARNING, "the kinetic energy is %.3g times the potential energy's magnitude (about 0.5 in a bound system): are the units "
         "of mass, length and velocity right?", ratio);
   if (p->particles >= SMOOTH && p->mass_max > HEAVY_PART * p->mass && p->mass_max > HEAVY_RATIO * rest)
-    add(f, FINDING_WARNING, "the particle with id %llu has %.3g %% of the mass, %.3g times the mean of the others: Softening and soft steps are "
+    add(f, FINDING_NOTE, "the particle with id %llu has %.3g %% of the mass, %.3g times the mean of the others: Softening and soft steps are "
         "for particles of like masses; compare the energy error with that of smaller Eta, xs and ys",
         (unsigned long long)p->heaviest, 100 * p->mass_max / p->mass, p->mass_max / rest);
 }

@@ -42,6 +42,7 @@ struct physics {
 };
 
 enum severity {
+  FINDING_NOTE,         /* worth knowing; the run may be as it should be */
   FINDING_WARNING,      /* the run may be less than it could be, or must not be trusted */
   FINDING_WORTHLESS,    /* the run would surely be worthless: it needs --force */
 };

@@ -49,12 +49,15 @@ static int refuse_worthless(const struct comm *c, const struct run_options *o, c
   return comm_verdict(c, f);
 }
 
-/* Print the findings but the one that a fault reports. */
-static void print_findings(const struct findings *findings, int force, const char *before, FILE *out)
+/* Print findings, but the one that a fault reports: warnings, after `before`, to `warnings`, and notes to stdout. */
+static void print_findings(const struct findings *findings, int force, const char *before, FILE *warnings)
 {
   const struct finding *fault = force ? NULL : findings_first(findings, FINDING_WORTHLESS);
-  for (int k = 0; k < findings->count; k++)
-    if (&findings->list[k] != fault) fprintf(out, "%swarning: %s\n", before, findings->list[k].text);
+  for (int k = 0; k < findings->count; k++) {
+    const struct finding *one = &findings->list[k];
+    if (one->severity == FINDING_NOTE) printf("note: %s\n", one->text);
+    else if (one != fault) fprintf(warnings, "%swarning: %s\n", before, one->text);
+  }
 }
 
 int assess_start(struct sim *s, const struct run_options *o, double target, struct fault *f)
