@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <config.h>
-#include "run/assess.h"
+#include "run/check.h"
 
 #include <math.h>
 #include <stdio.h>

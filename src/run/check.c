@@ -22,7 +22,6 @@
 #include "io/snapshot/snapshot.h"
 #include "mpi/transport.h"
 #include "particles/particles.h"
-#include "run/assess.h"
 #include "run/continuation.h"
 #include "run/logs.h"
 #include "run/outputs.h"

@@ -1,6 +1,5 @@
 libespalier_a_SOURCES += \
   %D%/assess.c \
-  %D%/assess.h \
   %D%/check.c \
   %D%/check.h \
   %D%/continuation.c \

@@ -8,7 +8,7 @@ struct run_options {
   int check;                 /* parse, read the headers, estimate memory and disk, then stop */
   long long steps;           /* stop after this number of soft steps; negative: no limit */
   long long substeps;        /* stop after the soft step in which this number of block steps is reached; negative: no limit */
-  int force;                 /* start also where the run would surely be worthless (run/assess.h) */
+  int force;                 /* start also where the run would surely be worthless (run/check.h) */
   int overwrite;             /* results in OutputDir may be replaced */
   int schedule;              /* print the schedule of the first soft step, then stop; nothing is written */
   int no_output;             /* tables only: for timings */

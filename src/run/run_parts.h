@@ -35,7 +35,7 @@ struct run {
   int failed_snapshots;                /* number of snapshots that were never written */
 };
 
-/* Load the system, or read it, compute its first forces and judge it (run/assess.h); open the outputs and tables, lock the folders. `r`: zero but for the options, the locks and the control.
+/* Load the system, or read it, compute its first forces and judge it (run/check.h); open the outputs and tables, lock the folders. `r`: zero but for the options, the locks and the control.
  * Collective. Returns 0, or -1 with nothing open: with a fault, or with r->nothing_left set. */
 int run_start(struct run *r, const struct comm *c, const struct params *par, struct fault *f);
 /* Open OutputDir and CheckpointDir, to notice later where their names lead elsewhere; close them. After run_start. For rank 0. */

@@ -7,7 +7,7 @@
 #include "base/folders.h"
 #include "io/snapshot/snapshot.h"
 #include "job/last_words.h"
-#include "run/assess.h"
+#include "run/check.h"
 #include "run/continuation.h"
 #include "run/start.h"
 
