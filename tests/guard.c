@@ -102,8 +102,8 @@ static void check_frame(double bulk, int64_t outside, int trusted, const char *w
   now.v_com[0] = bulk * now.v_rms;
   guard.untrusted[0] = 0;
   guard_frame(&guard, &now, 0.5, 0.01, outside);
-  all_ok(&c, trusted == !guard.untrusted[0] && (trusted || strstr(guard.untrusted, "from time 0.5 on positions outside the lattice were clamped")),
-         what);
+  const char *words = "from time 0.5 on positions outside the lattice were clamped";
+  all_ok(&c, trusted == !guard.untrusted[0] && (trusted || strstr(guard.untrusted, words)), what);
   end();
 }
 

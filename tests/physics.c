@@ -75,8 +75,8 @@ static void check_softening(void)
 {
   struct physics p = ordinary();
   p.softening = 40;
-  one(&p, FINDING_WORTHLESS, "Softening = 40 is larger than the system, of which 90 % are within 2.4", "set [Gravity] Softening to about 0.005",
-      "a softening larger than the system asks for --force");
+  one(&p, FINDING_WORTHLESS, "Softening = 40 is larger than the system, of which 90 % are within 2.4",
+      "set [Gravity] Softening to about 0.005", "a softening larger than the system asks for --force");
   p.softening = 0.5;
   one(&p, FINDING_WARNING, "is 0.65 of the radius 0.77 that holds half", "Softening to about 0.005", "a large softening");
   p.softening = 5e-6;
@@ -131,10 +131,12 @@ static void check_frame(void)
 {
   struct physics p = ordinary();
   p.v_com[0] = 100;
-  one(&p, FINDING_WARNING, "the bulk velocity of 100 is 141 times the velocity dispersion", "(100, 0, 0)", "a bulk velocity that hides energy errors");
+  one(&p, FINDING_WARNING, "the bulk velocity of 100 is 141 times the velocity dispersion", "(100, 0, 0)",
+      "a bulk velocity that hides energy errors");
   tap_ok(!physics_bulk_too_fast(&p) && physics_bulk_displacement(&p) == 2, "... which the lattice can follow");
   p.v_com[0] = 1e6;
-  one(&p, FINDING_WARNING, "this run cannot be trusted: its bulk velocity of 1e+06 moves the system by 2e+04 in a soft step, and the lattice covers 600",
+  one(&p, FINDING_WARNING, "this run cannot be trusted: its bulk velocity of 1e+06 moves the system by 2e+04 in a soft step, and the "
+      "lattice covers 600",
       "subtract the velocity of the centre of mass, (1000000, 0, 0)", "a bulk velocity of 10^6");
   tap_ok(physics_bulk_too_fast(&p), "... which it cannot");
   p = ordinary();
@@ -150,7 +152,8 @@ static void check_frame(void)
 static void check_cost(void)
 {
   struct physics p = ordinary();
-  tap_ok(physics_substeps(&p) == 8 && physics_soft_steps(&p) == 500 && near(physics_step_seconds(&p), 0.3 + 3.4e5 * 2e-6 * 0.65 + 7 * 2.7e-4),
+  tap_ok(physics_substeps(&p) == 8 && physics_soft_steps(&p) == 500 &&
+           near(physics_step_seconds(&p), 0.3 + 3.4e5 * 2e-6 * 0.65 + 7 * 2.7e-4),
          "substeps, soft steps, seconds of a soft step");
   p.steps_max = 3;
   tap_ok(physics_soft_steps(&p) == 3, "... with -n");

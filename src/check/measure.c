@@ -113,7 +113,7 @@ static void take_parameters(const struct sim *s, const struct plan *plan, struct
   p->end = par->TimeMax;
   p->hybrid = s->split.on;
   p->shared = plan->shared;
-  p->step_is_given = s->split.on ? par->SoftStep > 0 || (plan->shared && par->FixedStep > 0) : par->MaxSizeTimestep > 0 || par->FixedStep > 0;
+  p->step_is_given = (s->split.on ? par->SoftStep : par->MaxSizeTimestep) > 0 || par->FixedStep > 0;
   p->steps_max = -1;
   if (!units_physical(par)) return;
   p->kpc = u.length_cm / KPC_CM;

@@ -24,7 +24,7 @@ struct memory_need {
 struct memory_need need_estimate(const struct need_input *in);
 /* Total of the parts. */
 double need_total(const struct memory_need *n);
-/* Total where resident sets were measured in a whole soft step: the largest so far, `peak`, and that at its end, `now`, both of the rank with
- * the most. What files need is added. */
+/* Total where resident sets were measured in a whole soft step: the largest so far, `peak`, and that at its end, `now`, both of the rank
+ * with the most. What files need is added. */
 double need_measured(const struct need_input *in, double peak, double now);
 #endif

@@ -152,22 +152,24 @@ static int judge_softening(const struct physics *p, struct findings *f)
   double eps = p->softening, near = p->neighbour[1], suitable = physics_softening(p);
   if (p->particles < FEW || !(p->half > 0)) return 0;
   if (eps > p->most) {
-    add(f, FINDING_WORTHLESS, "Softening = %g%s is larger than the system, of which 90 %% are within %.3g of the centre: it would not hold "
-        "together%s", eps, p->softening_is_default ? " (default)" : "", p->most, advice(p, what));
+    add(f, FINDING_WORTHLESS, "Softening = %g%s is larger than the system, of which 90 %% are within %.3g of the centre: it would not "
+        "hold together%s", eps, p->softening_is_default ? " (default)" : "", p->most, advice(p, what));
     return 0;
   }
   if (eps > LARGE_SOFTENING * p->half) {
-    add(f, FINDING_WARNING, "Softening = %g%s is %.2g of the radius %.3g that holds half of the particles: forces within the system are too "
-        "weak%s", eps, p->softening_is_default ? " (default)" : "", eps / p->half, p->half, advice(p, what));
+    add(f, FINDING_WARNING, "Softening = %g%s is %.2g of the radius %.3g that holds half of the particles: forces within the system are "
+        "too weak%s", eps, p->softening_is_default ? " (default)" : "", eps / p->half, p->half, advice(p, what));
     return 0;
   }
   if (p->particles >= SMOOTH && eps < SMALL_SOFTENING * near) {
-    add(f, FINDING_WARNING, "Softening = %g%s is %.3g of the distance %.3g of nearest neighbours (median): pairs scatter each other, and %s%s",
+    add(f, FINDING_WARNING, "Softening = %g%s is %.3g of the distance %.3g of nearest neighbours (median): pairs scatter each other, and "
+        "%s%s",
         eps, p->softening_is_default ? " (default)" : "", eps / near, near, substeps_text(p, steps), advice(p, what));
     return 1;
   }
   if (p->softening_is_default && suitable > 0 && (p->kpc > 0 || eps > DEFAULT_OFF * suitable || DEFAULT_OFF * eps < suitable))
-    add(f, FINDING_WARNING, "Softening is not given, and its default is %g: about %.2g suits %.0f particles of which half are within %.3g%s",
+    add(f, FINDING_WARNING, "Softening is not given, and its default is %g: about %.2g suits %.0f particles of which half are within "
+        "%.3g%s",
         eps, suitable, p->particles, p->half, advice(p, what));
   return 0;
 }
@@ -177,14 +179,15 @@ static void judge_times(const struct physics *p, struct findings *f)
 {
   double t = p->end - p->begin, dynamical = physics_dynamical_time(p);
   if (p->gyr > 0 && t * p->gyr > GYR_MAX)
-    add(f, FINDING_WARNING, "the run from %g to TimeMax = %g lasts %.3g Gyr, %.3g times the age of the universe: the unit of time is %.3g Gyr; "
-        "for 10 Gyr set [Time] TimeMax to %.4g", p->begin, p->end, t * p->gyr, t * p->gyr / AGE_OF_UNIVERSE, p->gyr, p->begin + 10 / p->gyr);
+    add(f, FINDING_WARNING, "the run from %g to TimeMax = %g lasts %.3g Gyr, %.3g times the age of the universe: the unit of time is %.3g "
+        "Gyr; for 10 Gyr set [Time] TimeMax to %.4g", p->begin, p->end, t * p->gyr, t * p->gyr / AGE_OF_UNIVERSE, p->gyr,
+        p->begin + 10 / p->gyr);
   else if (dynamical > 0 && t > DYNAMICAL_MAX * dynamical)
     add(f, FINDING_WARNING, "the run from %g to TimeMax = %g lasts %.3g dynamical times of %.3g: is TimeMax in the units of the system?",
         p->begin, p->end, t / dynamical, dynamical);
   if (dynamical > 0 && t < DYNAMICAL_MIN * dynamical)
-    add(f, FINDING_WARNING, "the run from %g to TimeMax = %g lasts %.2g dynamical times of %.3g, in which nothing moves: is TimeMax in the "
-        "units of the system?", p->begin, p->end, t / dynamical, dynamical);
+    add(f, FINDING_WARNING, "the run from %g to TimeMax = %g lasts %.2g dynamical times of %.3g, in which nothing moves: is TimeMax in "
+        "the units of the system?", p->begin, p->end, t / dynamical, dynamical);
   if (dynamical > 0 && p->particles >= FEW && p->step_is_given && (p->hybrid || p->shared) && p->soft_step > STEP_MAX * dynamical)
     add(f, FINDING_WARNING, "steps of %.3g are given, but the dynamical time is %.3g: orbits will be wrong; give SoftStep, FixedStep or "
         "MaxSizeTimestep below %.2g", p->soft_step, dynamical, dynamical / 20);
@@ -195,11 +198,11 @@ static void judge_state(const struct physics *p, struct findings *f)
 {
   double ratio = p->potential < 0 ? p->kinetic / -p->potential : 0, rest = (p->mass - p->mass_max) / (p->particles - 1);
   if (ratio > 0 && (2 * ratio > VIRIAL_MAX || 2 * ratio < VIRIAL_MIN))
-    add(f, FINDING_WARNING, "the kinetic energy is %.3g times the potential energy's magnitude (about 0.5 in a bound system): are the units "
-        "of mass, length and velocity right?", ratio);
+    add(f, FINDING_WARNING, "the kinetic energy is %.3g times the potential energy's magnitude (about 0.5 in a bound system): are the "
+        "units of mass, length and velocity right?", ratio);
   if (p->particles >= SMOOTH && p->mass_max > HEAVY_PART * p->mass && p->mass_max > HEAVY_RATIO * rest)
-    add(f, FINDING_NOTE, "the particle with id %llu has %.3g %% of the mass, %.3g times the mean of the others: Softening and soft steps are "
-        "for particles of like masses; compare the energy error with that of smaller Eta, xs and ys",
+    add(f, FINDING_NOTE, "the particle with id %llu has %.3g %% of the mass, %.3g times the mean of the others: Softening and soft steps "
+        "are for particles of like masses; compare the energy error with that of smaller Eta, xs and ys",
         (unsigned long long)p->heaviest, 100 * p->mass_max / p->mass, p->mass_max / rest);
 }
 
@@ -208,17 +211,18 @@ static void judge_frame(const struct physics *p, struct findings *f)
 {
   double bulk = physics_bulk(p), resolution = p->coordinate_max * (p->single ? 0x1p-24 : 0x1p-52);
   if (physics_bulk_too_fast(p))
-    add(f, FINDING_WARNING, "this run cannot be trusted: its bulk velocity of %.3g moves the system by %.3g in a soft step, and the lattice "
-        "covers %.3g (its points must be close beside Softening = %g): particles will be clamped and positions wrong; subtract the "
-        "velocity of the centre of mass, (%.9g, %.9g, %.9g), from all particles", bulk, physics_bulk_displacement(p), p->reach,
+    add(f, FINDING_WARNING, "this run cannot be trusted: its bulk velocity of %.3g moves the system by %.3g in a soft step, and the "
+        "lattice covers %.3g (the distance of its points must be small beside Softening = %g): particles will be clamped and positions wrong; subtract "
+        "the velocity of the centre of mass, (%.9g, %.9g, %.9g), from all particles", bulk, physics_bulk_displacement(p), p->reach,
         p->softening, p->v_com[0], p->v_com[1], p->v_com[2]);
   else if (p->v_rms > 0 && bulk > BULK_MAX * p->v_rms)
-    add(f, FINDING_WARNING, "the bulk velocity of %.3g is %.3g times the velocity dispersion: energy.csv and |dE/E| contain its energy, so that "
-        "errors look small; subtract the velocity of the centre of mass, (%.9g, %.9g, %.9g), from all particles", bulk, bulk / p->v_rms,
+    add(f, FINDING_WARNING, "the bulk velocity of %.3g is %.3g times the velocity dispersion: energy.csv and |dE/E| contain its energy, "
+        "so that errors look small; subtract the velocity of the centre of mass, (%.9g, %.9g, %.9g), from all particles", bulk,
+        bulk / p->v_rms,
         p->v_com[0], p->v_com[1], p->v_com[2]);
   if (resolution > RESOLUTION_MIN * p->softening && p->particles >= FEW)
-    add(f, FINDING_WARNING, "coordinates up to %.3g are %s precision numbers, which resolve %.2g there, %.2g softenings: subtract the centre, "
-        "(%.6g, %.6g, %.6g), from all positions%s", p->coordinate_max, p->single ? "single" : "double", resolution,
+    add(f, FINDING_WARNING, "coordinates up to %.3g are %s precision numbers, which resolve %.2g there, %.2g softenings: subtract the "
+        "centre, (%.6g, %.6g, %.6g), from all positions%s", p->coordinate_max, p->single ? "single" : "double", resolution,
         resolution / p->softening, p->centre[0], p->centre[1], p->centre[2], p->single ? ", where they are made, and write doubles" : "");
 }
 
@@ -231,9 +235,9 @@ static void judge_cost(const struct physics *p, int softening_too_small, struct 
     add(f, FINDING_WARNING, "%.0f of %.0f particles need time steps of %.2g, and %s: they are fast or close for Softening = %g and Eta",
         (double)p->level[deepest_level(p)], p->particles, p->soft_step / substeps, substeps_text(p, text), p->softening);
   if (all > LONG_RUN)
-    add(f, all > ENDLESS_RUN ? FINDING_WORTHLESS : FINDING_WARNING, "the run would take about %s on these ranks: %.3g soft steps of %.3g to "
-        "TimeMax = %g, about %s each with %.0f substeps; check TimeMax, Softening and the units, or use more ranks", seconds_text(all, text),
-        physics_soft_steps(p), p->soft_step, p->end, seconds_text(seconds, step), substeps);
+    add(f, all > ENDLESS_RUN ? FINDING_WORTHLESS : FINDING_WARNING, "the run would take about %s on these ranks: %.3g soft steps of %.3g "
+        "to TimeMax = %g, about %s each with %.0f substeps; check TimeMax, Softening and the units, or use more ranks",
+        seconds_text(all, text), physics_soft_steps(p), p->soft_step, p->end, seconds_text(seconds, step), substeps);
 }
 
 void physics_judge(const struct physics *p, struct findings *f)

@@ -88,8 +88,8 @@ void assess_print_memory(const struct need_input *in, double measured)
   struct memory_need n = need_estimate(in);
   if (measured > 0) printf("memory              about %.4g MB per rank, measured in the first soft step\n", measured / 1e6);
   else
-    printf("memory              about %.4g MB per rank, estimated: %.3g of libraries and buffers, %.4g of particles and trees, %.4g of LETs\n",
-           need_total(&n) / 1e6, n.fixed / 1e6, n.particles / 1e6, n.lets / 1e6);
+    printf("memory              about %.4g MB per rank, estimated: %.3g of libraries and buffers, %.4g of particles and trees, %.4g of "
+           "LETs\n", need_total(&n) / 1e6, n.fixed / 1e6, n.particles / 1e6, n.lets / 1e6);
 }
 
 /* Measure, judge and print a system that was read. Collective. 0 or -1. */
