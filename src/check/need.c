@@ -24,8 +24,8 @@ enum { PARTS = sizeof parts / sizeof *parts };
 
 /* Bytes of the LETs that a rank receives and selects, with their messages: LET_BYTES n^LET_POWER k^NEIGHBOUR_POWER for n particles and k
  * other ranks near it. With the split on most LETs reach to R2 only. */
-#define LET_BYTES 1200
-#define LET_POWER 0.9
+#define LET_BYTES 6900
+#define LET_POWER 0.75
 #define NEIGHBOUR_POWER 0.55
 #define LET_HYBRID 0.55
 enum { NEIGHBOURS_MAX = 26 };
@@ -33,10 +33,10 @@ enum { NEIGHBOURS_MAX = 26 };
 enum { HOST_COPIES = 3 };
 /* The buffer for files; memory that libraries allocate from the first file on, and from the first snapshot on. */
 #define FILE_BUFFER 17e6
-#define LIBRARY_BYTES 5e6
+#define LIBRARY_BYTES 9e6
 #define FILE_BYTES 12        /* per particle: rows on their way to a file */
 /* Growth of a measured run: later steps have other numbers of particles, LETs and list entries. */
-#define GROWTH 0.06
+#define GROWTH 0.07
 #define LATER_LIBRARY_BYTES 1.5e6
 
 static double per_particle(const struct need_input *in)
