@@ -153,7 +153,7 @@ static void check_cost(void)
 {
   struct physics p = ordinary();
   tap_ok(physics_substeps(&p) == 8 && physics_soft_steps(&p) == 500 &&
-           near(physics_step_seconds(&p), 0.3 + 3.4e5 * 2e-6 * 0.65 + 7 * 2.7e-4),
+           near(physics_step_seconds(&p), 0.3 + 3.4e5 * 2e-6 * 0.9 + 7 * 2.7e-4),
          "substeps, soft steps, seconds of a soft step");
   p.steps_max = 3;
   tap_ok(physics_soft_steps(&p) == 3, "... with -n");

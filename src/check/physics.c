@@ -30,8 +30,8 @@ enum {
 #define LONG_RUN (100 * DAY)
 #define ENDLESS_RUN (3650 * DAY)
 /* Cost of a particle's block step in units of its part of a full walk: hard walks have shorter lists, but groups that are not full. */
-#define HARD_HYBRID 0.65
-#define HARD_TREE 1.5
+#define HARD_HYBRID 0.9
+#define HARD_TREE 2.0
 /* Seconds of a block step whatever is active in it: marking groups, in particles per second, and a constant. */
 #define SUBSTEP_RATE 4e8
 #define SUBSTEP_SECONDS 2e-5
@@ -131,7 +131,7 @@ static const char *seconds_text(double seconds, char text[PHRASE])
       snprintf(text, PHRASE, "%.3g %s", seconds / units[k].seconds, units[k].name);
       return text;
     }
-  snprintf(text, PHRASE, "%.2g seconds", seconds);
+  snprintf(text, PHRASE, "%.3g seconds", seconds);
   return text;
 }
 

@@ -25,7 +25,7 @@ static void print_levels(const struct physics *p, FILE *out)
 
 static void print_duration(double seconds, FILE *out)
 {
-  if (seconds < 1e3) fprintf(out, "%.2g s", seconds);
+  if (seconds < 1e3) fprintf(out, "%.3g s", seconds);
   else if (seconds < 3e5) fprintf(out, "%.1f h", seconds / 3600);
   else fprintf(out, "%.3g days", seconds / 86400);
 }
