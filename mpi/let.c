@@ -14,6 +14,13 @@
  * the boxes of all ranks arrive at nearly the same time. */
 #define GATHER_SECONDS 5e-5
 
+/* A LET has left this rank. */
+static void let_sent(void *of, int peer, int tag)
+{
+  struct lets *l = of;
+  if (l->be->let->sent) l->be->let->sent(l->d, (enum let_kind)(tag - MESSAGE_LET), peer);
+}
+
 struct lets *lets_open(const struct comm *c, const struct backend *be, struct device *d, struct transport *t)
 {
   size_t ranks = (size_t)c->size;
@@ -29,6 +36,8 @@ struct lets *lets_open(const struct comm *c, const struct backend *be, struct de
     l->receiver[k] = memory_alloc("let", sizeof **l->receiver * ranks);
   }
   outbox_open(&l->out, c);
+  l->out.sent = let_sent;
+  l->out.of = l;
   for (int r = 0; r < c->size; r++) {
     inbox_open(&l->peer[r].boxes, r, MESSAGE_BOXES);
     inbox_open(&l->peer[r].update, r, MESSAGE_UPDATE);

@@ -17,7 +17,7 @@ enum { FIRST_MAX = 32768 };   /* bytes of the first message, its head included *
 enum { IDLE, HEAD, PIECES, COMPLETE };
 
 struct flight {
-  int peer;
+  int peer, tag, stays;
   MPI_Request *request;
   int requests;
   void *first, *copy;
@@ -54,7 +54,7 @@ void outbox_send(struct outbox *o, int peer, int tag, int32_t note, const void *
     o->flight = memory_resize("messages", o->flight, sizeof *o->flight * (size_t)o->capacity);
   }
   struct flight *f = &o->flight[o->count++];
-  *f = (struct flight){.peer = peer, .first = memory_alloc("messages", sizeof(struct head) + first)};
+  *f = (struct flight){.peer = peer, .tag = tag, .stays = stays, .first = memory_alloc("messages", sizeof(struct head) + first)};
   struct head head = {.bytes = bytes, .note = note};
   memcpy(f->first, &head, sizeof head);
   if (first) memcpy((char *)f->first + sizeof head, data, first);
@@ -75,6 +75,7 @@ void outbox_send(struct outbox *o, int peer, int tag, int32_t note, const void *
 
 static void let_go(struct outbox *o, int k)
 {
+  if (o->flight[k].stays && o->sent) o->sent(o->of, o->flight[k].peer, o->flight[k].tag);
   memory_free(o->flight[k].request);
   memory_free(o->flight[k].first);
   memory_free(o->flight[k].copy);

@@ -18,11 +18,14 @@ struct outbox {
   const struct comm *c;
   struct flight *flight;   /* [count] */
   int count, capacity;
+  /* Called when a message that stays is complete; NULL: not called. Set by the caller after outbox_open. */
+  void (*sent)(void *of, int peer, int tag);
+  void *of;                /* its argument */
 };
 void outbox_open(struct outbox *o, const struct comm *c);
 /* Waits like outbox_flush. */
 void outbox_close(struct outbox *o);
-/* Send data[bytes] to `peer`. stays: the caller keeps `data` unchanged until outbox_flush; else it is copied. */
+/* Send data[bytes] to `peer`. stays: the caller keeps `data` unchanged until `sent` or outbox_flush; else it is copied. */
 void outbox_send(struct outbox *o, int peer, int tag, int32_t note, const void *data, size_t bytes, int stays);
 /* Free the buffers of messages that are complete. Returns the number of messages still on their way. Does not wait. */
 int outbox_tidy(struct outbox *o);

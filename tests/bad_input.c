@@ -171,6 +171,42 @@ static void text_bad(const char *content, const char *word, const char *what)
   refused(FORMAT_AUTO, word, what);
 }
 
+/* The same for a text with NULs; `format` may be named. */
+static void text_damaged(enum ic_format format, const char *content, size_t size, const char *word, const char *what)
+{
+  struct bytes b = {0};
+  put_raw(&b, content, size);
+  keep(&b);
+  refused(format, word, what);
+}
+
+/* After a power failure files may end in NULs, and their last line may have lost its end. */
+static void text_nuls(void)
+{
+  static const char line[] = "1 2 3 4 5 6 7\n";
+  enum { LINE = sizeof line - 1, LINES = 500 };
+  static const enum ic_format formats[] = {FORMAT_AUTO, FORMAT_ASCII};
+  char text[LINES * LINE + 100] = "", word[64];
+  for (int k = 0; k < LINES; k++) memcpy(text + k * LINE, line, LINE);
+  for (int k = 0; k < 2; k++) {
+    snprintf(word, sizeof word, ":%d: a NUL byte (byte %d of the file)", LINES + 1, LINES * LINE + 1);
+    text_damaged(formats[k], text, LINES * LINE + 90, word, "a text that ends in NULs");
+    snprintf(word, sizeof word, ":%d: a NUL byte (byte %d of the file)", LINES, LINES * LINE);
+    text[LINES * LINE - 1] = 0;
+    text_damaged(formats[k], text, LINES * LINE + 90, word, "... in place of the end of its last line too");
+    text_damaged(formats[k], text, LINES * LINE, word, "... there only");
+    text[LINES * LINE - 1] = '\n';
+    text_damaged(formats[k], "1 2 3 4 5 6 7\0\0\0", LINE + 2, ":1: a NUL byte", "a line and NULs");
+    text_damaged(formats[k], "1 2 3 4 5 6 7 # a\0b\n", LINE + 7, ":1: a NUL byte", "a NUL in a comment");
+    text_damaged(formats[k], "\xff\xfe" "1\0 \0", 6, "text in UTF-16: save it as UTF-8", "text in UTF-16");
+    text_damaged(formats[k], "\0001\0 \0002", 6, "text in UTF-16: save it as UTF-8", "text in UTF-16 without a mark");
+  }
+  memset(text, '#', 6000);
+  text[5000] = 0;
+  text[5500] = '\n';
+  text_damaged(FORMAT_ASCII, text, 6000, ":1: a NUL byte (byte 5001 of the file)", "a NUL in a long comment");
+}
+
 static void ascii_bad(void)
 {
   text_bad("", "empty", "an empty file");
@@ -181,6 +217,10 @@ static void ascii_bad(void)
   text_bad("1 2 3 4 5 6 7\n1 2 3 nan 5 6 7\n", ":2: column 4", "ASCII with a NaN");
   text_bad("1 2 3 4 5 6 -7\n", ":1: column 7", "ASCII with a negative mass");
   text_bad("1 2 3 4 5 6 7e80\n", "single precision", "ASCII with a mass beyond single precision");
+  char many[6000] = "";
+  memset(many, '1', 5000);
+  text_bad(many, ":1: the line at byte 1 has more than 4094 characters; expected seven numbers", "ASCII with a long line");
+  text_nuls();
   text_bad("\001\002 no format at all", "none of", "bytes of no format");
 }
 
@@ -261,6 +301,19 @@ static void names_bad(void)
   refused(FORMAT_AUTO, "Not a directory", "a name below a regular file");
   snprintf(path, sizeof path, "/dev/null");
   refused(FORMAT_AUTO, "regular", "a device");
+  snprintf(path, sizeof path, "%s/fifo", folder);
+  if (c.rank == 0 && mkfifo(path, 0600) != 0) abort();
+  for (enum ic_format format = FORMAT_AUTO; format <= FORMAT_ASCII; format++) refused(format, "regular", "a FIFO");
+  snprintf(path, sizeof path, "%s/set.0.hdf5", folder);
+  if (c.rank == 0) {
+    struct hdf h = {.g = plain, .count_type = H5T_STD_U32LE};
+    h.g.files = 2;
+    hdf_save(&h, path);
+    snprintf(path, sizeof path, "%s/set.1.hdf5", folder);
+    if (mkfifo(path, 0600) != 0) abort();
+  }
+  snprintf(path, sizeof path, "%s/set", folder);
+  refused(FORMAT_AUTO, "set.1.hdf5 is not a regular file", "a FIFO as the second file of a set");
   path[0] = 0;
   refused(FORMAT_AUTO, "InitCondFile", "no name");
   snprintf(path, sizeof path, "%s", file);

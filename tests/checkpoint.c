@@ -204,6 +204,47 @@ static void without(const char *file)
   all_ok(&c, ok, text);
 }
 
+/* Rename a manifest to `away` and write it with other first numbers in two of its lines and a right checksum. */
+static void forge(const char *path, const char *away, const char *const name[2], const char *const value[2])
+{
+  struct fault f = {""};
+  struct manifest m;
+  char *text = manifest_load(path, &f);
+  if (!text) MPI_Abort(c.mpi, 99);
+  manifest_begin(&m);
+  for (char *at = text, *end; *at; at = end + 1) {
+    end = strchr(at, '\n');
+    int length = (int)(end - at), k = 0;
+    while (k < 2 && strncmp(at, name[k], strlen(name[k]))) k++;
+    size_t head = strcspn(at, "=") + 2, tail = head + strcspn(at + head, " \n");
+    if (k == 2) fprintf(m.out, "%.*s\n", length, at);
+    else fprintf(m.out, "%s = %s%.*s\n", name[k], value[k], length - (int)tail, at + tail);
+  }
+  memory_free(text);
+  if (rename(path, away) || manifest_save(&m, path, &f)) MPI_Abort(c.mpi, 99);
+}
+
+static void forged(void)
+{
+  static const char *const names[2][2] = {{"ranks", "particles"}, {"rank_00000", "particles"}};
+  static const char *const values[2][2] = {{"0", "0"}, {"9223372036854775807", "9223372036854775807"}};
+  for (int k = 0; k < 2; k++) {
+    char name[512], path[600], away[600];
+    struct fault f = {""};
+    name_of(2, "", name);
+    snprintf(path, sizeof path, "%s/manifest", name);
+    snprintf(away, sizeof away, "%s/away", folder);
+    comm_barrier(&c);
+    if (c.rank == 0) forge(path, away, names[k], values[k]);
+    comm_barrier(&c);
+    int ok = found(&c, NULL, NULL, &f) == 1;
+    comm_barrier(&c);
+    if (c.rank == 0 && rename(away, path)) MPI_Abort(c.mpi, 99);
+    comm_barrier(&c);
+    all_ok(&c, ok, k ? "a manifest with too many particles is passed over" : "a manifest without ranks is passed over");
+  }
+}
+
 static void kept(const struct particles *p)
 {
   struct fault f = {""};
@@ -435,6 +476,7 @@ int main(int argc, char **argv)
   damage(1, 40, "truncated files");
   without("manifest");
   without("rank_00000");
+  forged();
   kept(&p);
   interrupted(&p);
   set_aside(&p);

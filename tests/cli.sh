@@ -49,7 +49,7 @@ check_all() {
 expect 0 '^commands:' --help
 expect 0 '^usage: espalier run' run -h
 expect 0 '^usage: espalier force' force --help
-expect 2 'option --substeps: expected a number of block steps' run --substeps 0 absent.ini
+expect 2 'option --substeps: expected a whole number of block steps' run --substeps 0 absent.ini
 expect 0 'mass-ratio' ic --help
 expect 0 '^usage: espalier study let' study --help
 expect 0 'N_soft counts the roots' study let -h
@@ -84,13 +84,18 @@ for which in '' last 3; do expect 2 'options -r and --overwrite: a run either co
 expect 2 'options -r and --overwrite' run --check --overwrite --restart=last x.ini
 expect 2 'option --check=1: expected no value' run --check=1 x.ini
 expect 2 'option -n needs a value' run -n
-expect 2 "option -n: expected a number of steps, found '-1'" run -n -1 x.ini
+expect 2 "option -n: expected a whole number of steps, found '-1'" run -n -1 x.ini
 expect 2 'parameter file is missing' run
 expect 2 "found 'b.ini' too" force a.ini b.ini
 expect 2 "found 'Softening=1'; did you mean -P Gravity:Softening=1?" run -P Softening=1 x.ini
 expect 2 "did you mean -P Output:OutputDir=a:b?" force -P OutputDir=a:b x.ini
 expect 2 "expected Section:Name=value .*, found 'Sftening=1'" run -P Sftening=1 x.ini
-expect 2 "option --direct: expected a number of particles, at most 10000000, found '1e3'" force --direct 1e3 x.ini
+expect 2 "option --direct: expected a whole number of particles, at most 10000000, found '1e8'" force --direct 1e8 x.ini
+expect 1 'absent.ini: .*No such file' force --direct 1e3 absent.ini
+expect 1 'absent.ini: .*No such file' run -n 2e2 --substeps 1.5e3 absent.ini
+expect 1 'absent.ini: .*No such file' study let --ranks 1e1,2.5e2 absent.ini
+expect 2 "option -n: expected a whole number of steps, found '1e400'" run -n 1e400 absent.ini
+expect 2 "option -n: expected a whole number of steps, found '1e99999'" run -n 1e99999 absent.ini
 expect 2 "option --delta: expected at most 128 numbers .*found '9:5'" force --delta 9:5 x.ini
 expect 2 "option --delta: .*found '5:9:0'" force --delta 5:9:0 x.ini
 expect 2 "option --delta: .*found '5,,9'" force --delta 5,,9 x.ini
@@ -119,7 +124,11 @@ expect 2 "unknown model 'plumer'; did you mean 'plummer'" ic plumer -n 10 -o x.h
 expect 2 'option -n is missing' ic plummer -o x.hdf5
 expect 2 'option -o is missing' ic plummer -n 10
 expect 2 "found '0'" ic plummer -n 0 -o x.hdf5
-expect 2 "found '1e4'" ic plummer -n 1e4 -o x.hdf5
+for n in 1.5 1e400 1e-400 1e 0x10 1e1.5 15e-1 1e11; do
+  expect 2 "option -n: expected a whole number of particles from 1 to 2^36, found '$n'" ic plummer -n $n -o x.hdf5
+done
+expect 0 'power.hdf5: 200 particles of model plummer, seed 9223372036854775000' ic plummer -n 2e2 -s 9223372036854775e3 -o power.hdf5
+expect 0 'whole.hdf5: 25 particles of model plummer' ic plummer -n 2.5E+1 -o whole.hdf5
 expect 2 'option -s: expected a whole number' ic plummer -n 10 -s x -o x.hdf5
 expect 2 '--mass-ratio belongs to model merger, not to plummer' ic plummer -n 10 --mass-ratio 2 -o x.hdf5
 expect 2 "option --separation: expected a number, found 'nan'" ic merger -n 10 --separation nan -o x.hdf5
@@ -205,6 +214,7 @@ expect 1 'solitary_model.ini:2: InitCondFile = solitary_model.hdf5: No such file
 expect 1 'list.ini:4: OutputListFilename.*No such file' run list.ini
 expect 1 'empty.ini: expected parameters, found none' run empty.ini
 expect 1 'binary.ini:1: byte 0x.*not a text file' run binary.ini
+RANKS=3 expect 1 'error: made.hdf5 is an HDF5 file; expected a parameter file: .*InitCondFile = made.hdf5 in it' run made.hdf5
 expect 1 "error: key: .*did you mean 'key.ini'" run key
 : > "$dir/andromeda_picture.png"
 expect 1 'error: andromeda_pictures.ini: .*No such file or directory$' run andromeda_pictures.ini

@@ -364,6 +364,7 @@ static void long_step(const struct comm *c, const struct set *set, int64_t n, st
   *(s.split.on ? &par.SoftStep : &par.MaxSizeTimestep) = h->times * plan_adaptive(&par, &s.now, set->r2);
   struct plan plan = plan_next(&par, &s.now, 0, par.TimeMax, s.split.r2, s.split.on, 1);
   step_open(&s, &plan);
+  while (step_substeps(&s, &plan, HUGE_VAL) != STEP_SUBSTEPS_ENDED) continue;
   h->counts = s.counts;
   step_close(&s, &plan, 0);
   h->fast = s.log.rebuilds[REBUILT_FAST];
@@ -392,6 +393,7 @@ static void check_new_radius(const struct comm *c, const struct set *set, int64_
   s.radius_rule *= 2;
   s.split = split_make(par.Kernel, r2, 2 * r2);
   step_open(&s, &plan);
+  while (step_substeps(&s, &plan, HUGE_VAL) != STEP_SUBSTEPS_ENDED) continue;
   step_close(&s, &plan, 1);
   diagnostics_measure(&again, c, tested, s.dev, &s.field);
   say(c, plan.measure_radius && s.split.r2 < 1.5F * r2 && memcmp(&again, &s.now, sizeof again) == 0, set->name,

@@ -150,7 +150,7 @@ static void ascii_all(void)
   name_in(path, "text");
   if (c.rank == 0) {
     FILE *f = fopen(path, "w");
-    fprintf(f, "# x y z vx vy vz m\n\n");
+    fprintf(f, "\xef\xbb\xbf# x y z vx vy vz m\n\n");
     for (int row = 0; row < 97; row++) {
       const char *gap = row % 3 == 0 ? " " : row % 3 == 1 ? ", " : ";\t";
       for (int k = 0; k < 6; k++) fprintf(f, "%.17g%s", value(row, k), gap);
@@ -159,7 +159,7 @@ static void ascii_all(void)
     }
     fclose(f);
   }
-  reads("text", FORMAT_AUTO, "ASCII, 7 columns", 0, count, NULL, 0, "ASCII with comments, separators, no last line end");
+  reads("text", FORMAT_AUTO, "ASCII, 7 columns", 0, count, NULL, 0, "ASCII with a byte order mark, comments, separators, no last line end");
 }
 
 static void hdf_one(const struct hdf *h, int ids, const char *name, const char *what)

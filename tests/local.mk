@@ -48,6 +48,7 @@ unit_tests = \
   %D%/walk_active
 mpi_tests = \
   %D%/bad_input.mpi \
+  %D%/bad_storage.mpi \
   %D%/checkpoint.mpi \
   %D%/comm.mpi \
   %D%/contract.mpi \
@@ -59,6 +60,7 @@ mpi_tests = \
   %D%/guard.mpi \
   %D%/ic_ranks.mpi \
   %D%/snapshot.mpi \
+  %D%/snapshot_faults.mpi \
   %D%/snapshot_files.mpi \
   %D%/study.mpi
 script_tests = \
@@ -182,6 +184,10 @@ EXTRA_DIST += \
   %D%/tap.sh \
   %D%/restart_common.sh \
   %D%/slow/common.sh \
+  %D%/fuzz/README.md \
+  %D%/fuzz/asan.supp \
+  %D%/fuzz/fuzz.c \
+  %D%/fuzz/fuzz.sh \
   %D%/lsan.supp \
   %D%/valgrind.supp \
   $(emulator_files)
@@ -214,7 +220,7 @@ check-slow: all
 CLEANFILES += lane-1.lock lane-2.lock quick-suite.log unit-suite.log together-suite.log alone-suite.log slow-suite.log slow-alone-suite.log
 clean-local:
 	-chmod -R u+w slow-sanitizers slow-valgrind slow-chain slow-distcheck slow-emulator slow-energy slow-slurm 2>/dev/null
-	-rm -rf slow-sanitizers slow-valgrind slow-chain slow-distcheck slow-emulator slow-energy slow-slurm
+	-rm -rf fuzz-* slow-sanitizers slow-valgrind slow-chain slow-distcheck slow-emulator slow-energy slow-slurm
 
 %C%_checkpoint_mpi_SOURCES = %D%/checkpoint.c %D%/chance.h %D%/files.h %D%/tap.h
 %C%_guard_mpi_SOURCES = %D%/guard.c %D%/files.h %D%/tap.h
@@ -224,6 +230,7 @@ clean-local:
 %C%_comm_mpi_SOURCES = %D%/comm.c %D%/tap.h
 %C%_particles_SOURCES = %D%/particles.c %D%/tap.h
 %C%_snapshot_mpi_SOURCES = %D%/snapshot.c %D%/files.h %D%/tap.h
+%C%_snapshot_faults_mpi_SOURCES = %D%/snapshot_faults.c %D%/files.h %D%/tap.h
 %C%_snapshot_files_mpi_SOURCES = %D%/snapshot_files.c %D%/files.h %D%/tap.h
 %C%_params_SOURCES = %D%/params.c %D%/tap.h
 %C%_units_SOURCES = %D%/units.c %D%/tap.h
@@ -231,6 +238,7 @@ clean-local:
 %C%_ic_ranks_mpi_SOURCES = %D%/ic_ranks.c %D%/tap.h
 %C%_formats_mpi_SOURCES = %D%/formats.c %D%/writers.h %D%/files.h %D%/tap.h
 %C%_bad_input_mpi_SOURCES = %D%/bad_input.c %D%/writers.h %D%/files.h %D%/tap.h
+%C%_bad_storage_mpi_SOURCES = %D%/bad_storage.c %D%/writers.h %D%/files.h %D%/tap.h
 %C%_fuzz_input_mpi_SOURCES = %D%/fuzz_input.c %D%/writers.h %D%/files.h %D%/tap.h
 %C%_full_disk_SOURCES = %D%/full_disk.c %D%/files.h %D%/tap.h
 %C%_make_snapshot_SOURCES = %D%/make_snapshot.c %D%/files.h %D%/tap.h

@@ -3,6 +3,7 @@
 #include "run/outputs.h"
 
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/memory.h"
@@ -29,6 +30,18 @@ static void refused(const char *text, const char *fragment, const char *what)
   struct outputs o;
   int status = outputs_open(&o, &p, &f);
   tap_ok(status == -1 && strstr(f.text, fragment) && memory_current() == 0, what);
+  if (!strstr(f.text, fragment)) printf("# said: %s\n", f.text);
+}
+
+/* The same for a text with NULs. */
+static void damaged(const char *text, size_t size, const char *fragment, const char *what)
+{
+  struct params p = with("");
+  struct fault f = {""};
+  struct outputs o;
+  FILE *out = fopen(file, "w");
+  if (!out || fwrite(text, 1, size, out) != size || fclose(out)) exit(99);
+  tap_ok(outputs_open(&o, &p, &f) == -1 && strstr(f.text, fragment) && memory_current() == 0, what);
   if (!strstr(f.text, fragment)) printf("# said: %s\n", f.text);
 }
 
@@ -63,11 +76,34 @@ static void check_faults(void)
   refused("nan\n", "outputs-test.txt:1", "a NaN");
   refused("inf\n", "outputs-test.txt:1", "infinity");
   refused("# nothing\n\n", "holds no output time", "a list without times");
-  struct params p = with("");
+  char text[20000];
+  sprintf(text, "1 #%0600d 5\n2 # %05000d 7\n3\n", 0, 0);
+  struct params p = with(text);
   struct fault f = {""};
   struct outputs o;
+  int good = outputs_open(&o, &p, &f) == 0;
+  tap_ok(good && o.count == 3 && o.time[1] == 2, "numbers at the end of long comments are no output times");
+  outputs_close(&o);
+  f.text[0] = 0;
+  sprintf(text, "1\n%05000d\n", 2);
+  refused(text, "outputs-test.txt:2: the line at byte 3 has more than", "a long line");
+  damaged("1\n2\n\0\0\0\0", 8, "outputs-test.txt:3: a NUL byte (byte 5 of the file)", "NUL bytes at the end");
+  damaged("1\n2 # a\0comment\n3\n", 19, "outputs-test.txt:2: a NUL byte (byte 8 of the file)", "a NUL byte in a comment");
+  damaged("1\0\n\0002\0\n\0", 8, "this is text in UTF-16", "text in UTF-16");
+  p = with("\xef\xbb\xbf" "1\n2\n");
+  good = outputs_open(&o, &p, &f) == 0;
+  tap_ok(good && o.count == 2 && o.time[0] == 1, "a byte order mark of UTF-8");
+  outputs_close(&o);
+  unlink(file);
+  if (mkfifo(file, 0600)) exit(99);
+  alarm(60);
+  tap_ok(outputs_open(&o, &p, &f) == -1 && strstr(f.text, "not a regular file"), "a FIFO is refused, it is not waited for");
+  alarm(0);
+  unlink(file);
+  p = with("");
+  f.text[0] = 0;
   strcpy(p.OutputListFilename, ".");
-  tap_ok(outputs_open(&o, &p, &f) == -1 && strstr(f.text, "OutputListFilename: .") && strstr(f.text, "not a file"),
+  tap_ok(outputs_open(&o, &p, &f) == -1 && strstr(f.text, "OutputListFilename: .") && strstr(f.text, "not a regular file"),
          "a folder is not a list");
   unlink(file);
   f.text[0] = 0;
@@ -95,6 +131,7 @@ static void check_intervals(void)
 
 int main(void)
 {
+  unlink(file);   /* a FIFO that a failed run left */
   check_lists();
   check_faults();
   check_intervals();

@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tap.h"
@@ -68,6 +69,14 @@ static const struct bad_file {
     {"[Gravity]\nMaxLeafSize = 99999999999999999999\n", ":2: ", {"expected a whole number from 1 to 256"}},
     {"[Steps]\nScheme = blok\n", ":2: ", {"expected one of block or shared, found 'blok'", "did you mean 'block'?"}},
     {"[Split]\nMode = Hybrid\n", ":2: ", {"hybrid, tree or auto", "did you mean 'hybrid'?"}},
+    {"% GADGET\n", ":1: ", {"found '% GADGET'", "a parameter file of GADGET", "espalier params --ini"}},
+    {"%n = 1\n", ":1: ", {"found '%n = 1'", "a parameter file of GADGET"}},
+    {"InitCondFile  ics.dat\n", ":1: ", {"a parameter file of GADGET", "InitCondFile = value belongs in [Input]"}},
+    {"\nErrTolIntAccuracy\t0.025\n", ":2: ", {"a parameter file of GADGET", "ErrTolIntAccuracy is Eta in [Steps]"}},
+    {"SofteningComovingType1 0.1\n", ":1: ", {"a parameter file of GADGET", "is Softening in [Gravity]"}},
+    {"[Time]\nBoxSize = 100\n", ":2: ", {"unknown parameter 'BoxSize' in [Time]", "of GADGET", "boundaries are open"}},
+    {"\211HDF\r\n\032\n", "", {" is an HDF5 file; expected a parameter file", "params --ini", "InitCondFile = params-test.ini"}},
+    {"\xff\xfe[", ":1: ", {"text in UTF-16: save it as UTF-8"}},
     {"", "", {"expected parameters, found none"}},
     {"# nothing\n; here\n[Time]\n", "", {"expected parameters, found none"}},
     {"[Time]\nTimeMax = \x01\n", ":2: ", {"byte 0x01", "not a text file"}},
@@ -154,7 +163,37 @@ static void check_lengths(void)
   tap_ok(read_text(text, &p, &f) == -1 && strstr(f.text, ":1: a line of more than 4095 characters"), "and a line of 5000");
   f.text[0] = 0;
   write_bytes(file, "[Time]\nTimeMax = 1\0002\n", 21);
-  tap_ok(params_read(&p, file, NULL, 0, &f) == -1 && strstr(f.text, ":2: byte 0x00"), "and a zero byte");
+  tap_ok(params_read(&p, file, NULL, 0, &f) == -1 && strstr(f.text, ":2: byte 0x00 (NUL)"), "and a zero byte");
+  static const char wide[3][21] = {"\xff\xfe[\0T\0i\0m\0e\0]\0\n", "\xfe\xff\0[\0T\0i\0m\0e\0]\0\n\0", "[\0T\0i\0m\0e\0]\0\n\0#\0\n"};
+  for (int k = 0; k < 3; k++) {
+    f.text[0] = 0;
+    write_bytes(file, wide[k], 15);
+    tap_ok(params_read(&p, file, NULL, 0, &f) == -1 && strstr(f.text, ":1: this is text in UTF-16: save it as UTF-8"),
+           "and text in UTF-16");
+    if (!strstr(f.text, "UTF-16")) printf("# %s\n", f.text);
+  }
+}
+
+/* Pipes of a shell are read; what could wait for ever is refused at once (an alarm ends the test otherwise). */
+static void check_pipes(void)
+{
+  struct params p;
+  struct fault f = {""};
+  char name[64];
+  int ends[2];
+  static const char text[] = "[Gravity]\nSoftening = 0.125\n";
+  if (pipe(ends) || write(ends[1], text, sizeof text - 1) < 0 || close(ends[1])) exit(99);
+  snprintf(name, sizeof name, "/dev/fd/%d", ends[0]);
+  tap_ok(params_read(&p, name, NULL, 0, &f) == 0 && p.Softening == 0.125, "a parameter file from a pipe");
+  close(ends[0]);
+  unlink(file);
+  if (mkfifo(file, 0600)) exit(99);
+  alarm(60);
+  tap_ok(params_read(&p, file, NULL, 0, &f) == -1 && strstr(f.text, "expected a parameter file, found a FIFO"), "a FIFO");
+  f.text[0] = 0;
+  tap_ok(params_read(&p, "/dev/zero", NULL, 0, &f) == -1 && strstr(f.text, "expected a parameter file, found a device"), "a device");
+  alarm(0);
+  unlink(file);
 }
 
 static void check_overrides(void)
@@ -284,9 +323,11 @@ static void check_choices(void)
 
 int main(void)
 {
+  unlink(file);   /* a FIFO that a failed run left */
   check_bad_files();
   check_good_file();
   check_lengths();
+  check_pipes();
   check_overrides();
   check_files();
   check_round_trip();

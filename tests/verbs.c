@@ -239,6 +239,7 @@ static double pairs_between(struct rig *g, double low_x, double high_x)
 {
   const double low[3] = {low_x, -1e300, -1e300}, high[3] = {high_x, 1e300, 1e300};
   struct mac mac = rig_mac(g, MAC_ANGLE, 0.5);
+  g->be->order(g->dev, &g->lattice);
   g->be->build(g->dev, low, high);
   memset(&g->tally, 0, sizeof g->tally);
   rig_force(g, &mac);

@@ -158,7 +158,7 @@ struct backend {
   /* --- tree --------------------------------------------------------------------------------------------------------------------- */
 
   /* Compute lattice coordinates and keys and sort by the Peano-Hilbert curve. Returns the number of particles outside the lattice, which
-   * are clamped to its faces. After it: build. */
+   * are clamped to its faces. After it: build. All LETs end with it: they must be selected again. */
   int64_t (*order)(struct device *d, const struct lattice *lattice);
   /* Sort again on the same lattice by the positions at `tick`, within a soft step. Particles keep their times, velocities and levels.
    * Before: sources; no particle is between select and correct. After: build, groups, moments at this tick. LETs selected before cannot
@@ -167,8 +167,8 @@ struct backend {
    * `fast` as in the last call in this soft step, only the tree of these particles need be built again. A backend may always rebuild
    * everything; with builds_fast_tree, on several ranks, the slow tree must then stay unchanged and LET_SLOW stay valid. */
   void (*reorder)(struct device *d, int32_t tick, double tick_length, int fast, int renew);
-  /* Build the octree of the sorted particles: links only. Cells that cross the faces low[3], high[3] of this rank's domain are marked
-   * (MAC_CUT); faces at +-1e300 mark none. */
+  /* Build the octree of the sorted particles: links only. Before: order or reorder, once for each build. Cells that cross the faces
+   * low[3], high[3] of this rank's domain are marked (MAC_CUT); faces at +-1e300 mark none. */
   void (*build)(struct device *d, const double low[3], const double high[3]);
   /* Compute moments and motions of all nodes from the particles predicted to `tick`; also as a moment update between builds. Radii of
    * cells of more than 32768 particles may be upper bounds from their children, typically less than twice as large; so may those of

@@ -31,7 +31,7 @@ struct let_choice {
   const struct let_box *boxes;   /* [box_count] of its groups */
   int box_count;
   size_t bytes;                  /* out: of its message; 0: it needs nothing */
-  void *message;                 /* out: owner device, valid until the next selection of this kind for this peer */
+  void *message;                 /* out: owner device, valid until `sent`, or the next selection of this kind for this peer */
   int32_t next;                  /* out, LETs of substeps: tick at which an entry is corrected next; TICKS: not in this soft step */
 };
 
@@ -45,6 +45,8 @@ struct backend_let {
   /* Select and pack the LETs of `count` receivers, each a different peer. The request's boxes are ignored. Before: moments at the
    * request's tick. Nodes are in the order of the local tree (breadth-first); a message does not depend on the other receivers. */
   void (*select)(struct device *d, enum let_kind kind, const struct let_request *request, int count, struct let_choice *choice);
+  /* The message of the last selection of this kind for `peer` has been sent: its memory may be freed. NULL: the device keeps it. */
+  void (*sent)(struct device *d, enum let_kind kind, int peer);
   /* Memory for a message of `bytes` from `peer`. Owner: device. */
   void *(*room)(struct device *d, enum let_kind kind, int peer, size_t bytes);
   /* Attach the message in `room` to the forest; `bytes` 0 removes the peer from the forest. Adds to *count. */
@@ -63,7 +65,7 @@ struct backend_let {
   void (*watch)(struct device *d, const struct let_request *request);
   /* Pack the update for `peer` after `correct` at this tick. Must be called for every peer with a LET at every tick with corrections; with
    * SCOPE_CELLS moments must be of this tick (LET_OF_ALL only). *next: tick at which one of its entries is corrected next. *message: owner
-   * device, valid until the next call for this peer. Returns the bytes; 0 where the peer has no LET, and with SCOPE_CORRECTED where no
+   * device, valid until the next call. Returns the bytes; 0 where the peer has no LET, and with SCOPE_CORRECTED where no
    * entry was corrected. */
   size_t (*update)(struct device *d, int peer, int32_t tick, enum let_update_scope scope, int32_t *next, void **message);
   /* With bypass on. After `update` gave the head of an update with a scope other than SCOPE_CORRECTED: its body; and memory for the body of

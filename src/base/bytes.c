@@ -36,3 +36,10 @@ int write_all(int file, const void *from, int64_t bytes, int64_t offset)
   }
   return 0;
 }
+
+int flush_all(int file)
+{
+  int s;
+  while ((s = fsync(file)) != 0 && errno == EINTR) {}
+  return s;
+}

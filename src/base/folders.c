@@ -11,6 +11,8 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/bytes.h"
+
 enum { NAME = 4096 };
 
 int folder_make(const char *path, const char *what, struct fault *f)
@@ -37,7 +39,7 @@ int folder_flush(const char *path, struct fault *f)
   /* A folder without permission to read cannot be flushed; its files have been flushed already. */
   if (fd < 0) return errno == EACCES ? 0 : fault_set(f, "%s cannot be opened: %s", path, strerror(errno));
   /* some file systems have no flush of folders */
-  if (fsync(fd) != 0 && errno != EINVAL && errno != EROFS) fault_set(f, "flushing the folder %s failed: %s", path, strerror(errno));
+  if (flush_all(fd) != 0 && errno != EINVAL && errno != EROFS) fault_set(f, "flushing the folder %s failed: %s", path, strerror(errno));
   close(fd);
   return f->text[0] ? -1 : 0;
 }

@@ -12,6 +12,8 @@ libespalier_a_SOURCES += \
   %D%/hd.h \
   %D%/ledger.c \
   %D%/ledger.h \
+  %D%/lines.c \
+  %D%/lines.h \
   %D%/memory.c \
   %D%/memory.h \
   %D%/resident.c \

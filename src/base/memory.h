@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Labelled memory: every large allocation has a label, for which current and peak bytes are counted. Blocks are aligned to 64 bytes and
- * zeroed. Local. Not thread-safe: allocate outside parallel regions. */
+ * zeroed. Blocks of 2 MiB and more are mappings of their own: their pages are taken from the system at first use and given back when they
+ * are freed. Local. Not thread-safe: allocate outside parallel regions. */
 #ifndef MEMORY_H
 #define MEMORY_H
 #include <stddef.h>
@@ -11,8 +12,11 @@ extern "C" {
 
 /* Allocate a zeroed block of `bytes` bytes. Never NULL: exhausted memory is fatal. `label` must stay valid. */
 void *memory_alloc(const char *label, size_t bytes);
-/* Resize to `bytes` bytes. The first min(old, new) bytes are kept, further bytes are zero. `block` may be NULL. */
+/* Resize to `bytes` bytes. The first min(old, new) bytes are kept, further bytes are zero. `block` may be NULL. A mapping is moved, not
+ * copied, so a long list may grow by little at a time. */
 void *memory_resize(const char *label, void *block, size_t bytes);
+/* Returns the number of elements of `size` bytes to which a list of `count` elements grows next: long lists by an eighth. */
+size_t memory_grown(size_t count, size_t size);
 /* Free a block; NULL is allowed. */
 void memory_free(void *block);
 /* Count `plus` bytes that another allocator (a device's) handed out and `minus` bytes that it took back. `label` must stay valid. */

@@ -26,7 +26,7 @@ static int rank_line(const struct checkpoint *k, long long rank, const char **fr
   *bytes = *sum = 0;
   snprintf(name, sizeof name, "rank_%05lld", rank);
   const char *value = manifest_value(k->text, *from, name, &length);
-  if (!value || sscanf(value, "%lld %llu %llx", particles, &b, &s) != 3 || *particles < 0)
+  if (!value || sscanf(value, "%lld %llu %llx", particles, &b, &s) != 3 || *particles < 0 || (uint64_t)*particles > b)
     return fault_set(f, "%s/manifest has no valid entry for %s", k->path, name);
   snprintf(path, PATH, "%s/%s", k->path, name);
   *from = value;
@@ -48,6 +48,7 @@ static int open_manifest(struct checkpoint *k, struct fault *f)
   if (manifest_long(k->text, "ranks", &k->ranks, f) || manifest_long(k->text, "particles", &k->particles, f) ||
       manifest_long(k->text, "number", &k->number, f))
     return -1;
+  if (k->ranks < 1 || k->particles < 1) fault_set(f, "%s states %lld ranks and %lld particles", path, k->ranks, k->particles);
   return f->text[0] ? -1 : 0;
 }
 

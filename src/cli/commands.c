@@ -136,6 +136,12 @@ int command_whole(const char *text, long long min_value, long long max_value, lo
   char *end;
   errno = 0;
   *x = strtoll(text, &end, 10);
+  if (end != text && *end && strspn(text, "0123456789+-.eE") == strlen(text)) {
+    errno = 0;
+    long double real = strtold(text, &end);
+    if (!(fabsl(real) < 0x1p63L) || real != floorl(real)) return -1;
+    *x = (long long)real;
+  }
   return end == text || *end || errno || *x < min_value || *x > max_value ? -1 : 0;
 }
 

@@ -34,7 +34,7 @@ int command_misused(const struct command *self, const struct comm *c, const char
 int command_failed(const struct comm *c, const struct fault *f);
 /* Returns the only operand, or NULL with *status set where there is none or more than one. `what`: its name in the message. */
 const char *command_operand(const struct command *self, const struct comm *c, int argc, char **argv, const char *what, int *status);
-/* Read a whole number within [min_value, max_value]. 0 or -1. */
+/* Read a whole number within [min_value, max_value], also as 1e5 or 2.5e6. 0 or -1. */
 int command_whole(const char *text, long long min_value, long long max_value, long long *x);
 /* Read a finite number. 0 or -1. */
 int command_real(const char *text, double *x);

@@ -42,7 +42,7 @@ static int take_option(const struct command *self, const struct comm *c, int opt
   switch (option) {
   case 'n':
     if (command_whole(optarg, 1, IC_MAX, &whole))
-      return command_misused(self, c, "option -n: expected a number of particles from 1 to 2^36, found '%s'", optarg);
+      return command_misused(self, c, "option -n: expected a whole number of particles from 1 to 2^36, found '%s'", optarg);
     q->model.n = whole;
     q->has_n = 1;
     return STATUS_OK;
@@ -141,7 +141,7 @@ const struct command command_ic = {
     "  uniform                 homogeneous sphere, energy -1/4\n"
     "  merger                  two Plummer spheres of particles of equal mass, types 1 and 2\n"
     "options:\n"
-    "  -n N                    total number of particles\n"
+    "  -n N                    total number of particles, for example 100000 or 1e5\n"
     "  -s, --seed SEED         seed of the random numbers [1]\n"
     "  -o, --output FILE.hdf5  the file to write\n"
     "      --overwrite         replace the file if it exists\n"

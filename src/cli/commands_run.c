@@ -58,7 +58,7 @@ static int act_run(const struct command *self, const struct comm *c, int argc, c
       break;
     case 'n':
       if (command_whole(optarg, 0, INT64_MAX, &options.steps))
-        return command_misused(self, c, "option -n: expected a number of steps, found '%s'", optarg);
+        return command_misused(self, c, "option -n: expected a whole number of steps, found '%s'", optarg);
       break;
     case 'r':
       options.restart = 1;
@@ -71,7 +71,7 @@ static int act_run(const struct command *self, const struct comm *c, int argc, c
       break;
     case SUBSTEPS:
       if (command_whole(optarg, 1, INT64_MAX, &options.substeps))
-        return command_misused(self, c, "option --substeps: expected a number of block steps, found '%s'", optarg);
+        return command_misused(self, c, "option --substeps: expected a whole number of block steps, found '%s'", optarg);
     }
   if (options.restart && !options.from && argc - optind == 2)
     return command_misused(self, c, "option -r: expected last, the number of a checkpoint, or its folder, found '%s'", argv[optind]);

@@ -128,7 +128,7 @@ static int act_force(const struct command *self, const struct comm *c, int argc,
       break;
     case DIRECT:
       if (command_whole(optarg, 1, FORCE_DIRECT_MAX, &direct))
-        return command_misused(self, c, "option --direct: expected a number of particles, at most %d, found '%s'", FORCE_DIRECT_MAX,
+        return command_misused(self, c, "option --direct: expected a whole number of particles, at most %d, found '%s'", FORCE_DIRECT_MAX,
                                optarg);
       options.direct = direct;
     }

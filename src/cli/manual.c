@@ -71,6 +71,8 @@ static const struct {
   {"OMP_NUM_THREADS", "threads of a rank; where it is not set, ranks that are not bound share the processors of their node equally", 0},
   {"SLURM_JOB_END_TIME", "end of the job, in seconds since 1970; without --walltime a run writes a checkpoint and stops before it", 0},
   {"SOURCE_DATE_EPOCH", "the date written to snapshots, in seconds since 1970 (default: the present date)", 0},
+  {"HDF5_VDS_PREFIX", "folders, with colons between them, in which HDF5 looks for the source files of virtual datasets; "
+   "HDF5_EXT_PREFIX: for those of external links", 0},
   {"ESPALIER_CLOCK", "cpu: phases are measured in seconds of processor time", 0},
   {"ESPALIER_SIMD", "avx512, avx2 or generic: the widest vector instructions that CPU kernels use (default: the widest of the processor)",
    0},

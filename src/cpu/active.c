@@ -29,7 +29,7 @@ static void room(struct device *d)
     memory_free(d->active);
     memory_free(d->by_level);
     memory_free(d->active_list);
-    d->active_capacity = d->p.n + d->p.n / 8 + 1;
+    d->active_capacity = cpu_spare(d->p.n);
     d->active = memory_alloc("active", (size_t)d->active_capacity);
     d->by_level = memory_alloc("active", sizeof *d->by_level * (size_t)d->active_capacity);
     d->active_list = memory_alloc("active", sizeof *d->active_list * (size_t)d->active_capacity);

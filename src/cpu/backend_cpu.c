@@ -45,20 +45,19 @@ static void close_device(struct device *d)
 {
   cpu_walk_free(d);
   cpu_let_free(d);
-  memory_free(d->tree.memory);
+  memory_free(d->tree.node);
+  memory_free(d->tree.motion);
+  memory_free(d->tree.quad);
+  memory_free(d->sources);
   memory_free(d->range);
   memory_free(d->group);
-  memory_free(d->key);
-  memory_free(d->permutation);
-  memory_free(d->item[0]);
-  memory_free(d->item[1]);
   memory_free(d->histogram);
-  particles_free(&d->spare);
   memory_free(d->packed);
   cpu_active_free(d);
   cpu_watch_free(d);
   memory_free(d->group_of);
   memory_free(d->sum);
+  memory_free(d->group_pairs);
   memory_free(d);
 }
 
@@ -159,7 +158,7 @@ static void unpack(struct device *d, const void *buffer, int64_t count)
 {
   struct particles *p = &d->p;
   size_t bytes = particle_bytes();
-  if (p->n + count > p->capacity) particles_reserve(p, p->n + count + (p->n + count) / 8 + 16);
+  if (p->n + count > p->capacity) particles_reserve(p, cpu_spare(p->n + count));
   for (int64_t k = 0; k < count; k++) particles_unpack(p, p->n + k, (const char *)buffer + bytes * (size_t)k);
   p->n += count;
 }
@@ -180,6 +179,7 @@ static const struct backend_let cpu_let_verbs = {
   .boxes = cpu_boxes,
   .summary = cpu_let_summary,
   .select = cpu_let_select,
+  .sent = cpu_let_sent,
   .room = cpu_let_room,
   .attach = cpu_let_attach,
   .roots = cpu_let_roots,

@@ -7,22 +7,39 @@
 #include "base/memory.h"
 #include "cpu/device.h"
 
-/* The arrays are placed again at every build, since the number of nodes is known only afterwards; `nodes` is a guess that
- * grows. Links and ranges of nodes made so far are kept. */
-static void place(struct device *d, int64_t nodes)
+enum { SLACK = 16 };   /* nodes that vector loops may read past the last */
+
+/* The number of nodes is known only after the build: room for them grows with the levels, and that for moments is made after it. */
+static void node_room(struct device *d, int64_t nodes)
 {
-  struct octree old = d->tree;
-  size_t bytes = octree_bytes(nodes, d->source_capacity, 1, 1);
-  void *block = memory_alloc("octree", bytes);
-  octree_place(&d->tree, block, nodes, d->source_capacity, 1, 1);
-  d->tree.memory = block;
-  if (old.memory) {
-    size_t keep = (size_t)(old.nodes < nodes ? old.nodes : nodes);
-    memcpy(d->tree.node, old.node, sizeof *old.node * keep);
-    memory_free(old.memory);
-  }
-  d->range = memory_resize("octree", d->range, sizeof *d->range * (size_t)nodes);
-  d->node_capacity = nodes;
+  if (nodes <= d->node_capacity) return;
+  d->node_capacity = cpu_spare(nodes);
+  size_t room = (size_t)d->node_capacity + SLACK;
+  d->tree.node = memory_resize("octree", d->tree.node, sizeof *d->tree.node * room);
+  d->range = memory_resize("octree", d->range, sizeof *d->range * room);
+}
+
+static void moment_room(struct device *d)
+{
+  if (d->tree.nodes <= d->moment_capacity) return;
+  memory_free(d->tree.motion);
+  memory_free(d->tree.quad);
+  d->moment_capacity = cpu_spare(d->tree.nodes);
+  size_t room = (size_t)d->moment_capacity + SLACK;
+  d->tree.motion = memory_alloc("octree", sizeof *d->tree.motion * room);
+  d->tree.quad = memory_alloc("octree", sizeof *d->tree.quad * room);
+}
+
+void cpu_source_room(struct device *d, int64_t n)
+{
+  if (n > INT32_MAX / 2) fatal("%lld particles on one rank, at most %d: use more ranks", (long long)n, INT32_MAX / 2);
+  if (d->sources && n <= d->source_capacity) return;
+  memory_free(d->sources);
+  d->source_capacity = (cpu_spare(n) + 15) / 16 * 16;   /* arrays without gaps */
+  d->sources = memory_alloc("octree", octree_bytes(0, d->source_capacity, 0, 1));
+  struct octree placed;
+  octree_place(&placed, d->sources, 0, d->source_capacity, 0, 1);
+  d->tree.source = placed.source;
 }
 
 static void fill_positions(struct device *d)
@@ -37,6 +54,8 @@ static void fill_positions(struct device *d)
     s->y[i] = lattice_of(&d->lattice, 1, p->pos[3 * i + 1], &out);
     s->z[i] = lattice_of(&d->lattice, 2, p->pos[3 * i + 2], &out);
     s->m[i] = p->mass[i];
+    s->vx[i] = s->vy[i] = s->vz[i] = s->ax[i] = s->ay[i] = s->az[i] = 0;   /* until `sources`: the sort has left anything here */
+    s->tick[i] = 0;
   }
 }
 
@@ -104,24 +123,12 @@ static int32_t divide_level(struct device *d, int32_t begin, int32_t end)
     n->first = (int32_t)next;
     next += n->info & NODE_COUNT;
   }
-  if (next > d->node_capacity) place(d, next + next / 2);
+  node_room(d, next);
 #pragma omp parallel for schedule(static, 64)
   for (int32_t i = begin; i < end; i++)
     if (!(d->tree.node[i].info & NODE_LEAF)) make_children(d, i, bounds[i - begin]);
   memory_free(bounds);
   return (int32_t)next;
-}
-
-/* Room for this many particles, with some to spare; the guess of the nodes is generous. */
-static void room(struct device *d, int64_t n)
-{
-  if (n > INT32_MAX / 2) fatal("%lld particles on one rank, at most %d: use more ranks", (long long)n, INT32_MAX / 2);
-  d->tree.nodes = 0;
-  if (d->tree.memory && n <= d->source_capacity) return;
-  memory_free(d->tree.memory);
-  memset(&d->tree, 0, sizeof d->tree);
-  d->source_capacity = n + n / 8 + 64;
-  place(d, d->source_capacity / d->config.max_leaf * 4 + 64);
 }
 
 /* Which cubes reach over the faces. A cube is that of its first particle at its level. */
@@ -143,7 +150,9 @@ static void mark_cut(struct device *d, const double low[3], const double high[3]
 
 void cpu_build(struct device *d, const double low[3], const double high[3])
 {
-  room(d, d->p.n);
+  if (ESP_CHECKS && !d->key) fatal("a tree is built without a sort before it");
+  d->tree.nodes = 0;
+  node_room(d, 1);
   d->range[0] = (struct range){0, (int32_t)d->p.n, 0, 0};
   d->level_begin[0] = 0;
   d->levels = 0;
@@ -157,6 +166,8 @@ void cpu_build(struct device *d, const double low[3], const double high[3])
   }
   d->tree.nodes = end;
   d->level_begin[d->levels] = end;
+  moment_room(d);
+  d->key = NULL;   /* the sources begin to use its memory */
   d->fresh = 1;
   fill_positions(d);
   if (d->sorted_within_step) cpu_sources(d);

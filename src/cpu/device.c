@@ -13,7 +13,7 @@ void cpu_room(void **block, size_t *capacity, size_t bytes, const char *label)
 {
   if (bytes <= *capacity) return;
   memory_free(*block);
-  *capacity = bytes + bytes / 4;
+  *capacity = bytes + bytes / 32;
   *block = memory_alloc(label, *capacity);
 }
 

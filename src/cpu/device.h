@@ -8,7 +8,7 @@
 #include "cpu/walk_isa.h"
 #include "tree/essential.h"
 
-enum { LEVELS = 32, BOX_MAX = 256, SUMS = 8 };
+enum { LEVELS = 32, BOX_MAX = 256 };
 
 /* Particles of a node of the local tree: [begin, end), its level below the root, and whether its cube reaches over the
  * faces of the domain. */
@@ -44,8 +44,6 @@ struct let {
   int64_t at_level[LEVELS];        /* entries at each block level */
   int32_t *pending;                /* entries that were corrected since the last update */
   int64_t pendings, pending_capacity;
-  void *update;
-  size_t update_capacity;
 };
 
 /* An entry of the LET that a peer has. */
@@ -64,7 +62,7 @@ struct watch {
   int32_t *x[3];                   /* positions then */
   float *v[3], *limit;             /* velocities then; largest deviation of a particle from its predicted trajectory */
   uint8_t *level;                  /* as the peers' `next` was counted with */
-  int64_t *first;                  /* entries of particle i: sent_entry[first[i]] up to sent_entry[first[i + 1]] */
+  uint32_t *first;                 /* entries of particle i: sent_entry[first[i]] up to sent_entry[first[i + 1]] */
   struct sent_entry *sent_entry;
 };
 
@@ -73,16 +71,13 @@ struct device {
   double event_time[DEVICE_EVENTS];            /* the clock */
   struct particles p;              /* the arrays are the host's: no copy on this backend */
   struct lattice lattice;
-  struct particles spare;          /* scratch arrays of the sort */
-  uint64_t *key;
-  int64_t *permutation;
-  struct item *item[2];
-  int64_t *histogram;
-  int64_t order_capacity;
-  void *packed;
+  int64_t *histogram;              /* of the sort */
+  void *packed;                    /* particles that leave, from pack to order */
 
-  struct octree tree;
-  int64_t node_capacity, source_capacity;
+  struct octree tree;              /* nodes with their ranges, moments, and sources have each a capacity of their own */
+  void *sources;                   /* block of the sources; from order to the end of build: memory of the sort (order.c), */
+  uint64_t *key;                   /* and the sorted keys */
+  int64_t node_capacity, moment_capacity, source_capacity;
   struct range *range;
   int level_begin[KEY_LEVELS + 3]; /* nodes of level l are [level_begin[l], level_begin[l + 1]) */
   int levels;
@@ -112,10 +107,14 @@ struct device {
   int64_t active_capacity, touched_capacity;
   int32_t active_tick;
   struct watch watch;
-  double (*sum)[SUMS];             /* of a forest that is walked in parts: acceleration, hard acceleration, potential, interactions */
-  int64_t sum_capacity;
+  double *sum;                     /* of a forest that is walked in parts (walk.c), */
+  size_t sum_capacity;             /* bytes, */
+  int64_t *group_pairs;            /* and interactions of the groups */
+  size_t group_pair_capacity;
 
   struct let *let[LET_KINDS];      /* [ranks] */
+  void *update;                    /* the last update of a LET */
+  size_t update_capacity;
   const struct walk_isa *isa;
   struct workspace **workspace;    /* one a thread */
   int threads;
@@ -132,11 +131,14 @@ void cpu_tune(struct device *d, enum tunable tunable, double value);
 int cpu_boxes(struct device *d, const struct let_request *request, int capacity, struct let_box *boxes);
 void cpu_let_summary(struct device *d, const struct let_request *r, struct let_summary *summary);
 void cpu_let_select(struct device *d, enum let_kind kind, const struct let_request *request, int count, struct let_choice *choice);
+void cpu_let_sent(struct device *d, enum let_kind kind, int peer);
 void *cpu_let_room(struct device *d, enum let_kind kind, int peer, size_t bytes);
 void cpu_let_attach(struct device *d, enum let_kind kind, int peer, size_t bytes, struct let_count *count);
 void cpu_let_clear(struct device *d, enum let_kind kind);
 void cpu_let_roots(struct device *d, enum let_kind kind, int self, int count, const struct let_summary *const *summaries);
 void cpu_let_free(struct device *d);
+/* Give back the memory of all LETs but of messages that are on their way, and of the watch. */
+void cpu_let_drop(struct device *d);
 void cpu_let_watch(struct device *d, const struct let_request *request);
 size_t cpu_let_update(struct device *d, int peer, int32_t tick, enum let_update_scope scope, int32_t *next, void **message);
 size_t cpu_let_update_bytes_max(struct device *d, int peer);
@@ -164,5 +166,9 @@ void cpu_histogram(struct device *d, int64_t *count);
 void cpu_room(void **block, size_t *capacity, size_t bytes, const char *label);
 /* Seconds on a monotonic clock. */
 double cpu_seconds(void);
+/* Room for `n` elements with some to spare, so that small changes of a number do not reallocate. */
+static inline int64_t cpu_spare(int64_t n) { return n + n / 32 + 64; }
+/* Room for `n` sources; their values are lost where it is too small. */
+void cpu_source_room(struct device *d, int64_t n);
 void cpu_walk_free(struct device *d);
 #endif

@@ -14,7 +14,7 @@
 static void add_group(struct device *d, int32_t begin, int32_t end)
 {
   if (d->groups == d->group_capacity) {
-    d->group_capacity = d->group_capacity * 2 + 256;
+    d->group_capacity = (int64_t)memory_grown((size_t)d->group_capacity, sizeof *d->group);
     d->group = memory_resize("groups", d->group, sizeof *d->group * (size_t)d->group_capacity);
   }
   d->group[d->groups++] = (struct group){begin, end, 0};
@@ -74,7 +74,7 @@ void cpu_groups(struct device *d)
   if (d->tree.nodes > 0) collect(d, 0);
   if (d->p.n > d->group_of_capacity) {
     memory_free(d->group_of);
-    d->group_of_capacity = d->p.n + d->p.n / 8;
+    d->group_of_capacity = cpu_spare(d->p.n);
     d->group_of = memory_alloc("groups", sizeof *d->group_of * (size_t)d->group_of_capacity);
   }
 #pragma omp parallel for schedule(static)

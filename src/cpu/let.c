@@ -54,7 +54,7 @@ struct selection {
 static void add_choice(struct selection *s, struct choice c)
 {
   if (s->nodes == s->capacity) {
-    s->capacity = 2 * s->capacity + 256;
+    s->capacity = (int64_t)memory_grown((size_t)s->capacity, sizeof *s->choice);
     s->choice = memory_resize("let", s->choice, sizeof *s->choice * (size_t)s->capacity);
   }
   s->choice[s->nodes++] = c;
@@ -63,7 +63,7 @@ static void add_choice(struct selection *s, struct choice c)
 static void add_source(struct selection *s, int32_t i)
 {
   if (s->sources == s->source_capacity) {
-    s->source_capacity = 2 * s->source_capacity + 1024;
+    s->source_capacity = (int64_t)memory_grown((size_t)s->source_capacity, sizeof *s->source);
     s->source = memory_resize("let", s->source, sizeof *s->source * (size_t)s->source_capacity);
   }
   s->source[s->sources++] = i;
@@ -120,18 +120,12 @@ static void choose(const struct device *d, const struct let_request *r, struct s
 
 /* --- the message ------------------------------------------------------------------------------------------------- */
 
-static void index_room(struct let *l, int64_t nodes, int64_t sources)
+static void index_room(struct let *l, int64_t nodes)
 {
-  if (nodes > l->node_capacity) {
-    memory_free(l->node_from);
-    l->node_capacity = nodes + nodes / 4;
-    l->node_from = memory_alloc("let", sizeof *l->node_from * (size_t)l->node_capacity);
-  }
-  if (sources > l->source_capacity) {
-    memory_free(l->source_from);
-    l->source_capacity = sources + sources / 4;
-    l->source_from = memory_alloc("let", sizeof *l->source_from * (size_t)l->source_capacity);
-  }
+  if (nodes <= l->node_capacity) return;
+  memory_free(l->node_from);
+  l->node_capacity = cpu_spare(nodes);
+  l->node_from = memory_alloc("let", sizeof *l->node_from * (size_t)l->node_capacity);
 }
 
 /* Copy positions, motions and moments of the selected nodes and sources, and the sources' levels; links are kept. */
@@ -180,9 +174,11 @@ static int32_t first_end(const struct device *d, struct let *l)
 static void select_one(struct device *d, enum let_kind kind, const struct let_request *request, struct let_choice *c)
 {
   struct let *l = &d->let[kind][c->peer];
-  struct selection s = {0};
+  struct selection s = {.source = l->source_from, .source_capacity = l->source_capacity};
   int moving = kind == LET_STEP;
   choose(d, request, &s);
+  l->source_from = s.source;
+  l->source_capacity = s.source_capacity;
   if (s.nodes > INT32_MAX || s.sources > INT32_MAX)
     fatal("a LET of %lld cells and %lld particles is too long", (long long)s.nodes, (long long)s.sources);
   l->packed_bytes = 0;
@@ -191,7 +187,7 @@ static void select_one(struct device *d, enum let_kind kind, const struct let_re
   if (s.nodes > 0) {
     l->packed_bytes = sizeof(struct let_head) + octree_bytes(s.nodes, s.sources, d->config.quadrupole, moving);
     cpu_room(&l->packed, &l->packed_capacity, l->packed_bytes, "let");
-    index_room(l, s.nodes, s.sources);
+    index_room(l, s.nodes);
     struct let_head *head = l->packed;
     *head = (struct let_head){.nodes = s.nodes, .sources = s.sources, .quad = d->config.quadrupole, .moving = moving};
     octree_place(&l->sent, head + 1, s.nodes, s.sources, d->config.quadrupole, moving);
@@ -201,12 +197,10 @@ static void select_one(struct device *d, enum let_kind kind, const struct let_re
       l->sent.node[k].first = c->first;
       l->sent.node[k].info = c->info;
     }
-    if (s.sources > 0) memcpy(l->source_from, s.source, sizeof *s.source * (size_t)s.sources);
     fill(d, l);
   }
   c->next = moving ? first_end(d, l) : TICKS;
   memory_free(s.choice);
-  memory_free(s.source);
   c->message = l->packed;
   c->bytes = l->packed_bytes;
 }
@@ -219,6 +213,14 @@ void cpu_let_select(struct device *d, enum let_kind kind, const struct let_reque
     r.box_count = choice[k].box_count;
     select_one(d, kind, &r, &choice[k]);
   }
+}
+
+void cpu_let_sent(struct device *d, enum let_kind kind, int peer)
+{
+  struct let *l = &d->let[kind][peer];
+  memory_free(l->packed);
+  l->packed = NULL;
+  l->packed_capacity = 0;
 }
 
 void *cpu_let_room(struct device *d, enum let_kind kind, int peer, size_t bytes)
@@ -268,7 +270,17 @@ void cpu_let_roots(struct device *d, enum let_kind kind, int self, int count, co
   roots_tree(count, summaries, l->tree.node, l->tree.quad);
 }
 
-void cpu_let_clear(struct device *d, enum let_kind kind)
+/* Give back the memory of a LET but of a message that may be on its way. */
+static void release(struct let *l)
+{
+  memory_free(l->message);
+  memory_free(l->node_from);
+  memory_free(l->source_from);
+  memory_free(l->pending);
+  *l = (struct let){.packed = l->packed, .packed_capacity = l->packed_capacity};
+}
+
+static void end_lets(struct device *d, enum let_kind kind)
 {
   for (int p = 0; p < d->config.ranks; p++) {
     d->let[kind][p].attached = 0;
@@ -278,18 +290,30 @@ void cpu_let_clear(struct device *d, enum let_kind kind)
   if (kind == LET_STEP) d->watch.on = 0;
 }
 
-void cpu_let_free(struct device *d)
+void cpu_let_clear(struct device *d, enum let_kind kind)
+{
+  end_lets(d, kind);
+  /* LETs of substeps follow those of a synchronisation; they may be selected several times in a soft step */
+  for (int p = 0; p < d->config.ranks && kind == LET_SOFT; p++) release(&d->let[kind][p]);
+}
+
+void cpu_let_drop(struct device *d)
 {
   for (int kind = 0; kind < LET_KINDS; kind++) {
-    for (int p = 0; p < d->config.ranks; p++) {
-      struct let *l = &d->let[kind][p];
-      memory_free(l->message);
-      memory_free(l->packed);
-      memory_free(l->node_from);
-      memory_free(l->source_from);
-      memory_free(l->pending);
-      memory_free(l->update);
-    }
+    end_lets(d, kind);
+    for (int p = 0; p < d->config.ranks; p++) release(&d->let[kind][p]);
+  }
+  memory_free(d->update);
+  d->update = NULL;
+  d->update_capacity = 0;
+  cpu_watch_free(d);
+}
+
+void cpu_let_free(struct device *d)
+{
+  cpu_let_drop(d);
+  for (int kind = 0; kind < LET_KINDS; kind++) {
+    for (int p = 0; p < d->config.ranks; p++) memory_free(d->let[kind][p].packed);
     memory_free(d->let[kind]);
   }
 }

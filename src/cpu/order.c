@@ -4,6 +4,7 @@
 #include <omp.h>
 #include <string.h>
 
+#include "base/fault.h"
 #include "base/memory.h"
 #include "cpu/device.h"
 #include "particles/timeline.h"
@@ -35,30 +36,35 @@ static void radix_pass(const struct item *in, struct item *out, int64_t n, int s
   }
 }
 
-/* Sort item[0] by key; ties keep their order. item[1] is scratch; the two may change places. */
-static void sort_items(struct device *d, int64_t n)
+/* The sort works in the memory of the sources, which have no values between a sort and the build after it. For c particles, the capacity:
+ *   bytes   0 ... 16 c   items; later the scratch memory of the permutation, up to 28 c
+ *          16 ... 32 c   items
+ *          28 ... 36 c   permutation
+ *          36 ... 44 c   keys, until the build has used them */
+struct sort_memory {
+  struct item *item[2];
+  int64_t *permutation;
+  uint64_t *key;
+  void *scratch;
+};
+_Static_assert(SOURCE_WORDS * 4 >= 44, "the memory of the sources is large enough for the sort");
+
+static struct sort_memory sort_memory(struct device *d, int64_t n)
 {
-  for (int shift = 0; shift < KEY_BITS; shift += DIGIT_BITS) {
-    radix_pass(d->item[0], d->item[1], n, shift, d->histogram, d->threads);
-    struct item *t = d->item[0];
-    d->item[0] = d->item[1];
-    d->item[1] = t;
-  }
+  cpu_source_room(d, n);
+  char *at = d->sources;
+  int64_t c = d->source_capacity;
+  if (ESP_CHECKS && particles_scratch_bytes(1) > 28) fatal("the widest field of a particle is too wide for the memory of the sort");
+  return (struct sort_memory){{(struct item *)at, (struct item *)(at + 16 * c)}, (int64_t *)(at + 28 * c), (uint64_t *)(at + 36 * c), at};
 }
 
-static void room(struct device *d, int64_t n)
+/* Sort item[0] by key; ties keep their order. item[1] is scratch. */
+static void sort_items(struct device *d, struct item *item[2], int64_t n)
 {
   if (!d->histogram) d->histogram = memory_alloc("order", sizeof *d->histogram * BUCKETS * (size_t)d->threads);
-  if (n <= d->order_capacity) return;
-  d->order_capacity = n + n / 8 + 64;
-  memory_free(d->key);
-  memory_free(d->permutation);
-  d->key = memory_alloc("order", sizeof *d->key * (size_t)d->order_capacity);
-  d->permutation = memory_alloc("order", sizeof *d->permutation * (size_t)d->order_capacity);
-  for (int k = 0; k < 2; k++) {
-    memory_free(d->item[k]);
-    d->item[k] = memory_alloc("order", sizeof **d->item * (size_t)d->order_capacity);
-  }
+  _Static_assert(KEY_BITS > 5 * DIGIT_BITS && KEY_BITS <= 6 * DIGIT_BITS, "after an even number of passes the result is in item[0]");
+  for (int shift = 0, k = 0; shift < KEY_BITS; shift += DIGIT_BITS, k = !k)
+    radix_pass(item[k], item[!k], n, shift, d->histogram, d->threads);
 }
 
 /* Sort the particles by their places, predicted to `tick` where it is asked for. Returns how many lie outside the lattice. */
@@ -68,8 +74,10 @@ static int64_t sort_particles(struct device *d, const struct lattice *lattice, i
   int64_t n = p->n, outside = 0;
   d->lattice = *lattice;
   d->by_level_valid = 0;
-  room(d, n);
-  struct item *item = d->item[0];
+  memory_free(d->packed);   /* the particles that left have been sent */
+  d->packed = NULL;
+  struct sort_memory m = sort_memory(d, n);
+  struct item *item = m.item[0];
 #pragma omp parallel for schedule(static) reduction(+ : outside)
   for (int64_t i = 0; i < n; i++) {
     int32_t x[3];
@@ -81,20 +89,21 @@ static int64_t sort_particles(struct device *d, const struct lattice *lattice, i
     item[i].key = key_of(x[0], x[1], x[2]);
     item[i].from = i;
   }
-  sort_items(d, n);
-  item = d->item[0];
+  sort_items(d, m.item, n);
 #pragma omp parallel for schedule(static)
   for (int64_t i = 0; i < n; i++) {
-    d->key[i] = item[i].key;
-    d->permutation[i] = item[i].from;
+    m.key[i] = item[i].key;
+    m.permutation[i] = item[i].from;
   }
-  particles_permute(p, d->permutation, &d->spare);
+  d->key = m.key;
+  particles_permute(p, m.permutation, m.scratch);
   return outside;
 }
 
 int64_t cpu_order(struct device *d, const struct lattice *lattice)
 {
   d->sorted_within_step = 0;
+  cpu_let_drop(d);
   return sort_particles(d, lattice, 0, 0, 0);
 }
 

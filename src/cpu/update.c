@@ -38,6 +38,7 @@ void cpu_watch_free(struct device *d)
   memory_free(w->level);
   memory_free(w->first);
   memory_free(w->sent_entry);
+  *w = (struct watch){0};
 }
 
 static void room(struct device *d, int64_t entries)
@@ -45,9 +46,7 @@ static void room(struct device *d, int64_t entries)
   struct watch *w = &d->watch;
   if (d->p.n >= w->capacity) {
     cpu_watch_free(d);
-    w->sent_entry = NULL;
-    w->sent_entry_capacity = 0;
-    w->capacity = d->p.n + d->p.n / 8 + 16;
+    w->capacity = cpu_spare(d->p.n);
     size_t n = (size_t)w->capacity;
     for (int c = 0; c < 3; c++) {
       w->x[c] = memory_alloc("let", sizeof **w->x * n);
@@ -59,7 +58,8 @@ static void room(struct device *d, int64_t entries)
   }
   if (entries <= w->sent_entry_capacity) return;
   memory_free(w->sent_entry);
-  w->sent_entry_capacity = entries + entries / 4;
+  if (entries > UINT32_MAX) fatal("LETs of this rank hold %lld particles: use more ranks", (long long)entries);
+  w->sent_entry_capacity = cpu_spare(entries);
   w->sent_entry = memory_alloc("let", sizeof *w->sent_entry * (size_t)w->sent_entry_capacity);
 }
 
@@ -159,7 +159,7 @@ int64_t cpu_violations(struct device *d, int64_t *late)
 static void add_pending(struct let *l, int32_t entry)
 {
   if (l->pendings == l->pending_capacity) {
-    l->pending_capacity = 2 * l->pending_capacity + 256;
+    l->pending_capacity = (int64_t)memory_grown((size_t)l->pending_capacity, sizeof *l->pending);
     l->pending = memory_resize("let", l->pending, sizeof *l->pending * (size_t)l->pending_capacity);
   }
   l->pending[l->pendings++] = entry;
@@ -174,7 +174,7 @@ static void collect(struct device *d, int32_t tick)
   for (int32_t k = 0; k < d->active_count; k++) {
     int32_t i = d->active_list[k];
     uint8_t level = d->p.level[i];
-    for (int64_t e = w->first[i]; e < w->first[i + 1]; e++) {
+    for (uint32_t e = w->first[i]; e < w->first[i + 1]; e++) {
       struct let *l = &d->let[LET_STEP][w->sent_entry[e].peer];
       l->at_level[w->level[i]]--;
       l->at_level[level]++;
@@ -232,15 +232,15 @@ size_t cpu_let_update(struct device *d, int peer, int32_t tick, enum let_update_
   if (l->pendings == 0 && (scope == SCOPE_CORRECTED || l->sent.nodes == 0)) return 0;
   size_t entries = sizeof(struct update_entry) * (size_t)l->pendings, aligned = aligned_entries(l->pendings);
   size_t bytes = sizeof(struct update_head) + aligned + (cells ? cell_bytes(l->sent.nodes, d->config.quadrupole) : 0);
-  cpu_room(&l->update, &l->update_capacity, bytes, "let");
-  struct update_head *head = l->update;
+  cpu_room(&d->update, &d->update_capacity, bytes, "let");
+  struct update_head *head = d->update;
   *head = (struct update_head){
       .entries = l->pendings, .tick = tick, .cells = cells, .nodes = l->sent.nodes, .quad = d->config.quadrupole};
   pack_entries(d, l, (struct update_entry *)(head + 1));
   memset((char *)(head + 1) + entries, 0, aligned - entries);
   if (cells) pack_cells(d, l, (char *)(head + 1) + aligned);
   l->pendings = 0;
-  *message = l->update;
+  *message = d->update;
   return bytes;
 }
 

@@ -270,27 +270,33 @@ static void store_hard(struct device *d, const struct visit *v, const struct wal
       d->p.acc_hard[3 * (int64_t)v->w->member[k] + c] = (float)(d->config.gravity * (r->split.on ? t->h[c][k] : t->a[c][k]));
 }
 
-/* Sums and interaction counts are kept between the parts of a forest that is walked in parts. */
-static void keep_sums(struct device *d, const struct visit *v, int64_t pairs)
+/* The sums of targets that a walk stores in the end: acceleration, hard acceleration, potential. */
+static int needed_sums(const struct walk_request *r, const struct targets *t, double *sum[7])
 {
-  const struct targets *t = &v->w->targets;
-  for (int k = 0; k < t->n; k++) {
-    double *sum = d->sum[v->w->member[k]];
-    for (int c = 0; c < 3; c++) sum[c] = t->a[c][k], sum[3 + c] = t->h[c][k];
-    sum[6] = t->pot[k];
-    sum[7] = (double)pairs;
-  }
+  int n = 0, total = r->kind == WALK_TOTAL;
+  for (int c = 0; c < 3 && (total || !r->split.on); c++) sum[n++] = t ? t->a[c] : NULL;
+  for (int c = 0; c < 3 && r->split.on; c++) sum[n++] = t ? t->h[c] : NULL;
+  if (total && r->potential) sum[n++] = t ? t->pot : NULL;
+  return n;
 }
 
-static int64_t take_sums(const struct device *d, const struct visit *v)
+/* Sums and interaction counts are kept between the parts of a forest that is walked in parts: those of particle i from sum[n i] on. */
+static void keep_sums(struct device *d, const struct visit *v, const struct walk_request *r, int64_t group, int64_t pairs)
 {
-  struct targets *t = &v->w->targets;
-  for (int k = 0; k < t->n; k++) {
-    const double *sum = d->sum[v->w->member[k]];
-    for (int c = 0; c < 3; c++) t->a[c][k] = sum[c], t->h[c][k] = sum[3 + c];
-    t->pot[k] = sum[6];
-  }
-  return (int64_t)d->sum[v->w->member[0]][7];
+  double *sum[7];
+  int n = needed_sums(r, &v->w->targets, sum);
+  for (int k = 0; k < v->w->targets.n; k++)
+    for (int s = 0; s < n; s++) d->sum[(int64_t)n * v->w->member[k] + s] = sum[s][k];
+  d->group_pairs[group] = pairs;
+}
+
+static int64_t take_sums(const struct device *d, const struct visit *v, const struct walk_request *r, int64_t group)
+{
+  double *sum[7];
+  int n = needed_sums(r, &v->w->targets, sum);
+  for (int k = 0; k < v->w->targets.n; k++)
+    for (int s = 0; s < n; s++) sum[s][k] = d->sum[(int64_t)n * v->w->member[k] + s];
+  return d->group_pairs[group];
 }
 
 /* Every member is assigned the mean of the group. */
@@ -324,14 +330,15 @@ static void set_visit(struct device *d, const struct walk_request *r, struct vis
   v->view.tick_length = (float)r->tick_length;
 }
 
-static void walk_group(struct device *d, const struct walk_request *r, struct visit *v, const struct group *g)
+static void walk_group(struct device *d, const struct walk_request *r, struct visit *v, int64_t group)
 {
+  const struct group *g = &d->group[group];
   const uint8_t *active = r->kind == WALK_HARD ? d->active : NULL;
   struct tally *t = &v->w->tally;
   int64_t before = t->particle_pairs + t->cell_pairs;
   if (!take_targets(d, g, active, v->w, &v->view)) return;
   v->view.sink = mac_sink(&r->mac, fmax(g->a_old, r->a_floor)) * (v->pruned ? HARD_REACH : 1);
-  if (!r->local) before -= take_sums(d, v);
+  if (!r->local) before -= take_sums(d, v, r, group);
   if (r->local) {
     v->view.dt_nodes = (float)((r->tick - d->tree.motion_tick) * r->tick_length);
     walk_tree(v, &d->tree);
@@ -346,7 +353,7 @@ static void walk_group(struct device *d, const struct walk_request *r, struct vi
   }
   int64_t pairs = t->particle_pairs + t->cell_pairs - before;
   if (!r->last) {
-    keep_sums(d, v, pairs);
+    keep_sums(d, v, r, group, pairs);
     return;
   }
   store_work(d, v->w, pairs, r->kind == WALK_TOTAL);
@@ -370,10 +377,19 @@ static void poll_after_group(const struct walk_request *r, double *last_poll)
 
 static void need_sums(struct device *d, const struct walk_request *r)
 {
-  if ((r->local && r->last) || d->p.n <= d->sum_capacity) return;
+  double *sum[7];
+  if (!r->local || r->last) return;
+  cpu_room((void **)&d->sum, &d->sum_capacity, sizeof *d->sum * (size_t)needed_sums(r, NULL, sum) * (size_t)d->p.n, "sums");
+  cpu_room((void **)&d->group_pairs, &d->group_pair_capacity, sizeof *d->group_pairs * (size_t)d->groups, "sums");
+}
+
+/* Those of a synchronisation are longer than those of substeps, of which there are many. */
+static void free_sums(struct device *d, const struct walk_request *r)
+{
+  if (!r->last || r->kind != WALK_TOTAL) return;
   memory_free(d->sum);
-  d->sum_capacity = d->p.n + d->p.n / 8;
-  d->sum = memory_alloc("sums", sizeof *d->sum * (size_t)d->sum_capacity);
+  d->sum = NULL;
+  d->sum_capacity = 0;
 }
 
 void cpu_walk(struct device *d, const struct walk_request *r, struct tally *tally)
@@ -391,7 +407,7 @@ void cpu_walk(struct device *d, const struct walk_request *r, struct tally *tall
     v.w->finds.tests = 0;
 #pragma omp for schedule(dynamic, 1)
     for (int32_t k = 0; k < groups; k++) {
-      walk_group(d, r, &v, &d->group[r->kind == WALK_HARD ? d->active_group[k] : k]);
+      walk_group(d, r, &v, r->kind == WALK_HARD ? d->active_group[k] : k);
       poll_after_group(r, &last_poll);
     }
   }
@@ -405,6 +421,7 @@ void cpu_walk(struct device *d, const struct walk_request *r, struct tally *tall
     tally->groups += one->groups;
     tally->evaluating += one->evaluating / d->threads;
   }
+  free_sums(d, r);
   tally->seconds += cpu_seconds() - start;
 }
 

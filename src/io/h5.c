@@ -3,10 +3,12 @@
 #include <config.h>
 #include "io/h5.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
+
+#include "base/memory.h"
 
 void h5_quiet(void) { H5Eset_auto2(H5E_DEFAULT, NULL, NULL); }
 
@@ -46,22 +48,85 @@ hid_t h5_open_read(const char *path, char cause[256])
   return file;
 }
 
-herr_t h5_close_written(hid_t file, char cause[256])
+/* HDF5 keeps a file registered where the system's close() fails, and crashes when the program ends. Here close() meets /dev/null. */
+void h5_close(hid_t file)
 {
-  herr_t status = H5Fflush(file, H5F_SCOPE_GLOBAL);
-  if (status < 0) {
-    void *handle = NULL;
-    h5_cause(cause);
-    int memory = memfd_create("abandoned", MFD_CLOEXEC);
-    if (memory >= 0 && H5Fget_vfd_handle(file, H5P_DEFAULT, &handle) >= 0) dup2(memory, *(int *)handle);
-    if (memory >= 0) close(memory);
-  }
-  if (H5Fclose(file) < 0 && status >= 0) {
-    status = -1;
-    h5_cause(cause);
-  }
-  return status;
+  void *handle = NULL;
+  int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  if (null >= 0 && H5Fget_vfd_handle(file, H5P_DEFAULT, &handle) >= 0) dup2(null, *(int *)handle);
+  if (null >= 0) close(null);
+  H5Fclose(file);
 }
+
+/* --- files in memory --------------------------------------------------------------------------------------------- */
+
+enum {
+  INCREMENT = 4096,        /* the image grows by multiples of this */
+  LENGTH_AT = 28,          /* superblock of versions 2 and 3: offset of the end-of-file address, */
+  SUPERBLOCK_BYTES = 48,   /* and its size */
+};
+
+/* The callbacks of HDF5's core driver. `of`: the image. */
+static void *resize_image(void *bytes, size_t size, H5FD_file_image_op_t why, void *of)
+{
+  struct h5_image *image = of;
+  (void)why;
+  image->bytes = memory_resize("snapshot", bytes, size);
+  image->size = size;
+  return image->bytes;
+}
+
+/* HDF5 has closed the file; its bytes stay. */
+static herr_t keep_image(void *bytes, H5FD_file_image_op_t why, void *of)
+{
+  (void)bytes, (void)why, (void)of;
+  return 0;
+}
+
+static void *same_image(void *of) { return of; }
+static herr_t forget_image(void *of)
+{
+  (void)of;
+  return 0;
+}
+
+hid_t h5_image_create(struct h5_image *image, H5F_libver_t version, size_t room)
+{
+  H5FD_file_image_callbacks_t callbacks = {.image_realloc = resize_image,
+                                           .image_free = keep_image,
+                                           .udata_copy = same_image,
+                                           .udata_free = forget_image,
+                                           .udata = image};
+  hid_t access = H5Pcreate(H5P_FILE_ACCESS), plist = H5Pcreate(H5P_FILE_CREATE), file = -1;
+  *image = (struct h5_image){NULL, 0, 0};
+  H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);
+  H5Pset_libver_bounds(access, version, version);
+  if (room) H5Pset_meta_block_size(access, room);
+  H5Pset_obj_track_times(plist, 0);
+  /* HDF5 looks for a file of the name first: this one cannot exist. */
+  if (H5Pset_fapl_core(access, INCREMENT, 0) >= 0 && H5Pset_file_image_callbacks(access, &callbacks) >= 0)
+    file = H5Fcreate("/dev/null/image", H5F_ACC_TRUNC, plist, access);
+  H5Pclose(access);
+  H5Pclose(plist);
+  return file;
+}
+
+herr_t h5_image_close(hid_t file, struct h5_image *image)
+{
+  static const char signature[] = "\211HDF\r\n\032\n";
+  if (H5Fclose(file) < 0 || image->size < SUPERBLOCK_BYTES || memcmp(image->bytes, signature, 8) != 0) return -1;
+  if (image->bytes[8] != 2 && image->bytes[8] != 3) return -1;
+  memcpy(&image->length, image->bytes + LENGTH_AT, sizeof image->length);   /* stored little endian, as this machine's */
+  return 0;
+}
+
+void h5_image_free(struct h5_image *image)
+{
+  memory_free(image->bytes);
+  *image = (struct h5_image){NULL, 0, 0};
+}
+
+/* --- links and attributes ---------------------------------------------------------------------------------------- */
 
 int h5_exists(hid_t loc, const char *path)
 {

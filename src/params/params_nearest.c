@@ -2,6 +2,7 @@
 #include <config.h>
 #include "params/params_nearest.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -64,6 +65,81 @@ int param_without_effect(const char *name, const char *value)
   return 0;
 }
 
+/* Parameters of GADGET that have another name here or none. Names that both programs have are not here. */
+#define NO_GAS "is for gas, which feels only gravity here: leave it out"
+#define NO_COSMOLOGY "is for cosmological runs, which this program does not have: leave it out"
+#define NO_PERIODIC "is for periodic boxes; boundaries are open here: leave it out"
+#define SOFTENING "is Softening in [Gravity], one length for all types"
+#define MEMORY "is not needed, memory is taken as it is needed: leave it out"
+#define FIXED_NAME "is not needed, OutputDir has files of fixed names: leave it out"
+static const struct {
+  const char *name, *advice;
+} gadget[] = {
+    {"ErrTolIntAccuracy", "is Eta in [Steps], Eta = sqrt(2 ErrTolIntAccuracy)"},
+    {"ErrTolThetaMax", "is not needed: ErrTolTheta in [Gravity] is for the first force"},
+    {"MinSizeTimestep", "has no counterpart, time steps have no lower limit: leave it out"},
+    {"TypeOfTimestepCriterion", "is Criterion in [Steps]"},
+    {"MaxRMSDisplacementFac", NO_COSMOLOGY},
+    {"Softening", SOFTENING},
+    {"MinGravityOpeningAngle", "is not needed: leave it out"},
+    {"BoxSize", NO_PERIODIC},
+    {"PeriodicBoundariesOn", NO_PERIODIC},
+    {"ComovingIntegrationOn", NO_COSMOLOGY},
+    {"Omega", NO_COSMOLOGY},
+    {"Hubble", NO_COSMOLOGY},
+    {"TimeOfFirstSnapshot", "is not needed: the first snapshot is at TimeBegin; OutputListFilename in [Output] gives other times"},
+    {"OutputListOn", "is not needed: OutputListFilename in [Output] is used where it is given"},
+    {"SnapFormat", "is not needed, snapshots are HDF5: leave it out"},
+    {"NumFilesWrittenInParallel", "is not needed: leave it out"},
+    {"MaxFilesWithConcurrentIO", "is not needed: leave it out"},
+    {"TimeLimitCPU", "is the option --walltime of run"},
+    {"CpuTimeBetRestartFile", "is TimeBetCheckpoints in [Checkpoints], in minutes"},
+    {"Resubmit", "is not needed: espalier-job (jobscripts/) continues runs"},
+    {"RestartFile", "is not needed: checkpoints are in CheckpointDir in [Checkpoints]"},
+    {"EnergyFile", FIXED_NAME},
+    {"InfoFile", FIXED_NAME},
+    {"TimingsFile", FIXED_NAME},
+    {"CpuFile", FIXED_NAME},
+    {"PartAllocFactor", MEMORY},
+    {"TreeAllocFactor", MEMORY},
+    {"BufferSize", MEMORY},
+    {"MaxMemSize", MEMORY},
+    {"TreeDomainUpdateFrequency", "is RebuildInterval in [Gravity], which is tuned where it is 0"},
+    {"DesNumNgb", NO_GAS},
+    {"MaxNumNgbDeviation", NO_GAS},
+    {"ArtBulkVisc", NO_GAS},
+    {"CourantFac", NO_GAS},
+    {"InitGasTemp", NO_GAS},
+    {"MinGasTemp", NO_GAS},
+    {"MinGasHsmlFractional", NO_GAS},
+    {"CoolingOn", NO_GAS},
+    {"StarformationOn", NO_GAS},
+};
+
+/* What replaces a parameter of GADGET; NULL where the name is none. Entries of the table are beginnings: GADGET numbers its softenings. */
+static const char *gadget_advice(const char *name)
+{
+  for (size_t i = 0; i < sizeof gadget / sizeof *gadget; i++)
+    if (strncmp(name, gadget[i].name, strlen(gadget[i].name)) == 0 && param_find(NULL, name) < 0) return gadget[i].advice;
+  return NULL;
+}
+
+void gadget_hint(const char *line, int in_section, char *hint, size_t size)
+{
+  char name[64];
+  size_t length = strcspn(line, " \t");
+  snprintf(name, sizeof name, "%.*s", (int)(length < 60 ? length : 60), line);
+  const char *advice = gadget_advice(name);
+  int own = param_find(NULL, name), of_gadget = line[0] == '%' || (isalpha((unsigned char)line[0]) && line[length] && !in_section);
+  *hint = 0;
+  if (!of_gadget) return;
+  size_t at = (size_t)snprintf(hint, size, "; this looks like a parameter file of GADGET, which must be rewritten: '%s params --ini > "
+                               "run.ini' writes a file with sections in which many names are GADGET's (InitCondFile, OutputDir, TimeMax, "
+                               "ErrTolForceAcc); comments begin with #", PACKAGE_NAME);
+  if (at < size && own >= 0) snprintf(hint + at, size - at, "; %s = value belongs in [%s]", name, param_table[own].section);
+  else if (at < size && advice) snprintf(hint + at, size - at, "; %s %s", name, advice);
+}
+
 void param_hint(const char *section, const char *name, char *hint, size_t size)
 {
   const char *names[PARAM_LIMIT] = {NULL};
@@ -77,6 +153,11 @@ void param_hint(const char *section, const char *name, char *hint, size_t size)
       snprintf(hint, size, "; %s", removed[i].advice);
       return;
     }
+  const char *advice = gadget_advice(name);
+  if (advice) {
+    snprintf(hint, size, "; a parameter of GADGET, which %s", advice);
+    return;
+  }
   int here = section_known(section), count = list_names(here ? section : NULL, 0, names);
   const char *near = nearest_name(name, names, count);
   if (!near) near = nearest_name(name, names, list_names(NULL, 0, names));

@@ -6,12 +6,16 @@
 #include <ctype.h>
 #include <errno.h>
 #include <ini.h>
+#include <linux/magic.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
 
+#include "base/lines.h"
 #include "params/params.h"
 #include "params/params_nearest.h"
 
@@ -21,6 +25,7 @@ struct source {
   FILE *file;
   const char *name;
   int line, found;         /* number of the current line; parameters found so far */
+  int sections;            /* sections begun so far */
   char text[LINE_LIMIT];   /* the current line */
   const char *value;       /* its value where the line is too long for inih; else NULL */
   struct params *params;
@@ -39,6 +44,18 @@ static int source_fault(struct source *s, const char *format, ...)
   return fault_set(s->fault, "%s:%d: %s", s->name, s->line, text);
 }
 
+/* Fault for the control character `ch` after n bytes of a line. */
+static int odd_byte(struct source *s, size_t n, int ch)
+{
+  if (s->line == 1 && ch == 0) {
+    s->text[n++] = 0;
+    for (; n < 4; n++) s->text[n] = (char)getc(s->file);
+    if (text_is_utf16(s->text, (int64_t)n)) return source_fault(s, TEXT_UTF16);
+  }
+  return source_fault(s, "byte 0x%02x%s: this is not a text file; expected a parameter file ('%s params --ini' prints one), in which "
+                      "[Input] InitCondFile names the initial conditions", (unsigned)ch, ch ? "" : " (NUL)", PACKAGE_NAME);
+}
+
 /* Read the next line into s->text, without its end. Returns 0, or -1 at the end of the file or with the fault set. */
 static int read_line(struct source *s)
 {
@@ -47,11 +64,15 @@ static int read_line(struct source *s)
   if (ch != EOF) s->line++;
   for (; ch != EOF && ch != '\n'; ch = getc(s->file)) {
     if (ch == '\r') ch = ' ';
-    if (iscntrl(ch) && ch != '\t') return source_fault(s, "byte 0x%02x: this is not a text file", (unsigned)ch);
+    if (iscntrl(ch) && ch != '\t') return odd_byte(s, n, ch);
     if (n == LINE_LIMIT - 1) return source_fault(s, "a line of more than %d characters", LINE_LIMIT - 1);
     s->text[n++] = (char)ch;
   }
   s->text[n] = 0;
+  if (s->line == 1 && strncmp(s->text, "\211HDF", 4) == 0)
+    return fault_set(s->fault, "%s is an HDF5 file; expected a parameter file: '%s params --ini > run.ini' writes one; set [Input] "
+                     "InitCondFile = %s in it", s->name, PACKAGE_NAME, s->name);
+  if (s->line == 1 && text_is_utf16(s->text, (int64_t)n)) return source_fault(s, TEXT_UTF16);
   if (ferror(s->file)) return fault_set(s->fault, "%s: %s", s->name, strerror(errno));
   return ch == EOF && n == 0 ? -1 : 0;
 }
@@ -59,7 +80,7 @@ static int read_line(struct source *s)
 /* Remove the byte order mark, the comment and outer blanks. */
 static char *strip(char *text, int first_line)
 {
-  if (first_line && strncmp(text, "\xef\xbb\xbf", 3) == 0) text += 3;
+  if (first_line) text += text_mark(text);
   char *end = text;
   while (*end && !((*end == ';' || *end == '#') && (end == text || isspace((unsigned char)end[-1])))) end++;
   *end = 0;
@@ -75,9 +96,18 @@ static int check_section(struct source *s, const char *text)
   if (strchr(text, ']') != text + n - 1) return source_fault(s, "expected [Section] and nothing else, found '%.60s'", text);
   char name[64], hint[200];
   snprintf(name, sizeof name, "%.*s", (int)(n - 2 < 60 ? n - 2 : 60), text + 1);
+  s->sections++;
   if (section_known(name)) return 0;
   section_hint(name, hint, sizeof hint);
   return source_fault(s, "unknown section [%s]%s", name, hint);
+}
+
+/* A line that is neither empty nor a section nor 'Name = value'. */
+static int odd_line(struct source *s, const char *text)
+{
+  char hint[600];
+  gadget_hint(text, s->sections > 0, hint, sizeof hint);
+  return source_fault(s, "expected 'Name = value', found '%.60s'%s", text, hint);
 }
 
 /* Reader of inih. A fault ends the reading. */
@@ -91,8 +121,8 @@ static char *next_line(char *out, int room, void *stream)
   if (text[0] == '[') {
     if (check_section(s, text)) return NULL;
     equals = NULL;
-  } else if (text[0] && (!equals || equals == text)) {
-    source_fault(s, "expected 'Name = value', found '%.60s'", text);
+  } else if (text[0] && (!equals || equals == text || text[0] == '%')) {
+    odd_line(s, text);
     return NULL;
   }
   if (strlen(text) + 2 < (size_t)room) {
@@ -130,14 +160,29 @@ static int take(void *user, const char *section, const char *name, const char *v
   return source_fault(s, "[%s] %s: %s", section, name, reason.text) == 0;
 }
 
+/* What stands in place of a parameter file, so that opening or reading it may wait for ever; NULL: nothing of the kind. Pipes that a shell
+ * makes (/dev/stdin, <(COMMAND)) and the terminal that is standard input are read; they have an end. */
+static const char *found_instead(const char *name, const struct stat *st)
+{
+  struct statfs place;
+  struct stat standard;
+  if (S_ISDIR(st->st_mode)) return "a folder";
+  if (S_ISSOCK(st->st_mode)) return "a socket";
+  if (S_ISFIFO(st->st_mode)) return statfs(name, &place) == 0 && place.f_type == PIPEFS_MAGIC ? NULL : "a FIFO";
+  if (S_ISREG(st->st_mode)) return NULL;
+  int same = fstat(STDIN_FILENO, &standard) == 0 && S_ISCHR(standard.st_mode) && standard.st_rdev == st->st_rdev;
+  return S_ISCHR(st->st_mode) && same ? NULL : "a device";
+}
+
 static FILE *open_file(const char *name, struct fault *f)
 {
   struct stat st;
   FILE *file = NULL;
   char hint[400] = "";
-  if (stat(name, &st) == 0 && S_ISDIR(st.st_mode))
-    fault_set(f, "%s: expected a parameter file, found a folder", name);
-  else if (!(file = fopen(name, "r"))) {
+  const char *found = stat(name, &st) == 0 ? found_instead(name, &st) : NULL;
+  if (found) {
+    fault_set(f, "%s: expected a parameter file, found %s", name, found);
+  } else if (!(file = fopen(name, "r"))) {
     int error = errno;
     file_hint(name, NULL, hint, sizeof hint);
     fault_set(f, "%s: expected a parameter file: %s%s", name, strerror(error), hint);

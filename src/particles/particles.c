@@ -47,34 +47,46 @@ void particles_copy(struct particles *dst, int64_t to, const struct particles *s
   }
 }
 
+size_t particles_scratch_bytes(int64_t n)
+{
+  size_t widest = 0;
+  for (int f = 0; f < particle_field_count; f++)
+    if (particle_fields[f].bytes > widest) widest = particle_fields[f].bytes;
+  return widest * (size_t)n;
+}
+
 #define GATHER(ctype, words)                                                  \
   _Pragma("omp parallel for schedule(static)") for (int64_t i = 0; i < n; i++) \
     memcpy((ctype *)to + (words) * i, (const ctype *)from + (words) * order[i], sizeof(ctype) * (words))
 
-void particles_permute(struct particles *p, const int64_t *order, struct particles *spare)
+static void gather(char *to, const char *from, const int64_t *order, int64_t n, size_t bytes)
 {
-  int64_t n = p->n;
-  if (spare->capacity < p->capacity) {
-    particles_free(spare);
-    particles_reserve(spare, p->capacity);
+  switch (bytes) {   /* with constant sizes the compiler replaces memcpy by moves */
+  case 1: GATHER(uint8_t, 1); break;
+  case 4: GATHER(float, 1); break;
+  case 8: GATHER(uint64_t, 1); break;
+  case 12: GATHER(float, 3); break;
+  case 24: GATHER(double, 3); break;
+  default: GATHER(char, bytes);
   }
+}
+
+enum { PIECE = 1 << 16 };   /* bytes that a thread copies at once */
+
+static void copy(char *to, const char *from, size_t bytes)
+{
+#pragma omp parallel for schedule(static)
+  for (size_t at = 0; at < bytes; at += PIECE) memcpy(to + at, from + at, bytes - at < PIECE ? bytes - at : PIECE);
+}
+
+void particles_permute(struct particles *p, const int64_t *order, void *scratch)
+{
   for (int f = 0; f < particle_field_count; f++) {
     size_t bytes = particle_fields[f].bytes;
-    const char *from = *particles_array(p, &particle_fields[f]);
-    char *to = *particles_array(spare, &particle_fields[f]);
-    switch (bytes) {   /* with constant sizes the compiler replaces memcpy by moves */
-    case 1: GATHER(uint8_t, 1); break;
-    case 4: GATHER(float, 1); break;
-    case 8: GATHER(uint64_t, 1); break;
-    case 12: GATHER(float, 3); break;
-    case 24: GATHER(double, 3); break;
-    default: GATHER(char, bytes);
-    }
+    char *field = *particles_array(p, &particle_fields[f]);
+    gather(scratch, field, order, p->n, bytes);
+    copy(field, scratch, bytes * (size_t)p->n);
   }
-  struct particles sorted = *spare;
-  *spare = *p;
-  *p = sorted;
-  p->n = n;
 }
 
 void particles_pack(const struct particles *p, int64_t i, void *buffer)

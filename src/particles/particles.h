@@ -70,9 +70,11 @@ void particles_reserve(struct particles *p, int64_t capacity);
 void particles_free(struct particles *p);
 /* Copy all fields of particle `from` of `src` to particle `to` of `dst`. */
 void particles_copy(struct particles *dst, int64_t to, const struct particles *src, int64_t from);
-/* Reorder: particle i becomes the old particle order[i], for order[n]. `spare`: a second set of arrays, which are exchanged with those of
- * `p`; empty at first, grown as needed, and kept by the caller to save allocations. */
-void particles_permute(struct particles *p, const int64_t *order, struct particles *spare);
+/* Reorder: particle i becomes the old particle order[i], for order[n]. `scratch`: particles_scratch_bytes(n) bytes, aligned to 8; fields
+ * pass through it one after the other. */
+void particles_permute(struct particles *p, const int64_t *order, void *scratch);
+/* Bytes of the widest field of n particles. */
+size_t particles_scratch_bytes(int64_t n);
 /* Copy particle i to buffer[particle_bytes()], and back. */
 void particles_pack(const struct particles *p, int64_t i, void *buffer);
 void particles_unpack(struct particles *p, int64_t i, const void *buffer);

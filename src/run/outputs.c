@@ -3,13 +3,12 @@
 #include "run/outputs.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
+#include "base/lines.h"
 #include "base/memory.h"
 #include "particles/timeline.h"
 
@@ -19,36 +18,30 @@ static void append(struct outputs *o, double t)
   o->time[o->count++] = t;
 }
 
-static int read_line(struct outputs *o, const char *file, int number, char *line, struct fault *f)
+static int read_line(struct outputs *o, const struct lines *l, struct fault *f)
 {
-  char *comment = strchr(line, '#'), *end;
-  if (comment) *comment = 0;
+  char *line = l->text, *end;
   while (isspace((unsigned char)*line)) line++;
   for (end = line + strlen(line); end > line && isspace((unsigned char)end[-1]);) *--end = 0;
   if (!*line) return 0;
   double t = strtod(line, &end);
   if (*end || !isfinite(t))
-    return fault_set(f, "%s:%d: '%.60s' is not an output time: one number per line was expected", file, number, line);
+    return fault_set(f, "%s:%lld: '%.60s' is not an output time: one number per line was expected", l->path, (long long)l->number, line);
   if (o->count > 0 && t <= o->time[o->count - 1])
-    return fault_set(f, "%s:%d: output time %g does not come after %g: ascending times were expected", file, number, t,
-                     o->time[o->count - 1]);
+    return fault_set(f, "%s:%lld: output time %g does not come after %g: ascending times were expected", l->path, (long long)l->number,
+                     t, o->time[o->count - 1]);
   append(o, t);
   return 0;
 }
 
 static int read_list(struct outputs *o, const char *file, struct fault *f)
 {
-  struct stat st;
-  FILE *in = fopen(file, "r");
-  if (!in) return fault_set(f, "OutputListFilename: %s: %s", file, strerror(errno));
-  if (fstat(fileno(in), &st) || !S_ISREG(st.st_mode)) {
-    fclose(in);
-    return fault_set(f, "OutputListFilename: %s is not a file", file);
-  }
-  char line[512];
-  for (int number = 1; fgets(line, sizeof line, in); number++)
-    if (read_line(o, file, number, line, f)) break;
-  fclose(in);
+  struct lines l;
+  struct fault reason = {""};
+  if (lines_open(&l, file, &reason) != 0) return fault_set(f, "OutputListFilename: %s", reason.text);
+  while (lines_next(&l, "one output time", f) == 1)
+    if (read_line(o, &l, f) != 0) break;
+  lines_close(&l);
   if (f->text[0]) return -1;
   return o->count > 0 ? 0 : fault_set(f, "OutputListFilename: %s holds no output time", file);
 }

@@ -53,7 +53,6 @@ struct octree {
   float (*quad)[6];        /* second moments about the centre of mass: xx, yy, zz, xy, xz, yz; NULL with monopole cells */
   int32_t motion_tick;     /* tick at which the centres of mass of the nodes hold */
   struct sources source;
-  void *memory;            /* block of all arrays, owned by this tree; NULL: owned by another */
 };
 
 enum { SOURCE_WORDS = 11, STILL_WORDS = 4 };   /* number of four-byte arrays of struct sources; without motion */

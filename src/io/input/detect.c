@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/lines.h"
 #include "io/input/input.h"
 #include "io/input/set.h"
 
@@ -39,10 +40,13 @@ static int is_tipsy(const char *raw)
   return 0;
 }
 
+/* Text, or what begins as text and has NULs further on: the reader names the line with the NUL. */
 static int is_text(const char *raw, int64_t n)
 {
+  enum { SHORTEST_LINE = 13 };   /* seven digits and what separates them */
   for (int64_t i = 0; i < n; i++) {
     unsigned char c = (unsigned char)raw[i];
+    if (c == 0) return i >= SHORTEST_LINE;
     if (c < 32 && c != '\t' && c != '\n' && c != '\r' && c != '\f' && c != '\v') return 0;
   }
   return 1;
@@ -66,6 +70,8 @@ enum ic_format detect_format(const char *path, char text[128], struct fault *f)
     format = gadget_kind(raw);
   else if (n >= 28 && is_tipsy(raw))
     format = FORMAT_TIPSY;
+  else if (text_is_utf16(raw, n))
+    snprintf(text, 128, TEXT_UTF16);
   else if (is_text(raw, n))
     format = FORMAT_ASCII;
   input_close(&in);

@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "io/columns.h"
 #include "io/h5.h"
+#include "io/input/hdf5_storage.h"
 #include "io/input/set.h"
 
 enum { FILE_TYPES = 7, MASSES = 2, IDS = 3 };   /* SWIFT has a seventh type, neutrinos */
@@ -84,27 +85,47 @@ static int header(hid_t file_id, const char *path, struct set_header *h, struct 
 
 static int positive(double x) { return isfinite(x) && x > 0; }
 
-/* In files of other programs, missing or invalid units count as not stated; in snapshots of this program they are damage. */
+/* Read a unit, one positive number. 1; 0 if it is missing or no number; -1 with a fault if it cannot be a unit. */
+static int read_unit(hid_t group, const char *path, const char *group_name, const char *name, double *x, struct fault *f)
+{
+  if (h5_numbers(group, name, H5T_NATIVE_DOUBLE, 1, x) != 1) return 0;
+  if (positive(*x)) return 1;
+  return fault_set(f, "%s: the attribute /%s/%s is %g; expected a finite number above 0: correct it, or remove it, and the units of the "
+                   "parameter file apply", path, group_name, name, *x);
+}
+
+/* All units of a group. 1; 0 if some are missing; -1 with a fault. */
+static int units_in(hid_t group, const char *path, const char *group_name, struct units *u, struct fault *f)
+{
+  static const char *const names[2][3] = {{"UnitLength_in_cm", "UnitMass_in_g", "UnitVelocity_in_cm_per_s"},
+                                          {"Unit length in cgs (U_L)", "Unit mass in cgs (U_M)", "Unit time in cgs (U_t)"}};
+  double x[2][3] = {{0}};
+  int found[2] = {0, 0};
+  for (int style = 0; style < 2; style++)
+    for (int k = 0; k < 3; k++) {
+      int is = read_unit(group, path, group_name, names[style][k], &x[style][k], f);
+      if (is < 0) return -1;
+      found[style] += is;
+    }
+  if (found[1] == 3)
+    *u = (struct units){x[1][0], x[1][1], x[1][0] / x[1][2]};
+  else if (found[0] == 3)
+    *u = (struct units){x[0][0], x[0][1], x[0][2]};
+  return found[0] == 3 || found[1] == 3;
+}
+
+/* In files of other programs missing units count as not stated; in snapshots of this program they are damage. */
 static void read_units(hid_t file_id, const char *path, struct initial_facts *facts, struct fault *f)
 {
   static const char *const groups[] = {"Units", "Parameters", "Header"};
   for (int g = 0; g < 3 && !facts->has_units; g++) {
     if (!h5_exists(file_id, groups[g])) continue;
     hid_t group = H5Gopen2(file_id, groups[g], H5P_DEFAULT);
-    double length = 0, mass = 0, velocity = 0, time = 0;
-    int found = group < 0 ? 0 : h5_numbers(group, "UnitLength_in_cm", H5T_NATIVE_DOUBLE, 1, &length) == 1 &&
-                                h5_numbers(group, "UnitMass_in_g", H5T_NATIVE_DOUBLE, 1, &mass) == 1 &&
-                                h5_numbers(group, "UnitVelocity_in_cm_per_s", H5T_NATIVE_DOUBLE, 1, &velocity) == 1;
-    if (!found && facts->own) fault_set(f, "%s: the units in /%s cannot be read: the file is damaged", path, groups[g]);
-    if (group < 0) continue;
-    if (h5_numbers(group, "Unit time in cgs (U_t)", H5T_NATIVE_DOUBLE, 1, &time) == 1 && positive(time)) {
-      h5_numbers(group, "Unit length in cgs (U_L)", H5T_NATIVE_DOUBLE, 1, &length);
-      h5_numbers(group, "Unit mass in cgs (U_M)", H5T_NATIVE_DOUBLE, 1, &mass);
-      velocity = length / time;
-    }
-    H5Gclose(group);
-    facts->has_units = positive(length) && positive(mass) && positive(velocity);
-    if (facts->has_units) facts->units = (struct units){length, mass, velocity};
+    int found = group < 0 ? 0 : units_in(group, path, groups[g], &facts->units, f);
+    if (found == 0 && facts->own) fault_set(f, "%s: the units in /%s cannot be read: the file is damaged", path, groups[g]);
+    if (group >= 0) H5Gclose(group);
+    if (found < 0) return;
+    facts->has_units = found;
   }
   if (!facts->own) return;
   hid_t group = H5Gopen2(file_id, "Parameters", H5P_DEFAULT);
@@ -138,26 +159,10 @@ static void read_cosmology(hid_t file_id, struct initial_facts *facts)
   facts->comoving = comoving != 0 || cosmological != 0;
 }
 
-/* Check that the values are stored in the file. A dataset may have any extent without storage and is then read as zeros. */
-static int check_storage(hid_t set, hid_t type, double numbers, int64_t file_bytes, const char *name, struct fault *f)
-{
-  enum { COMPRESSION_MAX = 2000 };   /* deflate reaches 1032 */
-  hid_t plist = H5Dget_create_plist(set);
-  H5D_layout_t layout = plist < 0 ? H5D_LAYOUT_ERROR : H5Pget_layout(plist);
-  if (plist >= 0) H5Pclose(plist);
-  double stored = (double)H5Dget_storage_size(set), needed = numbers * (double)H5Tget_size(type);
-  if (layout == H5D_VIRTUAL || layout == H5D_COMPACT) return 0;
-  if (layout == H5D_CHUNKED && stored > 0 && stored <= (double)file_bytes && needed <= stored * COMPRESSION_MAX) return 0;
-  if (layout == H5D_CONTIGUOUS && stored >= needed) {
-    haddr_t at = H5Dget_offset(set);
-    if (at != HADDR_UNDEF && (double)at + needed <= (double)file_bytes) return 0;
-  }
-  return fault_set(f, "%s: not all values of the dataset are in the file: it is damaged or was never written", name);
-}
-
 /* Check type, shape and storage of a dataset. */
-static int check_dataset(hid_t set, int k, int64_t n, int64_t file_bytes, const char *name, struct fault *f)
+static int check_dataset(hid_t set, int k, int64_t n, const char *name, struct fault *f)
 {
+  if (storage_check(set, name, f) != 0) return -1;
   hsize_t extent[H5S_MAX_RANK] = {0};
   hid_t type = H5Dget_type(set), space = H5Dget_space(set);
   int rank = space < 0 ? -1 : H5Sget_simple_extent_ndims(space);
@@ -170,21 +175,19 @@ static int check_dataset(hid_t set, int k, int64_t n, int64_t file_bytes, const 
     fault_set(f, "%s has the shape [%llu%s%.0llu] (rank %d); expected [%lld%s] by /Header/NumPart_ThisFile", name,
               (unsigned long long)extent[0], rank > 1 ? ", " : "", rank > 1 ? (unsigned long long)extent[1] : 0ull, rank,
               (long long)n, width == 3 ? ", 3" : "");
-  else
-    check_storage(set, type, (double)n * (double)width, file_bytes, name, f);
   if (type >= 0) H5Tclose(type);
   if (space >= 0) H5Sclose(space);
   return f->text[0] ? -1 : 0;
 }
 
 /* Check the datasets of type `t` and read their checksums. */
-static int inspect_type(hid_t file_id, const char *path, int64_t bytes, int t, struct set_header *h, struct set_file *file,
-                     struct fault *f)
+static int inspect_type(hid_t file_id, const char *path, int t, struct set_header *h, struct set_file *file, struct fault *f)
 {
   for (int k = 0; k < SET_COLUMNS; k++) {
     char where[64], name[SET_PATH + 64];
     snprintf(where, sizeof where, "PartType%d/%s", t, columns[k].name);
     snprintf(name, sizeof name, "%.4000s: /%s", path, where);
+    if (storage_check_links(file_id, path, where, f) != 0) return -1;
     int there = h5_exists(file_id, where);
     if (k == MASSES && file->mass[t] > 0) continue;
     if (k == IDS && !there) continue;
@@ -195,7 +198,7 @@ static int inspect_type(hid_t file_id, const char *path, int64_t bytes, int t, s
     char cause[256];
     if (set < 0) return fault_set(f, "%s cannot be opened as a dataset: %s", name, h5_cause(cause));
     uint64_t sum;
-    check_dataset(set, k, file->count[t], bytes, name, f);
+    check_dataset(set, k, file->count[t], name, f);
     int stated = h->facts.own ? h5_numbers(set, CHECKSUM_ATTRIBUTE, H5T_NATIVE_UINT64, 1, &sum) : 0;
     if (stated < 0) fault_set(f, "%s: its checksum cannot be read: the file is damaged", name);
     if (stated == 1) {
@@ -209,19 +212,29 @@ static int inspect_type(hid_t file_id, const char *path, int64_t bytes, int t, s
   return 0;
 }
 
+/* The groups that are read may be links into other files. */
+static int check_links(hid_t file_id, const char *path, struct fault *f)
+{
+  static const char *const groups[] = {"Header", "Units", "Parameters", "RuntimePars", "Cosmology"};
+  for (size_t g = 0; g < sizeof groups / sizeof *groups; g++)
+    if (storage_check_links(file_id, path, groups[g], f) != 0) return -1;
+  return 0;
+}
+
 static int inspect(const char *path, struct set_header *h, struct set_file *file, struct fault *f)
 {
   char cause[256];
   struct stat st;
   if (stat(path, &st) != 0) return fault_set(f, "%s: %s", path, strerror(errno));
+  if (!S_ISREG(st.st_mode)) return fault_set(f, "%s is not a regular file", path);
   h5_quiet();
   hid_t file_id = h5_open_read(path, cause);
   if (file_id < 0) return fault_set(f, "%s cannot be opened as an HDF5 file: %s", path, cause);
-  int types = 0, bad = header(file_id, path, h, file, f) != 0;
+  int types = 0, bad = check_links(file_id, path, f) != 0 || header(file_id, path, h, file, f) != 0;
   for (int t = 0; t < PARTICLE_TYPES && !bad; t++) {
     if (file->count[t] == 0) continue;
     types++;
-    bad = inspect_type(file_id, path, st.st_size, t, h, file, f) != 0;
+    bad = inspect_type(file_id, path, t, h, file, f) != 0;
   }
   if (!bad && file->has_ids && file->has_ids != types)
     bad = fault_set(f, "%s: some particle types have ParticleIDs and others have none", path) != 0;
@@ -229,7 +242,7 @@ static int inspect(const char *path, struct set_header *h, struct set_file *file
   if (!bad) read_units(file_id, path, &h->facts, f);
   if (!bad) read_cosmology(file_id, &h->facts);
   bad |= f->text[0] != 0;
-  if (H5Fclose(file_id) < 0 && !bad) bad = fault_set(f, "%s: closing failed: %s", path, h5_cause(cause)) != 0;
+  h5_close(file_id);
   return bad ? -1 : 0;
 }
 
@@ -314,7 +327,7 @@ static int read_rows(const struct set *s, int k, int64_t first, int64_t count, s
     int64_t to = first + count < end ? first + count : end;
     if (from < to) bad = read_type(file_id, path, file, t, from - begins, to - from, p, at + from - first, f) != 0;
   }
-  H5Fclose(file_id);
+  h5_close(file_id);
   return bad ? -1 : 0;
 }
 

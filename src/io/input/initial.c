@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/memory.h"
 #include "io/columns.h"
@@ -171,6 +172,19 @@ static int check_all(const struct comm *c, const struct set *s, const char *path
   return comm_agree(c, f);
 }
 
+/* A set that cannot be held: a fault instead of exhausted memory. */
+static int check_room(const struct comm *c, const struct set *s, const char *path, struct fault *f)
+{
+  double bytes = 0, memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+  int node = comm_node_size(c);
+  for (int k = 0; k < particle_field_count; k++) bytes += (double)particle_fields[k].bytes;
+  bytes *= (double)s->total / c->size * node;
+  if (bytes > memory)
+    fault_set(f, "%s: its %lld particles need %.3g GB on a node with %d rank%s, which has %.3g GB of memory: use more nodes", path,
+              (long long)s->total, bytes / 1e9, node, plural(node), memory / 1e9);
+  return comm_agree(c, f);
+}
+
 int initial_read(const struct comm *c, const char *path, enum ic_format format, struct particles *p, struct initial_facts *facts,
                  struct fault *f)
 {
@@ -178,6 +192,10 @@ int initial_read(const struct comm *c, const char *path, enum ic_format format, 
   memset(facts, 0, sizeof *facts);
   if (open_and_broadcast(c, &s, path, format, f) != 0) return -1;
   *facts = s.facts;
+  if (check_room(c, &s, path, f) != 0) {
+    set_close(&s);
+    return -1;
+  }
   int64_t share = s.total / c->size, rest = s.total % c->size;
   int64_t first = share * c->rank + (c->rank < rest ? c->rank : rest), n = share + (c->rank < rest);
   particles_reserve(p, n);

@@ -5,7 +5,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -72,39 +71,11 @@ static int check_space(const char *path, const struct layout *l, struct fault *f
   return 0;
 }
 
-/* Rank 0: allocate the disk blocks now, so that a full disk is detected before rows are written. */
-static int reserve(const char *path, struct fault *f)
+/* Write and verify a file under the name `temporary`; `path` is its final name, for messages. Collective; faults agree on all ranks. */
+static int write_file(const struct comm *c, const char *path, const char *temporary, struct layout *l, const struct particles *p,
+                      const struct snapshot_facts *facts, struct fault *f)
 {
-  struct stat st;
-  int fd = open(path, O_RDWR | O_CLOEXEC);
-  if (fd < 0 || fstat(fd, &st) != 0) {
-    fault_set(f, "snapshot %s: %s", path, strerror(errno));
-  } else if (fallocate(fd, 0, 0, st.st_size) != 0 && errno != EOPNOTSUPP && errno != ENOSYS) {
-    fault_set(f, "snapshot %s: the disk has no space for its %.1f MB: %s", path, (double)st.st_size / 1e6, strerror(errno));
-  }
-  if (fd >= 0 && close(fd) != 0) fault_set(f, "snapshot %s: %s", path, strerror(errno));
-  return f->text[0] ? -1 : 0;
-}
-
-/* Rank 0: the file under its temporary name, complete except for the rows. `created` is set when the file exists. */
-static int prepare_file(const char *path, const char *temporary, const struct layout *l, const struct snapshot_facts *facts, int *created,
-                        struct fault *f)
-{
-  if (check_space(path, l, f) != 0) return -1;
-  /* Created here first because HDF5's messages on a refusal by the system are long and vague. */
-  int fd = open(temporary, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (fd < 0) return fault_set(f, "snapshot %s cannot be created: %s", temporary, strerror(errno));
-  *created = 1;
-  close(fd);
-  return snapshot_create(temporary, l, facts, NULL, f) == 0 ? reserve(temporary, f) : -1;
-}
-
-/* Write and verify a file under the name `temporary`; `path` is its final name, for messages. Rank 0: `created` is set when the
- * file exists. Collective; faults agree on all ranks. */
-static int write_file(const struct comm *c, const char *path, const char *temporary, const struct layout *l, const struct particles *p,
-                      const struct snapshot_facts *facts, int *created, struct fault *f)
-{
-  if (c->rank == 0) prepare_file(path, temporary, l, facts, created, f);
+  if (c->rank == 0 && check_space(path, l, f) == 0) snapshot_create(temporary, l, facts, NULL, f);
   if (comm_verdict(c, f) != 0) return -1;
   snapshot_rows(c, temporary, l, p, f);
   if (comm_agree(c, f) != 0) return -1;
@@ -112,28 +83,48 @@ static int write_file(const struct comm *c, const char *path, const char *tempor
   return comm_agree(c, f);
 }
 
+/* Rename a file or folder. Returns 0; -1 with errno, also where the call reports success and the name remains. */
+static int move(const char *from, const char *to)
+{
+  struct stat st;
+  if (rename(from, to) != 0) return -1;
+  if (lstat(from, &st) != 0) return 0;
+  errno = EIO;
+  return -1;
+}
+
+/* Rank 0: flush the new name in `folder`. The snapshot `path` is there whatever comes out, so a failure is only a warning: a fault would
+ * have the snapshot written a second time, at a later time. */
+static void flush_name(const struct comm *c, const char *path, const char *folder)
+{
+  struct fault cause = {""}, f = {""};
+  if (folder_flush(folder, &cause) == 0) return;
+  fault_set(&f, "snapshot %s is written, but may be lost if this machine fails now: %.600s", path, cause.text);
+  comm_print_fault(c, "warning", &f);
+}
+
 /* --- one file ---------------------------------------------------------------------------------------------------- */
 
 /* Rank 0: rename the verified file. */
-static int publish_one(const char *path, const char *temporary, struct fault *f)
+static int publish_one(const struct comm *c, const char *path, const char *temporary, struct fault *f)
 {
   char folder[SNAPSHOT_PATH];
-  if (rename(temporary, path) != 0)
+  if (move(temporary, path) != 0)
     return fault_set(f, "snapshot %s: renaming %s to it failed: %s", path, temporary, strerror(errno));
   parent_folder(path, folder);
-  return folder_flush(folder, f);
+  flush_name(c, path, folder);
+  return 0;
 }
 
-static int write_one(const struct comm *c, const char *path, const struct layout *l, const struct particles *p,
+static int write_one(const struct comm *c, const char *path, struct layout *l, const struct particles *p,
                      const struct snapshot_facts *facts, struct fault *f)
 {
   char temporary[SNAPSHOT_PATH];
-  int created = 0;
   snprintf(temporary, sizeof temporary, "%.*s.tmp", SNAPSHOT_PATH - SUFFIX_LENGTH, path);
-  int good = write_file(c, path, temporary, l, p, facts, &created, f) == 0;
-  if (c->rank == 0 && good) publish_one(path, temporary, f);
+  int good = write_file(c, path, temporary, l, p, facts, f) == 0;
+  if (c->rank == 0 && good) publish_one(c, path, temporary, f);
   good = comm_verdict(c, f) == 0;
-  if (created && !good) unlink(temporary);
+  if (c->rank == 0 && !good) unlink(temporary);
   comm_barrier(c);   /* when any rank returns the temporary file no longer exists */
   return good ? 0 : -1;
 }
@@ -196,11 +187,11 @@ static int is_hdf5(const char *name, const void *unused)
   return n > 5 && strcmp(name + n - 5, ".hdf5") == 0;
 }
 
-/* Rank 0: remove a folder if it holds only HDF5 files. */
+/* Rank 0: remove a folder if it holds only HDF5 files, and anything that is no folder. */
 static void drop_folder(const char *path)
 {
   struct fault ignored = {""};
-  folder_drop(path, is_hdf5, NULL, &ignored);
+  if (unlink(path) != 0) folder_drop(path, is_hdf5, NULL, &ignored);
 }
 
 /* Rank 0: an empty folder for the files. */
@@ -224,7 +215,6 @@ static void write_group(const struct comm *c, int group, int groups, const struc
   struct comm part;
   struct layout l;
   MPI_Comm ranks;
-  int created = 0;
   MPI_Comm_split(c->mpi, group, c->rank, &ranks);
   comm_open(&part, ranks);
   part.largest_message = c->largest_message;
@@ -233,36 +223,43 @@ static void write_group(const struct comm *c, int group, int groups, const struc
   l.files = groups;
   memcpy(l.all, whole->total, sizeof l.all);
   snprintf(path, sizeof path, "%.*s/%s.%d.hdf5", SNAPSHOT_PATH - 300, n->temporary, n->base, group);
-  write_file(&part, path, path, &l, p, facts, &created, f);
+  write_file(&part, path, path, &l, p, facts, f);
   if (part.rank == 0) memcpy(count[group], l.total, sizeof l.total);
   layout_close(&l);
   comm_close(&part);
 }
 
+/* Rank 0: give the folder of an earlier snapshot its name back. Where that fails too, its virtual file would refer to nothing, and is
+ * removed. Returns what to say about it. */
+static const char *restore_folder(const char *path, const struct several *n)
+{
+  if (move(n->old, n->folder) == 0) return "";
+  unlink(path);
+  return "; the files of the earlier snapshot of this name are now in its folder with .old, without a virtual file";
+}
+
 /* Rank 0: flush the folder of the verified files, then rename it and the virtual file. If that fails the earlier snapshot is
  * restored. */
-static int publish_several(const char *path, const struct several *n, struct fault *f)
+static int publish_several(const struct comm *c, const char *path, const struct several *n, struct fault *f)
 {
   if (folder_flush(n->temporary, f) != 0) return -1;
   drop_folder(n->old);
-  int replaces = rename(n->folder, n->old) == 0;
+  int replaces = move(n->folder, n->old) == 0;
   if (!replaces && errno != ENOENT) return fault_set(f, "snapshot %s: moving %s away failed: %s", path, n->folder, strerror(errno));
-  if (rename(n->temporary, n->folder) != 0) {
-    fault_set(f, "snapshot %s: renaming %s to %s failed: %s", path, n->temporary, n->folder, strerror(errno));
-    if (replaces) rename(n->old, n->folder);
-    return -1;
-  }
-  if (rename(n->virtual, path) != 0) {
-    fault_set(f, "snapshot %s: renaming %s to it failed: %s", path, n->virtual, strerror(errno));
-    drop_folder(n->folder);
-    if (replaces) rename(n->old, n->folder);
-    return -1;
+  int renamed = move(n->temporary, n->folder) == 0;
+  if (!renamed || move(n->virtual, path) != 0) {
+    int cause = errno;
+    if (renamed) drop_folder(n->folder);
+    const char *earlier = replaces ? restore_folder(path, n) : "";
+    if (renamed) return fault_set(f, "snapshot %s: renaming %s to it failed: %s%s", path, n->virtual, strerror(cause), earlier);
+    return fault_set(f, "snapshot %s: renaming %s to %s failed: %s%s", path, n->temporary, n->folder, strerror(cause), earlier);
   }
   drop_folder(n->old);
-  return folder_flush(n->parent, f);
+  flush_name(c, path, n->parent);
+  return 0;
 }
 
-static int write_several(const struct comm *c, const char *path, const struct layout *l, const struct particles *p,
+static int write_several(const struct comm *c, const char *path, struct layout *l, const struct particles *p,
                          const struct snapshot_facts *facts, struct fault *f)
 {
   struct several n;
@@ -275,7 +272,8 @@ static int write_several(const struct comm *c, const char *path, const struct la
   comm_sum_int64(c, count[0], groups * PARTICLE_TYPES);
   if (c->rank == 0) {
     const struct virtual_sources sources = {groups, (const int64_t(*)[PARTICLE_TYPES])count, source_name, &n};
-    int good = !f->text[0] && snapshot_create(n.virtual, l, facts, &sources, f) == 0 && publish_several(path, &n, f) == 0;
+    int good = !f->text[0] && snapshot_create(n.virtual, l, facts, &sources, f) == 0 &&
+               snapshot_verify_metadata(n.virtual, l, f) == 0 && publish_several(c, path, &n, f) == 0;
     if (!good) unlink(n.virtual), drop_folder(n.temporary);
   }
   memory_free(count);

@@ -2,16 +2,22 @@
 /* The groups, attributes and datasets of a file. Names and types are GADGET-4's. doc/file-formats.md lists what would make yt and
  * pynbody misread the file (/Constants, /Policy, variable-length strings). */
 #include <config.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
+#include "base/bytes.h"
 #include "base/revision.h"
 #include "gravity/units.h"
 #include "io/h5.h"
 #include "io/snapshot/snapshot_file.h"
+
+enum { ROWS_ALIGNMENT = 64 };   /* the first row begins at a multiple of this */
 
 static herr_t put_six(hid_t at, const char *name, hid_t stored, const int64_t *x)
 {
@@ -173,24 +179,33 @@ static herr_t map_sources(hid_t plist, hid_t space, const struct virtual_sources
   return s;
 }
 
-static herr_t create_dataset(hid_t group, int t, const struct column *k, const struct layout *l, const struct units *u,
-                               const struct virtual_sources *sources)
+/* What a file is made from. */
+struct creation {
+  struct layout *l;
+  const struct snapshot_facts *facts;
+  struct units units;
+  const struct virtual_sources *sources;
+};
+
+/* `rows`: allocate the space for them. */
+static herr_t create_dataset(hid_t group, int t, const struct column *k, const struct creation *n, int rows)
 {
-  hsize_t extent[2] = {(hsize_t)l->total[t], (hsize_t)k->components};
+  hsize_t extent[2] = {(hsize_t)n->l->total[t], (hsize_t)k->components};
   hid_t space = H5Screate_simple(k->components > 1 ? 2 : 1, extent, NULL), plist = H5Pcreate(H5P_DATASET_CREATE);
   herr_t s = 0;
-  if (sources) {
-    s = map_sources(plist, space, sources, t, k);
+  if (n->sources) {
+    s = map_sources(plist, space, n->sources, t, k);
   } else {
     H5Pset_layout(plist, H5D_CONTIGUOUS);
-    H5Pset_alloc_time(plist, H5D_ALLOC_TIME_EARLY);
+    H5Pset_alloc_time(plist, rows ? H5D_ALLOC_TIME_EARLY : H5D_ALLOC_TIME_LATE);
     H5Pset_fill_time(plist, H5D_FILL_TIME_NEVER);
   }
   H5Pset_obj_track_times(plist, 0);
   hid_t set = s < 0 ? -1 : H5Dcreate2(group, k->name, columns_type(k), space, H5P_DEFAULT, plist, H5P_DEFAULT);
-  s = set < 0 ? -1 : put_scaling(set, k, u);
+  s = set < 0 ? -1 : put_scaling(set, k, &n->units);
   if (set >= 0) {
-    s |= h5_put(set, CHECKSUM_ATTRIBUTE, H5T_STD_U64LE, H5T_NATIVE_UINT64, 0, &l->sums[t][k - columns]);
+    s |= h5_put(set, CHECKSUM_ATTRIBUTE, H5T_STD_U64LE, H5T_NATIVE_UINT64, 0, &n->l->sums[t][k - columns]);
+    if (rows) n->l->offset[t][k - columns] = H5Dget_offset(set);
     s |= H5Dclose(set);
   }
   H5Pclose(plist);
@@ -198,58 +213,121 @@ static herr_t create_dataset(hid_t group, int t, const struct column *k, const s
   return s;
 }
 
-static herr_t particle_groups(hid_t file, const struct layout *l, const struct units *u, const struct virtual_sources *sources)
+static herr_t particle_groups(hid_t file, const struct creation *n, int rows)
 {
   herr_t s = 0;
   for (int t = 0; t < PARTICLE_TYPES && s >= 0; t++) {
     char name[32];
-    if (l->total[t] == 0) continue;
+    if (n->l->total[t] == 0) continue;
     snprintf(name, sizeof name, "PartType%d", t);
     hid_t group = create_group(file, name);
     if (group < 0) return -1;
     for (int k = 0; k < column_count; k++)
-      if (layout_has(l, &columns[k])) s |= create_dataset(group, t, &columns[k], l, u, sources);
+      if (layout_has(n->l, &columns[k])) s |= create_dataset(group, t, &columns[k], n, rows);
     s |= H5Gclose(group);
   }
   return s;
 }
 
-static herr_t attribute_groups(hid_t file, const struct layout *l, const struct snapshot_facts *facts, const struct units *u)
+static herr_t attribute_groups(hid_t file, const struct creation *n)
 {
   static const char *const names[] = {"Header", "Parameters", "Config", "Units"};
   herr_t s = 0;
   for (int i = 0; i < 4; i++) {
     hid_t group = create_group(file, names[i]);
     if (group < 0) return -1;
-    s |= i == 0   ? put_header(group, l, facts)
-         : i == 1 ? put_all_parameters(group, facts, u)
+    s |= i == 0   ? put_header(group, n->l, n->facts)
+         : i == 1 ? put_all_parameters(group, n->facts, &n->units)
          : i == 2 ? put_configuration(group)
-                  : put_units(group, u);
+                  : put_units(group, &n->units);
     s |= H5Gclose(group);
   }
   return s;
 }
 
-int snapshot_create(const char *path, const struct layout *l, const struct snapshot_facts *facts, const struct virtual_sources *sources,
+/* Lay the file out in `image`: with space for the rows, behind `room` bytes of metadata, where `room` is not 0. */
+static int lay_out(struct h5_image *image, const struct creation *n, size_t room, char cause[256])
+{
+  /* checksummed metadata that HDF5 1.8 can read; virtual datasets need 1.10 */
+  hid_t file = h5_image_create(image, n->sources ? H5F_LIBVER_V110 : H5F_LIBVER_V18, room);
+  herr_t s = file < 0 ? -1 : attribute_groups(file, n);
+  if (s >= 0) s = particle_groups(file, n, room > 0);
+  if (s < 0) h5_cause(cause);
+  if (file >= 0 && h5_image_close(file, image) < 0 && s >= 0) {
+    h5_cause(cause);
+    s = -1;
+  }
+  return s < 0 ? -1 : 0;
+}
+
+/* The offset of the first row in the file; its length where there are no rows. */
+static uint64_t first_row(const struct layout *l)
+{
+  uint64_t first = (uint64_t)l->image.length;
+  for (int t = 0; t < PARTICLE_TYPES; t++)
+    for (int k = 0; k < column_count; k++)
+      if (l->total[t] && layout_has(l, &columns[k]) && l->offset[t][k] < first) first = l->offset[t][k];
+  return first;
+}
+
+/* End the image at the first row. Returns -1 where metadata follow it. */
+static int end_image(struct h5_image *image, uint64_t end)
+{
+  if (image->size <= end) return 0;
+  for (size_t i = (size_t)end; i < image->size; i++)
+    if (image->bytes[i]) return -1;
+  image->size = (size_t)end;
+  return 0;
+}
+
+/* The image of the file, and the offsets of its datasets. A large file differs from a small one only in the space of its rows: the first
+ * image, without that space, gives the size of the metadata, and in the second they fill the start of the file. */
+static int make_image(const struct creation *n, char cause[256])
+{
+  struct h5_image *image = &n->l->image;
+  h5_image_free(image);
+  if (lay_out(image, n, 0, cause) != 0) return -1;
+  if (!n->sources) {
+    size_t room = ((size_t)image->length + ROWS_ALIGNMENT - 1) / ROWS_ALIGNMENT * ROWS_ALIGNMENT;
+    h5_image_free(image);
+    if (lay_out(image, n, room, cause) != 0) return -1;
+  }
+  uint64_t first = n->sources ? (uint64_t)image->length : first_row(n->l);
+  if (end_image(image, first) == 0) return 0;
+  snprintf(cause, 256, "HDF5 puts metadata behind the rows");
+  return -1;
+}
+
+/* Give a new file its length, and allocate its disk blocks now, so that a full disk is detected before rows are written. A signal may
+ * interrupt both calls. Returns 0, or -1 with errno. */
+static int reserve(int fd, int64_t length)
+{
+  int s;
+  while ((s = ftruncate(fd, (off_t)length)) != 0 && errno == EINTR) {}
+  if (s != 0) return -1;
+  while ((s = fallocate(fd, 0, 0, (off_t)length)) != 0 && errno == EINTR) {}
+  return s == 0 || errno == EOPNOTSUPP || errno == ENOSYS ? 0 : -1;
+}
+
+/* A new file with the bytes of the image and space for the rows. */
+static int write_image(const char *path, const struct h5_image *image, struct fault *f)
+{
+  unlink(path);   /* left by a run that was killed; a FIFO or a link of this name is not written to */
+  int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (fd < 0) return fault_set(f, "snapshot %s cannot be created: %s", path, strerror(errno));
+  if (reserve(fd, image->length) != 0)
+    fault_set(f, "snapshot %s: the disk has no space for its %.1f MB: %s", path, (double)image->length / 1e6, strerror(errno));
+  else if (write_all(fd, image->bytes, (int64_t)image->size, 0) != 0)
+    fault_set(f, "snapshot %s: writing its metadata failed: %s", path, strerror(errno));
+  if (close(fd) != 0) fault_set(f, "snapshot %s: closing failed: %s", path, strerror(errno));
+  return f->text[0] ? -1 : 0;
+}
+
+int snapshot_create(const char *path, struct layout *l, const struct snapshot_facts *facts, const struct virtual_sources *sources,
                     struct fault *f)
 {
   char cause[256];
-  struct units u = units_of(facts->params);
-  hid_t access = H5Pcreate(H5P_FILE_ACCESS), plist = H5Pcreate(H5P_FILE_CREATE);
-  H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);
-  /* checksummed metadata that HDF5 1.8 can read; virtual datasets need 1.10 */
-  H5Pset_libver_bounds(access, sources ? H5F_LIBVER_V110 : H5F_LIBVER_V18, sources ? H5F_LIBVER_V110 : H5F_LIBVER_V18);
-  H5Pset_obj_track_times(plist, 0);
-  hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, plist, access);
-  herr_t s = file < 0 ? -1 : attribute_groups(file, l, facts, &u);
-  if (s >= 0) s = particle_groups(file, l, &u, sources);
-  if (s < 0) h5_cause(cause);
-  char closing[256];
-  if (file >= 0 && h5_close_written(file, closing) < 0) {
-    if (s >= 0) memcpy(cause, closing, sizeof cause);
-    s = -1;
-  }
-  H5Pclose(access);
-  H5Pclose(plist);
-  return s < 0 ? fault_set(f, "snapshot %s: creating its datasets failed: %s", path, cause) : 0;
+  struct creation n = {l, facts, units_of(facts->params), sources};
+  if (make_image(&n, cause) != 0) return fault_set(f, "snapshot %s: laying it out failed: %s", path, cause);
+  return write_image(path, &l->image, f);
 }

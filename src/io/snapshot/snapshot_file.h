@@ -3,6 +3,7 @@
 #ifndef IO_SNAPSHOT_FILE_H
 #define IO_SNAPSHOT_FILE_H
 #include "io/columns.h"
+#include "io/h5.h"
 #include "io/snapshot/snapshot.h"
 
 enum { SNAPSHOT_PATH = 4096, COLUMNS_MAX = 8 };
@@ -13,6 +14,9 @@ struct slab {
   int64_t first[PARTICLE_TYPES];   /* row in the dataset, from 0 */
 };
 
+/* Byte offsets of the datasets in the file, by type and column. */
+typedef uint64_t dataset_offsets[PARTICLE_TYPES][COLUMNS_MAX];
+
 /* Rows of a file. Free with layout_close. */
 struct layout {
   struct slab mine;
@@ -22,6 +26,9 @@ struct layout {
   unsigned extras;                              /* optional datasets: sum of SNAPSHOT_... */
   int files;                                    /* files of the snapshot that this file belongs to */
   int64_t all[PARTICLE_TYPES];                  /* particles of the whole snapshot */
+  /* After snapshot_create, on rank 0: */
+  struct h5_image image;                        /* the file but for its rows, which follow it */
+  dataset_offsets offset;                       /* after snapshot_rows on all ranks */
 };
 
 /* The files that the virtual datasets of another file refer to. Their rows follow each other in the order of the files. */
@@ -39,13 +46,17 @@ void layout_close(struct layout *l);
 /* Whether the file has this column. */
 int layout_has(const struct layout *l, const struct column *k);
 
-/* Create the file `path` with all groups, attributes and datasets. With `sources` NULL the space for the rows is allocated;
- * otherwise the datasets are virtual and refer to `sources`. Local, rank 0. 0; -1 with a fault. */
-int snapshot_create(const char *path, const struct layout *l, const struct snapshot_facts *facts, const struct virtual_sources *sources,
+/* Lay out all groups, attributes and datasets in memory and write them to a new file `path`; what had this name is removed, unless it
+ * is a folder. With `sources` NULL the space for the rows is allocated; otherwise the datasets are virtual and refer to `sources`.
+ * Local, rank 0. 0; -1 with a fault. */
+int snapshot_create(const char *path, struct layout *l, const struct snapshot_facts *facts, const struct virtual_sources *sources,
                     struct fault *f);
-/* Write the rows of this rank. Local; a fault is set only on the ranks where it occurs. */
-void snapshot_rows(const struct comm *c, const char *path, const struct layout *l, const struct particles *p, struct fault *f);
-/* Flush the file to the disk, read back the rows of the next rank through plain POSIX calls and compare all checksums with `l`.
+/* Write the rows of each rank. Collective; a fault is set only on the ranks where it occurs. */
+void snapshot_rows(const struct comm *c, const char *path, struct layout *l, const struct particles *p, struct fault *f);
+/* Flush the file to the disk. Read back everything but the rows, and compare it with what snapshot_create laid out. Local, rank 0.
+ * 0; -1 with a fault. */
+int snapshot_verify_metadata(const char *path, const struct layout *l, struct fault *f);
+/* The same for a file with rows: each rank reads back the rows of the next rank, and all checksums are compared with `l`.
  * Collective; faults may be set on some ranks only. */
 void snapshot_verify(const struct comm *c, const char *path, const struct layout *l, struct fault *f);
 #endif
