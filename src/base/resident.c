@@ -4,9 +4,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#ifdef __GLIBC__
-#include <malloc.h>
-#endif
 
 /* The value of a line "NAME:  123 kB" of /proc/self/status, in bytes. */
 static double status_bytes(const char *name)
@@ -20,14 +17,6 @@ static double status_bytes(const char *name)
     if (strncmp(line, name, length) == 0 && line[length] == ':' && sscanf(line + length + 1, "%lf", &kilobytes) == 1) break;
   fclose(in);
   return kilobytes * 1024;
-}
-
-void resident_make_steady(void)
-{
-#ifdef __GLIBC__
-  mallopt(M_MMAP_THRESHOLD, 8 << 20);
-  mallopt(M_TRIM_THRESHOLD, 16 << 20);
-#endif
 }
 
 double resident_now(void) { return status_bytes("VmRSS"); }

@@ -11,20 +11,19 @@ static const struct part {
   double several;    /* on several ranks; imbalance of the number of particles included */
   int hybrid_only;
 } parts[] = {
-  {220, 254, 0},     /* particles: all fields, and their spare arrays in the sort */
-  {55, 56, 0},       /* order */
-  {80, 82, 0},       /* octree */
+  {110, 138, 0},     /* particles: all fields */
+  {72, 80, 0},       /* octree, and the sort in its memory */
   {20, 20, 0},       /* build, groups, active, walk */
   {12, 13, 1},       /* radii: neighbour lists */
-  {0, 74, 0},        /* sums */
+  {0, 60, 0},        /* sums */
   {0, 88, 0},        /* exchange */
-  {0, 40, 0},        /* messages that do not depend on LETs */
+  {0, 20, 0},        /* messages that do not depend on LETs */
 };
 enum { PARTS = sizeof parts / sizeof *parts };
 
 /* Bytes of the LETs that a rank receives and selects, with their messages: LET_BYTES n^LET_POWER k^NEIGHBOUR_POWER for n particles and k
  * other ranks near it. With the split on most LETs reach to R2 only. */
-#define LET_BYTES 6900
+#define LET_BYTES 4100
 #define LET_POWER 0.75
 #define NEIGHBOUR_POWER 0.55
 #define LET_HYBRID 0.55
@@ -33,11 +32,12 @@ enum { NEIGHBOURS_MAX = 26 };
 enum { HOST_COPIES = 3 };
 /* The buffer for files; memory that libraries allocate from the first file on, and from the first snapshot on. */
 #define FILE_BUFFER 17e6
-#define LIBRARY_BYTES 9e6
+#define LIBRARY_BYTES 6e6
+#define FILE_BUFFER_BYTES 75 /* per particle: what of the buffer few particles use */
 #define FILE_BYTES 12        /* per particle: rows on their way to a file */
 /* Growth of a measured run: later steps have other numbers of particles, LETs and list entries. */
 #define GROWTH 0.07
-#define LATER_LIBRARY_BYTES 1.5e6
+#define LATER_LIBRARY_BYTES 3e6
 
 static double per_particle(const struct need_input *in)
 {
@@ -48,9 +48,11 @@ static double per_particle(const struct need_input *in)
   return sum;
 }
 
+static double buffer(const struct need_input *in) { return fmin(FILE_BUFFER, FILE_BUFFER_BYTES * in->particles); }
+
 struct memory_need need_estimate(const struct need_input *in)
 {
-  struct memory_need n = {.fixed = in->baseline + FILE_BUFFER + LIBRARY_BYTES, .particles = in->particles * per_particle(in)};
+  struct memory_need n = {.fixed = in->baseline + buffer(in) + LIBRARY_BYTES, .particles = in->particles * per_particle(in)};
   double near = fmin(in->ranks - 1, NEIGHBOURS_MAX);
   if (in->ranks > 1 && !in->on_device)
     n.lets = LET_BYTES * pow(in->particles, LET_POWER) * pow(near, NEIGHBOUR_POWER) * (in->hybrid ? LET_HYBRID : 1);
@@ -61,6 +63,6 @@ double need_total(const struct memory_need *n) { return n->fixed + n->particles 
 
 double need_measured(const struct need_input *in, double peak, double now)
 {
-  double files = FILE_BUFFER + LATER_LIBRARY_BYTES + FILE_BYTES * in->particles;
+  double files = buffer(in) + LATER_LIBRARY_BYTES + FILE_BYTES * in->particles;
   return (1 + GROWTH) * fmax(peak, now + files);
 }

@@ -9,7 +9,6 @@
 
 #include "base/debug.h"
 #include "base/memory.h"
-#include "base/resident.h"
 #include "cli/commands.h"
 #include "mpi/comm.h"
 #include "run/control.h"
@@ -29,7 +28,6 @@ int main(int argc, char **argv)
 {
   struct comm c;
   int threads;
-  resident_make_steady();
   control_before_mpi(argc > 1 && strcmp(argv[1], "run") == 0);
   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &threads);   /* only the first thread of a rank calls MPI */
   control_after_mpi();
