@@ -33,10 +33,10 @@ enum { HOST_COPIES = 3 };
 /* The buffer for files; memory that libraries allocate from the first file on, and from the first snapshot on. */
 #define FILE_BUFFER 17e6
 #define LIBRARY_BYTES 6e6
-#define FILE_BUFFER_BYTES 75 /* per particle: what of the buffer few particles use */
+#define FILE_BUFFER_BYTES 90 /* per particle: what of the buffer few particles use */
 #define FILE_BYTES 12        /* per particle: rows on their way to a file */
 /* Growth of a measured run: later steps have other numbers of particles, LETs and list entries. */
-#define GROWTH 0.07
+#define GROWTH 0.08
 #define LATER_LIBRARY_BYTES 3e6
 
 static double per_particle(const struct need_input *in)
