@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Forces on several ranks against the direct sum: at the start, and at the ticks of substeps. With the argument "short"
- * only some sets, for many numbers of ranks; then the name of a backend for it alone. */
+/* Forces on several ranks against the direct sum, at the start and in substeps. "short": some sets; then the name of a backend alone. */
 #include <config.h>
 #include <mpi.h>
 #include "backend/probe.h"
@@ -384,8 +383,7 @@ static void check_new_radius(const struct comm *c, const struct set *set, int64_
   struct fault f = {""};
   struct diagnostics again;
   share(c, set, n, SPEED, 0, &mine);
-  par.R1 = par.R2 = 0;
-  par.SoftStep = 0;
+  par.R1 = par.R2 = par.SoftStep = 0;
   sim_open(&s, c, &par, tested, &mine, &f);
   sim_first_force(&s);
   struct plan plan = plan_next(&par, &s.now, 0, par.TimeMax, s.split.r2, 1, RADIUS_INTERVAL);
@@ -454,25 +452,24 @@ static void check_step(const struct comm *c, const struct set *s, int64_t n, dou
   else
     good &= speeds < 5e-4;
   say(c, good, s->name, what, &e);
-  int once = counts.step_let.received.particles <= n - counts.local;
-  say(c, (int)comm_min_int64(c, once), s->name, "no particle counts as received twice where LETs are selected again", NULL);
+  say(c, (int)comm_min_int64(c, counts.step_let.received.particles <= n - counts.local), s->name, "no particle counts as received twice where LETs are selected again", NULL);
 }
 
 /* Block steps without the split end as on one rank, and particles migrate in between. Fast particles are those of level `fast` and deeper:
  * the deeper this level, the more often all trees are rebuilt and the LETs of slow trees selected again. With `delta` sources are also
- * cells, and results on several ranks differ by the error of the criterion. (A single rank has no LETs and builds trees of all particles.) */
-static void check_block_step(const struct comm *c, const struct set *s, int64_t n, const char *fast, double delta)
+ * cells, and results on several ranks differ by the error of the criterion. `ticks`: intervals between checkpoint ticks. */
+static void check_block_step(const struct comm *c, const struct set *s, int64_t n, const char *fast, int ticks, double delta)
 {
   struct stretch mine = {.times = 8, .speed = 30 * SPEED, .delta = delta};
   double speeds;
-  debug_set("fast_level", atoi(fast));
+  debug_set("fast_level", atoi(fast)), debug_set("checkpoint_ticks", ticks);
   struct errors e = compare_ends(c, s, n, &mine, &speeds);
-  debug_set("fast_level", NAN);
+  debug_set("fast_level", NAN), debug_set("checkpoint_ticks", NAN);
   int64_t trees = comm_max_int64(c, mine.fast), levels = comm_max_int64(c, mine.counts.level_max), movers = mine.counts.migrated;
   comm_sum_int64(c, &movers, 1);
   char what[220];
-  snprintf(what, sizeof what, "block steps, Delta = %g, fast from level %s of %lld on, %lld fast trees, %lld particles migrated: as on one rank, velocities to %.1e",
-           delta, fast, (long long)levels, (long long)trees, (long long)movers, speeds);
+  snprintf(what, sizeof what, "block steps, %d checkpoint ticks, Delta = %g, fast from level %s of %lld on, %lld fast trees, %lld particles migrated: as on one rank, velocities to %.1e",
+           ticks, delta, fast, (long long)levels, (long long)trees, (long long)movers, speeds);
   int good = e.finite && (delta > 0 ? e.median < 1e-4 && e.most99 < 1e-3 && speeds < 1e-2 : e.median < 1e-7 && e.most99 < 1e-6 && speeds < 2e-5);
   say(c, good && levels > 2 && (trees > 0) == (tested->builds_fast_tree && c->size > 1) && (c->size == 1 || movers > 0), s->name, what, &e);
 }
@@ -574,7 +571,8 @@ static void check_all(const struct comm *c, int brief)
     few.r1 = 0.03, few.r2 = 0.06;
     check_step(c, &few, 800, 30, 30 * SPEED, keeps, 0);
     check_step(c, &few, 800, 30, 30 * SPEED, renews, 0);
-    if (c->size <= 7) check_block_step(c, &sets[k], k ? 1500 : 400, k ? "2" : "3", k ? 1.0 / 512 : 0);
+    for (int ticks = 0; ticks <= 8 && c->size <= 7; ticks += 8)
+      check_block_step(c, &sets[k], k ? 1500 : 400, k ? "2" : "3", ticks, k ? 1.0 / 512 : 0);
   }
 }
 
