@@ -8,6 +8,7 @@ include %D%/backend/local.mk
 include %D%/cpu/local.mk
 include %D%/step/local.mk
 include %D%/tuning/local.mk
+include %D%/check/local.mk
 include %D%/run/local.mk
 include %D%/job/local.mk
 include %D%/checkpoint/local.mk

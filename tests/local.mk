@@ -18,6 +18,7 @@ unit_tests = \
   %D%/essential \
   %D%/force \
   %D%/ic \
+  %D%/job \
   %D%/keys \
   %D%/last_words \
   %D%/lattice \
@@ -32,11 +33,13 @@ unit_tests = \
   %D%/pairwise \
   %D%/params \
   %D%/particles \
+  %D%/physics \
   %D%/placement \
   %D%/plan \
   %D%/reorder \
   %D%/schedule \
   %D%/split \
+  %D%/stall \
   %D%/timeline \
   %D%/tuner \
   %D%/units \
@@ -67,6 +70,7 @@ script_tests = \
   %D%/determinism.sh \
   %D%/docs.sh \
   %D%/files_ranks.sh \
+  %D%/folders.sh \
   %D%/full_disk.sh \
   %D%/full_disk_run.sh \
   %D%/jobs.sh \
@@ -88,6 +92,7 @@ script_tests = \
   %D%/interrupt.sh \
   %D%/stops.sh \
   %D%/study_ranks.sh \
+  %D%/system_check.sh \
   %D%/tuning.sh \
   %D%/units_files.sh \
   %D%/unsound.sh \
@@ -95,6 +100,7 @@ script_tests = \
   %D%/yt.sh
 # Those by script that a busy machine could break, since they send signals or measure times: they run alone, whatever -j says.
 alone_tests = \
+  %D%/folders.sh \
   %D%/jobs.sh \
   %D%/killed.sh \
   %D%/scaling.sh \
@@ -104,11 +110,13 @@ alone_tests = \
 # Those by script that take seconds: rules of the source tree, pages, the command line.
 quick_scripts = \
   %D%/docs.sh \
+  %D%/folders.sh \
   %D%/packaging.sh \
   %D%/parameter_pages.sh \
   %D%/quickstart.sh \
   %D%/rules.sh \
   %D%/shellcheck.sh \
+  %D%/system_check.sh \
   %D%/units_files.sh
 # Those that read files of the source tree, and could miss one in a tarball: slow/distcheck.sh has only these run again.
 tarball_tests = \
@@ -143,6 +151,7 @@ sanitized_tests = \
 test_helpers = \
   %D%/full_disk \
   %D%/make_snapshot \
+  %D%/pending \
   %D%/poison
 # The second tier, of minutes each: make check-slow. These run two at a time, the longest first; slow_alone after them, one by one,
 # since they measure times, or send signals at certain moments.
@@ -229,6 +238,7 @@ clean-local:
 
 %C%_checkpoint_mpi_SOURCES = %D%/checkpoint.c %D%/chance.h %D%/files.h %D%/tap.h
 %C%_guard_mpi_SOURCES = %D%/guard.c %D%/files.h %D%/tap.h
+%C%_pending_SOURCES = %D%/pending.c
 %C%_poison_SOURCES = %D%/poison.c
 %C%_contract_mpi_SOURCES = %D%/contract.c %D%/chance.h %D%/reference.h %D%/kernels.h %D%/sets.h %D%/tap.h
 %C%_comm_mpi_SOURCES = %D%/comm.c %D%/tap.h
@@ -251,6 +261,7 @@ clean-local:
 %C%_domain_SOURCES = %D%/domain.c %D%/chance.h %D%/cuts.h %D%/tap.h
 %C%_domain_ranks_mpi_SOURCES = %D%/domain_ranks.c %D%/chance.h %D%/everywhere.h %D%/tap.h
 %C%_essential_SOURCES = %D%/essential.c %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h
+%C%_job_SOURCES = %D%/job.c %D%/tap.h
 %C%_keys_SOURCES = %D%/keys.c %D%/chance.h %D%/tap.h
 %C%_last_words_SOURCES = %D%/last_words.c %D%/tap.h
 %C%_lattice_SOURCES = %D%/lattice.c %D%/chance.h %D%/tap.h
@@ -263,8 +274,10 @@ clean-local:
 %C%_debug_SOURCES = %D%/debug.c %D%/tap.h
 %C%_depth_first_SOURCES = %D%/depth_first.c %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h
 %C%_pairwise_SOURCES = %D%/pairwise.c %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h
+%C%_physics_SOURCES = %D%/physics.c %D%/tap.h
 %C%_placement_SOURCES = %D%/placement.c %D%/tap.h
 %C%_plan_SOURCES = %D%/plan.c %D%/tap.h
+%C%_stall_SOURCES = %D%/stall.c %D%/tap.h
 %C%_split_SOURCES = %D%/split.c %D%/kernels.h %D%/tap.h
 %C%_timeline_SOURCES = %D%/timeline.c %D%/chance.h %D%/tap.h
 %C%_brent_SOURCES = %D%/brent.c %D%/chance.h %D%/tap.h

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Placement of ranks on imagined hosts with and without devices: what is reported, warned about and refused. */
 #include <config.h>
-#include "run/placement.h"
+#include "check/placement.h"
 
 #include <string.h>
 

@@ -38,7 +38,8 @@ tuning       base params backend
 step         base particles params tree gravity backend mpi tuning
 job          base params
 checkpoint   base particles params mpi io io/snapshot job
-run          base particles params tree gravity backend mpi io io/input io/snapshot tuning step job checkpoint
+check        base particles params tree gravity backend mpi tuning step
+run          base particles params tree gravity backend mpi io io/input io/snapshot tuning step job checkpoint check
 study        base particles params tree gravity backend mpi io io/snapshot tuning step run
 cli          base particles params tree gravity backend mpi io io/input io/snapshot ic tuning step job checkpoint run study
 gpu/device    base particles tree gravity backend

@@ -111,6 +111,26 @@ sed -n 1,3p "$dir/out/status" > "$dir/words"
 grep -q -x 'state=failed' "$dir/words" && grep -q -E '^reason=rank 0, step [0-9]+, phase [a-z_]+: SIGTERM, and no progress since' "$dir/words"
 ok $? "the status file: $(paste -s -d ' ' "$dir/words")"
 
+# measurements have the watchdog too
+# measure COMMAND...: three ranks; the second is stopped once the table exists
+measure() {
+  rm -f "$dir/table.csv"
+  # shellcheck disable=SC2086
+  OMP_NUM_THREADS=1 ${MPIRUN:-mpirun} $MPIRUN_FLAGS -n 3 ./espalier "$@" -P Device:WatchdogMinutes=0.03 -o "$dir/table.csv" "$dir/run.ini" \
+    > "$dir/log" 2> "$dir/err" < /dev/null &
+  job=$!
+  within 60 test -e "$dir/table.csv"
+  ranks=$(pgrep -P $job -x espalier | tr '\n' ' ')
+  one=$(pid_of_rank 1)
+  [ -z "$one" ] || kill -STOP "$one"
+  finish
+  [ -n "$one" ] && [ $status -ne 0 ] && [ $status -ne 137 ] && grep -q -E '^espalier: fatal: rank [02], .*: no progress for 0\.[0-9]+ minutes' "$dir/err"
+  ok $? "$1: a rank is stopped: the job ends by itself (status $status)"
+  ok $left "no process is left"
+}
+measure study let --ranks "$(seq -s , 1000 -1 937)"
+measure force --delta 1:20
+
 # a kernel that does not end, where there is a device: the host still looks, and says where
 if ./espalier info | grep -q 'cuda *device'; then
   ESPALIER_DEBUG=stall=1:40:90

@@ -15,6 +15,8 @@ enum {
 };
 
 const struct debug_switch debug_table[] = {
+  {"check_seconds", 1, {{0, STALL_SECONDS, 0}},
+   "run --check carries out the first soft step where it is predicted to take at most so many seconds, 0: never (default: 30)"},
   {"checkpoint_ticks", 1, {{0, INTERVALS, 1}},
    "number of intervals that checkpoint ticks divide a soft step into, rounded down to a power of two, 0: one (default: by estimated seconds)"},
   {"fast_level", 1, {{0, LEVELS, 1}},

@@ -5,6 +5,8 @@ libespalier_a_SOURCES += \
   %D%/debug.h \
   %D%/fault.c \
   %D%/fault.h \
+  %D%/files.c \
+  %D%/files.h \
   %D%/folders.c \
   %D%/folders.h \
   %D%/hd.h \
@@ -14,6 +16,8 @@ libespalier_a_SOURCES += \
   %D%/lines.h \
   %D%/memory.c \
   %D%/memory.h \
+  %D%/resident.c \
+  %D%/resident.h \
   %D%/revision.c \
   %D%/revision.h \
   %D%/spool.c \

@@ -34,9 +34,10 @@ static int continues_own_run(const struct run_options *o)
 
 static int act_run(const struct command *self, const struct comm *c, int argc, char **argv)
 {
-  enum { CHECK = 256, NO_OUTPUT, OVERWRITE, SCHEDULE, SUBSTEPS, WALLTIME };   /* beside the letters */
+  enum { CHECK = 256, FORCE, NO_OUTPUT, OVERWRITE, SCHEDULE, SUBSTEPS, WALLTIME };   /* beside the letters */
   static const struct option longs[] = {
-      {"check", no_argument, NULL, CHECK}, {"steps", required_argument, NULL, 'n'}, {"substeps", required_argument, NULL, SUBSTEPS},
+      {"check", no_argument, NULL, CHECK}, {"force", no_argument, NULL, FORCE}, {"steps", required_argument, NULL, 'n'},
+      {"substeps", required_argument, NULL, SUBSTEPS},
       {"restart", optional_argument, NULL, 'r'}, {"walltime", required_argument, NULL, WALLTIME},
       {"overwrite", no_argument, NULL, OVERWRITE}, {"schedule", no_argument, NULL, SCHEDULE},
       {"no-output", no_argument, NULL, NO_OUTPUT}, {"quiet", no_argument, NULL, 'q'},
@@ -47,6 +48,7 @@ static int act_run(const struct command *self, const struct comm *c, int argc, c
   while ((option = command_option(self, c, argc, argv, COMMAND_SHORT "P:n:qr::", longs, &status)) != -1) switch (option) {
     case COMMAND_DONE: return status;
     case CHECK: options.check = 1; break;
+    case FORCE: options.force = 1; break;
     case OVERWRITE: options.overwrite = 1; break;
     case SCHEDULE: options.schedule = 1; break;
     case NO_OUTPUT: options.no_output = 1; break;
@@ -88,12 +90,14 @@ static int act_run(const struct command *self, const struct comm *c, int argc, c
 }
 
 const struct command command_run = {
-    "run", "run [-P Section:Name=value]... [--check] [--schedule] [-n STEPS] [--substeps STEPS] [-r [last|N|PATH]] "
+    "run", "run [-P Section:Name=value]... [--check] [--force] [--schedule] [-n STEPS] [--substeps STEPS] [-r [last|N|PATH]] "
     "[--walltime TIME] [--overwrite] [--no-output] [-q] FILE.ini",
     "Run a simulation from its initial conditions, or from a checkpoint, to its end",
     "  -P Section:Name=value   replace the value of a parameter of the file; may be repeated\n"
-    "      --check             read parameters and headers (with -r verify the checkpoint instead), estimate memory and disk\n"
-    "                          space, then stop\n"
+    "      --check             check the run without a file written, then stop: parameters, placement, disk space; the system\n"
+    "                          after its first forces (softening, times, masses, bulk velocity), substeps, seconds and memory,\n"
+    "                          measured in the first soft step where it takes less than half a minute. With -r: verify the checkpoint\n"
+    "      --force             start also where this check finds that the run would be worthless\n"
     "      --schedule          compute the first forces, print what the first soft step does at which tick (migration, tree builds, "
     "moment\n"
     "                          updates, selections of LETs), then stop; nothing is written\n"
@@ -110,6 +114,7 @@ const struct command command_run = {
     "  -q, --quiet             print no line per soft step, only the start, the end, files that are written, and warnings\n"
     "SIGUSR1, SIGTERM, SIGHUP, SIGINT, or a file 'stop' in OutputDir: the run writes a checkpoint and stops with exit status 0.\n"
     "SIGUSR2, or a file 'checkpoint': the run writes a checkpoint and continues. OutputDir/status has the outcome.\n"
+    "Exit status 3: the run has finished, but its energy error is so large that it cannot be trusted.\n"
     "Under mpirun, Ctrl-C and SIGTERM leave ranks two seconds until they are killed. This is too short for a checkpoint where\n"
     "soft steps take longer: use 'touch OUTPUTDIR/stop' there.\n",
     act_run};

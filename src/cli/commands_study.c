@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/watchdog.h"
 #include "cli/commands.h"
 #include "cli/overrides.h"
 #include "params/params_nearest.h"
@@ -138,7 +139,10 @@ static int act_force(const struct command *self, const struct comm *c, int argc,
   struct param_origin origin;
   if (command_load_params(c, file, &overrides, 1, &par, &origin, &f)) return command_failed(c, &f);
   if (deltas && (status = take_deltas(self, c, &par, deltas, &options)) != STATUS_OK) return status;
-  return force(c, &par, &options);
+  watchdog_start(par.WatchdogMinutes);
+  status = force(c, &par, &options);
+  watchdog_stop();
+  return status;
 }
 
 const struct command command_force = {
@@ -219,7 +223,10 @@ static int act_study(const struct command *self, const struct comm *c, int argc,
   struct fault f = {""};
   struct param_origin origin;
   if (command_load_params(c, file, &overrides, 1, &par, &origin, &f)) return command_failed(c, &f);
-  return study_let(c, &par, &options);
+  watchdog_start(par.WatchdogMinutes);
+  status = study_let(c, &par, &options);
+  watchdog_stop();
+  return status;
 }
 
 const struct command command_study = {

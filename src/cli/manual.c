@@ -126,7 +126,7 @@ void manual_print(FILE *out)
         ".TP\n.IB SnapshotFileBase _NNN.hdf5\nsnapshots, in GADGET\\-4's layout\n"
         ".TP\n.I energy.csv\\fR,\\fP steps.csv\\fR,\\fP timers.csv\\fR,\\fP comm.csv\ntables of a run; lines with # explain them\n"
         ".TP\n.I checkpoints/\ncheckpoints, from which\n.B \\-\\-restart\ncontinues\n"
-        ".TP\n.I status\nlines name=value: state (running, finished, interrupted, failed), step, time, checkpoint\n"
+        ".TP\n.I status\nlines name=value: state (running, finished, untrusted, interrupted, failed), step, time, checkpoint\n"
         ".TP\n.I cont\nexists when another job can continue the run\n"
         ".TP\n.I stop\\fR,\\fP checkpoint\nmade by the user: the run writes a checkpoint and stops, or continues\n"
         ".TP\n.I parameters\\-used.ini\nall parameters with their values\n"
@@ -135,7 +135,8 @@ void manual_print(FILE *out)
         "write a checkpoint at the next checkpoint tick or at the end of the substeps, and stop; mpirun passes SIGUSR1 to the ranks\n"
         ".TP\n.B SIGUSR2\nwrite a checkpoint and continue\n", out);
   put_environment(out);
-  fputs(".SH EXIT STATUS\n0 success, or interrupted with a checkpoint; 1 error; 2 wrong command line.\n"
+  fputs(".SH EXIT STATUS\n0 success, or interrupted with a checkpoint; 1 error; 2 wrong command line; 3 the run has finished, but its energy error is so large\n"
+        "that it cannot be trusted (state=untrusted).\n"
         ".SH SEE ALSO\n.BR mpirun (1),\n.BR espalier\\-job (1)\n.PP\n"
         "The pages in\n.IR share/doc/espalier/doc :\nrunning, job scripts, file formats, numerics, troubleshooting.\n", out);
 }

@@ -11,6 +11,10 @@
 #include "backend/backend.h"
 #include "base/folders.h"
 #include "base/memory.h"
+#include "base/resident.h"
+#include "base/watchdog.h"
+#include "check/need.h"
+#include "check/placement.h"
 #include "checkpoint/manifest.h"
 #include "checkpoint/params_changed.h"
 #include "gravity/units.h"
@@ -21,13 +25,9 @@
 #include "run/continuation.h"
 #include "run/logs.h"
 #include "run/outputs.h"
-#include "run/placement.h"
 #include "run/start.h"
 #include "run/state.h"
 
-/* On a host: bytes per particle beside the fields (measured: sorting 55, nodes 80, groups, lists and files 25; the rest is a margin),
- * and the buffer for writing files. */
-enum { WORK_BYTES = 180, FILE_BUFFER = 17 << 20 };
 /* Bytes of a rank in a checkpoint beside its particles. */
 enum { CHECKPOINT_OWN = 8192 };
 
@@ -51,7 +51,8 @@ static const char *size(double bytes, char text[16])
 /* What the run needs, and the free disk space. */
 struct estimate {
   double particles, begin;
-  double host, device;             /* bytes per rank: on the host, on its device */
+  struct need_input need;          /* from which the memory of a rank on its host is estimated */
+  double device;                   /* bytes per rank on its device */
   double snapshot, snapshots;      /* bytes of a snapshot; number of snapshots */
   double checkpoint, checkpoints;  /* the same of checkpoints; while one is written there is one more than are kept */
   double added;                    /* checkpoints beyond those that exist */
@@ -87,12 +88,11 @@ static double count_snapshots(const struct outputs *o, const struct beginning *b
 }
 
 static struct estimate estimate(const struct comm *c, const struct params *p, const struct beginning *b, const struct backend *be,
-                                const struct outputs *o)
+                                const struct outputs *o, double baseline)
 {
   struct estimate e = {.particles = b->particles, .begin = b->time};
   double mine = e.particles / c->size, bytes = (double)particle_bytes();
-  /* its particles, a copy for sorting, and a copy for a checkpoint */
-  e.host = mine * (3 * bytes + (be->particle_bytes ? 0 : WORK_BYTES)) + FILE_BUFFER;
+  e.need = (struct need_input){mine, c->size, p->Mode != MODE_TREE, be->particle_bytes > 0, bytes, baseline};
   e.device = mine * (be->particle_bytes + (p->Mode != MODE_TREE ? be->split_bytes : 0));
   e.snapshot = snapshot_bytes(e.particles, SNAPSHOT_RUN);
   e.snapshots = count_snapshots(o, b);
@@ -187,11 +187,9 @@ static void report_input(const struct comm *c, const struct params *p, const str
   else printf("begins at           %g, ends at %s%s\n", e->begin, end, default_mark(o, "TimeMax"));
 }
 
-static void report_room(const struct comm *c, const struct estimate *e, int resumes)
+static void report_room(const struct estimate *e, int resumes)
 {
   char one[16], all[16];
-  printf("memory              about %s per rank%s\n", size(e->host, one),
-         c->size > 1 ? " for its particles; LETs of other ranks often need as much again ('espalier study let' counts them)" : "");
   if (e->device > 0) printf("device memory       about %s per rank\n", size(e->device, one));
   printf("a snapshot          %s; %.0f %s: %s\n", size(e->snapshot, one), e->snapshots,
          resumes ? "still to be written, including the last" : "are planned, including the first and the last",
@@ -201,27 +199,30 @@ static void report_room(const struct comm *c, const struct estimate *e, int resu
   printf("disk                %s are free in %s\n", size(e->room, one), e->where);
 }
 
-/* Print the report. Where the run cannot work this is a fault, where it may fail a warning. Rank 0. */
+/* Print the report, up to what needs the particles. Where the run cannot work this is a fault, where it may fail a warning. Rank 0. */
 static void report(const struct comm *c, const struct params *p, const struct run_options *options, const struct beginning *b,
-                   const struct backend *be, const struct place *places, const struct outputs *o, struct fault *f)
+                   const struct backend *be, const struct place *places, const struct outputs *o, const struct estimate *e,
+                   struct fault *f)
 {
-  struct estimate e = estimate(c, p, b, be, o);
   char one[16], room[16];
-  report_input(c, p, options, b, &e);
+  struct memory_need need = need_estimate(&e->need);
+  report_input(c, p, options, b, e);
   if (b->from) report_discards(p, b, o);
   printf("ranks x threads     %d x %d, backend %s\n", c->size, omp_get_max_threads(), be->name);
   placement_print(places, c->size, stdout);
-  report_room(c, &e, b->from != NULL);
+  report_room(e, b->from != NULL);
   placement_warn(places, c->size, stdout);
   if (b->facts) initial_warn(p->InitCondFile, b->facts, stdout, "warning: ");
   outputs_warn(o, b->from ? -INFINITY : b->time, stdout, "warning: ");
-  if (e.room < 1.1 * (e.snapshot * e.snapshots + e.checkpoint * e.added))
+  if (e->room < 1.1 * (e->snapshot * e->snapshots + e->checkpoint * e->added))
     printf("warning: the disk has too little room for all snapshots that are %s, and for checkpoints\n",
            b->from ? "still to be written" : "planned");
-  if (e.room < 1.1 * (e.snapshot + e.checkpoint))
-    fault_set(f, "OutputDir = %s: %s are free in %s, too little for one snapshot and one checkpoint: %s", p->OutputDir, size(e.room, room),
-              e.where, size(e.snapshot + e.checkpoint, one));
-  if (!f->text[0]) placement_check(places, c->size, e.host, e.device, f);
+  if (e->room < 1.1 * (e->snapshot + e->checkpoint))
+    fault_set(f, "OutputDir = %s: %s are free in %s, too little for one snapshot and one checkpoint: %s", p->OutputDir, size(e->room, room),
+              e->where, size(e->snapshot + e->checkpoint, one));
+  if (!f->text[0]) placement_check(places, c->size, need_total(&need) - e->need.baseline, e->device, f);
+  if (b->from || f->text[0]) assess_print_memory(&e->need, 0);
+  fflush(stdout);
 }
 
 /* Check the initial conditions and OutputDir. Rank 0. 0 or -1. */
@@ -261,6 +262,33 @@ static int inspect_restart(const struct comm *c, const struct params *par, const
   return comm_verdict(c, f);
 }
 
+/* What an open check has found out, beside struct beginning. */
+struct inspection {
+  const struct comm *c;
+  const struct params *par;
+  const struct run_options *options;
+  const struct backend *be;
+  struct place *places;
+  double baseline;               /* largest resident set of a rank before it has particles */
+};
+
+/* The report on files and machine by rank 0, then (at a start) the check of the system itself. Collective. 0 or -1. */
+static int inspect(const struct inspection *i, const struct beginning *b, struct outputs *outputs, struct fault *f)
+{
+  struct estimate e = {0};
+  double target = 0, host = 0;
+  if (i->c->rank == 0 && outputs_open(outputs, i->par, f) == 0) {
+    e = estimate(i->c, i->par, b, i->be, outputs, i->baseline);
+    report(i->c, i->par, i->options, b, i->be, i->places, outputs, &e, f);
+    target = outputs_next(outputs, b->time);
+  }
+  if (comm_verdict(i->c, f) || i->options->restart) return f->text[0] ? -1 : 0;
+  comm_broadcast(i->c, &e.need, sizeof e.need);
+  if (assess_check(i->c, i->par, i->options, &e.need, target, &host, f)) return -1;
+  if (i->c->rank == 0) placement_check(i->places, i->c->size, host - i->baseline, e.device, f);
+  return comm_verdict(i->c, f);
+}
+
 int check(const struct comm *c, const struct params *par, const struct run_options *o)
 {
   struct fault f = {""}, device = {""};
@@ -269,19 +297,22 @@ int check(const struct comm *c, const struct params *par, const struct run_optio
   struct state_facts state;
   struct outputs outputs = {0};
   struct beginning b = {0};
+  watchdog_start(par->WatchdogMinutes);
+  struct inspection i = {.c = c, .par = par, .options = o, .baseline = resident_now()};
+  comm_max_double(c, &i.baseline, 1);
   int done = o->restart ? inspect_restart(c, par, o, &from, &state, &b, &f) : 0;
-  const struct backend *be;
-  if (sim_choose_backend(c, par, &be, &device) == 0) transport_check(be, c->size, par->Transport, &device);
-  struct place *places = placement_gather(c, be ? be : &backend_cpu);
-  if (c->rank == 0 && !done) {
-    /* Faults of files are reported before those of the machine and the number of ranks. */
-    if ((o->restart || inspect_start(par, o, &facts, &b, &f) == 0) && outputs_open(&outputs, par, &f) == 0 &&
-        !(device.text[0] && fault_set(&f, "%s", device.text)))
-      report(c, par, o, &b, be, places, &outputs, &f);
-    outputs_close(&outputs);
-  }
+  if (sim_choose_backend(c, par, &i.be, &device) == 0) transport_check(i.be, c->size, par->Transport, &device);
+  i.places = placement_gather(c, i.be ? i.be : &backend_cpu);
+  /* faults of files are reported before those of the machine and the number of ranks */
+  if (c->rank == 0 && !done && !o->restart) inspect_start(par, o, &facts, &b, &f);
+  if (c->rank == 0 && !done && !f.text[0] && device.text[0]) fault_set(&f, "%s", device.text);
+  comm_verdict(c, &f);
+  comm_broadcast(c, &done, sizeof done);
+  if (!done && !f.text[0]) inspect(&i, &b, &outputs, &f);
+  outputs_close(&outputs);
   comm_print_fault(c, "error", &f);
-  memory_free(places);
+  memory_free(i.places);
   checkpoint_close(&from);
+  watchdog_stop();
   return comm_verdict(c, &f) ? 1 : 0;
 }

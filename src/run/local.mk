@@ -1,4 +1,5 @@
 libespalier_a_SOURCES += \
+  %D%/assess.c \
   %D%/check.c \
   %D%/check.h \
   %D%/continuation.c \
@@ -11,8 +12,7 @@ libespalier_a_SOURCES += \
   %D%/logs.h \
   %D%/outputs.c \
   %D%/outputs.h \
-  %D%/placement.c \
-  %D%/placement.h \
+  %D%/rescue.c \
   %D%/run.c \
   %D%/run.h \
   %D%/run_loop.c \

@@ -3,7 +3,10 @@
 #include "run/run.h"
 
 #include <math.h>
+#include <string.h>
+#include <unistd.h>
 
+#include "base/memory.h"
 #include "base/watchdog.h"
 #include "job/last_words.h"
 #include "run/check.h"
@@ -13,7 +16,7 @@
 
 const char *run_stop_reason(const struct run *r) { return r->control.reason[0] ? r->control.reason : "a signal to another rank"; }
 
-/* The first force, or the state of the soft step that the checkpoint is in. Collective. 0 or -1. */
+/* Reference values of the system after its first forces (run_start), or in the soft step that the checkpoint is in. Collective. 0 or -1. */
 static int first_state(struct run *r, struct fault *f)
 {
   struct sim *s = &r->sim;
@@ -23,7 +26,6 @@ static int first_state(struct run *r, struct fault *f)
     r->guard.mass = r->state.mass;
     return 0;
   }
-  sim_first_force(s);
   guard_remember(&r->guard, &s->now, 1);
   r->state.particles = r->guard.particles;
   r->state.mass = r->guard.mass;
@@ -36,6 +38,7 @@ static int simulate(struct run *r, struct fault *f)
   struct sim *s = &r->sim;
   if (first_state(r, f)) return -1;
   terminal_start(r);
+  run_keep_folders(r);
   if (!r->soft_step_opened) {
     logs_energy(&r->logs, s);
     run_snapshot(r);
@@ -57,17 +60,31 @@ void run_begin_status(struct run *r)
   if (r->soft_step_opened && r->from.own_folder && r->from.own_output) run_name_checkpoint(r, r->from.number);
 }
 
-/* Write the outcome to OutputDir/status for job scripts (rank 0). Collective. 0, or -1 where the file could not be written. */
+/* Write the state of a run that has reached its end. Rank 0. Returns the exit status. */
+static int report_finished(struct run *r)
+{
+  const char *why = r->sim.time < r->sim.par->TimeMax ? "-n or --substeps" : "TimeMax";
+  char text[32], cause[200], reason[300];
+  if (!r->logs.warned_energy && !r->guard.untrusted[0]) return status_end(&r->status, STATE_FINISHED, why, 0) ? RUN_FAILED : 0;
+  logs_error_text(logs_worst(&r->logs), 2, text, sizeof text);
+  if (r->guard.untrusted[0]) snprintf(cause, sizeof cause, "%s", r->guard.untrusted);
+  else snprintf(cause, sizeof cause, "the largest |dE/E| is %s", text);
+  fprintf(stderr, "espalier: error: the run has finished, but cannot be trusted: %s (exit status %d)\n", cause, RUN_UNTRUSTED);
+  snprintf(reason, sizeof reason, "%s; %s", why, cause);
+  return status_end(&r->status, STATE_UNTRUSTED, reason, 0) ? RUN_FAILED : RUN_UNTRUSTED;
+}
+
+/* Write the outcome to OutputDir/status for job scripts (rank 0). `status`: not 0 where the run has failed. Collective. Returns the exit
+ * status. */
 static int report_end(struct run *r, int status, const struct fault *f)
 {
-  int bad = 0;
-  if (r->sim.comm->rank != 0) bad = 0;
-  else if (status) bad = status_end(&r->status, "failed", f->text[0] ? f->text : "files could not be written", 0);
-  else if (r->interrupted)
-    bad = status_end(&r->status, "interrupted", run_stop_reason(r), r->interrupted == REQUEST_YIELD && !r->options->no_output);
-  else bad = status_end(&r->status, "finished", r->sim.time < r->sim.par->TimeMax ? "-n or --substeps" : "TimeMax", 0);
-  comm_broadcast(r->sim.comm, &bad, sizeof bad);
-  return bad;
+  if (r->sim.comm->rank != 0) status = 0;
+  else if (status) status_end(&r->status, "failed", f->text[0] ? f->text : "files could not be written", 0);
+  else if (!r->interrupted) status = report_finished(r);
+  else if (status_end(&r->status, "interrupted", run_stop_reason(r), r->interrupted == REQUEST_YIELD && !r->options->no_output))
+    status = RUN_FAILED;
+  comm_broadcast(r->sim.comm, &status, sizeof status);
+  return status;
 }
 
 /* Report snapshots that were not written. Returns 1 where this makes the run fail, else 0. */
@@ -82,17 +99,26 @@ static int report_failed_snapshots(const struct run *r)
   return r->failed_snapshots && !r->interrupted;
 }
 
-/* From the parameters to the end. Collective. Returns the exit status (0 or 1). */
+/* The exit status of a run that could not begin, or has nothing left to do. Collective. */
+static int report_no_start(const struct run *r, const struct comm *c, const struct params *par, const struct fault *f)
+{
+  int untrusted = c->rank == 0 && r->nothing_left && status_untrusted(par);
+  if (untrusted) fprintf(stderr, "espalier: error: this run has finished, but cannot be trusted (exit status %d)\n", RUN_UNTRUSTED);
+  comm_broadcast(c, &untrusted, sizeof untrusted);
+  if (r->nothing_left) return untrusted ? RUN_UNTRUSTED : 0;
+  comm_print_fault(c, "error", f);
+  /* Without the lock the files may belong to a run under way. */
+  if (r->lock.held && r->options->restart) status_refused(par);
+  return RUN_FAILED;
+}
+
+/* From the parameters to the end. Collective. Returns the exit status. */
 static int carry_out(struct run *r, const struct comm *c, const struct params *par)
 {
   struct fault f = {""}, closing = {""};
   if (run_start(r, c, par, &f)) {
     abort_status_close();
-    if (r->nothing_left) return 0;
-    comm_print_fault(c, "error", &f);
-    /* Without the lock the status file may belong to a run under way. */
-    if (r->lock.held && r->options->restart) status_not_started(par, c->size, f.text);
-    return 1;
+    return report_no_start(r, c, par, &f);
   }
   if (c->rank == 0) run_discard_earlier_results(r);
   if (c->rank == 0) outputs_warn(&r->outputs, r->soft_step_opened ? -INFINITY : r->sim.time, stderr, "espalier: warning: ");
@@ -101,7 +127,10 @@ static int carry_out(struct run *r, const struct comm *c, const struct params *p
   if (c->rank == 0) status_running(&r->status, 1);
   abort_status_open(par->OutputDir, c->rank, 0);
   if (r->soft_step_opened) r->control.writing = r->state.checkpoint_seconds;
+  if (c->rank == 0) run_hold_folders(r);
   int status = simulate(r, &f) != 0;
+  run_report_lost(r, &f);
+  status |= r->lost[0] != 0;
   if (logs_close(&r->logs, &r->sim, &closing)) {
     comm_print_fault(c, "error", &closing);
     status = 1;
@@ -109,23 +138,45 @@ static int carry_out(struct run *r, const struct comm *c, const struct params *p
   comm_print_fault(c, "error", &f);
   status |= report_failed_snapshots(r);
   abort_status_close();
-  if (report_end(r, status, &f)) status = 1;
+  status = report_end(r, status, &f);
   outputs_close(&r->outputs);
   checkpoint_close(&r->from);
   sim_close(&r->sim);
   return status;
 }
 
+/* Tell the watchdog which processes are on this node. Collective. */
+static void name_neighbours(const struct comm *c)
+{
+  struct process {
+    char host[64];
+    long pid;
+  } mine = {.pid = (long)getpid()}, *all;
+  long pid[WATCHDOG_NEIGHBOURS];
+  int count = 0;
+  size_t bytes;
+  gethostname(mine.host, sizeof mine.host - 1);
+  all = comm_gather(c, &mine, sizeof mine, &bytes);
+  for (size_t k = 0; k < bytes / sizeof *all && count < WATCHDOG_NEIGHBOURS; k++)
+    if (strcmp(all[k].host, mine.host) == 0 && all[k].pid != mine.pid) pid[count++] = all[k].pid;
+  memory_free(all);
+  watchdog_neighbours(pid, count);
+}
+
 int run(const struct comm *c, const struct params *par, const struct run_options *options)
 {
-  struct run r = {.options = options, .lock = LOCK_NONE, .checkpoint_lock = LOCK_NONE};
-  struct params own = *par;
+  struct run r = {.options = options, .own = *par, .lock = LOCK_NONE, .checkpoint_lock = LOCK_NONE, .output = FOLDER_NONE,
+                  .checkpoints = FOLDER_NONE};
+  if (options->check || options->schedule) control_cancel();
   if (options->check) return check(c, par, options);
   if (options->schedule) return run_schedule(c, par);
-  if (options->no_output) own.TimeBetCheckpoints = own.CheckpointAtEnd = 0, par = &own;
+  if (options->no_output) r.own.TimeBetCheckpoints = r.own.CheckpointAtEnd = 0;
+  par = &r.own;
   control_open(&r.control, par, c->rank, options->walltime, 0);
+  name_neighbours(c);
   watchdog_start(par->WatchdogMinutes);
   int status = carry_out(&r, c, par);
+  run_release_folders(&r);
   lock_release(&r.checkpoint_lock);
   lock_release(&r.lock);
   watchdog_stop();

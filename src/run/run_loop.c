@@ -109,9 +109,10 @@ static int carry_out_substeps(struct run *r, struct fault *f)
     if (state == STEP_SUBSTEPS_ENDED) return 0;
     if (state == STEP_UNDERWAY) {
       terminal_substeps(r, &progress);
-      status_running(&r->status, 0);
+      if (run_folder_held(r)) status_running(&r->status, 0);
       continue;
     }
+    run_keep_folders(r);
     double request = ask(r);
     comm_max_double(s->comm, &request, 1);
     s->stop_request = (int)request;
@@ -138,6 +139,7 @@ static void report_step(struct run *r, int energy)
   struct step_report report;
   logs_traffic(&r->logs, s);
   logs_collect(&report, s, r->state.plan.soft_step);
+  guard_frame(&r->guard, &s->now, s->time, r->state.plan.soft_step, report.outside);
   logs_step(&r->logs, s, &report, energy);
   if (s->comm->rank == 0) terminal_step(&r->logs, s, &report, energy);
   decide_split(r, &report);
@@ -164,6 +166,7 @@ static int advance(struct run *r, struct fault *f)
   /* With --substeps every step may be the last, whose snapshot contains potentials. */
   int energy = last || r->options->substeps >= 0 || statistics_due(r, s->time, end);
   step_close(s, plan, energy || plan->at_target || r->state.pending);
+  run_keep_folders(r);
   if (run_check_system(r, plan->soft_step, f)) return -1;
   if (energy) logs_energy(&r->logs, s);
   if (plan->at_target || last || limit_reached(r)) run_snapshot(r);
@@ -173,6 +176,7 @@ static int advance(struct run *r, struct fault *f)
   r->status.time = s->time;
   r->status.energy_error = logs_worst(&r->logs);
   if (s->comm->rank == 0) status_running(&r->status, 0);
+  comm_barrier(s->comm);   /* the other ranks wait for rank 0's files in this phase, which the watchdog knows for that */
   return 0;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <config.h>
+#include "base/watchdog.h"
 #include "run/run_parts.h"
 #include "run/start.h"
 #include "step/step.h"
@@ -28,10 +29,12 @@ int run_schedule(const struct comm *c, const struct params *par)
 {
   struct sim s;
   struct fault f = {""};
+  watchdog_start(par->WatchdogMinutes);
   if (sim_start(&s, c, par, &f) == 0) {
     print_first(&s, &f);
     sim_close(&s);
   }
+  watchdog_stop();
   if (comm_agree(c, &f) == 0) return 0;
   comm_print_fault(c, "error", &f);
   return 1;

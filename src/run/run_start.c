@@ -72,6 +72,8 @@ int run_start(struct run *r, const struct comm *c, const struct params *par, str
   else if (o->restart) check_steps(o->steps, r->sim.step + 1, r->from.path, f);
   else check_times(par, r->sim.time, f);
   if (!f->text[0] && !r->nothing_left) outputs_open(&r->outputs, par, f);
+  /* before any folder is made: a refused run leaves nothing behind */
+  if (!o->restart && comm_agree(c, f) == 0) assess_start(&r->sim, o, outputs_next(&r->outputs, r->sim.time), f);
   if (c->rank == 0 && !r->nothing_left) lock_new_folders(r, par, f);
   if (comm_agree(c, f) == 0 && !r->nothing_left &&
       (o->restart ? state_load_logs(&r->logs, &r->sim, &r->from, o->overwrite, f) : logs_open(&r->logs, &r->sim, o->overwrite, f)) == 0)

@@ -86,7 +86,7 @@ int sim_choose_backend(const struct comm *c, const struct params *par, const str
   return comm_agree(c, f);
 }
 
-int sim_start(struct sim *s, const struct comm *c, const struct params *par, struct fault *f)
+static int start(struct sim *s, const struct comm *c, const struct params *par, int warn, struct fault *f)
 {
   struct particles p;
   struct initial_facts facts;
@@ -94,7 +94,10 @@ int sim_start(struct sim *s, const struct comm *c, const struct params *par, str
   if (sim_choose_backend(c, par, &be, f)) return -1;
   particles_init(&p);
   if (initial_read(c, par->InitCondFile, par->ICFormat, &p, &facts, f)) return -1;
-  if (c->rank == 0) initial_warn(par->InitCondFile, &facts, stderr, "espalier: warning: "), units_warn(par, stderr, "espalier: warning: ");
+  if (c->rank == 0 && warn) {
+    initial_warn(par->InitCondFile, &facts, stderr, "espalier: warning: ");
+    units_warn(par, stderr, "espalier: warning: ");
+  }
   initial_check_units(par->InitCondFile, &facts, par, f);
   check_range(c, &p, par, f);
   if (comm_agree(c, f)) {
@@ -108,3 +111,6 @@ int sim_start(struct sim *s, const struct comm *c, const struct params *par, str
   s->time = facts.own ? facts.time : par->TimeBegin;
   return 0;
 }
+
+int sim_start(struct sim *s, const struct comm *c, const struct params *par, struct fault *f) { return start(s, c, par, 1, f); }
+int sim_start_silently(struct sim *s, const struct comm *c, const struct params *par, struct fault *f) { return start(s, c, par, 0, f); }

@@ -6,6 +6,8 @@
 /* Open a system without forces: choose the backend, read and check the initial conditions, compare their units with the parameters.
  * Collective. 0, or -1 with a fault and nothing allocated. */
 int sim_start(struct sim *s, const struct comm *c, const struct params *par, struct fault *f);
+/* The same without warnings of what the file states and this program ignores. */
+int sim_start_silently(struct sim *s, const struct comm *c, const struct params *par, struct fault *f);
 /* Choose the backend, the same on all ranks, and check that it supports what the parameters require. Collective. 0 or -1. */
 int sim_choose_backend(const struct comm *c, const struct params *par, const struct backend **be, struct fault *f);
 /* A fault where `output` exists and `overwrite` is not set, or where it is a file of the initial conditions, also by another name: those

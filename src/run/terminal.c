@@ -8,6 +8,7 @@
 
 #include "base/debug.h"
 #include "base/memory.h"
+#include "base/resident.h"
 #include "run/run_parts.h"
 
 /* The hybrid scheme is faster than others only where a hard force takes less than this part of the time of a full force. */
@@ -19,21 +20,9 @@ enum { H_STEPS = 20 };          /* soft steps over which h is averaged */
 #define LATTICE_WARNING 1e-3
 #define ENERGY_WARNING 0.05     /* |dE/E| */
 #define SOFT_STEP_WARNING 2     /* given soft step, in units of the one that the rule chooses */
-/* Virial ratio 2 T / |W| of a system that is neither bound nor at rest: usually a mistake in the units. */
-#define VIRIAL_MAX 100
-#define VIRIAL_MIN 1e-3
 enum { SUMMARY_COLUMNS = 100, HEADER_LINES = 20 };   /* width of the memory list; progress lines between two header lines */
 
 /* --- start ------------------------------------------------------------------------------------------------------- */
-
-static void warn_units(const struct run *r)
-{
-  const struct diagnostics *d = &r->sim.now;
-  double ratio = d->potential < 0 ? d->kinetic / -d->potential : 0;
-  if (r->soft_step_opened || r->sim.comm->rank != 0 || ratio == 0 || (2 * ratio <= VIRIAL_MAX && 2 * ratio >= VIRIAL_MIN)) return;
-  fprintf(stderr, "espalier: warning: the kinetic energy is %.3g times the potential energy's magnitude (about 0.5 in a bound system):"
-                  " are the units of mass, length and velocity right?\n", ratio);
-}
 
 /* Name the parameters whose default rarely suits a system. */
 static void note_defaults(const struct run *r)
@@ -66,7 +55,6 @@ void terminal_start(const struct run *r)
   if (s->comm->size > 1 && !r->options->quiet && !r->options->no_output)   /* a launcher may kill ranks soon after Ctrl-C */
     printf("to stop it with a checkpoint: touch %s/stop\n", s->par->OutputDir);
   fflush(stdout);
-  warn_units(r);
 }
 
 /* --- soft steps -------------------------------------------------------------------------------------------------- */
@@ -196,12 +184,12 @@ void terminal_step(struct logs *l, const struct sim *s, const struct step_report
 void terminal_end(const struct run *r)
 {
   char text[32], error[32];
-  double seconds = timer_clock() - r->logs.started, memory = (double)memory_peak();
-  comm_max_double(r->sim.comm, &memory, 1);
+  double seconds = timer_clock() - r->logs.started, memory[2] = {(double)memory_peak(), resident_peak()};
+  comm_max_double(r->sim.comm, memory, 2);
   traffic_sum_up(&r->logs.traffic, r->sim.comm);
   if (r->sim.comm->rank != 0) return;
   snprintf(text, sizeof text, "%.1f s", seconds);
-  printf("memory: at most %.4g MB per rank; peak bytes per particle on rank 0:\n", memory / 1e6);
+  printf("memory: at most %.4g MB per rank (resident set %.4g MB); peak bytes per particle on rank 0:\n", memory[0] / 1e6, memory[1] / 1e6);
   memory_report(stdout, (double)r->sim.be->count(r->sim.dev), "  ", SUMMARY_COLUMNS);
   if (r->interrupted)
     printf("interrupted (%s) within soft step %lld%s\n", run_stop_reason(r), r->sim.step + 1,

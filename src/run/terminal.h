@@ -6,7 +6,7 @@
 
 struct run;
 
-/* Print the size of the run, its split, tuning and initial energy, and warn of unlikely units. `r`: after its first forces.
+/* Print the size of the run, its split, tuning and initial energy. `r`: after its first forces.
  * Only rank 0 prints. Not collective. */
 void terminal_start(const struct run *r);
 /* Print the progress line of a soft step, and each warning that applies and was not printed before.

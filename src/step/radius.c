@@ -10,8 +10,7 @@
 
 enum { NEIGHBOURS = 28, SAMPLES = 512, ROOM = 2 * SAMPLES };
 
-/* Gather the samples of all ranks, in rank order, on every rank. Returns their number. Collective. */
-static int64_t gather_samples(const struct comm *c, const struct backend *be, struct device *d, struct sample **all)
+int64_t radius_samples(const struct comm *c, const struct backend *be, struct device *d, struct sample **all)
 {
   int64_t total = be->count(d);
   comm_sum_int64(c, &total, 1);
@@ -53,7 +52,7 @@ static double quantile_of(const struct comm *c, const double *all, int64_t n, do
 double radius_by_rule(const struct comm *c, const struct backend *be, struct device *d, double quantile)
 {
   struct sample *s;
-  int64_t n = gather_samples(c, be, d, &s);
+  int64_t n = radius_samples(c, be, d, &s);
   size_t values = (size_t)n * NEIGHBOURS;
   double(*at)[3] = memory_alloc("radius", sizeof *at * (size_t)(n + 1));
   uint64_t *id = memory_alloc("radius", sizeof *id * (size_t)(n + 1));

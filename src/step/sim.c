@@ -88,11 +88,28 @@ static double reachable_box(struct sim *s, double horizon, double box[6])
   return side;
 }
 
+double sim_extent(struct sim *s)
+{
+  double box[6];
+  return reachable_box(s, 0, box);
+}
+
+/* The widest box that the lattice covers whatever the width of the particles is. */
+static double widest_box(const struct sim *s)
+{
+  return SPACING_TO_SOFTENING_MAX * s->par->Softening * LATTICE_SIDE / (s->domain.align ? LATTICE_WIDER : 1);
+}
+
+double sim_reach(const struct sim *s, double extent)
+{
+  double widest = widest_box(s);
+  return fmax(widest - extent, 0.5 * extent);
+}
+
 /* The box that the lattice must cover. Collective. */
 static void global_bounds(struct sim *s, double horizon, double box[6])
 {
-  double here[6], side = reachable_box(s, horizon, box);
-  double widest = SPACING_TO_SOFTENING_MAX * s->par->Softening * LATTICE_SIDE / (s->domain.align ? LATTICE_WIDER : 1);
+  double here[6], side = reachable_box(s, horizon, box), widest = widest_box(s);
   if (side <= widest) return;
   double extent = reachable_box(s, 0, here), margin_width = 0.5 * (fmax(widest, 2 * extent) - extent);
   for (int c = 0; c < 3; c++) {

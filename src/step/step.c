@@ -60,13 +60,12 @@ static void measure_work(struct sim *s, double seconds)
   s->per_work = s->per_work > 0 ? s->per_work + SPEED_WEIGHT * (now - s->per_work) : now;
 }
 
-/* The rule by which particles choose their time steps. */
-static struct step_rule rule_of(const struct sim *s, const struct plan *plan)
+struct step_rule step_rule_of(const struct sim *s, double soft_step)
 {
   struct step_rule rule = {.eta = s->par->Eta,
                            .softening = s->par->Softening,
                            .use_velocity = s->par->Criterion == CRITERION_MIN_AV,
-                           .soft_step = plan->soft_step};
+                           .soft_step = soft_step};
   memcpy(rule.v_com, s->now.v_com, sizeof rule.v_com);
   return rule;
 }
@@ -83,7 +82,7 @@ static void open_kick(struct sim *s, const struct plan *plan, const struct step_
 void step_print_schedule(struct sim *s, const struct plan *plan, FILE *out)
 {
   int shared;
-  struct step_rule rule = rule_of(s, plan);
+  struct step_rule rule = step_rule_of(s, plan->soft_step);
   open_kick(s, plan, &rule, &shared);
   struct schedule schedule = substeps_schedule(s);
   if (s->comm->rank == 0) schedule_print(&schedule, out);
@@ -98,7 +97,7 @@ void step_open(struct sim *s, const struct plan *plan)
   timer_phase(&s->timer, PHASE_correct);
   part[0][0] = s->timer;
 
-  struct step_rule rule = rule_of(s, plan);
+  struct step_rule rule = step_rule_of(s, plan->soft_step);
   open_kick(s, plan, &rule, &shared);
   timer_phase(&s->timer, PHASE_correct);
   part[0][1] = s->timer;
@@ -114,7 +113,7 @@ void step_continue(struct sim *s, const struct plan *plan, int same_ranks)
 
 enum step_state step_substeps(struct sim *s, const struct plan *plan, double until)
 {
-  struct step_rule rule = rule_of(s, plan);
+  struct step_rule rule = step_rule_of(s, plan->soft_step);
   enum step_state state = substeps_advance(s, &rule, until);
   timer_phase(&s->timer, PHASE_correct);
   s->half.part[1][0] = s->timer;

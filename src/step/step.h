@@ -14,6 +14,8 @@ void step_open(struct sim *s, const struct plan *plan);
 void step_continue(struct sim *s, const struct plan *plan, int same_ranks);
 enum step_state step_substeps(struct sim *s, const struct plan *plan, double until);
 void step_close(struct sim *s, const struct plan *plan, int potential);
+/* The criterion by which particles choose their steps within a soft step of length `soft_step`, at a synchronisation (s->now). Local. */
+struct step_rule step_rule_of(const struct sim *s, double soft_step);
 /* Print on rank 0 the schedule of the soft step that `plan` describes. This applies the opening kick, so the system cannot be used for a
  * run afterwards. Needs forces. Collective. */
 void step_print_schedule(struct sim *s, const struct plan *plan, FILE *out);

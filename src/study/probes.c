@@ -10,6 +10,9 @@
 
 #include "backend/probe.h"
 #include "base/memory.h"
+#include "base/watchdog.h"
+
+enum { PART = 1024 };   /* points of one direct sum */
 
 /* --- the choice -------------------------------------------------------------------------------------------------- */
 
@@ -146,7 +149,12 @@ void probes_open(struct probes *q, struct sim *s, int64_t count)
   q->acc = memory_alloc("force", 2 * sizeof *q->acc * (n + 1));
   q->hard = q->acc + n;
   q->pot = memory_alloc("force", sizeof *q->pot * (n + 1));
-  s->be->probe->direct(s->dev, q->n, (const double(*)[3])at, skip, s->split.on ? &s->split : NULL, q->acc, q->hard, q->pot);
+  for (size_t k = 0; k < n; k += PART) {   /* in parts, between which the watchdog sees progress */
+    size_t part = n - k < PART ? n - k : PART;
+    s->be->probe->direct(s->dev, (int64_t)part, (const double(*)[3])(at + k), skip + k, s->split.on ? &s->split : NULL, q->acc + k,
+                         q->hard + k, q->pot + k);
+    watchdog_progress();
+  }
   comm_sum_double(s->comm, q->acc[0], (int)(6 * n));
   comm_sum_double(s->comm, q->pot, (int)n);
   memory_free(skip);

@@ -8,6 +8,7 @@
 
 #include "backend/let_verbs.h"
 #include "base/memory.h"
+#include "base/watchdog.h"
 
 static const struct backend *const be = &backend_cpu;
 
@@ -87,6 +88,7 @@ static void gather_summaries(struct virtual_exchange *l, const struct let_summar
 
 static void report(const struct virtual_exchange *l, double done)
 {
+  watchdog_progress();
   if (l->progress) l->progress(l->of, l->begun + done * l->share);
 }
 
@@ -136,6 +138,7 @@ static void send_all(struct virtual_exchange *l, int sender)
   struct let_request request = global_particles_request(l->w, l->kind);
   for (int r = 0; r < l->ranks; r++) {
     if (r == sender) continue;
+    watchdog_progress();
     enum need need = let_contact(&l->w->lattice, &l->summary[sender], &l->summary[r], &request);
     if (need == NEED_CELL) l->rows[r].roots++;
     if (need == NEED_OPEN) send_let(l, sender, r, l->kind, &request);

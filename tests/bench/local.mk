@@ -1,8 +1,8 @@
-# Measures hard forces; not part of `all`: make tests/bench/hard_bench.
+# hard_bench measures hard forces; not part of `all`: make tests/bench/hard_bench.
 if HAVE_CUDA
 EXTRA_PROGRAMS = %D%/hard_bench
 %C%_hard_bench_SOURCES = %D%/hard_bench.cu
 -include $(wildcard %D%/*.d)
 endif
-EXTRA_DIST += %D%/hard_bench.cu
+EXTRA_DIST += %D%/hard_bench.cu %D%/memory.sh
 CLEANFILES += %D%/*.d %D%/hard_bench

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <config.h>
-#include "run/placement.h"
+#include "check/placement.h"
 
 #include <omp.h>
 #include <string.h>

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <config.h>
+#include "check/need.h"
+
+#include <math.h>
+
+/* Bytes per particle of a rank on the CPU backend, by labels of the memory report at the end of a run. tests/bench/memory.sh prints these
+ * labels, and compares the estimate with resident sets. */
+static const struct part {
+  double alone;      /* on one rank */
+  double several;    /* on several ranks; imbalance of the number of particles included */
+  int hybrid_only;
+} parts[] = {
+  {110, 138, 0},     /* particles: all fields */
+  {72, 80, 0},       /* octree, and the sort in its memory */
+  {20, 20, 0},       /* build, groups, active, walk */
+  {12, 13, 1},       /* radii: neighbour lists */
+  {0, 60, 0},        /* sums */
+  {0, 88, 0},        /* exchange */
+  {0, 20, 0},        /* messages that do not depend on LETs */
+};
+enum { PARTS = sizeof parts / sizeof *parts };
+
+/* Bytes of the LETs that a rank receives and selects, with their messages: LET_BYTES n^LET_POWER k^NEIGHBOUR_POWER for n particles and k
+ * other ranks near it. With the split on most LETs reach to R2 only. */
+#define LET_BYTES 4100
+#define LET_POWER 0.75
+#define NEIGHBOUR_POWER 0.55
+#define LET_HYBRID 0.55
+enum { NEIGHBOURS_MAX = 26 };
+/* Copies of the particles of a device that the host may hold at once. */
+enum { HOST_COPIES = 3 };
+/* The buffer for files; memory that libraries allocate from the first file on, and from the first snapshot on. */
+#define FILE_BUFFER 17e6
+#define LIBRARY_BYTES 6e6
+#define FILE_BUFFER_BYTES 90 /* per particle: what of the buffer few particles use */
+#define FILE_BYTES 12        /* per particle: rows on their way to a file */
+/* Growth of a measured run: later steps have other numbers of particles, LETs and list entries. */
+#define GROWTH 0.08
+#define LATER_LIBRARY_BYTES 3e6
+
+static double per_particle(const struct need_input *in)
+{
+  double sum = 0;
+  if (in->on_device) return HOST_COPIES * in->particle_bytes;
+  for (int k = 0; k < PARTS; k++)
+    if (in->hybrid || !parts[k].hybrid_only) sum += in->ranks > 1 ? parts[k].several : parts[k].alone;
+  return sum;
+}
+
+static double buffer(const struct need_input *in) { return fmin(FILE_BUFFER, FILE_BUFFER_BYTES * in->particles); }
+
+struct memory_need need_estimate(const struct need_input *in)
+{
+  struct memory_need n = {.fixed = in->baseline + buffer(in) + LIBRARY_BYTES, .particles = in->particles * per_particle(in)};
+  double near = fmin(in->ranks - 1, NEIGHBOURS_MAX);
+  if (in->ranks > 1 && !in->on_device)
+    n.lets = LET_BYTES * pow(in->particles, LET_POWER) * pow(near, NEIGHBOUR_POWER) * (in->hybrid ? LET_HYBRID : 1);
+  return n;
+}
+
+double need_total(const struct memory_need *n) { return n->fixed + n->particles + n->lets; }
+
+double need_measured(const struct need_input *in, double peak, double now)
+{
+  double files = buffer(in) + LATER_LIBRARY_BYTES + FILE_BYTES * in->particles;
+  return (1 + GROWTH) * fmax(peak, now + files);
+}

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <config.h>
+#include "check/physics.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+
+/* Thresholds are far from what suits a system, so that ordinary runs have no findings. */
+enum {
+  FEW = 10,            /* particles below which sizes mean little */
+  SMOOTH = 100         /* particles below which a system is no smooth distribution: close pairs are its physics */
+};
+#define LARGE_SOFTENING 0.25     /* of the half radius: forces within the system are far too weak */
+#define SMALL_SOFTENING 0.01     /* of the median distance of nearest neighbours; the usual softening is about a quarter */
+#define DEFAULT_OFF 5.0          /* factor between the default softening and a suitable one */
+#define AGE_OF_UNIVERSE 13.8     /* Gyr */
+#define GYR_MAX 30.0             /* no system is that old */
+#define DYNAMICAL_MAX 1e5        /* dynamical times of a run: too many for any physics, */
+#define DYNAMICAL_MIN 1e-4       /* too few */
+#define STEP_MAX 0.5             /* given steps, in dynamical times */
+#define VIRIAL_MAX 100           /* 2 T / |W| of a system that is neither bound nor at rest: usually a mistake in the units */
+#define VIRIAL_MIN 1e-3
+#define HEAVY_PART 0.01          /* of the mass in one particle, */
+#define HEAVY_RATIO 100          /* which has so many times the mean mass of the others */
+#define BULK_MAX 10              /* bulk velocity, in velocity dispersions */
+#define RESOLUTION_MIN 0.3       /* resolution of coordinates, in softenings */
+#define SUBSTEPS_MAX 1024        /* block steps of a soft step; ordinary systems have 4 to 128 */
+#define DAY 86400.0
+#define LONG_RUN (100 * DAY)
+#define ENDLESS_RUN (3650 * DAY)
+/* Cost of a particle's block step in units of its part of a full walk: hard walks have shorter lists, but groups that are not full. */
+#define HARD_HYBRID 0.9
+#define HARD_TREE 2.0
+/* Seconds of a block step whatever is active in it: marking groups, in particles per second, and a constant. */
+#define SUBSTEP_RATE 4e8
+#define SUBSTEP_SECONDS 2e-5
+
+/* --- derived numbers --------------------------------------------------------------------------------------------- */
+
+static double length3(const double *x) { return sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]); }
+
+double physics_softening(const struct physics *p)
+{
+  return p->particles >= SMOOTH && p->half > 0 ? 0.13 * p->half * pow(p->particles, -0.26) : 0;
+}
+
+double physics_dynamical_time(const struct physics *p)
+{
+  double gm = 0.5 * p->gravity * p->mass;
+  return p->half > 0 && gm > 0 ? sqrt(p->half * p->half * p->half / gm) : 0;
+}
+
+double physics_crossing_time(const struct physics *p) { return p->v_rms > 0 ? 2 * p->half / p->v_rms : 0; }
+
+static int deepest_level(const struct physics *p)
+{
+  int deepest = PHYSICS_LEVELS - 1;
+  while (deepest > 0 && p->level[deepest] == 0) deepest--;
+  return deepest;
+}
+
+double physics_substeps(const struct physics *p) { return ldexp(1, deepest_level(p)); }
+
+double physics_soft_steps(const struct physics *p)
+{
+  double steps = p->soft_step > 0 ? ceil((p->end - p->begin) / p->soft_step * (1 - 1e-12)) : 0;
+  return p->steps_max >= 0 ? fmin(steps, p->steps_max) : steps;
+}
+
+/* Sum of 2^level over the particles whose step is shorter than the soft step: their block steps. */
+static double particle_steps(const struct physics *p)
+{
+  double sum = 0;
+  for (int l = 1; l < PHYSICS_LEVELS; l++) sum += ldexp((double)p->level[l], l) - (double)p->level[l];
+  return sum;
+}
+
+double physics_step_seconds(const struct physics *p)
+{
+  if (p->measured_step > 0) return p->measured_step;
+  if (!(p->sync_seconds > 0 && p->particles > 0)) return 0;
+  double force = p->walk_seconds / p->particles * (p->hybrid ? HARD_HYBRID : HARD_TREE);
+  return p->sync_seconds + particle_steps(p) * force + (physics_substeps(p) - 1) * (SUBSTEP_SECONDS + p->particles / SUBSTEP_RATE);
+}
+
+double physics_bulk(const struct physics *p) { return length3(p->v_com); }
+double physics_bulk_displacement(const struct physics *p) { return physics_bulk(p) * p->soft_step; }
+int physics_bulk_too_fast(const struct physics *p) { return p->reach > 0 && physics_bulk_displacement(p) > p->reach; }
+
+/* --- findings ---------------------------------------------------------------------------------------------------- */
+
+static void add(struct findings *f, enum severity severity, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static void add(struct findings *f, enum severity severity, const char *format, ...)
+{
+  va_list args;
+  if (f->count == FINDINGS_MAX) return;
+  struct finding *one = &f->list[f->count++];
+  one->severity = severity;
+  va_start(args, format);
+  vsnprintf(one->text, sizeof one->text, format, args);
+  va_end(args);
+}
+
+const struct finding *findings_first(const struct findings *f, enum severity severity)
+{
+  for (int k = 0; k < f->count; k++)
+    if (f->list[k].severity == severity) return &f->list[k];
+  return NULL;
+}
+
+enum { PHRASE = 96 };
+
+/* "; set [Gravity] Softening to about 0.005", where a suitable one is known. */
+static const char *advice(const struct physics *p, char text[PHRASE])
+{
+  double suitable = physics_softening(p);
+  text[0] = 0;
+  if (suitable > 0) snprintf(text, PHRASE, "; set [Gravity] Softening to about %.2g", suitable);
+  return text;
+}
+
+static const char *seconds_text(double seconds, char text[PHRASE])
+{
+  static const struct {
+    double seconds;
+    const char *name;
+  } units[] = {{365.25 * DAY, "years"}, {DAY, "days"}, {3600, "hours"}, {60, "minutes"}};
+  for (int k = 0; k < 4; k++)
+    if (seconds >= 3 * units[k].seconds) {
+      snprintf(text, PHRASE, "%.3g %s", seconds / units[k].seconds, units[k].name);
+      return text;
+    }
+  snprintf(text, PHRASE, "%.3g seconds", seconds);
+  return text;
+}
+
+/* "a soft step has about 8192 substeps (240 seconds here)". */
+static const char *substeps_text(const struct physics *p, char text[PHRASE])
+{
+  char seconds[PHRASE];
+  double step = physics_step_seconds(p);
+  int at = snprintf(text, PHRASE, "a soft step has about %.0f substeps", physics_substeps(p));
+  if (step > 0) snprintf(text + at, (size_t)(PHRASE - at), " and takes about %.40s", seconds_text(step, seconds));
+  return text;
+}
+
+/* Softening against sizes and distances. Returns 1 where it is found too small. */
+static int judge_softening(const struct physics *p, struct findings *f)
+{
+  char what[PHRASE], steps[PHRASE];
+  double eps = p->softening, near = p->neighbour[1], suitable = physics_softening(p);
+  if (p->particles < FEW || !(p->half > 0)) return 0;
+  if (eps > p->most) {
+    add(f, FINDING_WORTHLESS, "Softening = %g%s is larger than the system, of which 90 %% are within %.3g of the centre: it would not "
+        "hold together%s", eps, p->softening_is_default ? " (default)" : "", p->most, advice(p, what));
+    return 0;
+  }
+  if (eps > LARGE_SOFTENING * p->half) {
+    add(f, FINDING_WARNING, "Softening = %g%s is %.2g of the radius %.3g that holds half of the particles: forces within the system are "
+        "too weak%s", eps, p->softening_is_default ? " (default)" : "", eps / p->half, p->half, advice(p, what));
+    return 0;
+  }
+  if (p->particles >= SMOOTH && eps < SMALL_SOFTENING * near) {
+    add(f, FINDING_WARNING, "Softening = %g%s is %.3g of the distance %.3g of nearest neighbours (median): pairs scatter each other, and "
+        "%s%s",
+        eps, p->softening_is_default ? " (default)" : "", eps / near, near, substeps_text(p, steps), advice(p, what));
+    return 1;
+  }
+  if (p->softening_is_default && suitable > 0 && (p->kpc > 0 || eps > DEFAULT_OFF * suitable || DEFAULT_OFF * eps < suitable))
+    add(f, FINDING_WARNING, "Softening is not given, and its default is %g: about %.2g suits %.0f particles of which half are within "
+        "%.3g%s",
+        eps, suitable, p->particles, p->half, advice(p, what));
+  return 0;
+}
+
+/* Length of the run against dynamical times and the age of the universe. */
+static void judge_times(const struct physics *p, struct findings *f)
+{
+  double t = p->end - p->begin, dynamical = physics_dynamical_time(p);
+  if (p->gyr > 0 && t * p->gyr > GYR_MAX)
+    add(f, FINDING_WARNING, "the run from %g to TimeMax = %g lasts %.3g Gyr, %.3g times the age of the universe: the unit of time is %.3g "
+        "Gyr; for 10 Gyr set [Time] TimeMax to %.4g", p->begin, p->end, t * p->gyr, t * p->gyr / AGE_OF_UNIVERSE, p->gyr,
+        p->begin + 10 / p->gyr);
+  else if (dynamical > 0 && t > DYNAMICAL_MAX * dynamical)
+    add(f, FINDING_WARNING, "the run from %g to TimeMax = %g lasts %.3g dynamical times of %.3g: is TimeMax in the units of the system?",
+        p->begin, p->end, t / dynamical, dynamical);
+  if (dynamical > 0 && t < DYNAMICAL_MIN * dynamical)
+    add(f, FINDING_WARNING, "the run from %g to TimeMax = %g lasts %.2g dynamical times of %.3g, in which nothing moves: is TimeMax in "
+        "the units of the system?", p->begin, p->end, t / dynamical, dynamical);
+  if (dynamical > 0 && p->particles >= FEW && p->step_is_given && (p->hybrid || p->shared) && p->soft_step > STEP_MAX * dynamical)
+    add(f, FINDING_WARNING, "steps of %.3g are given, but the dynamical time is %.3g: orbits will be wrong; give SoftStep, FixedStep or "
+        "MaxSizeTimestep below %.2g", p->soft_step, dynamical, dynamical / 20);
+}
+
+/* Energies and masses. */
+static void judge_state(const struct physics *p, struct findings *f)
+{
+  double ratio = p->potential < 0 ? p->kinetic / -p->potential : 0, rest = (p->mass - p->mass_max) / (p->particles - 1);
+  if (ratio > 0 && (2 * ratio > VIRIAL_MAX || 2 * ratio < VIRIAL_MIN))
+    add(f, FINDING_WARNING, "the kinetic energy is %.3g times the potential energy's magnitude (about 0.5 in a bound system): are the "
+        "units of mass, length and velocity right?", ratio);
+  if (p->particles >= SMOOTH && p->mass_max > HEAVY_PART * p->mass && p->mass_max > HEAVY_RATIO * rest)
+    add(f, FINDING_NOTE, "the particle with id %llu has %.3g %% of the mass, %.3g times the mean of the others: Softening and soft steps "
+        "are for particles of like masses; compare the energy error with that of smaller Eta, xs and ys",
+        (unsigned long long)p->heaviest, 100 * p->mass_max / p->mass, p->mass_max / rest);
+}
+
+/* Motion and place of the whole system against the resolution of positions. */
+static void judge_frame(const struct physics *p, struct findings *f)
+{
+  double bulk = physics_bulk(p), resolution = p->coordinate_max * (p->single ? 0x1p-24 : 0x1p-52);
+  if (physics_bulk_too_fast(p))
+    add(f, FINDING_WARNING, "this run cannot be trusted: its bulk velocity of %.3g moves the system by %.3g in a soft step, and the "
+        "lattice covers %.3g (the distance of its points must be small beside Softening = %g): particles will be clamped and positions wrong; subtract "
+        "the velocity of the centre of mass, (%.9g, %.9g, %.9g), from all particles", bulk, physics_bulk_displacement(p), p->reach,
+        p->softening, p->v_com[0], p->v_com[1], p->v_com[2]);
+  else if (p->v_rms > 0 && bulk > BULK_MAX * p->v_rms)
+    add(f, FINDING_WARNING, "the bulk velocity of %.3g is %.3g times the velocity dispersion: energy.csv and |dE/E| contain its energy, "
+        "so that errors look small; subtract the velocity of the centre of mass, (%.9g, %.9g, %.9g), from all particles", bulk,
+        bulk / p->v_rms,
+        p->v_com[0], p->v_com[1], p->v_com[2]);
+  if (resolution > RESOLUTION_MIN * p->softening && p->particles >= FEW)
+    add(f, FINDING_WARNING, "coordinates up to %.3g are %s precision numbers, which resolve %.2g there, %.2g softenings: subtract the "
+        "centre, (%.6g, %.6g, %.6g), from all positions%s", p->coordinate_max, p->single ? "single" : "double", resolution,
+        resolution / p->softening, p->centre[0], p->centre[1], p->centre[2], p->single ? ", where they are made, and write doubles" : "");
+}
+
+/* Substeps, and seconds of the run. */
+static void judge_cost(const struct physics *p, int softening_too_small, struct findings *f)
+{
+  char text[PHRASE], step[PHRASE];
+  double substeps = physics_substeps(p), seconds = physics_step_seconds(p), all = seconds * physics_soft_steps(p);
+  if (substeps >= SUBSTEPS_MAX && !softening_too_small && !p->shared)
+    add(f, FINDING_WARNING, "%.0f of %.0f particles need time steps of %.2g, and %s: they are fast or close for Softening = %g and Eta",
+        (double)p->level[deepest_level(p)], p->particles, p->soft_step / substeps, substeps_text(p, text), p->softening);
+  if (all > LONG_RUN)
+    add(f, all > ENDLESS_RUN ? FINDING_WORTHLESS : FINDING_WARNING, "the run would take about %s on these ranks: %.3g soft steps of %.3g "
+        "to TimeMax = %g, about %s each with %.0f substeps; check TimeMax, Softening and the units, or use more ranks",
+        seconds_text(all, text), physics_soft_steps(p), p->soft_step, p->end, seconds_text(seconds, step), substeps);
+}
+
+void physics_judge(const struct physics *p, struct findings *f)
+{
+  memset(f, 0, sizeof *f);
+  if (p->particles < 2 || !isfinite(p->kinetic + p->potential)) return;
+  int small = judge_softening(p, f);
+  judge_times(p, f);
+  judge_state(p, f);
+  judge_frame(p, f);
+  judge_cost(p, small, f);
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The physics of a system at its start against the parameters of its run. Pure: no MPI, no device, no clock.
+ * Lengths, times, masses and velocities are in code units. */
+#ifndef PHYSICS_H
+#define PHYSICS_H
+#include <stdint.h>
+#include <stdio.h>
+
+enum { PHYSICS_LEVELS = 32 };
+
+/* Measured numbers; the same on all ranks (check/measure.h). */
+struct physics {
+  /* parameters */
+  double softening, gravity;
+  int softening_is_default;     /* Softening is not given */
+  double begin, end;            /* of the run */
+  int hybrid, shared;           /* split on; one time step for all particles */
+  int step_is_given;            /* a parameter gives the soft step (or the shared step); 0: a rule chooses it */
+  double steps_max;             /* soft steps after which the run stops (-n); negative: no limit */
+  /* units; 0: units of a model */
+  double kpc, km_s, gyr;        /* kpc per unit of length, km/s per unit of velocity, Gyr per unit of time */
+  /* the system */
+  double particles, mass;
+  double centre[3];             /* median position */
+  double half, most;            /* radii about it that hold 50 and 90 per cent of the particles */
+  double extent;                /* longest side of the box of all particles */
+  double neighbour[3];          /* distance to the nearest neighbour: 10, 50 and 90 per cent quantiles */
+  double coordinate_max;        /* largest |coordinate| */
+  int single;                   /* 1: all coordinates are single precision numbers, as of a file with 4 bytes for each */
+  double kinetic, potential;    /* energies; kinetic: about the centre of mass */
+  double v_rms, v_com[3];       /* about the centre of mass; of the centre of mass */
+  double mass_min, mass_max;    /* lightest particle with a mass, heaviest particle */
+  uint64_t heaviest;            /* id of the heaviest particle */
+  /* steps */
+  double soft_step;
+  int64_t level[PHYSICS_LEVELS];   /* particles by block level: their step is the soft step / 2^level */
+  double reach;                 /* displacement in a soft step that the lattice can cover (sim_reach) */
+  /* speed of this machine; 0: not measured */
+  double sync_seconds;          /* seconds of a synchronisation: order, tree, forces of all particles */
+  double walk_seconds;          /* seconds of its walk alone */
+  double measured_step;         /* seconds of the first soft step; 0: it was not made */
+};
+
+enum severity {
+  FINDING_NOTE,         /* worth knowing; the run may be as it should be */
+  FINDING_WARNING,      /* the run may be less than it could be, or must not be trusted */
+  FINDING_WORTHLESS,    /* the run would surely be worthless: it needs --force */
+};
+
+struct finding {
+  enum severity severity;
+  char text[512];       /* a sentence with numbers and what to set */
+};
+
+enum { FINDINGS_MAX = 16 };
+struct findings {
+  int count;
+  struct finding list[FINDINGS_MAX];
+};
+
+/* Judge the system. A quantity that cannot be judged (fewer than two particles, a size of zero, values that are not finite) has no finding.
+ * Ordinary systems have none. */
+void physics_judge(const struct physics *p, struct findings *f);
+/* The first finding of this severity; NULL: there is none. */
+const struct finding *findings_first(const struct findings *f, enum severity severity);
+/* Print the numbers, in lines of `run --check`. */
+void physics_print(const struct physics *p, FILE *out);
+
+/* A softening that suits the system: 0.1 N^-0.26 in units in which the half-mass radius of a Plummer sphere is 0.77. 0: unknown. */
+double physics_softening(const struct physics *p);
+/* sqrt(half^3 / (G mass / 2)), the dynamical time within the half radius; 0: unknown. */
+double physics_dynamical_time(const struct physics *p);
+/* 2 half / v_rms; 0: unknown. */
+double physics_crossing_time(const struct physics *p);
+/* Block steps in the first soft step, its end included: 2^(deepest level). */
+double physics_substeps(const struct physics *p);
+/* Soft steps from begin to end, at most steps_max. */
+double physics_soft_steps(const struct physics *p);
+/* Seconds of the first soft step: measured, or predicted from block levels and the speed of forces; 0: unknown. */
+double physics_step_seconds(const struct physics *p);
+/* |v_com|, and the displacement by it in a soft step. */
+double physics_bulk(const struct physics *p);
+double physics_bulk_displacement(const struct physics *p);
+/* 1: the bulk motion carries the system farther in a soft step than the lattice can cover, so positions will be wrong. */
+int physics_bulk_too_fast(const struct physics *p);
+#endif

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <config.h>
+#include "run/check.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "base/debug.h"
+#include "base/resident.h"
+#include "check/measure.h"
+#include "run/run_parts.h"
+#include "run/start.h"
+#include "step/step.h"
+
+/* Predicted seconds up to which run --check carries out the first soft step. */
+#define STEP_SECONDS 30
+
+/* A system that was judged. */
+struct assessment {
+  struct plan plan;
+  struct physics physics;
+  struct findings findings;
+};
+
+/* First forces, and what they show. Collective. Returns 1 where there is nothing to judge, else 0, or -1 with a fault. */
+static int assess(struct sim *s, const struct run_options *o, double target, struct assessment *a, struct fault *f)
+{
+  double began = timer_clock();
+  sim_first_force(s);
+  double seconds = timer_clock() - began;
+  comm_max_double(s->comm, &seconds, 1);
+  if (s->now.bad > 0) return 1;
+  a->plan = plan_next(s->par, &s->now, s->time, target, s->split.on ? s->split.r2 : s->radius_rule, s->split.on, s->step);
+  if (run_check_advance(s, &a->plan, f)) return -1;
+  struct physics *p = &a->physics;
+  measure_physics(s, &a->plan, p);
+  /* with the acceleration criterion the first forces are two walks */
+  p->sync_seconds = s->mac.kind == MAC_ACCELERATION ? fmax(seconds - p->walk_seconds, p->walk_seconds) : seconds;
+  p->softening_is_default = param_is_default(o->origin, "Softening");   /* known on rank 0, which prints */
+  p->steps_max = o->steps >= 0 ? (double)o->steps : o->substeps >= 0 ? (double)o->substeps : -1;
+  return 0;
+}
+
+/* A fault where the run would surely be worthless, without --force. Rank 0 decides, since clocks differ. Collective. 0 or -1. */
+static int refuse_worthless(const struct comm *c, const struct run_options *o, const struct findings *findings, struct fault *f)
+{
+  const struct finding *worst = findings_first(findings, FINDING_WORTHLESS);
+  if (c->rank == 0 && worst && !o->force) fault_set(f, "%s; --force starts it all the same", worst->text);
+  return comm_verdict(c, f);
+}
+
+/* Print findings, but the one that a fault reports: warnings, after `before`, to `warnings`, and notes to stdout. */
+static void print_findings(const struct findings *findings, int force, const char *before, FILE *warnings)
+{
+  const struct finding *fault = force ? NULL : findings_first(findings, FINDING_WORTHLESS);
+  for (int k = 0; k < findings->count; k++) {
+    const struct finding *one = &findings->list[k];
+    if (one->severity == FINDING_NOTE) printf("note: %s\n", one->text);
+    else if (one != fault) fprintf(warnings, "%swarning: %s\n", before, one->text);
+  }
+}
+
+int assess_start(struct sim *s, const struct run_options *o, double target, struct fault *f)
+{
+  struct assessment a;
+  int nothing = assess(s, o, target, &a, f);
+  if (nothing) return nothing < 0 ? -1 : 0;
+  physics_judge(&a.physics, &a.findings);
+  if (s->comm->rank == 0) print_findings(&a.findings, o->force, "espalier: ", stderr);
+  return refuse_worthless(s->comm, o, &a.findings, f);
+}
+
+/* Carry out the first soft step, and measure its seconds. resident[2]: the largest resident sets over ranks, so far and now. Collective. */
+static void measure_step(struct sim *s, struct assessment *a, double resident[2])
+{
+  double began = timer_clock();
+  step_open(s, &a->plan);
+  while (step_substeps(s, &a->plan, HUGE_VAL) != STEP_SUBSTEPS_ENDED) continue;
+  step_close(s, &a->plan, 1);
+  a->physics.measured_step = timer_clock() - began;
+  resident[0] = resident_peak();
+  resident[1] = resident_now();
+  comm_max_double(s->comm, &a->physics.measured_step, 1);
+  comm_max_double(s->comm, resident, 2);
+}
+
+void assess_print_memory(const struct need_input *in, double measured)
+{
+  struct memory_need n = need_estimate(in);
+  if (measured > 0) printf("memory              about %.4g MB per rank, measured in the first soft step\n", measured / 1e6);
+  else
+    printf("memory              about %.4g MB per rank, estimated: %.3g of libraries and buffers, %.4g of particles and trees, %.4g of "
+           "LETs\n", need_total(&n) / 1e6, n.fixed / 1e6, n.particles / 1e6, n.lets / 1e6);
+}
+
+/* Measure, judge and print a system that was read. Collective. 0 or -1. */
+static int assess_open(struct sim *s, const struct run_options *o, const struct need_input *need, double target, double *host_bytes,
+                       struct fault *f)
+{
+  struct assessment a;
+  double measured = 0, error = 0;
+  int nothing = assess(s, o, target, &a, f);
+  if (nothing < 0) return -1;
+  if (nothing > 0) return fault_set(f, "%.0f particle%s forces that are not finite", s->now.bad, s->now.bad == 1 ? " has" : "s have");
+  double before = s->now.total, predicted = physics_step_seconds(&a.physics);
+  comm_broadcast(s->comm, &predicted, sizeof predicted);
+  if (predicted <= debug_value("check_seconds", STEP_SECONDS)) {
+    double resident[2];
+    measure_step(s, &a, resident);
+    error = fabs((s->now.total - before) / before);
+    if (resident[0] > 0 && !need->on_device) measured = need_measured(need, resident[0], resident[1]);
+  }
+  struct memory_need n = need_estimate(need);
+  *host_bytes = measured > 0 ? measured : need_total(&n);
+  physics_judge(&a.physics, &a.findings);
+  if (s->comm->rank == 0) {
+    assess_print_memory(need, measured);
+    physics_print(&a.physics, stdout);
+    if (error > 0) printf("energy              the first soft step changes it by %.2g of its value\n", error);
+    print_findings(&a.findings, o->force, "", stdout);
+  }
+  return refuse_worthless(s->comm, o, &a.findings, f);
+}
+
+int assess_check(const struct comm *c, const struct params *par, const struct run_options *o, const struct need_input *need, double target,
+                 double *host_bytes, struct fault *f)
+{
+  struct sim s;
+  comm_broadcast(c, &target, sizeof target);
+  if (sim_start_silently(&s, c, par, f)) return -1;
+  int failed = assess_open(&s, o, need, target, host_bytes, f);
+  sim_close(&s);
+  return failed;
+}

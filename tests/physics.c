@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The check of the physics before a run: an ordinary system has no finding; each mistake has one, with numbers and what to set. And the
+ * estimate of memory. */
+#include <config.h>
+#include <math.h>
+#include <string.h>
+
+#include "check/need.h"
+#include "check/physics.h"
+#include "tap.h"
+
+/* A Plummer sphere of 10^5 particles in units of `espalier ic`, as measured. */
+static struct physics ordinary(void)
+{
+  struct physics p = {.softening = 0.005, .gravity = 1, .begin = 0, .end = 10, .hybrid = 1, .steps_max = -1, .particles = 1e5, .mass = 1,
+                      .half = 0.77, .most = 2.4, .extent = 40, .neighbour = {0.01, 0.025, 0.12}, .coordinate_max = 25, .kinetic = 0.25,
+                      .potential = -0.5, .v_rms = 0.707, .mass_min = 1e-5, .mass_max = 1e-5, .heaviest = 1, .soft_step = 0.02, .reach = 600,
+                      .sync_seconds = 0.3, .walk_seconds = 0.2};
+  p.level[1] = 20000;
+  p.level[2] = 60000;
+  p.level[3] = 20000;
+  return p;
+}
+
+static struct findings judge(const struct physics *p)
+{
+  struct findings f;
+  physics_judge(p, &f);
+  for (int k = 0; k < f.count; k++) printf("# %d %s\n", f.list[k].severity, f.list[k].text);
+  return f;
+}
+
+static void none(const struct physics *p, const char *what)
+{
+  tap_ok(judge(p).count == 0, what);
+}
+
+/* One finding of this severity, with these words. */
+static void one(const struct physics *p, enum severity severity, const char *first, const char *second, const char *what)
+{
+  struct findings f = judge(p);
+  tap_ok(f.count == 1 && f.list[0].severity == severity && strstr(f.list[0].text, first) && strstr(f.list[0].text, second) &&
+           findings_first(&f, severity) == &f.list[0], what);
+}
+
+static int near(double x, double y) { return fabs(x - y) <= 0.02 * fabs(y); }
+
+static void check_ordinary(void)
+{
+  struct physics p = ordinary();
+  none(&p, "an ordinary system");
+  p.softening = 0.03, p.v_com[1] = 3, p.v_rms = 0.5;
+  none(&p, "... with a larger softening, in motion");
+  p = ordinary();
+  p.kpc = p.km_s = 1, p.gyr = 0.978, p.coordinate_max = 1e4;
+  none(&p, "... in physical units");
+  p = ordinary();
+  p.kinetic = 0, p.v_rms = 0;
+  none(&p, "... at rest");
+  p = ordinary();
+  p.softening_is_default = 1, p.softening = 0.02;
+  none(&p, "... a default softening in a model, which suits it well enough");
+  p = (struct physics){.softening = 0.1, .gravity = 1, .end = 1, .steps_max = -1, .particles = 2, .mass = 1, .half = 1, .most = 1,
+                       .neighbour = {2, 2, 2}, .mass_max = 0.999, .kinetic = 0.25, .potential = -0.5, .v_rms = 0.7, .soft_step = 0.1,
+                       .reach = 1e4};
+  none(&p, "a planet: small systems have heavy particles and any softening");
+  p.particles = 1, p.softening = 100;
+  none(&p, "one particle is not judged");
+  p = ordinary();
+  p.potential = NAN;
+  none(&p, "values that are not finite are not judged");
+}
+
+static void check_softening(void)
+{
+  struct physics p = ordinary();
+  p.softening = 40;
+  one(&p, FINDING_WORTHLESS, "Softening = 40 is larger than the system, of which 90 % are within 2.4",
+      "set [Gravity] Softening to about 0.005", "a softening larger than the system asks for --force");
+  p.softening = 0.5;
+  one(&p, FINDING_WARNING, "is 0.65 of the radius 0.77 that holds half", "Softening to about 0.005", "a large softening");
+  p.softening = 5e-6;
+  p.level[1] = p.level[2] = p.level[3] = 0;
+  p.level[13] = 100000;
+  one(&p, FINDING_WARNING, "is 0.0002 of the distance 0.025 of nearest neighbours", "a soft step has about 8192 substeps and takes about ",
+      "a softening a thousand times too small: substeps and seconds of a soft step");
+  p = ordinary();
+  p.softening_is_default = 1, p.softening = 0.1, p.kpc = p.km_s = 1, p.gyr = 0.978;
+  one(&p, FINDING_WARNING, "Softening is not given, and its default is 0.1: about 0.005 suits", "set [Gravity] Softening to about 0.005",
+      "a softening that is not given, in physical units");
+  p.kpc = p.km_s = p.gyr = 0;
+  one(&p, FINDING_WARNING, "Softening is not given", "0.005", "... far from what suits a model");
+  p.softening = 4;
+  one(&p, FINDING_WORTHLESS, "Softening = 4 (default) is larger", "0.005", "... larger than the system");
+}
+
+static void check_times(void)
+{
+  struct physics p = ordinary();
+  p.end = 1000, p.kpc = p.km_s = 1, p.gyr = 0.978;
+  one(&p, FINDING_WARNING, "lasts 978 Gyr, 70.9 times the age of the universe", "set [Time] TimeMax to 10.2", "978 Gyr");
+  p = ordinary();
+  p.end = 2e5;
+  p.steps_max = 10;
+  one(&p, FINDING_WARNING, "dynamical times of 0.956", "TimeMax", "too many dynamical times");
+  p.end = 1e-5;
+  one(&p, FINDING_WARNING, "in which nothing moves", "TimeMax", "no dynamical time");
+  p = ordinary();
+  p.step_is_given = 1, p.soft_step = 1;
+  one(&p, FINDING_WARNING, "steps of 1 are given, but the dynamical time is 0.956", "below 0.048", "a given soft step of a dynamical time");
+  p.hybrid = 0;
+  none(&p, "... which does nothing in tree mode with block steps");
+}
+
+static void check_state(void)
+{
+  struct physics p = ordinary();
+  p.kinetic = 1e3;
+  one(&p, FINDING_WARNING, "the kinetic energy is 2e+03 times the potential energy's magnitude", "are the units", "too fast for its mass");
+  p.kinetic = 1e-5;
+  one(&p, FINDING_WARNING, "the kinetic energy is 2e-05 times", "are the units", "too slow");
+  p = ordinary();
+  p.mass_max = 0.2, p.heaviest = 77;
+  one(&p, FINDING_NOTE, "the particle with id 77 has 20 % of the mass", "smaller Eta, xs and ys", "a dominating particle");
+  p = ordinary();
+  p.particles = 200, p.mass_max = p.mass_min = 0.02, p.mass = 4, p.softening = 0.05;
+  none(&p, "... equal masses of more than a per cent do not dominate");
+}
+
+static void check_frame(void)
+{
+  struct physics p = ordinary();
+  p.v_com[0] = 100;
+  one(&p, FINDING_WARNING, "the bulk velocity of 100 is 141 times the velocity dispersion", "(100, 0, 0)",
+      "a bulk velocity that hides energy errors");
+  tap_ok(!physics_bulk_too_fast(&p) && physics_bulk_displacement(&p) == 2, "... which the lattice can follow");
+  p.v_com[0] = 1e6;
+  one(&p, FINDING_WARNING, "this run cannot be trusted: its bulk velocity of 1e+06 moves the system by 2e+04 in a soft step, and the "
+      "lattice covers 600",
+      "subtract the velocity of the centre of mass, (1000000, 0, 0)", "a bulk velocity of 10^6");
+  tap_ok(physics_bulk_too_fast(&p), "... which it cannot");
+  p = ordinary();
+  p.coordinate_max = 1e5, p.single = 1, p.centre[2] = 1e5;
+  one(&p, FINDING_WARNING, "are single precision numbers, which resolve 0.006 there, 1.2 softenings", "subtract the centre, (0, 0, 100000)",
+      "a system far from the origin, in single precision");
+  p.single = 0;
+  none(&p, "... in double precision");
+  p.coordinate_max = 1e15;
+  one(&p, FINDING_WARNING, "are double precision numbers", "subtract the centre", "... farther");
+}
+
+static void check_cost(void)
+{
+  struct physics p = ordinary();
+  tap_ok(physics_substeps(&p) == 8 && physics_soft_steps(&p) == 500 &&
+           near(physics_step_seconds(&p), 0.3 + 3.4e5 * 2e-6 * 0.9 + 7 * 2.7e-4),
+         "substeps, soft steps, seconds of a soft step");
+  p.steps_max = 3;
+  tap_ok(physics_soft_steps(&p) == 3, "... with -n");
+  p = ordinary();
+  p.level[12] = 3;
+  one(&p, FINDING_WARNING, "3 of 100000 particles need time steps of 4.9e-06, and a soft step has about 4096 substeps", "Softening = 0.005",
+      "a few fast particles");
+  p = ordinary();
+  p.soft_step = 1e-6, p.reach = 1;
+  p.sync_seconds = p.measured_step = 10;
+  one(&p, FINDING_WARNING, "the run would take about 3.17 years on these ranks: 1e+07 soft steps of 1e-06", "Softening", "years");
+  p.soft_step = 1e-7;
+  one(&p, FINDING_WORTHLESS, "the run would take about 31.7 years", "Softening", "many years ask for --force");
+  p.steps_max = 100;
+  none(&p, "... not with -n");
+  p = ordinary();
+  tap_ok(near(physics_softening(&p), 0.005) && near(physics_dynamical_time(&p), 0.955) && near(physics_crossing_time(&p), 2.18),
+         "a suitable softening, dynamical and crossing time");
+}
+
+static void check_need(void)
+{
+  struct need_input in = {.particles = 1e6, .ranks = 1, .particle_bytes = 110, .baseline = 30e6};
+  struct memory_need alone = need_estimate(&in);
+  in.ranks = 4;
+  struct memory_need four = need_estimate(&in);
+  in.hybrid = 1;
+  struct memory_need hybrid = need_estimate(&in);
+  tap_ok(alone.fixed > 30e6 && alone.particles > 110e6 && alone.lets == 0 && near(need_total(&alone), alone.fixed + alone.particles),
+         "memory of one rank: libraries and particles");
+  tap_ok(four.particles > alone.particles && four.lets > 0 && hybrid.lets < four.lets, "... of several: LETs too, fewer with the split");
+  in.on_device = 1;
+  struct memory_need device = need_estimate(&in);
+  tap_ok(device.particles == 330e6 && device.lets == 0, "... with particles on a device");
+  tap_ok(need_measured(&in, 500e6, 100e6) > 500e6 && need_measured(&in, 500e6, 490e6) > need_measured(&in, 500e6, 100e6),
+         "measured: the peak, or files on top of what remains");
+}
+
+int main(void)
+{
+  check_ordinary();
+  check_softening();
+  check_times();
+  check_state();
+  check_frame();
+  check_cost();
+  check_need();
+  return tap_end();
+}

@@ -1,0 +1,110 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# The check of the system before a run: what run --check prints and a start warns of, what needs --force, and a run that moves too fast.
+dir=$(mktemp -d) || exit 99
+trap 'rm -rf "$dir"' EXIT
+here=$PWD
+. "${srcdir:-.}/tests/tap.sh"
+shown="$dir/said $dir/err"
+export OMP_NUM_THREADS=1
+cd "$dir" || exit 99
+# 2000 particles in a ball of radius 1 at rest, total mass 1; awk's numbers are the same everywhere
+ball() {
+  awk -v v="$1" 'BEGIN { s = 1
+    while (n < 2000) {
+      for (k = 0; k < 3; k++) { s = (s * 16807) % 2147483647; x[k] = 2 * s / 2147483647 - 1 }
+      if (x[0] ^ 2 + x[1] ^ 2 + x[2] ^ 2 > 1) continue
+      printf "%.17g %.17g %.17g %.17g %.17g %.17g 0.0005\n", x[0], x[1], x[2], v - 0.5 * x[1], 0.5 * x[0], 0.3 * x[2]
+      n++
+    } }'
+}
+ball 0 > ball.txt
+ball 1000000 > fast.txt
+cat > run.ini << END
+[Input]
+InitCondFile = ball.txt
+[Units]
+GravityConstantInternal = 1
+[Time]
+TimeMax = 0.25
+[Gravity]
+Softening = 0.02
+[Device]
+Backend = cpu
+END
+grep -v Softening run.ini > default.ini
+sed -i '/^\[Gravity\]/d' default.ini
+ini=run.ini
+run() {
+  rm -rf output
+  "$here/espalier" run "$@" $ini > said 2> err < /dev/null
+  status=$?
+}
+# warns WORDS: one warning, which has these words
+warns() { [ "$(cat said err | grep -c 'warning: ')" = 1 ] && cat said err | grep -q "warning: .*$1"; }
+
+run --check
+[ $status = 0 ] && ! cat said err | grep -q warning && grep -q '^size .* are within 0\.[78]' said && grep -q '^neighbours .*; the softening is 0\.[0-9]* of the median' said &&
+  grep -q '^velocities  *dispersion 0\.[34]' said && grep -q '^times  *dynamical time' said && grep -q '^soft steps  *of' said && grep -q '^substeps  *about' said &&
+  grep -q '^seconds .* for a soft step (measured)' said && grep -q '^memory .* measured in the first soft step$' said && [ ! -e output ]
+ok $? "--check of an ordinary system: its numbers, no warning, no file"
+run -n 1
+[ $status = 0 ] && ! cat said err | grep -q warning
+ok $? "its start says nothing of it"
+ESPALIER_DEBUG=check_seconds=0
+export ESPALIER_DEBUG
+run --check
+unset ESPALIER_DEBUG
+[ $status = 0 ] && grep -q '^seconds .* for a soft step (predicted)' said && grep -q '^memory  *about .*, estimated: ' said
+ok $? "without a soft step: seconds and memory are predicted"
+
+for how in --check "-n 1"; do
+  # shellcheck disable=SC2086
+  run $how -P Gravity:Softening=400
+  [ $status = 1 ] && grep -q 'error: Softening = 400 is larger than the system, .*; --force starts it all the same$' err && [ ! -e output ]
+  ok $? "$how: a softening larger than the system is refused, and nothing is left behind"
+  # shellcheck disable=SC2086
+  run $how --force -P Gravity:Softening=400
+  [ $status = 0 ] && warns 'Softening = 400 is larger than the system'
+  ok $? "$how --force: a warning"
+  # shellcheck disable=SC2086
+  run $how -P Gravity:Softening=0.3
+  [ $status = 0 ] && warns 'Softening = 0.3 is 0.3[0-9]* of the radius .*; set \[Gravity\] Softening to about'
+  ok $? "$how: a large softening"
+  # shellcheck disable=SC2086
+  run $how -P Time:TimeMax=1000 -P Units:GravityConstantInternal=0 -P Units:UnitMass_in_g=4.6232e38 -P Gravity:Softening=0.02
+  [ $status = 0 ] && warns 'lasts 978 Gyr, 70.[0-9]* times the age of the universe'
+  ok $? "$how: a TimeMax of 978 Gyr"
+  ini=default.ini
+  # shellcheck disable=SC2086
+  run $how -P Units:GravityConstantInternal=0 -P Units:UnitMass_in_g=4.6232e38
+  [ $status = 0 ] && warns 'Softening is not given, and its default is 0.1: about 0.01[0-9]* suits'
+  ok $? "$how: a missing softening, in physical units"
+  ini=run.ini
+done
+# predicted, not carried out: -n 0 has no soft step
+run -n 0 -P Gravity:Softening=0.00002
+[ $status = 0 ] && warns 'Softening = 2e-05 is 0.000[0-9]* of the distance .* of nearest neighbours .*, and a soft step has about [0-9]* substeps and takes about'
+ok $? "a softening a thousand times too small: substeps and seconds at the start"
+run --check -P Time:TimeMax=5e9
+cat said err | grep -q 'the run would take about [0-9.e+]* [a-z]* on these ranks: .* soft steps of .* to TimeMax = 5e+09'
+ok $? "--check: a run of years"
+run --check -P Time:TimeMax=1e300
+[ $status = 1 ] && grep -q 'error: step 1: soft steps of .* cannot get from time 0 to TimeMax' err && run --check --force -P Time:TimeMax=1e300 && [ $status = 1 ]
+ok $? "--check: steps that cannot get to the end, also with --force"
+ini="-P Input:InitCondFile=fast.txt run.ini"
+# shellcheck disable=SC2086
+run() {
+  rm -rf output
+  "$here/espalier" run "$@" $ini > said 2> err < /dev/null
+  status=$?
+}
+run --check
+[ $status = 0 ] && grep -q 'warning: this run cannot be trusted: its bulk velocity of 1e+06 moves the system by .* in a soft step.*subtract the velocity of the centre of mass, (1000000, ' said
+ok $? "--check: a bulk velocity of 10^6: the run cannot be trusted"
+run
+[ $status = 3 ] && grep -q 'warning: this run cannot be trusted' err && grep -q 'cannot be trusted: the bulk velocity of 1e+06 moves the system by' err &&
+  grep -q '^state=untrusted$' output/status && grep -q '^reason=TimeMax; the bulk velocity of 1e+06' output/status
+ok $? "the run says so at its start and its end: exit status 3, state=untrusted"
+echo "1..$number"
+exit $failed
