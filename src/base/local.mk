@@ -5,6 +5,8 @@ libespalier_a_SOURCES += \
   %D%/debug.h \
   %D%/fault.c \
   %D%/fault.h \
+  %D%/files.c \
+  %D%/files.h \
   %D%/folders.c \
   %D%/folders.h \
   %D%/hd.h \

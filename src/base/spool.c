@@ -10,6 +10,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "base/files.h"
 #include "base/memory.h"
 
 enum { CAPACITY_MIN = 4096 };
@@ -74,7 +75,7 @@ static int cookie_close(void *cookie)
 FILE *spool_open(const char *path, long long at)
 {
   static const cookie_io_functions_t functions = {NULL, cookie_write, cookie_seek, cookie_close};
-  int fd = open(path, at < 0 ? O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC : O_WRONLY | O_CLOEXEC, 0666);
+  int fd = file_open(path, at < 0 ? O_WRONLY | O_CREAT | O_TRUNC : O_WRONLY);
   if (fd < 0) return NULL;
   if (at >= 0 && (ftruncate(fd, (off_t)at) || lseek(fd, 0, SEEK_END) < 0)) {
     int error = errno;

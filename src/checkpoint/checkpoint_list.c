@@ -41,6 +41,13 @@ static int parse(const char *name, struct checkpoint_name *n)
   return -1;
 }
 
+long long checkpoint_number(const char *path)
+{
+  struct checkpoint_name name;
+  const char *slash = strrchr(path, '/');
+  return parse(slash ? slash + 1 : path, &name) ? -1 : name.number;
+}
+
 static int newest_first(const void *a, const void *b)
 {
   const struct checkpoint_name *one = a, *two = b;

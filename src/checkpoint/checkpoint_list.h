@@ -21,6 +21,8 @@ struct checkpoint_name {
   char name[64];
 };
 
+/* The number in the name of the folder at `path`; -1 where it is not the name of a checkpoint. */
+long long checkpoint_number(const char *path);
 /* All checkpoints in a folder, the newest first; those of one number in the order of their endings. Free with memory_free. */
 struct checkpoint_name *checkpoint_list(const char *folder, int *count);
 /* The name of a checkpoint, "checkpoint_000012" and the ending. */

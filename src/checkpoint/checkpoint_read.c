@@ -52,6 +52,17 @@ static int open_manifest(struct checkpoint *k, struct fault *f)
   return f->text[0] ? -1 : 0;
 }
 
+/* Rank 0: a folder with the name of another checkpoint was renamed. It would be used in the place of that one, and be replaced or removed
+ * with it. Other names are a user's. */
+static int check_name(const struct checkpoint *k, struct fault *f)
+{
+  char name[64];
+  long long named = checkpoint_number(k->path);
+  if (named < 0 || named == k->number) return 0;
+  checkpoint_name(k->number, ENDING_NONE, name);
+  return fault_set(f, "%.600s was renamed: its manifest says that it is %s; give it that name again", k->path, name);
+}
+
 /* The files are distributed over the ranks, which verify them. Collective. */
 static int verify(const struct comm *c, const struct checkpoint *k, struct fault *f)
 {
@@ -85,7 +96,7 @@ static void broadcast(const struct comm *c, struct checkpoint *k)
 static int open_path(const struct comm *c, struct checkpoint *k, struct fault *f)
 {
   k->text = NULL;
-  if (c->rank == 0) open_manifest(k, f);
+  if (c->rank == 0 && open_manifest(k, f) == 0) check_name(k, f);
   if (comm_verdict(c, f) == 0) {
     broadcast(c, k);
     if (verify(c, k, f) == 0) return 0;

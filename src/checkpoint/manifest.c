@@ -12,6 +12,7 @@
 #include <xxhash.h>
 
 #include "base/bytes.h"
+#include "base/files.h"
 #include "base/memory.h"
 
 #define LAST_LINE "checksum = "
@@ -40,8 +41,8 @@ void manifest_begin(struct manifest *m)
 
 static int write_file(const char *path, const char *text, size_t size, struct fault *f)
 {
-  int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (fd < 0) return fault_set(f, "%s cannot be created: %s", path, strerror(errno));
+  int fd = file_open(path, O_WRONLY | O_CREAT | O_TRUNC);
+  if (fd < 0) return fault_set(f, "%s cannot be created: %s", path, file_reason(errno));
   if (write_all(fd, text, (int64_t)size, -1)) fault_set(f, "writing %s failed: %s", path, strerror(errno));
   if (!f->text[0] && fsync(fd)) fault_set(f, "flushing %s to the disk failed: %s", path, strerror(errno));
   if (close(fd) && !f->text[0]) fault_set(f, "closing %s failed: %s", path, strerror(errno));
@@ -69,12 +70,12 @@ int manifest_save(struct manifest *m, const char *path, struct fault *f)
 static char *read_file(const char *path, size_t *size, struct fault *f)
 {
   struct stat st;
-  FILE *in = fopen(path, "r");
+  FILE *in = file_stream(path, "r");
   if (!in) {
-    fault_set(f, "%s cannot be opened: %s", path, strerror(errno));
+    fault_set(f, "%s cannot be opened: %s", path, file_reason(errno));
     return NULL;
   }
-  if (fstat(fileno(in), &st) || !S_ISREG(st.st_mode) || st.st_size > SIZE_MAX_BYTES) {
+  if (fstat(fileno(in), &st) || st.st_size > SIZE_MAX_BYTES) {
     fault_set(f, "%s is not a manifest", path);
     fclose(in);
     return NULL;

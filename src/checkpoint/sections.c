@@ -12,6 +12,7 @@
 #include <xxhash.h>
 
 #include "base/bytes.h"
+#include "base/files.h"
 #include "base/memory.h"
 
 /* The file starts with a head and one entry per section. */
@@ -80,8 +81,8 @@ static int put_all(struct stream *o, const struct section *s, int count, struct 
 
 int sections_write(const char *path, const struct section *s, int count, uint64_t *sum, struct fault *f)
 {
-  struct stream o = {.path = path, .fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)};
-  if (o.fd < 0) return fault_set(f, "%s cannot be created: %s", path, strerror(errno));
+  struct stream o = {.path = path, .fd = file_open(path, O_WRONLY | O_CREAT | O_TRUNC)};
+  if (o.fd < 0) return fault_set(f, "%s cannot be created: %s", path, file_reason(errno));
   o.hash = XXH64_createState();
   XXH64_reset(o.hash, 0);
   put_all(&o, s, count, f);
@@ -96,10 +97,9 @@ int sections_write(const char *path, const struct section *s, int count, uint64_
 int sections_verify(const char *path, uint64_t bytes, uint64_t sum, struct fault *f)
 {
   struct stat st;
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return fault_set(f, "%s cannot be opened: %s", path, strerror(errno));
+  int fd = file_open(path, O_RDONLY);
+  if (fd < 0) return fault_set(f, "%s cannot be opened: %s", path, file_reason(errno));
   if (fstat(fd, &st)) fault_set(f, "%s: %s", path, strerror(errno));
-  else if (!S_ISREG(st.st_mode)) fault_set(f, "%s is not a regular file", path);
   else if ((uint64_t)st.st_size != bytes)
     fault_set(f, "%s has %lld bytes, but %lld were written", path, (long long)st.st_size, (long long)bytes);
   size_t size = bytes < PIECE ? (size_t)bytes + 1 : PIECE;
@@ -157,8 +157,8 @@ int sections_open(struct sections *in, const char *path, struct fault *f)
 {
   in->count = 0;
   snprintf(in->path, sizeof in->path, "%s", path);
-  in->fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (in->fd < 0) return fault_set(f, "%s cannot be opened: %s", path, strerror(errno));
+  in->fd = file_open(path, O_RDONLY);
+  if (in->fd < 0) return fault_set(f, "%s cannot be opened: %s", path, file_reason(errno));
   if (get_table(in, f) == 0) return 0;
   sections_close(in);
   return -1;

@@ -4,6 +4,7 @@
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/debug.h"
@@ -27,7 +28,7 @@ int main(int argc, char **argv)
 {
   struct comm c;
   int threads;
-  control_before_mpi();
+  control_before_mpi(argc > 1 && strcmp(argv[1], "run") == 0);
   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &threads);   /* only the first thread of a rank calls MPI */
   control_after_mpi();
   comm_open(&c, MPI_COMM_WORLD);

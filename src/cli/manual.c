@@ -126,7 +126,7 @@ void manual_print(FILE *out)
         ".TP\n.IB SnapshotFileBase _NNN.hdf5\nsnapshots, in GADGET\\-4's layout\n"
         ".TP\n.I energy.csv\\fR,\\fP steps.csv\\fR,\\fP timers.csv\\fR,\\fP comm.csv\ntables of a run; lines with # explain them\n"
         ".TP\n.I checkpoints/\ncheckpoints, from which\n.B \\-\\-restart\ncontinues\n"
-        ".TP\n.I status\nlines name=value: state (running, finished, interrupted, failed), step, time, checkpoint\n"
+        ".TP\n.I status\nlines name=value: state (running, finished, untrusted, interrupted, failed), step, time, checkpoint\n"
         ".TP\n.I cont\nexists when another job can continue the run\n"
         ".TP\n.I stop\\fR,\\fP checkpoint\nmade by the user: the run writes a checkpoint and stops, or continues\n"
         ".TP\n.I parameters\\-used.ini\nall parameters with their values\n"

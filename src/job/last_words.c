@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/fault.h"
+#include "base/files.h"
 #include "params/params.h"
 
 /* Any thread may call this while another thread holds locks of the C library. So no memory is allocated, and files are written by system
@@ -24,7 +25,7 @@ static int begins(const char *line, const char *with) { return strncmp(line, wit
 /* Read the status file; empty where there is none. */
 static void read_all(char text[TEXT_MAX])
 {
-  int file = open(names.status, O_RDONLY | O_CLOEXEC);
+  int file = file_open(names.status, O_RDONLY);
   ssize_t length = file < 0 ? 0 : read(file, text, TEXT_MAX - 1);
   text[length > 0 ? length : 0] = 0;
   if (file >= 0) close(file);
@@ -55,11 +56,11 @@ static void write_status(const char *reason)
 {
   char before[TEXT_MAX], after[TEXT_MAX];
   read_all(before);
-  int ended = begins(before, "state=finished\n") || begins(before, "state=failed\n");
+  int ended = begins(before, "state=finished\n") || begins(before, "state=untrusted\n") || begins(before, "state=failed\n");
   int reported = starting ? ended : *before && !begins(before, "state=running\n");
   if (reported) return;
   size_t length = rewrite(before, reason, after);
-  int file = open(names.fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  int file = file_open(names.fresh, O_WRONLY | O_CREAT | O_TRUNC);
   if (file < 0) return;
   int good = write(file, after, length) == (ssize_t)length;
   if (close(file) || !good || rename(names.fresh, names.status)) unlink(names.fresh);

@@ -6,7 +6,7 @@
 #define LAST_WORDS_H
 
 /* Report failures from now on, in the status file of `folder` (OutputDir). `starting` 1: the file is still that of an earlier job, and is
- * replaced unless its state is finished or failed. `starting` 0: the file is that of this run, and is replaced only while its state is
+ * replaced unless its state is finished, untrusted or failed. `starting` 0: the file is that of this run, and is replaced only while its state is
  * running; another state is an end that another rank has reported. */
 void abort_status_open(const char *folder, int rank, int starting);
 /* Report no more failures. */

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/files.h"
 #include "base/timer.h"
 #include "params/params.h"
 
@@ -40,7 +41,7 @@ static int is_own(int file)
 {
   char found[sizeof SIGNATURE - 1];
   struct stat st;
-  if (fstat(file, &st) || !S_ISREG(st.st_mode)) return 0;
+  if (fstat(file, &st)) return 0;
   return st.st_size == 0 || (pread(file, found, sizeof found, 0) == sizeof found && memcmp(found, SIGNATURE, sizeof found) == 0);
 }
 
@@ -61,9 +62,9 @@ int lock_take(struct lock *l, const char *what, const char *folder, struct fault
   double until = timer_clock() + WAIT_SECONDS;
   int state;
   snprintf(path, sizeof path, "%s/lock", folder);
-  l->file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  if (l->file < 0) return 0;
-  if (!is_own(l->file)) {
+  l->file = file_open(path, O_RDWR | O_CREAT);
+  if (l->file < 0 && errno != FILE_NOT_REGULAR) return 0;
+  if (l->file < 0 || !is_own(l->file)) {
     lock_release(l);
     return fault_set(f, "%s exists and is not the lock of a run, which would overwrite it; move it away, or choose another %s", path, what);
   }

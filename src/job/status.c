@@ -7,13 +7,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/files.h"
 #include "base/timer.h"
 
 #define EVERY_SECONDS 5.0
+enum { ATTEMPTS_AT_END = 10, RETRY_NANOSECONDS = 200000000 };   /* two seconds: an end is reported once only */
 #define FIRST "state="   /* the file begins with it */
 
 static void date(char text[32])
@@ -37,24 +38,22 @@ static void write_lines(FILE *out, const struct status *s, const char *state, co
   fprintf(out, "updated=%s\n", now);
 }
 
-/* Whether `path` does not exist or is a file of a run: empty, or beginning with `begin` (NULL: empty only). */
+/* Whether `path` does not exist or is a file of a run: empty, or beginning with `begin` (NULL: any regular file). */
 static int is_own(const char *path, const char *begin)
 {
   char found[16] = "";
-  struct stat st;
-  if (stat(path, &st)) return 1;
-  FILE *in = S_ISREG(st.st_mode) && st.st_size > 0 && begin ? fopen(path, "r") : NULL;
-  if (!in) return S_ISREG(st.st_mode) && st.st_size == 0;
-  size_t length = fread(found, 1, strlen(begin), in);
+  FILE *in = file_stream(path, "r");
+  if (!in) return access(path, F_OK) != 0;
+  size_t length = begin ? fread(found, 1, sizeof found - 1, in) : 0;
   fclose(in);
-  return length == strlen(begin) && strcmp(found, begin) == 0;
+  return length == 0 || (*begin && strncmp(found, begin, strlen(begin)) == 0);
 }
 
 int status_check(const struct params *p, struct fault *f)
 {
-  static const char *const files[][2] = {{"status", FIRST}, {"cont", NULL}};
+  static const char *const files[][2] = {{"status", FIRST}, {"status.tmp", NULL}, {"cont", ""}};   /* cont must be empty */
   char path[PARAM_TEXT + 32];
-  for (int k = 0; k < 2; k++) {
+  for (size_t k = 0; k < sizeof files / sizeof *files; k++) {
     snprintf(path, sizeof path, "%s/%s", p->OutputDir, files[k][0]);
     if (is_own(path, files[k][1])) continue;
     return fault_set(f, "%s exists and is not of a run, which would replace it; move it away, or choose another OutputDir", path);
@@ -62,45 +61,65 @@ int status_check(const struct params *p, struct fault *f)
   return 0;
 }
 
-static void replace(struct status *s, const char *state, const char *reason)
+/* One attempt to write the status file. 0, or -1 with errno. */
+static int try_replace(const struct status *s, const char *path, const char *temporary, const char *state, const char *reason)
+{
+  FILE *out = file_stream(temporary, "w");
+  if (!out) return -1;
+  write_lines(out, s, state, reason);
+  int error = fflush(out) || ferror(out) ? errno : 0;
+  if (fclose(out) && !error) error = errno;
+  if (!error && rename(temporary, path)) error = errno;
+  if (!error) return 0;
+  unlink(temporary);
+  errno = error;
+  return -1;
+}
+
+/* Replace the status file, in at most `attempts` attempts. 0, or -1 with a warning. */
+static int replace(struct status *s, const char *state, const char *reason, int attempts)
 {
   char path[PARAM_TEXT + 32], temporary[PARAM_TEXT + 32];
+  int bad = -1;
   snprintf(path, sizeof path, "%s/status", s->par->OutputDir);
   snprintf(temporary, sizeof temporary, "%s/status.tmp", s->par->OutputDir);
-  FILE *out = fopen(temporary, "w");
-  if (out) write_lines(out, s, state, reason);
-  int bad = !out || fflush(out) || ferror(out);
-  if (out && fclose(out)) bad = 1;
-  if (!bad && rename(temporary, path)) bad = 1;
-  if (bad && !s->warned) fprintf(stderr, "espalier: warning: %s cannot be written: %s\n", path, strerror(errno));
-  if (bad) unlink(temporary);
-  s->warned = bad;
+  for (int k = 0; k < attempts && bad; k++) {
+    if (k > 0) nanosleep(&(struct timespec){.tv_nsec = RETRY_NANOSECONDS}, NULL);
+    bad = try_replace(s, path, temporary, state, reason);
+  }
+  if (bad && !s->warned) fprintf(stderr, "espalier: warning: %s cannot be written: %s\n", path, file_reason(errno));
+  s->warned = bad != 0;
   s->written = timer_clock();
+  return bad;
 }
 
 /* Create or remove cont. Returns 0, or -1 with a warning. */
-static int set_cont(const struct status *s, int there)
+static int set_cont(const struct params *p, int there)
 {
   char path[PARAM_TEXT + 32];
-  snprintf(path, sizeof path, "%s/cont", s->par->OutputDir);
-  FILE *out = there ? fopen(path, "w") : NULL;
+  snprintf(path, sizeof path, "%s/cont", p->OutputDir);
+  FILE *out = there ? file_stream(path, "w") : NULL;
   int bad = there ? !out || fclose(out) : unlink(path) && errno != ENOENT;
   if (bad)
     fprintf(stderr, "espalier: warning: %s cannot be %s: %s\n", path, there ? "written, so no job will follow" : "removed",
-            strerror(errno));
+            file_reason(errno));
   return bad ? -1 : 0;
 }
 
 void status_running(struct status *s, int now)
 {
-  if (now) set_cont(s, 0);
-  if (now || timer_clock() - s->written > EVERY_SECONDS) replace(s, "running", "");
+  if (now) set_cont(s->par, 0);
+  if (now || timer_clock() - s->written > EVERY_SECONDS) replace(s, "running", "", 1);
 }
 
 int status_end(struct status *s, const char *state, const char *reason, int again)
 {
-  replace(s, state, reason);
-  return set_cont(s, again);
+  int bad = replace(s, state, reason, ATTEMPTS_AT_END);
+  if (set_cont(s->par, again)) return -1;
+  if (!bad || again) return 0;
+  fprintf(stderr, "espalier: error: %s/status could not be replaced: the run is %s (%s), whatever that file says\n", s->par->OutputDir,
+          state, reason);
+  return -1;
 }
 
 /* Read the value of a key from the status file; empty where there is none. */
@@ -110,19 +129,22 @@ static void reported(const struct params *p, const char *key, char value[64])
   size_t length = strlen(key);
   value[0] = 0;
   snprintf(path, sizeof path, "%s/status", p->OutputDir);
-  FILE *in = fopen(path, "r");
+  FILE *in = file_stream(path, "r");
   while (in && fgets(line, sizeof line, in))
     if (strncmp(line, key, length) == 0 && line[length] == '=')
       snprintf(value, 64, "%.*s", (int)strcspn(line + length + 1, "\n"), line + length + 1);
   if (in) fclose(in);
 }
 
-static int has_finished(const struct params *p)
+static int has_state(const struct params *p, const char *state)
 {
-  char state[64];
-  reported(p, "state", state);
-  return strcmp(state, "finished") == 0;
+  char found[64];
+  reported(p, "state", found);
+  return strcmp(found, state) == 0;
 }
+
+int status_untrusted(const struct params *p) { return has_state(p, STATE_UNTRUSTED); }
+static int has_finished(const struct params *p) { return has_state(p, STATE_FINISHED) || status_untrusted(p); }
 
 int status_finished(const struct params *p, long long *step, double *time)
 {
@@ -134,27 +156,15 @@ int status_finished(const struct params *p, long long *step, double *time)
   return number[0] && has_finished(p);
 }
 
-void status_not_started(const struct params *p, int ranks, const char *reason)
+void status_refused(const struct params *p)
 {
-  struct status s = {.par = p, .ranks = ranks, .backend = "", .started = timer_clock(), .ends = HUGE_VAL};
-  char number[64];
   struct fault foreign = {""};
-  if (access(p->OutputDir, W_OK) || has_finished(p) || status_check(p, &foreign)) return;
-  reported(p, "step", number);
-  s.step = atoll(number);
-  reported(p, "time", number);
-  s.time = s.begin = atof(number);
-  reported(p, "energy_error", number);
-  s.energy_error = number[0] ? atof(number) : NAN;
-  reported(p, "checkpoint", s.checkpoint);
-  reported(p, "checkpoint_step", number);
-  s.checkpoint_step = atoll(number);
-  status_end(&s, "failed", reason, 0);
+  if (access(p->OutputDir, W_OK) == 0 && status_check(p, &foreign) == 0) set_cont(p, 0);
 }
 
 void status_nothing_left(struct status *s)
 {
   if (access(s->par->OutputDir, W_OK)) return;
-  if (has_finished(s->par)) set_cont(s, 0);
-  else status_end(s, "finished", "TimeMax", 0);
+  if (has_finished(s->par)) set_cont(s->par, 0);
+  else status_end(s, STATE_FINISHED, "TimeMax", 0);
 }

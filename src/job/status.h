@@ -6,6 +6,10 @@
 #include "base/fault.h"
 #include "params/params.h"
 
+/* States of a run that has reached its end; untrusted: with an energy error above the bound of doc/restarting.md. */
+#define STATE_FINISHED "finished"
+#define STATE_UNTRUSTED "untrusted"
+
 struct status {
   const struct params *par;
   int ranks;
@@ -20,18 +24,22 @@ struct status {
   int warned;                /* 1: the last update failed, with a warning */
 };
 
-/* Check that files named status and cont in OutputDir are of a run, since a run replaces them. Returns 0, or -1 with the fault set. */
+/* Check that files named status, status.tmp and cont in OutputDir are of a run, since a run replaces them. Returns 0, or -1 with the fault set. */
 int status_check(const struct params *p, struct fault *f);
 /* Write state=running, at most every 5 s. `now` 1: write at once, and remove cont. */
 void status_running(struct status *s, int now);
-/* Write the end of the run. `state`: finished, interrupted or failed; `reason`: text for users; `again` 1: create cont, 0: remove it.
- * Returns 0; or -1 with a warning where that fails, since a chain of jobs would then wrongly end or continue. */
+/* Write the end of the run. `state`: STATE_... or interrupted, failed; `reason`: text for users; `again` 1: create cont, 0: remove it. A
+ * status file that cannot be written is tried again for two seconds.
+ * Returns 0; or -1 with a message where a chain of jobs would wrongly end or continue: cont cannot be written or removed, or `again` is 0
+ * and the status file cannot be written. */
 int status_end(struct status *s, const char *state, const char *reason, int again);
-/* Returns 1 where the status file has state=finished; *step, *time: soft step and simulated time in the file. */
+/* Returns 1 where the status file says that the run has finished; *step, *time: soft step and simulated time in the file. */
 int status_finished(const struct params *p, long long *step, double *time);
-/* Write state=failed for a restart that failed, and remove cont. Progress and checkpoint are kept from the status of the earlier job. A
- * finished run, and files that are not of a run (status_check), are left unchanged. */
-void status_not_started(const struct params *p, int ranks, const char *reason);
+/* Returns 1 where it says that the run has finished and cannot be trusted. */
+int status_untrusted(const struct params *p);
+/* A restart was refused: remove cont, since the next job would be refused too. The status of the earlier job, and files that are not of a
+ * run (status_check), are left unchanged. */
+void status_refused(const struct params *p);
 /* Write state=finished for a restart that has nothing left to do, and remove cont. The status of a finished run is kept; then only `par` of
  * `s` is needed. */
 void status_nothing_left(struct status *s);

@@ -24,12 +24,12 @@
 enum { REQUEST_BYTES = 64 };  /* largest size of a request file */
 
 static volatile sig_atomic_t yields, stops, checkpoints;   /* signals that were received */
-static volatile sig_atomic_t yielded_by;
+static volatile sig_atomic_t yielded_by, begun;   /* begun: control_open was called */
 
 static const int caught[] = {SIGUSR1, SIGUSR2, SIGTERM, SIGINT, SIGHUP};
 enum { CAUGHT = sizeof caught / sizeof *caught };
 static struct sigaction before[CAUGHT];
-static int open_now, prints, hangup_ignored;
+static int saved, prints, hangup_ignored;   /* saved: `before` is set */
 
 /* Tell a user who pressed Ctrl-C why the run does not end at once. A signal handler may call write() but not printf(). */
 static void print_stopping(void)
@@ -40,29 +40,58 @@ static void print_stopping(void)
   errno = error;
 }
 
+static void end_by(int number)
+{
+  signal(number, SIG_DFL);
+  raise(number);
+}
+
 static void on_signal(int number)
 {
   if (number == SIGUSR2) checkpoints = 1;
+  else if (number == SIGTERM && yielded_by == SIGTERM && !begun) end_by(number);   /* a start that hangs */
   else if (number != SIGINT) {
     yields = 1, yielded_by = number;
     if (number == SIGHUP) signal(SIGPIPE, SIG_IGN);   /* the reader of the output has most likely ended, too */
   }
   else if (!stops) stops = 1, print_stopping();
-  else {
-    signal(SIGINT, SIG_DFL);
-    raise(SIGINT);
-  }
+  else end_by(number);
 }
 
-void control_before_mpi(void)
+/* Catch the signals, except one that is to stay as it is (0: none). Also those that were blocked when the program was started. */
+static void catch_signals(int except)
+{
+  struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+  sigset_t all;
+  sigemptyset(&all);
+  for (int k = 0; k < CAUGHT; k++) {
+    if (!saved) sigaction(caught[k], NULL, &before[k]);
+    if (caught[k] == except || (caught[k] == SIGHUP && hangup_ignored)) continue;
+    sigaction(caught[k], &action, NULL);
+    sigaddset(&all, caught[k]);
+  }
+  saved = 1;
+  sigprocmask(SIG_UNBLOCK, &all, NULL);
+}
+
+void control_before_mpi(int early)
 {
   struct sigaction hangup;
   hangup_ignored = sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler == SIG_IGN;
+  if (early) catch_signals(SIGINT);   /* Ctrl-C ends a run that has not begun */
 }
 
 void control_after_mpi(void)
 {
   if (hangup_ignored) signal(SIGHUP, SIG_IGN);
+  if (saved) catch_signals(SIGINT);
+}
+
+void control_cancel(void)
+{
+  for (int k = 0; k < CAUGHT && saved; k++) sigaction(caught[k], &before[k], NULL);
+  saved = 0;
+  if (yields) raise(yielded_by);
 }
 
 void control_open(struct control *c, const struct params *p, int rank, double walltime, double writing)
@@ -74,25 +103,19 @@ void control_open(struct control *c, const struct params *p, int rank, double wa
   *c = (struct control){.par = p, .rank = rank, .limit = now + walltime, .writing = writing, .due = HUGE_VAL, .looked = now};
   c->margin = fmin(MARGIN_MAX, MARGIN_PART * walltime);
   if (p->TimeBetCheckpoints > 0) c->due = now + 60 * p->TimeBetCheckpoints;
-  yields = stops = checkpoints = 0;
   prints = rank == 0;
-  struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
-  for (int k = 0; k < CAUGHT; k++) {
-    sigaction(caught[k], NULL, &before[k]);
-    if (caught[k] == SIGHUP && before[k].sa_handler == SIG_IGN) continue;   /* nohup */
-    sigaction(caught[k], &action, NULL);
-  }
-  open_now = 1;
+  begun = 1;
+  catch_signals(0);
 }
 
 void control_close(void)
 {
-  for (int k = 0; k < CAUGHT && open_now; k++) {
+  for (int k = 0; k < CAUGHT && saved; k++) {
     /* The outcome has been written: a late signal, during MPI_Finalize, must not change the exit status. */
     if (caught[k] != SIGINT && before[k].sa_handler == SIG_DFL) before[k].sa_handler = SIG_IGN;
     sigaction(caught[k], &before[k], NULL);
   }
-  open_now = 0;
+  saved = 0;
 }
 
 /* Remove the file if it is a request, as made by 'touch' or 'echo'. A larger file is not a request and is left in place.

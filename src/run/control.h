@@ -29,9 +29,12 @@ struct control {
   char reason[64];          /* reason of this rank's last request, in words */
 };
 
-/* Keep SIGHUP ignored where it is ignored at the start (nohup), although the MPI library may catch it. Call before and after MPI_Init. */
-void control_before_mpi(void);
+/* Call before and after MPI_Init. Keep SIGHUP ignored where it is ignored at the start (nohup), although the MPI library may catch it.
+ * `early` 1, for a run: signals other than SIGINT are caught from here on; control_open takes those that have arrived as requests. */
+void control_before_mpi(int early);
 void control_after_mpi(void);
+/* Undo `early`, where no run follows; a signal that has arrived then has its usual effect. */
+void control_cancel(void);
 /* Start to catch signals. `walltime`: seconds until the job ends; negative: until SLURM_JOB_END_TIME, where that is set, else unlimited.
  * `writing`: seconds that a checkpoint takes (0: unknown). One object per process at a time. Not collective. */
 void control_open(struct control *c, const struct params *p, int rank, double walltime, double writing);

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/files.h"
 #include "base/folders.h"
 #include "base/revision.h"
 #include "base/spool.h"
@@ -64,7 +65,7 @@ static FILE *open_table(const char *folder, const char *name, struct fault *f)
   char path[PARAM_TEXT + 64];
   snprintf(path, sizeof path, "%s/%s", folder, name);
   FILE *out = spool_open(path, -1);
-  if (!out) fault_set(f, "cannot write %s: %s", path, strerror(errno));
+  if (!out) fault_set(f, "cannot write %s: %s", path, file_reason(errno));
   return out;
 }
 
@@ -198,9 +199,9 @@ static void resume_table(const struct table *t, int k, const struct sim *s, long
 {
   char path[PARAM_TEXT + 64];
   snprintf(path, sizeof path, "%s/%s", s->par->OutputDir, table_names[k]);
-  FILE *old = end >= 0 ? fopen(path, "r") : NULL;
+  FILE *old = end >= 0 ? file_stream(path, "r") : NULL;
   if (!old) {   /* the table is new, or was removed */
-    if (end >= 0 && errno != ENOENT) fault_set(f, "cannot read %s: %s", path, strerror(errno));
+    if (end >= 0 && errno != ENOENT) fault_set(f, "cannot read %s: %s", path, file_reason(errno));
     else if (t->enabled) begin_table(t, k, s, f);
     return;
   }
@@ -209,7 +210,7 @@ static void resume_table(const struct table *t, int k, const struct sim *s, long
   fclose(old);
   if (size < end) printf("warning: %s is shorter than it was at the checkpoint: rows are missing\n", path);
   old = spool_open(path, keep);
-  if (!old) fault_set(f, "%s cannot be cut back to the checkpoint: %s", path, strerror(errno));
+  if (!old) fault_set(f, "%s cannot be cut back to the checkpoint: %s", path, file_reason(errno));
   if (t->enabled) *t->file = old;
   else if (old) fclose(old);
 }

@@ -57,17 +57,30 @@ void run_begin_status(struct run *r)
   if (r->soft_step_opened && r->from.own_folder && r->from.own_output) run_name_checkpoint(r, r->from.number);
 }
 
-/* Write the outcome to OutputDir/status for job scripts (rank 0). Collective. 0, or -1 where the file could not be written. */
+/* Write the state of a run that has reached its end. Rank 0. Returns the exit status. */
+static int report_finished(struct run *r)
+{
+  const char *why = r->sim.time < r->sim.par->TimeMax ? "-n or --substeps" : "TimeMax";
+  char text[32], reason[200];
+  if (!r->logs.warned_energy) return status_end(&r->status, STATE_FINISHED, why, 0) ? RUN_FAILED : 0;
+  logs_error_text(logs_worst(&r->logs), 2, text, sizeof text);
+  fprintf(stderr, "espalier: error: the run has finished, but cannot be trusted: the largest |dE/E| is %s (exit status %d)\n", text,
+          RUN_UNTRUSTED);
+  snprintf(reason, sizeof reason, "%s; the largest |dE/E| is %s", why, text);
+  return status_end(&r->status, STATE_UNTRUSTED, reason, 0) ? RUN_FAILED : RUN_UNTRUSTED;
+}
+
+/* Write the outcome to OutputDir/status for job scripts (rank 0). `status`: not 0 where the run has failed. Collective. Returns the exit
+ * status. */
 static int report_end(struct run *r, int status, const struct fault *f)
 {
-  int bad = 0;
-  if (r->sim.comm->rank != 0) bad = 0;
-  else if (status) bad = status_end(&r->status, "failed", f->text[0] ? f->text : "files could not be written", 0);
-  else if (r->interrupted)
-    bad = status_end(&r->status, "interrupted", run_stop_reason(r), r->interrupted == REQUEST_YIELD && !r->options->no_output);
-  else bad = status_end(&r->status, "finished", r->sim.time < r->sim.par->TimeMax ? "-n or --substeps" : "TimeMax", 0);
-  comm_broadcast(r->sim.comm, &bad, sizeof bad);
-  return bad;
+  if (r->sim.comm->rank != 0) status = 0;
+  else if (status) status_end(&r->status, "failed", f->text[0] ? f->text : "files could not be written", 0);
+  else if (!r->interrupted) status = report_finished(r);
+  else if (status_end(&r->status, "interrupted", run_stop_reason(r), r->interrupted == REQUEST_YIELD && !r->options->no_output))
+    status = RUN_FAILED;
+  comm_broadcast(r->sim.comm, &status, sizeof status);
+  return status;
 }
 
 /* Report snapshots that were not written. Returns 1 where this makes the run fail, else 0. */
@@ -82,17 +95,25 @@ static int report_failed_snapshots(const struct run *r)
   return r->failed_snapshots && !r->interrupted;
 }
 
-/* From the parameters to the end. Collective. Returns the exit status (0 or 1). */
+/* The exit status of a run that could not begin, or has nothing left to do. Collective. */
+static int report_no_start(const struct run *r, const struct comm *c, const struct params *par, const struct fault *f)
+{
+  int untrusted = c->rank == 0 && r->nothing_left && status_untrusted(par);
+  comm_broadcast(c, &untrusted, sizeof untrusted);
+  if (r->nothing_left) return untrusted ? RUN_UNTRUSTED : 0;
+  comm_print_fault(c, "error", f);
+  /* Without the lock the files may belong to a run under way. */
+  if (r->lock.held && r->options->restart) status_refused(par);
+  return RUN_FAILED;
+}
+
+/* From the parameters to the end. Collective. Returns the exit status. */
 static int carry_out(struct run *r, const struct comm *c, const struct params *par)
 {
   struct fault f = {""}, closing = {""};
   if (run_start(r, c, par, &f)) {
     abort_status_close();
-    if (r->nothing_left) return 0;
-    comm_print_fault(c, "error", &f);
-    /* Without the lock the status file may belong to a run under way. */
-    if (r->lock.held && r->options->restart) status_not_started(par, c->size, f.text);
-    return 1;
+    return report_no_start(r, c, par, &f);
   }
   if (c->rank == 0) run_discard_earlier_results(r);
   if (c->rank == 0) outputs_warn(&r->outputs, r->soft_step_opened ? -INFINITY : r->sim.time, stderr, "espalier: warning: ");
@@ -109,7 +130,7 @@ static int carry_out(struct run *r, const struct comm *c, const struct params *p
   comm_print_fault(c, "error", &f);
   status |= report_failed_snapshots(r);
   abort_status_close();
-  if (report_end(r, status, &f)) status = 1;
+  status = report_end(r, status, &f);
   outputs_close(&r->outputs);
   checkpoint_close(&r->from);
   sim_close(&r->sim);
@@ -120,6 +141,7 @@ int run(const struct comm *c, const struct params *par, const struct run_options
 {
   struct run r = {.options = options, .lock = LOCK_NONE, .checkpoint_lock = LOCK_NONE};
   struct params own = *par;
+  if (options->check || options->schedule) control_cancel();
   if (options->check) return check(c, par, options);
   if (options->schedule) return run_schedule(c, par);
   if (options->no_output) own.TimeBetCheckpoints = own.CheckpointAtEnd = 0, par = &own;

@@ -18,7 +18,11 @@ struct run_options {
   double walltime;           /* seconds until the job ends; negative: not given */
 };
 
+/* Exit statuses beside 0; 2 is that of a wrong command line. */
+enum { RUN_FAILED = 1, RUN_UNTRUSTED = 3 };
+
 /* Run the simulation from its initial conditions, or from a checkpoint, to TimeMax.
- * Collective. Returns the exit status: 0 also where the run was interrupted and a restart can continue it, else 1. */
+ * Collective. Returns the exit status: 0 also where the run was interrupted and a restart can continue it; RUN_UNTRUSTED where it has
+ * reached its end with an energy error above the bound of doc/restarting.md; else RUN_FAILED. */
 int run(const struct comm *c, const struct params *par, const struct run_options *options);
 #endif
