@@ -18,6 +18,7 @@ unit_tests = \
   %D%/essential \
   %D%/force \
   %D%/ic \
+  %D%/job \
   %D%/keys \
   %D%/last_words \
   %D%/lattice \
@@ -37,6 +38,7 @@ unit_tests = \
   %D%/reorder \
   %D%/schedule \
   %D%/split \
+  %D%/stall \
   %D%/timeline \
   %D%/tuner \
   %D%/units \
@@ -67,6 +69,7 @@ script_tests = \
   %D%/determinism.sh \
   %D%/docs.sh \
   %D%/files_ranks.sh \
+  %D%/folders.sh \
   %D%/full_disk.sh \
   %D%/full_disk_run.sh \
   %D%/jobs.sh \
@@ -92,6 +95,7 @@ script_tests = \
   %D%/yt.sh
 # Those by script that a busy machine could break, since they send signals or measure times: they run alone, whatever -j says.
 alone_tests = \
+  %D%/folders.sh \
   %D%/jobs.sh \
   %D%/killed.sh \
   %D%/scaling.sh \
@@ -101,6 +105,7 @@ alone_tests = \
 # Those by script that take seconds: rules of the source tree, pages, the command line.
 quick_scripts = \
   %D%/docs.sh \
+  %D%/folders.sh \
   %D%/packaging.sh \
   %D%/parameter_pages.sh \
   %D%/rules.sh
@@ -135,6 +140,7 @@ sanitized_tests = \
 test_helpers = \
   %D%/full_disk \
   %D%/make_snapshot \
+  %D%/pending \
   %D%/poison
 # The second tier, of minutes each: make check-slow. These run two at a time, the longest first; slow_alone after them, one by one,
 # since they measure times, or send signals at certain moments.
@@ -215,6 +221,7 @@ clean-local:
 
 %C%_checkpoint_mpi_SOURCES = %D%/checkpoint.c %D%/chance.h %D%/files.h %D%/tap.h
 %C%_guard_mpi_SOURCES = %D%/guard.c %D%/files.h %D%/tap.h
+%C%_pending_SOURCES = %D%/pending.c
 %C%_poison_SOURCES = %D%/poison.c
 %C%_contract_mpi_SOURCES = %D%/contract.c %D%/chance.h %D%/reference.h %D%/kernels.h %D%/sets.h %D%/tap.h
 %C%_comm_mpi_SOURCES = %D%/comm.c %D%/tap.h
@@ -237,6 +244,7 @@ clean-local:
 %C%_domain_SOURCES = %D%/domain.c %D%/chance.h %D%/cuts.h %D%/tap.h
 %C%_domain_ranks_mpi_SOURCES = %D%/domain_ranks.c %D%/chance.h %D%/everywhere.h %D%/tap.h
 %C%_essential_SOURCES = %D%/essential.c %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h
+%C%_job_SOURCES = %D%/job.c %D%/tap.h
 %C%_keys_SOURCES = %D%/keys.c %D%/chance.h %D%/tap.h
 %C%_last_words_SOURCES = %D%/last_words.c %D%/tap.h
 %C%_lattice_SOURCES = %D%/lattice.c %D%/chance.h %D%/tap.h
@@ -251,6 +259,7 @@ clean-local:
 %C%_pairwise_SOURCES = %D%/pairwise.c %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h
 %C%_placement_SOURCES = %D%/placement.c %D%/tap.h
 %C%_plan_SOURCES = %D%/plan.c %D%/tap.h
+%C%_stall_SOURCES = %D%/stall.c %D%/tap.h
 %C%_split_SOURCES = %D%/split.c %D%/kernels.h %D%/tap.h
 %C%_timeline_SOURCES = %D%/timeline.c %D%/chance.h %D%/tap.h
 %C%_brent_SOURCES = %D%/brent.c %D%/chance.h %D%/tap.h

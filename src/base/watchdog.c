@@ -31,6 +31,8 @@ static struct {
   double limit;   /* seconds */
   int wake[2];    /* a pipe: a signal handler may write to it */
   pthread_t thread;
+  int neighbours;
+  long neighbour[WATCHDOG_NEIGHBOURS];   /* process ids */
   struct sigaction before;
 } dog;
 
@@ -72,6 +74,7 @@ static void end_process(const struct fatal_place *at, double seconds)
   describe(at, what, line);
   print_line("fatal: ", line);
   fatal_report(line, 1);
+  for (int k = 0; k < dog.neighbours; k++) kill((pid_t)dog.neighbour[k], SIGCONT);
   _exit(1);
 }
 
@@ -89,10 +92,13 @@ static void report_sigterm(const struct fatal_place *at)
   kill(getpid(), SIGTERM);
 }
 
-/* Whether the phase reads or writes files. */
+/* Whether the phase reads or writes files. Rank 0 writes tables and the status file in PHASE_other, where the other ranks wait for it. */
 static int is_io_phase(const struct fatal_place *at)
 {
-  return strcmp(at->phase, "start") == 0 || strcmp(at->phase, phase_names[PHASE_output]) == 0;
+  const char *const phases[] = {"start", phase_names[PHASE_output], phase_names[PHASE_other]};
+  for (size_t k = 0; k < sizeof phases / sizeof *phases; k++)
+    if (strcmp(at->phase, phases[k]) == 0) return 1;
+  return 0;
 }
 
 /* A run without progress after SIGTERM will not stop in order before it is killed: most often another rank has died, which is why the
@@ -141,6 +147,12 @@ static void on_signal(int number)
 {
   wake(TERMINATED);
   if (has_handler()) dog.before.sa_handler(number);
+}
+
+void watchdog_neighbours(const long *pid, int count)
+{
+  dog.neighbours = count < WATCHDOG_NEIGHBOURS ? count : WATCHDOG_NEIGHBOURS;
+  memcpy(dog.neighbour, pid, sizeof *pid * (size_t)dog.neighbours);
 }
 
 void watchdog_start(double minutes)

@@ -11,12 +11,17 @@
 #ifndef WATCHDOG_H
 #define WATCHDOG_H
 
-/* Factor on the limit in the phases "start" and "output", in which files are read and written. */
+/* Factor on the limit in the phases "start", "output" and "other", in which files are read and written. */
 enum { WATCHDOG_GRACE_FACTOR = 4 };
 
 /* Value of `peer` while this rank does not wait. */
 enum { WATCHDOG_NO_RANK = -3 };
 
+/* Name the processes of the other ranks on this node, before watchdog_start; of more than WATCHDOG_NEIGHBOURS the first are taken. They are
+ * continued (SIGCONT) where the watchdog ends this process: a rank that is suspended takes no signal of the launcher but SIGKILL, and not
+ * every launcher sends that. */
+enum { WATCHDOG_NEIGHBOURS = 512 };
+void watchdog_neighbours(const long *pid, int count);
 /* Start the watchdog with a limit of `minutes` minutes (0: no watchdog). Only time in which the process could run counts, so a job may be
  * suspended and resumed. Failure to start is fatal. */
 void watchdog_start(double minutes);

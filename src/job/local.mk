@@ -1,4 +1,6 @@
 libespalier_a_SOURCES += \
+  %D%/held_folder.c \
+  %D%/held_folder.h \
   %D%/last_words.c \
   %D%/last_words.h \
   %D%/lock.c \

@@ -13,6 +13,7 @@ libespalier_a_SOURCES += \
   %D%/outputs.h \
   %D%/placement.c \
   %D%/placement.h \
+  %D%/rescue.c \
   %D%/run.c \
   %D%/run.h \
   %D%/run_loop.c \

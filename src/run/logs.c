@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <math.h>
 #include <omp.h>
+#include <stdio_ext.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -273,6 +274,20 @@ int logs_resume(struct logs *l, const struct sim *s, const long long ends[LOGS_T
   begin(l, s);
   if (s->comm->rank == 0) resume_all(l, s, ends, f);
   return agree_or_close(l, s, f);
+}
+
+void logs_begin_again(struct logs *l, const struct sim *s, struct fault *f)
+{
+  struct table table[LOGS_TABLES];
+  list_tables(l, s, table);
+  for (int k = 0; k < LOGS_TABLES; k++) {
+    if (!*table[k].file) continue;
+    __fpurge(*table[k].file);   /* its file may be another run's by now */
+    fclose(*table[k].file);
+    begin_table(&table[k], k, s, f);
+    if (!*table[k].file) *table[k].file = fopen("/dev/null", "w");
+  }
+  write_used(s->par, f);
 }
 
 void logs_flush(struct logs *l, struct sim *s, long long ends[LOGS_TABLES])

@@ -49,6 +49,10 @@ int logs_open(struct logs *l, const struct sim *s, int overwrite, struct fault *
 /* As logs_open, but tables continue after the bytes that `ends` [LOGS_TABLES] says (logs_flush); later rows are removed.
  * Collective. 0 or -1. */
 int logs_resume(struct logs *l, const struct sim *s, const long long ends[LOGS_TABLES], struct fault *f);
+/* Close the tables, without rows that are not yet written, and begin new ones in OutputDir, where the folder of the present ones is no
+ * longer the run's. A table that cannot be made
+ * is not written, with a fault. For rank 0. */
+void logs_begin_again(struct logs *l, const struct sim *s, struct fault *f);
 /* Write all rows so far to the files. `ends` [LOGS_TABLES]: length of each file in bytes (rank 0; -1: there is no such table). */
 void logs_flush(struct logs *l, struct sim *s, long long ends[LOGS_TABLES]);
 /* Close the tables. Collective. 0, or -1 where something could not be written. */

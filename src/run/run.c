@@ -3,7 +3,10 @@
 #include "run/run.h"
 
 #include <math.h>
+#include <string.h>
+#include <unistd.h>
 
+#include "base/memory.h"
 #include "base/watchdog.h"
 #include "job/last_words.h"
 #include "run/check.h"
@@ -36,6 +39,7 @@ static int simulate(struct run *r, struct fault *f)
   struct sim *s = &r->sim;
   if (first_state(r, f)) return -1;
   terminal_start(r);
+  run_keep_folders(r);
   if (!r->soft_step_opened) {
     logs_energy(&r->logs, s);
     run_snapshot(r);
@@ -99,6 +103,7 @@ static int report_failed_snapshots(const struct run *r)
 static int report_no_start(const struct run *r, const struct comm *c, const struct params *par, const struct fault *f)
 {
   int untrusted = c->rank == 0 && r->nothing_left && status_untrusted(par);
+  if (untrusted) fprintf(stderr, "espalier: error: this run has finished, but cannot be trusted (exit status %d)\n", RUN_UNTRUSTED);
   comm_broadcast(c, &untrusted, sizeof untrusted);
   if (r->nothing_left) return untrusted ? RUN_UNTRUSTED : 0;
   comm_print_fault(c, "error", f);
@@ -122,7 +127,10 @@ static int carry_out(struct run *r, const struct comm *c, const struct params *p
   if (c->rank == 0) status_running(&r->status, 1);
   abort_status_open(par->OutputDir, c->rank, 0);
   if (r->soft_step_opened) r->control.writing = r->state.checkpoint_seconds;
+  if (c->rank == 0) run_hold_folders(r);
   int status = simulate(r, &f) != 0;
+  run_report_lost(r, &f);
+  status |= r->lost[0] != 0;
   if (logs_close(&r->logs, &r->sim, &closing)) {
     comm_print_fault(c, "error", &closing);
     status = 1;
@@ -137,17 +145,38 @@ static int carry_out(struct run *r, const struct comm *c, const struct params *p
   return status;
 }
 
+/* Tell the watchdog which processes are on this node. Collective. */
+static void name_neighbours(const struct comm *c)
+{
+  struct process {
+    char host[64];
+    long pid;
+  } mine = {.pid = (long)getpid()}, *all;
+  long pid[WATCHDOG_NEIGHBOURS];
+  int count = 0;
+  size_t bytes;
+  gethostname(mine.host, sizeof mine.host - 1);
+  all = comm_gather(c, &mine, sizeof mine, &bytes);
+  for (size_t k = 0; k < bytes / sizeof *all && count < WATCHDOG_NEIGHBOURS; k++)
+    if (strcmp(all[k].host, mine.host) == 0 && all[k].pid != mine.pid) pid[count++] = all[k].pid;
+  memory_free(all);
+  watchdog_neighbours(pid, count);
+}
+
 int run(const struct comm *c, const struct params *par, const struct run_options *options)
 {
-  struct run r = {.options = options, .lock = LOCK_NONE, .checkpoint_lock = LOCK_NONE};
-  struct params own = *par;
+  struct run r = {.options = options, .own = *par, .lock = LOCK_NONE, .checkpoint_lock = LOCK_NONE, .output = FOLDER_NONE,
+                  .checkpoints = FOLDER_NONE};
   if (options->check || options->schedule) control_cancel();
   if (options->check) return check(c, par, options);
   if (options->schedule) return run_schedule(c, par);
-  if (options->no_output) own.TimeBetCheckpoints = own.CheckpointAtEnd = 0, par = &own;
+  if (options->no_output) r.own.TimeBetCheckpoints = r.own.CheckpointAtEnd = 0;
+  par = &r.own;
   control_open(&r.control, par, c->rank, options->walltime, 0);
+  name_neighbours(c);
   watchdog_start(par->WatchdogMinutes);
   int status = carry_out(&r, c, par);
+  run_release_folders(&r);
   lock_release(&r.checkpoint_lock);
   lock_release(&r.lock);
   watchdog_stop();

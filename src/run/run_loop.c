@@ -164,6 +164,7 @@ static int advance(struct run *r, struct fault *f)
   /* With --substeps every step may be the last, whose snapshot contains potentials. */
   int energy = last || r->options->substeps >= 0 || statistics_due(r, s->time, end);
   step_close(s, plan, energy || plan->at_target || r->state.pending);
+  run_keep_folders(r);
   if (run_check_system(r, plan->soft_step, f)) return -1;
   if (energy) logs_energy(&r->logs, s);
   if (plan->at_target || last || limit_reached(r)) run_snapshot(r);
@@ -173,6 +174,7 @@ static int advance(struct run *r, struct fault *f)
   r->status.time = s->time;
   r->status.energy_error = logs_worst(&r->logs);
   if (s->comm->rank == 0) status_running(&r->status, 0);
+  comm_barrier(s->comm);   /* the other ranks wait for rank 0's files in this phase, which the watchdog knows for that */
   return 0;
 }
 

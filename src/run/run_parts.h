@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The parts of a run, for run.c (start to end), run_start.c (start), run_loop.c (soft steps), run_save.c (snapshots and checkpoints) and
- * terminal.c. */
+/* The parts of a run, for run.c (start to end), run_start.c (start), run_loop.c (soft steps), run_save.c (snapshots and checkpoints),
+ * rescue.c (folders that are removed) and terminal.c. */
 #ifndef RUN_PARTS_H
 #define RUN_PARTS_H
+#include "job/held_folder.h"
 #include "job/lock.h"
 #include "job/status.h"
 #include "run/control.h"
@@ -22,7 +23,11 @@ struct run {
   struct guard guard;
   struct checkpoint from;              /* the checkpoint that the run continues from */
   const struct run_options *options;
+  struct params own;                   /* with the folders as they are now; s->par and others lead to them */
   struct lock lock, checkpoint_lock;   /* rank 0: on OutputDir; on CheckpointDir, where it is another folder */
+  struct held_folder output, checkpoints;   /* rank 0: OutputDir; CheckpointDir, where it is given */
+  int shared_lock;                     /* rank 0: they are one folder */
+  char lost[500];                      /* which folder or lock was moved or removed; empty: none */
   int soft_step_opened;                /* a checkpoint was read: the next soft step continues after its substeps */
   double asked;                        /* clock at which requests were last looked for; 0: not yet */
   int nothing_left;                    /* the checkpoint is not before TimeMax, or the run has finished */
@@ -33,6 +38,15 @@ struct run {
 /* Load or read the system, open the outputs and tables, lock the folders. `r`: zero but for the options, the locks and the control.
  * Collective. Returns 0, or -1 with nothing open: with a fault, or with r->nothing_left set. */
 int run_start(struct run *r, const struct comm *c, const struct params *par, struct fault *f);
+/* Open OutputDir and CheckpointDir, to notice later where their names lead elsewhere; close them. After run_start. For rank 0. */
+void run_hold_folders(struct run *r);
+void run_release_folders(struct run *r);
+/* Look whether OutputDir, CheckpointDir and their locks are still those of this run. Where one is not: choose other folders for the state
+ * (the present path of a folder that was moved, else a new one beside it), say so on rank 0's stderr, set r->lost, and request a stop.
+ * Before files are written. Collective. */
+void run_keep_folders(struct run *r);
+/* Set the fault of a run that ended for that reason: where its state is. For rank 0. */
+void run_report_lost(const struct run *r, struct fault *f);
 /* Remove or set aside results of earlier runs that this run replaces. After run_start has succeeded. For rank 0. */
 void run_discard_earlier_results(struct run *r);
 /* Fill r->status from the system. */

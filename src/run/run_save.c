@@ -92,6 +92,8 @@ int run_serve_request(struct run *r, int last, struct fault *f)
     return r->interrupted > 0;
   }
   if (stop_request == REQUEST_NONE && !(last && s->par->CheckpointAtEnd)) return 0;
+  run_keep_folders(r);
+  if (r->lost[0]) stop_request = s->stop_request = REQUEST_STOP;
   if (write_checkpoint(r, &failed)) {
     comm_print_fault(s->comm, "warning: no checkpoint could be written, the run continues", &failed);
     if (stop_request < REQUEST_STOP || r->control.failures < FAILURES_MAX) return 0;
