@@ -29,9 +29,10 @@ rm -f "$out/cont"
 case $what in
   finish) end finished end "$step" "checkpoint_$step"; exit 0 ;;
   stop) : > "$out/cont"; end interrupted walltime "$step" "checkpoint_$step"; exit 0 ;;
+  bad) end untrusted "TimeMax; the largest |dE/E| is 1.10e+00" "$step" "checkpoint_$step"; exit "${LAUNCHED:-3}" ;;
   asked) end interrupted "file stop" "$step" "checkpoint_$step"; exit 0 ;;
   fail) end failed "not a number" "$step" "checkpoint_$step"; exit 3 ;;
-  refuse) report failed "another softening" 0 ''; exit 1 ;;
+  refuse) exit "${LAUNCHED:-1}" ;;
   watchdog) report failed 'rank 0, step 3, phase walk: no progress for 30 minutes' "$step" "$(ls -d "$out"/checkpoints/checkpoint_*[0-9] 2> /dev/null | sed 's,.*/,,' | tail -n 1)"
     exit "${LAUNCHED:-1}" ;;
   mute) : > "$out/cont"; mkdir -p "$out/checkpoints/checkpoint_$step"; exit 0 ;;
@@ -143,6 +144,21 @@ rm -f calls
 try 0 'the run has finished' "a job too many" run.ini ./launcher 1
 [ ! -e calls ]; ok $? "starts nothing"
 
+
+# finished, with a large energy error
+for launched in 3 0; do
+  rm -f submitted calls
+  rm -rf bad
+  printf '[Output]\nOutputDir = bad\n' > bad.ini
+  echo bad 20 > plan
+  OUT=bad LAUNCHED=$launched try 3 'bad: the run has finished, but cannot be trusted (TimeMax; the largest |dE/E| is 1.10e+00): no further job' \
+    "a run that cannot be trusted, launcher's exit status $launched" -a 'echo again > submitted' bad.ini ./launcher 1
+  [ ! -e submitted ]; ok $? "no job follows that"
+done
+rm -f calls
+try 3 'cannot be trusted' "a job too many" bad.ini ./launcher 1
+[ ! -e calls ]; ok $? "starts nothing"
+
 # beyond the end
 printf '[Time]\nTimeMax = 2.0e0 ; longer\n' >> run.ini
 echo finish 30 > plan
@@ -160,9 +176,12 @@ rm -rf out kept
 echo stop 5 > plan
 try 0 'interrupted' "a new chain" -o --overwrite run.ini ./launcher 1
 echo refuse > plan
-try 1 'state failed' "a job whose restart is refused" -o --overwrite run.ini ./launcher 1
+try 1 'exit status 1, state interrupted' "a job whose restart is refused" -a 'echo again > submitted' -o --overwrite run.ini ./launcher 1
+LAUNCHED=0 try 1 'did not end well: its status file is not new' "the same, and the launcher says nothing of it" --stalls 3 -a 'echo again > submitted' \
+  -o --overwrite run.ini ./launcher 1
+[ ! -e submitted ]; ok $? "no job follows that"
 echo stop 9 > plan
-try 0 'checkpoint checkpoint_9' "the one behind it" -o --overwrite run.ini ./launcher 1
+try 0 'checkpoint checkpoint_9' "the one behind it" --stalls 4 -o --overwrite run.ini ./launcher 1
 called 'run --restart last run.ini'
 rm -rf out far
 printf '[Checkpoints]\nCheckpointDir = far ; away\n' >> run.ini

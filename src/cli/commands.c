@@ -52,7 +52,7 @@ static void print_help(const struct command *self)
   }
   printf("Collisionless N-body simulations with trees, on many ranks.\n\ncommands:\n");
   for (int i = 0; i < COMMAND_COUNT; i++) printf("  %-8s %s\n", commands[i]->name, commands[i]->summary);
-  printf("\n'%s COMMAND --help' explains a command.\nExit status: 0 success, 1 error, 2 wrong command line.\n", PACKAGE_NAME);
+  printf("\n'%s COMMAND --help' explains a command.\nExit status: 0 success, 1 error, 2 wrong command line, 3 a finished run that cannot be trusted.\n", PACKAGE_NAME);
 }
 
 int command_misused(const struct command *self, const struct comm *c, const char *format, ...)

@@ -110,6 +110,7 @@ const struct command command_run = {
     "  -q, --quiet             print no line per soft step, only the start, the end, files that are written, and warnings\n"
     "SIGUSR1, SIGTERM, SIGHUP, SIGINT, or a file 'stop' in OutputDir: the run writes a checkpoint and stops with exit status 0.\n"
     "SIGUSR2, or a file 'checkpoint': the run writes a checkpoint and continues. OutputDir/status has the outcome.\n"
+    "Exit status 3: the run has finished, but its energy error is so large that it cannot be trusted.\n"
     "Under mpirun, Ctrl-C and SIGTERM leave ranks two seconds until they are killed. This is too short for a checkpoint where\n"
     "soft steps take longer: use 'touch OUTPUTDIR/stop' there.\n",
     act_run};
