@@ -84,6 +84,12 @@ static enum folder_fate keep_checkpoints(struct run *r)
   return fate;
 }
 
+int run_folder_held(const struct run *r)
+{
+  char now[FOLDER_PATH];
+  return r->lost[0] || held_folder_look(&r->output, &r->lock, now) == FOLDER_HELD;
+}
+
 /* Rank 0: look at both folders. Returns 1 where the run must end, and says so. */
 static int look(struct run *r)
 {

@@ -109,9 +109,10 @@ static int carry_out_substeps(struct run *r, struct fault *f)
     if (state == STEP_SUBSTEPS_ENDED) return 0;
     if (state == STEP_UNDERWAY) {
       terminal_substeps(r, &progress);
-      status_running(&r->status, 0);
+      if (run_folder_held(r)) status_running(&r->status, 0);
       continue;
     }
+    run_keep_folders(r);
     double request = ask(r);
     comm_max_double(s->comm, &request, 1);
     s->stop_request = (int)request;

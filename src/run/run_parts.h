@@ -45,6 +45,8 @@ void run_release_folders(struct run *r);
  * (the present path of a folder that was moved, else a new one beside it), say so on rank 0's stderr, set r->lost, and request a stop.
  * Before files are written. Collective. */
 void run_keep_folders(struct run *r);
+/* Whether OutputDir and its lock are still those of this run, between two calls of run_keep_folders. For rank 0. */
+int run_folder_held(const struct run *r);
 /* Set the fault of a run that ended for that reason: where its state is. For rank 0. */
 void run_report_lost(const struct run *r, struct fault *f);
 /* Remove or set aside results of earlier runs that this run replaces. After run_start has succeeded. For rank 0. */
