@@ -12,7 +12,7 @@ one() {
   name=$1
   shift
   mkdir -p "$dir/$name"
-  (cd "$dir/$name" && timeout "$seconds" "$here/espalier" run "$@" ../run.ini) > "$dir/$name/log" 2> "$dir/$name/err" < /dev/null
+  (cd "$dir/$name" && timeout -k 10 "$seconds" "$here/espalier" run "$@" ../run.ini) > "$dir/$name/log" 2> "$dir/$name/err" < /dev/null
   status=$?
 }
 # begin NAME OPTION...: a long run on one rank, under way; $job
@@ -165,10 +165,10 @@ ok $status "... but any other name will do"
 for signal in 10 15; do   # USR1, TERM
   shown="$dir/early-$signal/err"
   mkdir "$dir/early-$signal"
-  (cd "$dir/early-$signal" && timeout "$seconds" "$here/tests/pending" $signal "$here/espalier" run -P Time:TimeMax=10000 ../run.ini) > "$dir/early-$signal/log" 2> "$dir/early-$signal/err" < /dev/null
+  (cd "$dir/early-$signal" && timeout -k 10 "$seconds" "$here/tests/pending" $signal "$here/espalier" run -P Time:TimeMax=10000 ../run.ini) > "$dir/early-$signal/log" 2> "$dir/early-$signal/err" < /dev/null
   [ $? = 0 ] && says state interrupted early-$signal && says step 0 early-$signal && [ -e "$dir/early-$signal/out/cont" ]
   ok $? "signal $signal before the program begins: a checkpoint in the first soft step, and the file cont"
-  (cd "$dir/early-$signal" && timeout "$seconds" "$here/tests/pending" $signal "$here/espalier" run --check ../run.ini) > /dev/null 2>&1
+  (cd "$dir/early-$signal" && timeout -k 10 "$seconds" "$here/tests/pending" $signal "$here/espalier" run --check ../run.ini) > /dev/null 2>&1
   [ $? -ge 124 ]   # timeout passes a death by signal on in its own way
   ok $? "... which ends --check as ever"
 done
