@@ -186,7 +186,7 @@ static void exchange_summaries(struct lets *l, const struct lattice *lattice)
     forest[trees++] = r;
     inbox_expect(&p->let[kind], l->c);
     size_t bytes = sizeof *boxes * (size_t)summary.boxes;
-    outbox_send(&l->out, r, MESSAGE_BOXES, 0, boxes, bytes, 0);
+    outbox_send(&l->out, r, MESSAGE_BOXES, 0, boxes, bytes, OUTBOX_COPIES);
     let_account(l->exchanged[kind], l->c, bytes);
     let_advance(l, r, LET_RECEIVER, kind, LET_EVENT_NEED);
   }
@@ -208,7 +208,7 @@ static void send_let(struct lets *l, const struct let_choice *c)
   if (transport_direct(l->t)) {
     let_round_announce(l, c->peer, valid_until, c->message, c->bytes);
   } else {
-    outbox_send(&l->out, c->peer, MESSAGE_LET + (int)l->kind, valid_until, c->message, c->bytes, 1);
+    outbox_send(&l->out, c->peer, MESSAGE_LET + (int)l->kind, valid_until, c->message, c->bytes, OUTBOX_BORROWS);
     let_account(l->exchanged[l->kind], l->c, c->bytes);
     let_advance(l, c->peer, LET_SENDER, l->kind, LET_EVENT_MESSAGE);
   }

@@ -73,7 +73,7 @@ void let_round_announce(struct lets *l, int peer, int32_t valid_until, void *mes
 {
   struct announcement a = {.bytes = bytes};
   memcpy(a.head, message, bytes < LET_HEAD ? bytes : LET_HEAD);
-  outbox_send(&l->out, peer, MESSAGE_LET + (int)l->kind, valid_until, &a, sizeof a, 0);
+  outbox_send(&l->out, peer, MESSAGE_LET + (int)l->kind, valid_until, &a, sizeof a, OUTBOX_COPIES);
   add_body(l, peer, 0, l->be->let->body ? l->be->let->body(l->d, l->kind, peer) : (char *)message + LET_HEAD, bytes);
   let_account(l->exchanged[l->kind], l->c, sizeof a);
   account_body(l, l->exchanged[l->kind], bytes);
@@ -107,7 +107,7 @@ void let_round_announce_update(struct lets *l, int peer, int32_t valid_until, vo
   struct announcement a = {.bytes = bytes};
   struct peer *p = &l->peer[peer];
   memcpy(a.head, message, LET_HEAD);
-  outbox_send(&l->out, peer, MESSAGE_UPDATE, valid_until | UPDATE_BY_ROUND, &a, sizeof a, 0);
+  outbox_send(&l->out, peer, MESSAGE_UPDATE, valid_until | UPDATE_BY_ROUND, &a, sizeof a, OUTBOX_COPIES);
   if (!l->be->let->update_body) {   /* the backend may pack the next update before the round is complete */
     p->update_sent = memory_alloc("messages", bytes);
     memcpy(p->update_sent, message, bytes);

@@ -50,7 +50,8 @@ void let_send_updates(struct lets *l, int32_t tick, enum let_update_scope scope,
       let_round_announce_update(l, r, next, message, bytes);
       continue;
     }
-    outbox_send(&l->out, r, MESSAGE_UPDATE, next, message, bytes, 0);
+    if (l->be->let->take_update) l->be->let->take_update(l->d);
+    outbox_send(&l->out, r, MESSAGE_UPDATE, next, message, bytes, l->be->let->take_update ? OUTBOX_TAKES : OUTBOX_COPIES);
     let_account(traffic, l->c, bytes);
     let_advance(l, r, LET_SENDER, listed, LET_EVENT_UPDATE);
   }

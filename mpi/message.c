@@ -17,10 +17,10 @@ enum { FIRST_MAX = 32768 };   /* bytes of the first message, its head included *
 enum { IDLE, HEAD, PIECES, COMPLETE };
 
 struct flight {
-  int peer, tag, stays;
+  int peer, tag, borrowed;
   MPI_Request *request;
   int requests;
-  void *first, *copy;
+  void *first, *own;   /* the first part; the data, or the rest of them, if they belong to the outbox */
 };
 
 /* Bytes of a message that are in its first part, after the head. */
@@ -45,7 +45,7 @@ void outbox_close(struct outbox *o)
   memory_free(o->flight);
 }
 
-void outbox_send(struct outbox *o, int peer, int tag, int32_t note, const void *data, size_t bytes, int stays)
+void outbox_send(struct outbox *o, int peer, int tag, int32_t note, const void *data, size_t bytes, enum outbox_data use)
 {
   const struct comm *c = o->c;
   size_t first = first_bytes(c, bytes);
@@ -54,15 +54,13 @@ void outbox_send(struct outbox *o, int peer, int tag, int32_t note, const void *
     o->flight = memory_resize("messages", o->flight, sizeof *o->flight * (size_t)o->capacity);
   }
   struct flight *f = &o->flight[o->count++];
-  *f = (struct flight){.peer = peer, .tag = tag, .stays = stays, .first = memory_alloc("messages", sizeof(struct head) + first)};
+  *f = (struct flight){.peer = peer, .tag = tag, .borrowed = use == OUTBOX_BORROWS, .first = memory_alloc("messages", sizeof(struct head) + first)};
   struct head head = {.bytes = bytes, .note = note};
   memcpy(f->first, &head, sizeof head);
   if (first) memcpy((char *)f->first + sizeof head, data, first);
-  if (!stays && bytes > first) {
-    f->copy = memory_alloc("messages", bytes - first);
-    memcpy(f->copy, (const char *)data + first, bytes - first);
-  }
-  const char *rest = stays ? (const char *)data + first : f->copy;
+  const char *rest = (const char *)data + first;
+  if (use == OUTBOX_TAKES) f->own = (void *)(uintptr_t)data;
+  if (use == OUTBOX_COPIES && bytes > first) rest = f->own = memcpy(memory_alloc("messages", bytes - first), rest, bytes - first);
   f->request = memory_alloc("messages", sizeof *f->request * (size_t)(1 + pieces(c, bytes - first)));
   MPI_Isend(f->first, (int)(sizeof head + first), MPI_BYTE, peer, tag, c->mpi, &f->request[f->requests++]);
   ledger_sent(c->ledger, peer, sizeof head + first);
@@ -75,10 +73,10 @@ void outbox_send(struct outbox *o, int peer, int tag, int32_t note, const void *
 
 static void let_go(struct outbox *o, int k)
 {
-  if (o->flight[k].stays && o->sent) o->sent(o->of, o->flight[k].peer, o->flight[k].tag);
+  if (o->flight[k].borrowed && o->sent) o->sent(o->of, o->flight[k].peer, o->flight[k].tag);
   memory_free(o->flight[k].request);
   memory_free(o->flight[k].first);
-  memory_free(o->flight[k].copy);
+  memory_free(o->flight[k].own);
   o->flight[k] = o->flight[--o->count];
 }
 

@@ -13,20 +13,24 @@ enum { MESSAGE_HEAD = 16 };   /* bytes that a message adds to its contents */
 /* Number of MPI messages that a message of `bytes` takes. */
 int message_part_count(const struct comm *c, size_t bytes);
 
+/* What becomes of the data of a message: they are copied; the caller keeps them unchanged until `sent` or outbox_flush; or they are a block
+ * of memory_alloc that now belongs to the outbox. */
+enum outbox_data { OUTBOX_COPIES, OUTBOX_BORROWS, OUTBOX_TAKES };
+
 /* Messages of this rank that are on their way. */
 struct outbox {
   const struct comm *c;
   struct flight *flight;   /* [count] */
   int count, capacity;
-  /* Called when a message that stays is complete; NULL: not called. Set by the caller after outbox_open. */
+  /* Called when a message with borrowed data is complete; NULL: not called. Set by the caller after outbox_open. */
   void (*sent)(void *of, int peer, int tag);
   void *of;                /* its argument */
 };
 void outbox_open(struct outbox *o, const struct comm *c);
 /* Waits like outbox_flush. */
 void outbox_close(struct outbox *o);
-/* Send data[bytes] to `peer`. stays: the caller keeps `data` unchanged until `sent` or outbox_flush; else it is copied. */
-void outbox_send(struct outbox *o, int peer, int tag, int32_t note, const void *data, size_t bytes, int stays);
+/* Send data[bytes] to `peer`. */
+void outbox_send(struct outbox *o, int peer, int tag, int32_t note, const void *data, size_t bytes, enum outbox_data use);
 /* Free the buffers of messages that are complete. Returns the number of messages still on their way. Does not wait. */
 int outbox_tidy(struct outbox *o);
 /* Wait until all messages are complete. */

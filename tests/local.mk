@@ -76,6 +76,7 @@ script_tests = \
   %D%/jobs.sh \
   %D%/killed.sh \
   %D%/launch.sh \
+  %D%/memory.sh \
   %D%/packaging.sh \
   %D%/parameter_pages.sh \
   %D%/plots.sh \

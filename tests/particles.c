@@ -24,8 +24,8 @@ int main(void)
 {
   struct particles p;
   fill(&p);
-  int64_t *order = memory_alloc("test", sizeof *order * N);
-  for (int64_t i = 0; i < N; i++) order[i] = (i * 7 + 3) % N;
+  int32_t *order = memory_alloc("test", sizeof *order * N);
+  for (int64_t i = 0; i < N; i++) order[i] = (int32_t)((i * 7 + 3) % N);
   uint64_t digest = particles_digest(&p);
   void *scratch = memory_alloc("test", particles_scratch_bytes(N));
   particles_permute(&p, order, scratch);

@@ -68,6 +68,8 @@ struct backend_let {
    * device, valid until the next call. Returns the bytes; 0 where the peer has no LET, and with SCOPE_CORRECTED where no
    * entry was corrected. */
   size_t (*update)(struct device *d, int peer, int32_t tick, enum let_update_scope scope, int32_t *next, void **message);
+  /* The message of the last update becomes the caller's, who frees it with memory_free. NULL: it must be copied. */
+  void (*take_update)(struct device *d);
   /* With bypass on. After `update` gave the head of an update with a scope other than SCOPE_CORRECTED: its body; and memory for the body of
    * an arriving one, which the next `apply` for the peer reads. NULL: updates are always in host memory. */
   void *(*update_body)(struct device *d, int peer);

@@ -19,7 +19,7 @@ enum { ALIGNMENT = 64, LABELS_MAX = 64, MAPPED_MIN = 2 << 20, PAGE = 65536 };   
 
 struct label {
   const char *name;
-  size_t current, peak;
+  size_t current, at_peak;   /* bytes now, and when the sum over the labels was largest */
 };
 
 /* In the 64 bytes before each block. */
@@ -33,6 +33,7 @@ _Static_assert(sizeof(struct head) <= ALIGNMENT, "the head precedes the block");
 static struct label labels[LABELS_MAX];
 static int label_count;
 static size_t total_current, total_peak;
+static int at_peak;   /* the sum is the largest so far */
 
 static struct label *label_find(const char *name)
 {
@@ -45,12 +46,20 @@ static struct label *label_find(const char *name)
 
 static struct head *head_of(void *block) { return (struct head *)((char *)block - ALIGNMENT); }
 
+static void record_peak(void)
+{
+  for (int i = 0; i < label_count && at_peak; i++) labels[i].at_peak = labels[i].current;
+  at_peak = 0;
+}
+
 static void account(struct label *l, size_t plus, size_t minus)
 {
+  if (minus) record_peak();
   l->current += plus - minus;
   total_current += plus - minus;
-  if (l->current > l->peak) l->peak = l->current;
-  if (total_current > total_peak) total_peak = total_current;
+  if (total_current <= total_peak) return;
+  total_peak = total_current;
+  at_peak = 1;
 }
 
 static void exhausted(const char *name, size_t bytes)
@@ -145,11 +154,12 @@ size_t memory_peak(void) { return total_peak; }
 void memory_report(FILE *out, double particles, const char *indent, int columns)
 {
   int at = fprintf(out, "%s", indent), first = 1;
+  record_peak();
   for (int i = 0; i < label_count; i++) {
     const struct label *l = &labels[i];
     char text[128];
-    if (l->peak < SHARE_SHOWN * total_peak || particles <= 0) continue;
-    int length = snprintf(text, sizeof text, "%s %.1f", l->name, l->peak / particles);
+    if (l->at_peak < SHARE_SHOWN * total_peak || particles <= 0) continue;
+    int length = snprintf(text, sizeof text, "%s %.1f", l->name, l->at_peak / particles);
     if (!first && at + length + 3 > columns) at = fprintf(out, ",\n%s", indent) - 2;   /* leaves space for ", " and a comma after it */
     else if (!first) at += fprintf(out, ", ");
     at += fprintf(out, "%s", text);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Labelled memory: every large allocation has a label, for which current and peak bytes are counted. Blocks are aligned to 64 bytes and
+/* Labelled memory: every large allocation has a label, whose bytes are counted. Blocks are aligned to 64 bytes and
  * zeroed. Blocks of 2 MiB and more are mappings of their own: their pages are taken from the system at first use and given back when they
  * are freed. Local. Not thread-safe: allocate outside parallel regions. */
 #ifndef MEMORY_H
@@ -24,8 +24,8 @@ void memory_note(const char *label, size_t plus, size_t minus);
 /* Bytes of all labels: now, and at the peak. */
 size_t memory_current(void);
 size_t memory_peak(void);
-/* Print the peaks of the larger labels in bytes per particle, for `particles` particles, in lines that begin with `indent` and have at
- * most `columns` columns. */
+/* Print what the larger labels had when the sum over all was largest, in bytes per particle, for `particles` particles, in lines that
+ * begin with `indent` and have at most `columns` columns. */
 void memory_report(FILE *out, double particles, const char *indent, int columns);
 #ifdef __cplusplus
 }

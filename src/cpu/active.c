@@ -21,6 +21,7 @@ void cpu_active_free(struct device *d)
   memory_free(d->active_list);
   memory_free(d->touched);
   memory_free(d->active_group);
+  memory_free(d->active_first);
 }
 
 static void room(struct device *d)
@@ -37,9 +38,11 @@ static void room(struct device *d)
   if (d->groups >= d->touched_capacity) {
     memory_free(d->touched);
     memory_free(d->active_group);
+    memory_free(d->active_first);
     d->touched_capacity = d->groups + d->groups / 8 + 1;
     d->touched = memory_alloc("active", (size_t)d->touched_capacity);
     d->active_group = memory_alloc("active", sizeof *d->active_group * (size_t)d->touched_capacity);
+    d->active_first = memory_alloc("active", sizeof *d->active_first * (size_t)d->touched_capacity);
   }
 }
 
@@ -118,6 +121,7 @@ static void mark_active(struct device *d, int64_t count)
   d->active_count = d->active_groups = 0;
   for (int32_t g = 0; g < d->groups && d->active_count < count; g++) {
     if (!d->touched[g]) continue;
+    d->active_first[d->active_groups] = d->active_count;
     d->active_group[d->active_groups++] = g;
     for (int32_t i = d->group[g].begin; i < d->group[g].end; i++)
       if (d->active[i]) d->active_list[d->active_count++] = i;

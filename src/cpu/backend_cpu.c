@@ -186,6 +186,7 @@ static const struct backend_let cpu_let_verbs = {
   .clear = cpu_let_clear,
   .watch = cpu_let_watch,
   .update = cpu_let_update,
+  .take_update = cpu_let_take_update,
   .update_bytes_max = cpu_let_update_bytes_max,
   .apply = cpu_let_apply,
   .violations = cpu_violations,

@@ -102,7 +102,8 @@ struct device {
   int by_level_valid;
   uint8_t *active;                 /* of every particle, in a substep */
   uint8_t *touched;                /* groups with active members */
-  int32_t *active_list, *active_group;   /* both ascending */
+  int32_t *active_list, *active_group;   /* both ascending, */
+  int32_t *active_first;           /* and the place in active_list of the first particle of each active group */
   int32_t active_count, active_groups;
   int64_t active_capacity, touched_capacity;
   int32_t active_tick;
@@ -113,7 +114,7 @@ struct device {
   size_t group_pair_capacity;
 
   struct let *let[LET_KINDS];      /* [ranks] */
-  void *update;                    /* the last update of a LET */
+  void *update;                    /* the last update of a LET, unless it was taken */
   size_t update_capacity;
   const struct walk_isa *isa;
   struct workspace **workspace;    /* one a thread */
@@ -141,6 +142,7 @@ void cpu_let_free(struct device *d);
 void cpu_let_drop(struct device *d);
 void cpu_let_watch(struct device *d, const struct let_request *request);
 size_t cpu_let_update(struct device *d, int peer, int32_t tick, enum let_update_scope scope, int32_t *next, void **message);
+void cpu_let_take_update(struct device *d);
 size_t cpu_let_update_bytes_max(struct device *d, int peer);
 int64_t cpu_let_apply(struct device *d, int peer, const void *message, size_t bytes);
 int64_t cpu_violations(struct device *d, int64_t *late);

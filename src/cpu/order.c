@@ -39,11 +39,11 @@ static void radix_pass(const struct item *in, struct item *out, int64_t n, int s
 /* The sort works in the memory of the sources, which have no values between a sort and the build after it. For c particles, the capacity:
  *   bytes   0 ... 16 c   items; later the scratch memory of the permutation, up to 28 c
  *          16 ... 32 c   items
- *          28 ... 36 c   permutation
+ *          28 ... 32 c   permutation
  *          36 ... 44 c   keys, until the build has used them */
 struct sort_memory {
   struct item *item[2];
-  int64_t *permutation;
+  int32_t *permutation;
   uint64_t *key;
   void *scratch;
 };
@@ -55,7 +55,7 @@ static struct sort_memory sort_memory(struct device *d, int64_t n)
   char *at = d->sources;
   int64_t c = d->source_capacity;
   if (ESP_CHECKS && particles_scratch_bytes(1) > 28) fatal("the widest field of a particle is too wide for the memory of the sort");
-  return (struct sort_memory){{(struct item *)at, (struct item *)(at + 16 * c)}, (int64_t *)(at + 28 * c), (uint64_t *)(at + 36 * c), at};
+  return (struct sort_memory){{(struct item *)at, (struct item *)(at + 16 * c)}, (int32_t *)(at + 28 * c), (uint64_t *)(at + 36 * c), at};
 }
 
 /* Sort item[0] by key; ties keep their order. item[1] is scratch. */
@@ -93,7 +93,7 @@ static int64_t sort_particles(struct device *d, const struct lattice *lattice, i
 #pragma omp parallel for schedule(static)
   for (int64_t i = 0; i < n; i++) {
     m.key[i] = item[i].key;
-    m.permutation[i] = item[i].from;
+    m.permutation[i] = (int32_t)item[i].from;
   }
   d->key = m.key;
   particles_permute(p, m.permutation, m.scratch);

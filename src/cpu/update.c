@@ -192,6 +192,12 @@ static size_t cell_bytes(int64_t nodes, int quad)
 /* Entries end on a cache line, so that the cells behind them are aligned. */
 static size_t aligned_entries(int64_t entries) { return (sizeof(struct update_entry) * (size_t)entries + 63) / 64 * 64; }
 
+void cpu_let_take_update(struct device *d)
+{
+  d->update = NULL;
+  d->update_capacity = 0;
+}
+
 size_t cpu_let_update_bytes_max(struct device *d, int peer)
 {
   const struct let *l = &d->let[LET_STEP][peer];

@@ -280,23 +280,42 @@ static int needed_sums(const struct walk_request *r, const struct targets *t, do
   return n;
 }
 
-/* Sums and interaction counts are kept between the parts of a forest that is walked in parts: those of particle i from sum[n i] on. */
-static void keep_sums(struct device *d, const struct visit *v, const struct walk_request *r, int64_t group, int64_t pairs)
+/* The groups of a walk: the active ones, or all. */
+static int32_t group_count(const struct device *d, const struct walk_request *r)
 {
-  double *sum[7];
-  int n = needed_sums(r, &v->w->targets, sum);
-  for (int k = 0; k < v->w->targets.n; k++)
-    for (int s = 0; s < n; s++) d->sum[(int64_t)n * v->w->member[k] + s] = sum[s][k];
-  d->group_pairs[group] = pairs;
+  return r->kind == WALK_HARD ? d->active_groups : d->groups;
 }
 
-static int64_t take_sums(const struct device *d, const struct visit *v, const struct walk_request *r, int64_t group)
+static const struct group *group_of(const struct device *d, const struct walk_request *r, int32_t k)
+{
+  return &d->group[r->kind == WALK_HARD ? d->active_group[k] : k];
+}
+
+/* The n sums of the first target of a walk's group k; those of the others follow. */
+static double *kept(const struct device *d, const struct walk_request *r, int32_t k, int n)
+{
+  return d->sum + (int64_t)n * (r->kind == WALK_HARD ? d->active_first[k] : d->group[k].begin);
+}
+
+/* Sums and interaction counts are kept between the parts of a forest that is walked in parts. */
+static void keep_sums(struct device *d, const struct visit *v, const struct walk_request *r, int32_t k, int64_t pairs)
 {
   double *sum[7];
   int n = needed_sums(r, &v->w->targets, sum);
-  for (int k = 0; k < v->w->targets.n; k++)
-    for (int s = 0; s < n; s++) sum[s][k] = d->sum[(int64_t)n * v->w->member[k] + s];
-  return d->group_pairs[group];
+  double *to = kept(d, r, k, n);
+  for (int i = 0; i < v->w->targets.n; i++)
+    for (int s = 0; s < n; s++) *to++ = sum[s][i];
+  d->group_pairs[k] = pairs;
+}
+
+static int64_t take_sums(const struct device *d, const struct visit *v, const struct walk_request *r, int32_t k)
+{
+  double *sum[7];
+  int n = needed_sums(r, &v->w->targets, sum);
+  const double *from = kept(d, r, k, n);
+  for (int i = 0; i < v->w->targets.n; i++)
+    for (int s = 0; s < n; s++) sum[s][i] = *from++;
+  return d->group_pairs[k];
 }
 
 /* Every member is assigned the mean of the group. */
@@ -330,30 +349,31 @@ static void set_visit(struct device *d, const struct walk_request *r, struct vis
   v->view.tick_length = (float)r->tick_length;
 }
 
-static void walk_group(struct device *d, const struct walk_request *r, struct visit *v, int64_t group)
+/* Walk for group k of the walk. */
+static void walk_group(struct device *d, const struct walk_request *r, struct visit *v, int32_t k)
 {
-  const struct group *g = &d->group[group];
+  const struct group *g = group_of(d, r, k);
   const uint8_t *active = r->kind == WALK_HARD ? d->active : NULL;
   struct tally *t = &v->w->tally;
   int64_t before = t->particle_pairs + t->cell_pairs;
   if (!take_targets(d, g, active, v->w, &v->view)) return;
   v->view.sink = mac_sink(&r->mac, fmax(g->a_old, r->a_floor)) * (v->pruned ? HARD_REACH : 1);
-  if (!r->local) before -= take_sums(d, v, r, group);
+  if (!r->local) before -= take_sums(d, v, r, k);
   if (r->local) {
     v->view.dt_nodes = (float)((r->tick - d->tree.motion_tick) * r->tick_length);
     walk_tree(v, &d->tree);
     t->targets += v->w->targets.n;
     t->groups++;
   }
-  for (int k = 0; k < r->peer_count; k++) {
-    const struct let *let = &d->let[r->let][r->peers[k]];
+  for (int p = 0; p < r->peer_count; p++) {
+    const struct let *let = &d->let[r->let][r->peers[p]];
     if (!let->attached) continue;
     v->view.dt_nodes = (float)((r->tick - let->tree.motion_tick) * r->tick_length);
     walk_tree(v, &let->tree);
   }
   int64_t pairs = t->particle_pairs + t->cell_pairs - before;
   if (!r->last) {
-    keep_sums(d, v, r, group, pairs);
+    keep_sums(d, v, r, k, pairs);
     return;
   }
   store_work(d, v->w, pairs, r->kind == WALK_TOTAL);
@@ -378,9 +398,10 @@ static void poll_after_group(const struct walk_request *r, double *last_poll)
 static void need_sums(struct device *d, const struct walk_request *r)
 {
   double *sum[7];
+  size_t targets = (size_t)(r->kind == WALK_HARD ? d->active_count : d->p.n), n = (size_t)needed_sums(r, NULL, sum);
   if (!r->local || r->last) return;
-  cpu_room((void **)&d->sum, &d->sum_capacity, sizeof *d->sum * (size_t)needed_sums(r, NULL, sum) * (size_t)d->p.n, "sums");
-  cpu_room((void **)&d->group_pairs, &d->group_pair_capacity, sizeof *d->group_pairs * (size_t)d->groups, "sums");
+  cpu_room((void **)&d->sum, &d->sum_capacity, sizeof *d->sum * n * targets, "sums");
+  cpu_room((void **)&d->group_pairs, &d->group_pair_capacity, sizeof *d->group_pairs * (size_t)group_count(d, r), "sums");
 }
 
 /* Those of a synchronisation are longer than those of substeps, of which there are many. */
@@ -395,7 +416,7 @@ static void free_sums(struct device *d, const struct walk_request *r)
 void cpu_walk(struct device *d, const struct walk_request *r, struct tally *tally)
 {
   double start = cpu_seconds(), last_poll = start;
-  int32_t groups = r->kind == WALK_HARD ? d->active_groups : d->groups;
+  int32_t groups = group_count(d, r);
   open_workspaces(d);
   need_sums(d, r);
 #pragma omp parallel num_threads(d->threads) if (groups > 1)
@@ -407,7 +428,7 @@ void cpu_walk(struct device *d, const struct walk_request *r, struct tally *tall
     v.w->finds.tests = 0;
 #pragma omp for schedule(dynamic, 1)
     for (int32_t k = 0; k < groups; k++) {
-      walk_group(d, r, &v, r->kind == WALK_HARD ? d->active_group[k] : k);
+      walk_group(d, r, &v, k);
       poll_after_group(r, &last_poll);
     }
   }

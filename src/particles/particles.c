@@ -59,7 +59,7 @@ size_t particles_scratch_bytes(int64_t n)
   _Pragma("omp parallel for schedule(static)") for (int64_t i = 0; i < n; i++) \
     memcpy((ctype *)to + (words) * i, (const ctype *)from + (words) * order[i], sizeof(ctype) * (words))
 
-static void gather(char *to, const char *from, const int64_t *order, int64_t n, size_t bytes)
+static void gather(char *to, const char *from, const int32_t *order, int64_t n, size_t bytes)
 {
   switch (bytes) {   /* with constant sizes the compiler replaces memcpy by moves */
   case 1: GATHER(uint8_t, 1); break;
@@ -79,7 +79,7 @@ static void copy(char *to, const char *from, size_t bytes)
   for (size_t at = 0; at < bytes; at += PIECE) memcpy(to + at, from + at, bytes - at < PIECE ? bytes - at : PIECE);
 }
 
-void particles_permute(struct particles *p, const int64_t *order, void *scratch)
+void particles_permute(struct particles *p, const int32_t *order, void *scratch)
 {
   for (int f = 0; f < particle_field_count; f++) {
     size_t bytes = particle_fields[f].bytes;

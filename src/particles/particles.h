@@ -72,7 +72,7 @@ void particles_free(struct particles *p);
 void particles_copy(struct particles *dst, int64_t to, const struct particles *src, int64_t from);
 /* Reorder: particle i becomes the old particle order[i], for order[n]. `scratch`: particles_scratch_bytes(n) bytes, aligned to 8; fields
  * pass through it one after the other. */
-void particles_permute(struct particles *p, const int64_t *order, void *scratch);
+void particles_permute(struct particles *p, const int32_t *order, void *scratch);
 /* Bytes of the widest field of n particles. */
 size_t particles_scratch_bytes(int64_t n);
 /* Copy particle i to buffer[particle_bytes()], and back. */

@@ -189,8 +189,10 @@ void terminal_end(const struct run *r)
   traffic_sum_up(&r->logs.traffic, r->sim.comm);
   if (r->sim.comm->rank != 0) return;
   snprintf(text, sizeof text, "%.1f s", seconds);
-  printf("memory: at most %.4g MB per rank (resident set %.4g MB); peak bytes per particle on rank 0:\n", memory[0] / 1e6, memory[1] / 1e6);
-  memory_report(stdout, (double)r->sim.be->count(r->sim.dev), "  ", SUMMARY_COLUMNS);
+  double local = (double)r->sim.be->count(r->sim.dev);
+  printf("memory: at most %.4g MB per rank (resident set %.4g MB); on rank 0 %.1f bytes per particle at the peak:\n", memory[0] / 1e6,
+         memory[1] / 1e6, (double)memory_peak() / local);
+  memory_report(stdout, local, "  ", SUMMARY_COLUMNS);
   if (r->interrupted)
     printf("interrupted (%s) within soft step %lld%s\n", run_stop_reason(r), r->sim.step + 1,
            r->options->no_output ? ", without a checkpoint (--no-output)" : ": continue with --restart");

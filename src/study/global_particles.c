@@ -75,10 +75,10 @@ void global_particles_sort_by_id(struct device *d)
   struct particles p;
   be->download(d, &p);
   struct labelled *label = memory_alloc("study", sizeof *label * (size_t)(p.n + 1));
-  int64_t *order = memory_alloc("study", sizeof *order * (size_t)(p.n + 1));
+  int32_t *order = memory_alloc("study", sizeof *order * (size_t)(p.n + 1));
   for (int64_t i = 0; i < p.n; i++) label[i] = (struct labelled){p.id[i], i};
   qsort(label, (size_t)p.n, sizeof *label, by_id);
-  for (int64_t i = 0; i < p.n; i++) order[i] = label[i].at;
+  for (int64_t i = 0; i < p.n; i++) order[i] = (int32_t)label[i].at;
   void *scratch = memory_alloc("study", particles_scratch_bytes(p.n));
   particles_permute(&p, order, scratch);
   be->upload(d, &p);
