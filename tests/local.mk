@@ -88,6 +88,7 @@ script_tests = \
   %D%/study_ranks.sh \
   %D%/tuning.sh \
   %D%/unsound.sh \
+  %D%/unwritten.sh \
   %D%/watchdog.sh \
   %D%/yt.sh
 # Those by script that a busy machine could break, since they send signals or measure times: they run alone, whatever -j says.
@@ -130,7 +131,8 @@ sanitized_tests = \
   %D%/several_files.sh \
   %D%/soft_steps.sh \
   %D%/interrupt.sh \
-  %D%/unsound.sh
+  %D%/unsound.sh \
+  %D%/unwritten.sh
 # Programs that scripts start.
 test_helpers = \
   %D%/full_disk \

@@ -3,6 +3,7 @@
 #include "job/status.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/bytes.h"
 #include "base/timer.h"
 
 #define EVERY_SECONDS 5.0
@@ -31,6 +33,8 @@ static void write_lines(FILE *out, const struct status *s, const char *state, co
   fprintf(out, FIRST "%s\nreason=%s\nstep=%lld\ntime=%.17g\ntime_max=%.17g\n", state, reason, s->step, s->time, s->par->TimeMax);
   fprintf(out, "checkpoint=%s\ncheckpoint_step=%lld\n", s->checkpoint, s->checkpoint_step);
   if (isfinite(s->energy_error)) fprintf(out, "energy_error=%.3e\n", s->energy_error);
+  if (s->missing[0]) fprintf(out, "snapshots_missing=%s\n", s->missing);
+  if (s->unwritten > 0) fprintf(out, "table_bytes_unwritten=%lld\n", s->unwritten);
   fprintf(out, "ranks=%d\nbackend=%s\nelapsed=%.1f\n", s->ranks, s->backend, elapsed);
   if (isfinite(s->ends)) fprintf(out, "walltime_left=%.0f\n", s->ends - clock);
   if (done > 0) fprintf(out, "eta=%.0f\n", elapsed * left / done);
@@ -62,20 +66,47 @@ int status_check(const struct params *p, struct fault *f)
   return 0;
 }
 
-static void replace(struct status *s, const char *state, const char *reason)
+/* Write a new file and rename it. 0, or -1 with errno. */
+static int write_renamed(const struct params *p, const char *path, const char *text)
 {
-  char path[PARAM_TEXT + 32], temporary[PARAM_TEXT + 32];
-  snprintf(path, sizeof path, "%s/status", s->par->OutputDir);
-  snprintf(temporary, sizeof temporary, "%s/status.tmp", s->par->OutputDir);
+  char temporary[PARAM_TEXT + 32];
+  snprintf(temporary, sizeof temporary, "%s/status.tmp", p->OutputDir);
   FILE *out = fopen(temporary, "w");
-  if (out) write_lines(out, s, state, reason);
-  int bad = !out || fflush(out) || ferror(out);
-  if (out && fclose(out)) bad = 1;
-  if (!bad && rename(temporary, path)) bad = 1;
-  if (bad && !s->warned) fprintf(stderr, "espalier: warning: %s cannot be written: %s\n", path, strerror(errno));
+  int bad = !out || fputs(text, out) < 0 || fflush(out), error = errno;
+  if (out && fclose(out)) bad = 1, error = errno;
+  if (!bad && rename(temporary, path)) bad = 1, error = errno;
   if (bad) unlink(temporary);
+  errno = error;
+  return bad ? -1 : 0;
+}
+
+/* Write over the present file, which may succeed on a full disk. 0, or -1. */
+static int write_over(const char *path, const char *text)
+{
+  struct stat st;
+  size_t length = strlen(text);
+  int fd = open(path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  int bad = fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) || write_all(fd, text, (int64_t)length, 0) || ftruncate(fd, (off_t)length);
+  if (fd >= 0 && close(fd)) bad = 1;
+  return bad ? -1 : 0;
+}
+
+/* `last` 1: the run ends, so the file must say so even where it cannot be replaced as a whole. */
+static void replace(struct status *s, const char *state, const char *reason, int last)
+{
+  char path[PARAM_TEXT + 32], *text = NULL;
+  size_t size;
+  snprintf(path, sizeof path, "%s/status", s->par->OutputDir);
+  FILE *out = open_memstream(&text, &size);
+  if (!out) fatal("no memory for a text: %s", strerror(errno));
+  write_lines(out, s, state, reason);
+  fclose(out);
+  int bad = write_renamed(s->par, path, text), error = errno;
+  if (bad && last && write_over(path, text) == 0) bad = 0;
+  if (bad && !s->warned) fprintf(stderr, "espalier: warning: %s cannot be written: %s\n", path, strerror(error));
   s->warned = bad;
   s->written = timer_clock();
+  free(text);
 }
 
 /* Create or remove cont. Returns 0, or -1 with a warning. */
@@ -94,17 +125,17 @@ static int set_cont(const struct status *s, int there)
 void status_running(struct status *s, int now)
 {
   if (now) set_cont(s, 0);
-  if (now || timer_clock() - s->written > EVERY_SECONDS) replace(s, "running", "");
+  if (now || timer_clock() - s->written > EVERY_SECONDS) replace(s, "running", "", 0);
 }
 
 int status_end(struct status *s, const char *state, const char *reason, int again)
 {
-  replace(s, state, reason);
+  replace(s, state, reason, 1);
   return set_cont(s, again);
 }
 
 /* Read the value of a key from the status file; empty where there is none. */
-static void reported(const struct params *p, const char *key, char value[64])
+static void reported(const struct params *p, const char *key, char *value, size_t size)
 {
   char path[PARAM_TEXT + 32], line[1024];
   size_t length = strlen(key);
@@ -113,23 +144,29 @@ static void reported(const struct params *p, const char *key, char value[64])
   FILE *in = fopen(path, "r");
   while (in && fgets(line, sizeof line, in))
     if (strncmp(line, key, length) == 0 && line[length] == '=')
-      snprintf(value, 64, "%.*s", (int)strcspn(line + length + 1, "\n"), line + length + 1);
+      snprintf(value, size, "%.*s", (int)strcspn(line + length + 1, "\n"), line + length + 1);
   if (in) fclose(in);
+}
+
+int status_missing(const struct params *p, char missing[256])
+{
+  reported(p, "snapshots_missing", missing, 256);
+  return missing[0] != 0;
 }
 
 static int has_finished(const struct params *p)
 {
   char state[64];
-  reported(p, "state", state);
+  reported(p, "state", state, sizeof state);
   return strcmp(state, "finished") == 0;
 }
 
 int status_finished(const struct params *p, long long *step, double *time)
 {
   char number[64];
-  reported(p, "step", number);
+  reported(p, "step", number, sizeof number);
   *step = atoll(number);
-  reported(p, "time", number);
+  reported(p, "time", number, sizeof number);
   *time = atof(number);
   return number[0] && has_finished(p);
 }
@@ -140,15 +177,18 @@ void status_not_started(const struct params *p, int ranks, const char *reason)
   char number[64];
   struct fault foreign = {""};
   if (access(p->OutputDir, W_OK) || has_finished(p) || status_check(p, &foreign)) return;
-  reported(p, "step", number);
+  reported(p, "step", number, sizeof number);
   s.step = atoll(number);
-  reported(p, "time", number);
+  reported(p, "time", number, sizeof number);
   s.time = s.begin = atof(number);
-  reported(p, "energy_error", number);
+  reported(p, "energy_error", number, sizeof number);
   s.energy_error = number[0] ? atof(number) : NAN;
-  reported(p, "checkpoint", s.checkpoint);
-  reported(p, "checkpoint_step", number);
+  reported(p, "checkpoint", s.checkpoint, sizeof s.checkpoint);
+  reported(p, "checkpoint_step", number, sizeof number);
   s.checkpoint_step = atoll(number);
+  status_missing(p, s.missing);
+  reported(p, "table_bytes_unwritten", number, sizeof number);
+  s.unwritten = atoll(number);
   status_end(&s, "failed", reason, 0);
 }
 

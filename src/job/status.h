@@ -17,6 +17,8 @@ struct status {
   char checkpoint[64];       /* name of the newest checkpoint; empty: none */
   long long checkpoint_step; /* soft step within which it was written */
   double energy_error;       /* largest |dE/E| so far; NAN: unknown */
+  char missing[256];         /* numbers of snapshots that could not be written, as in "12-98,103"; empty: none */
+  long long unwritten;       /* bytes of rows of tables that the disk did not take */
   int warned;                /* 1: the last update failed, with a warning */
 };
 
@@ -29,6 +31,8 @@ void status_running(struct status *s, int now);
 int status_end(struct status *s, const char *state, const char *reason, int again);
 /* Returns 1 where the status file has state=finished; *step, *time: soft step and simulated time in the file. */
 int status_finished(const struct params *p, long long *step, double *time);
+/* The numbers of missing snapshots in the status file of a finished run, as in struct status. Returns 1 where there are some, else 0. */
+int status_missing(const struct params *p, char missing[256]);
 /* Write state=failed for a restart that failed, and remove cont. Progress and checkpoint are kept from the status of the earlier job. A
  * finished run, and files that are not of a run (status_check), are left unchanged. */
 void status_not_started(const struct params *p, int ranks, const char *reason);

@@ -137,6 +137,7 @@ enum stop_request control_request(struct control *c)
 {
   double now = timer_clock();
   find_files(c, now);
+  if (c->forced) return request_for(c, REQUEST_STOP, c->forced);
   if (yields) return request_for(c, REQUEST_YIELD, yielded_by == SIGTERM ? "SIGTERM" : yielded_by == SIGHUP ? "SIGHUP" : "SIGUSR1");
   if (c->rank == 0 && now + STEPS_AHEAD * c->longest + WRITING_SLACK * c->writing + c->margin > c->limit)
     return request_for(c, REQUEST_YIELD, "the wall-clock limit is near");

@@ -26,6 +26,7 @@ struct control {
   int warned;               /* a warning about a file that is not a request was printed */
   int files;                /* request by files, enum stop_request */
   int failures;             /* failed attempts to write the checkpoint of a stop */
+  const char *forced;       /* reason of a stop that the run itself requests; NULL: none */
   char reason[64];          /* reason of this rank's last request, in words */
 };
 

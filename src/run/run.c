@@ -53,8 +53,12 @@ void run_begin_status(struct run *r)
   r->status = (struct status){.par = s->par, .ranks = s->comm->size, .backend = s->be->name, .step = s->step, .time = s->time,
                               .begin = s->time, .started = timer_clock(), .ends = r->control.limit,
                               .energy_error = r->logs.has_energy ? logs_worst(&r->logs) : NAN};
+  missing_text(&r->state.missing, r->status.missing, sizeof r->status.missing);
+  r->first_again = -1;
   /* The next job looks for the named checkpoint in this run's folder, so one of another folder or run is not named. */
-  if (r->soft_step_opened && r->from.own_folder && r->from.own_output) run_name_checkpoint(r, r->from.number);
+  if (!r->soft_step_opened || !r->from.own_folder || !r->from.own_output) return;
+  run_name_checkpoint(r, r->from.number);
+  r->first_again = r->state.snapshots - r->state.pending;
 }
 
 /* Write the outcome to OutputDir/status for job scripts (rank 0). Collective. 0, or -1 where the file could not be written. */
@@ -62,7 +66,7 @@ static int report_end(struct run *r, int status, const struct fault *f)
 {
   int bad = 0;
   if (r->sim.comm->rank != 0) bad = 0;
-  else if (status) bad = status_end(&r->status, "failed", f->text[0] ? f->text : "files could not be written", 0);
+  else if (status) bad = status_end(&r->status, "failed", f->text, 0);
   else if (r->interrupted)
     bad = status_end(&r->status, "interrupted", run_stop_reason(r), r->interrupted == REQUEST_YIELD && !r->options->no_output);
   else bad = status_end(&r->status, "finished", r->sim.time < r->sim.par->TimeMax ? "-n or --substeps" : "TimeMax", 0);
@@ -70,25 +74,25 @@ static int report_end(struct run *r, int status, const struct fault *f)
   return bad;
 }
 
-/* Report snapshots that were not written. Returns 1 where this makes the run fail, else 0. */
-static int report_failed_snapshots(const struct run *r)
+/* Close the tables. Rows that cannot be written are no error where the checkpoint that was just written has them. Collective. 0 or -1. */
+static int close_tables(struct run *r, struct fault *f)
 {
-  int root = r->sim.comm->rank == 0;
-  if (r->failed_snapshots && root)
-    fprintf(stderr, "espalier: %s: %d snapshot%s could not be written\n", r->interrupted ? "warning" : "error", r->failed_snapshots,
-            plural(r->failed_snapshots));
-  if (r->state.pending && root)
-    fprintf(stderr, "espalier: warning: snapshot %d could not be written yet: the restart tries again\n", r->state.snapshots - 1);
-  return r->failed_snapshots && !r->interrupted;
+  struct fault closing = {""};
+  if (logs_close(&r->logs, &r->sim, &closing) == 0) return 0;
+  int kept = r->interrupted && !r->options->no_output && !f->text[0];
+  if (kept) comm_print_fault(r->sim.comm, "warning: rows are in the checkpoint, and the restart writes them", &closing);
+  else fault_set(f, "%s", closing.text);
+  r->status.unwritten = r->logs.unwritten;
+  return kept ? 0 : -1;
 }
 
 /* From the parameters to the end. Collective. Returns the exit status (0 or 1). */
 static int carry_out(struct run *r, const struct comm *c, const struct params *par)
 {
-  struct fault f = {""}, closing = {""};
+  struct fault f = {""};
   if (run_start(r, c, par, &f)) {
     abort_status_close();
-    if (r->nothing_left) return 0;
+    if (r->nothing_left) return run_report_finished(c, par);
     comm_print_fault(c, "error", &f);
     /* Without the lock the status file may belong to a run under way. */
     if (r->lock.held && r->options->restart) status_not_started(par, c->size, f.text);
@@ -102,18 +106,16 @@ static int carry_out(struct run *r, const struct comm *c, const struct params *p
   abort_status_open(par->OutputDir, c->rank, 0);
   if (r->soft_step_opened) r->control.writing = r->state.checkpoint_seconds;
   int status = simulate(r, &f) != 0;
-  if (logs_close(&r->logs, &r->sim, &closing)) {
-    comm_print_fault(c, "error", &closing);
-    status = 1;
-  }
+  if (close_tables(r, &f)) status = 1;
+  int incomplete = run_report_missing(r, &f);
+  if (f.text[0]) status = 1;
   comm_print_fault(c, "error", &f);
-  status |= report_failed_snapshots(r);
   abort_status_close();
   if (report_end(r, status, &f)) status = 1;
   outputs_close(&r->outputs);
   checkpoint_close(&r->from);
   sim_close(&r->sim);
-  return status;
+  return status | incomplete;
 }
 
 int run(const struct comm *c, const struct params *par, const struct run_options *options)
@@ -126,6 +128,7 @@ int run(const struct comm *c, const struct params *par, const struct run_options
   control_open(&r.control, par, c->rank, options->walltime, 0);
   watchdog_start(par->WatchdogMinutes);
   int status = carry_out(&r, c, par);
+  missing_close(&r.state.missing);
   lock_release(&r.checkpoint_lock);
   lock_release(&r.lock);
   watchdog_stop();

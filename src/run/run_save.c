@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "io/snapshot/snapshot.h"
+#include "run/continuation.h"
 
 enum { FAILURES_MAX = 3 };   /* attempts to write the checkpoint of a run that is to stop */
 
@@ -23,19 +24,58 @@ void run_write_snapshot(struct run *r, int number)
   r->state.pending = snapshot_write(s->comm, path, s->be->view(s->dev), &facts, &f) != 0;
   if (r->state.pending && !was_pending) {
     comm_print_fault(s->comm, "warning: the run continues without this snapshot, and tries again", &f);
+    missing_add(&r->state.missing, number, s->time);
   } else if (!r->state.pending && s->comm->rank == 0) {
     printf("snapshot %s at time %g%s\n", path, s->time, was_pending ? " (late)" : "");
     fflush(stdout);
   }
+  if (!r->state.pending) missing_remove(&r->state.missing, number);
+  missing_text(&r->state.missing, r->status.missing, sizeof r->status.missing);
   if (!r->state.pending) control_guess(&r->control, timer_clock() - began);
   timer_phase(&s->timer, PHASE_other);
 }
 
 void run_snapshot(struct run *r)
 {
-  r->failed_snapshots += r->state.pending;   /* the pending snapshot's time has passed */
-  r->state.pending = 0;
+  r->state.pending = 0;   /* the pending snapshot's time has passed: it stays in the list of missing ones */
+  if (!r->state.plan.at_target) run_discard_later(r, r->state.snapshots);   /* at the limit of -n or --substeps */
   run_write_snapshot(r, r->state.snapshots++);
+}
+
+int run_report_missing(struct run *r, struct fault *f)
+{
+  const struct missing *m = &r->state.missing;
+  int root = r->sim.comm->rank == 0, count = m->count - r->state.pending, again = 0;
+  if (r->options->no_output) return 0;
+  if (count > 0 && root) {
+    fprintf(stderr, "espalier: %s: %d snapshot%s could not be written and %s missing: ", r->interrupted ? "warning" : "error", count,
+            plural(count), count == 1 ? "is" : "are");
+    missing_print(m, count, stderr);
+    fputc('\n', stderr);
+  }
+  if (r->state.pending && root)
+    fprintf(stderr, "espalier: warning: snapshot %d could not be written yet: the restart tries again\n", r->state.snapshots - 1);
+  if (r->interrupted || m->count == 0) return 0;
+  while (r->first_again >= 0 && again < m->count && m->number[m->count - 1 - again] >= r->first_again) again++;
+  if (again) fault_set(f, "%d snapshot%s could not be written; a restart from %s writes %s", again, plural(again), r->status.checkpoint,
+                       again == 1 ? "it" : "them");
+  return 1;
+}
+
+int run_report_finished(const struct comm *c, const struct params *par)
+{
+  char missing[sizeof ((struct status *)0)->missing];
+  int status = c->rank == 0 && status_missing(par, missing);
+  if (status) fprintf(stderr, "espalier: error: %s: snapshots could not be written and are missing: %s\n", par->OutputDir, missing);
+  comm_broadcast(c, &status, sizeof status);
+  return status;
+}
+
+void run_discard_later(struct run *r, int first)
+{
+  const struct params *p = r->sim.par;
+  if (r->sim.comm->rank != 0 || r->options->no_output || !r->options->restart || !r->from.own_folder || !r->from.own_output) return;
+  continuation_discard_later(p, &r->from, first);
 }
 
 void run_emergency(struct run *r)
@@ -73,6 +113,7 @@ static int write_checkpoint(struct run *r, struct fault *f)
   s->half.part[1][0] = s->timer;
   if (f->text[0]) return -1;
   r->state.checkpoint_seconds = seconds;
+  r->first_again = r->state.snapshots - r->state.pending;
   run_name_checkpoint(r, s->step + 1);
   if (s->comm->rank == 0) {
     printf("checkpoint %s in soft step %lld (%.2f s)\n", r->status.checkpoint, s->step + 1, seconds);
