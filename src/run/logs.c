@@ -367,6 +367,7 @@ int logs_close(struct logs *l, const struct sim *s, struct fault *f)
   list_tables(l, s, table);
   for (int k = 0; k < LOGS_TABLES; k++) {
     FILE *file = *table[k].file;
+    if (file && l->spool[k] && fflush(file) == 0) spool_sync(l->spool[k]);
     if (file && fclose(file))
       fault_set(f, "%s/%s could not be written completely: %s", s->par->OutputDir, table_names[k], strerror(errno));
     *table[k].file = NULL;
