@@ -132,7 +132,10 @@ static int open_regular(const char *path, int flags, struct fault *f)
   struct stat st;
   int fd = open(path, flags | O_NONBLOCK | O_CLOEXEC, 0666);
   if (fd < 0 && errno != ENXIO) return fault_set(f, "%s cannot be opened: %s", path, strerror(errno));
-  if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) return fd;
+  if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
+    fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+    return fd;
+  }
   if (fd >= 0) close(fd);
   return fault_set(f, "%s is not a regular file; move it away", path);
 }

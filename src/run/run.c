@@ -56,9 +56,7 @@ void run_begin_status(struct run *r)
   missing_text(&r->state.missing, r->status.missing, sizeof r->status.missing);
   r->first_again = -1;
   /* The next job looks for the named checkpoint in this run's folder, so one of another folder or run is not named. */
-  if (!r->soft_step_opened || !r->from.own_folder || !r->from.own_output) return;
-  run_name_checkpoint(r, r->from.number);
-  r->first_again = r->state.snapshots - r->state.pending;
+  if (r->soft_step_opened && r->from.own_folder && r->from.own_output) run_name_checkpoint(r, r->from.number);
 }
 
 /* Write the outcome to OutputDir/status for job scripts (rank 0). Collective. 0, or -1 where the file could not be written. */

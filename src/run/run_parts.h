@@ -67,7 +67,7 @@ int run_report_finished(const struct comm *c, const struct params *par);
 /* Move snapshots with `first` and later numbers to OutputDir/discarded where they are of an earlier job that went on beyond the end of this
  * one. Rank 0 acts. */
 void run_discard_later(struct run *r, int first);
-/* Name checkpoint `number` as the last one in r->status. */
+/* Name checkpoint `number`, which holds the present state, as the last one in r->status. */
 void run_name_checkpoint(struct run *r, long long number);
 /* Serve the request for a checkpoint or stop (s->stop_request; or `last` with CheckpointAtEnd) at the end of the substeps.
  * Collective. Returns 0 where the run continues, 1 where it ends here, -1 where it is to stop and no checkpoint could be written. */

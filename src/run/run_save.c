@@ -94,6 +94,8 @@ void run_name_checkpoint(struct run *r, long long number)
 {
   snprintf(r->status.checkpoint, sizeof r->status.checkpoint, "checkpoint_%06lld", number);
   r->status.checkpoint_step = number;
+  /* at an output time the next snapshot takes the place of a pending one */
+  r->first_again = r->state.snapshots - (r->state.pending && !r->state.plan.at_target);
 }
 
 /* Write a checkpoint at the end of the substeps. Collective. 0, or -1 where none could be written. */
@@ -113,7 +115,6 @@ static int write_checkpoint(struct run *r, struct fault *f)
   s->half.part[1][0] = s->timer;
   if (f->text[0]) return -1;
   r->state.checkpoint_seconds = seconds;
-  r->first_again = r->state.snapshots - r->state.pending;
   run_name_checkpoint(r, s->step + 1);
   if (s->comm->rank == 0) {
     printf("checkpoint %s in soft step %lld (%.2f s)\n", r->status.checkpoint, s->step + 1, seconds);
