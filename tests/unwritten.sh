@@ -95,6 +95,23 @@ if [ -n "$disk" ]; then
   rm "$disk/filler"
 fi
 
+# --- the checkpoint at the end ---
+shown="$dir/end/err $dir/end/log"
+mkdir "$dir/end"
+: > "$dir/end/file"
+go end 1 -P Checkpoints:CheckpointDir=file
+[ $status = 1 ] && says state finished end && grep -q 'error: the checkpoint at the end could not be written, and there is no other' "$dir/end/err"
+ok $? "the checkpoint at the end cannot be written, and there is no other: state=finished, status 1"
+go end 1 --overwrite -n 3
+mkdir -p "$dir/end/out/checkpoints/checkpoint_000008.tmp/other"
+go end 1 -r
+[ $status = 1 ] && says state failed end && says reason 'the checkpoint at the end could not be written; a restart from checkpoint_000003 writes it' end
+ok $? "... there is one: state=failed, since a restart can write it"
+rm -r "$dir/end/out/checkpoints/checkpoint_000008.tmp"
+go end 1 -r
+[ $status = 0 ] && says state finished end && says checkpoint checkpoint_000008 end
+ok $? "... which it does"
+
 # --- tables that are not as they were at the checkpoint ---
 go table 1 -n 4
 energy=$dir/table/out/energy.csv

@@ -27,6 +27,7 @@ struct run {
   double asked;                        /* clock at which requests were last looked for; 0: not yet */
   int nothing_left;                    /* the checkpoint is not before TimeMax, or the run has finished */
   int interrupted;                     /* the stop request (control.h) that ended the run; 0: none */
+  int unsaved;                         /* the checkpoint of CheckpointAtEnd could not be written */
   int first_again;                     /* the first snapshot that a restart from the last checkpoint writes; negative: no checkpoint */
 };
 
@@ -58,9 +59,9 @@ void run_emergency(struct run *r);
 /* `run --schedule`: compute the first forces and print the schedule of the first soft step. Nothing is written. Collective. Returns the
  * exit status. */
 int run_schedule(const struct comm *c, const struct params *par);
-/* Report on stderr, and in r->status, snapshots that were not written. Returns the exit status that they give the run: 1 where it ends,
- * 0 where it is interrupted, since it is not over. A fault where a restart from the last checkpoint would write some of them. Not
- * collective; the same on all ranks. */
+/* Report on stderr snapshots that were not written, and the missing checkpoint at the end. Returns the exit status that they give the run:
+ * 1 where it ends, 0 where it is interrupted, since it is not over. A fault where a restart from the last checkpoint would write some of
+ * them. Not collective; the same on all ranks. */
 int run_report_missing(struct run *r, struct fault *f);
 /* Report on stderr the snapshots that a run which has finished lacks, as its status file says. Returns the exit status. Collective. */
 int run_report_finished(const struct comm *c, const struct params *par);

@@ -55,10 +55,13 @@ int run_report_missing(struct run *r, struct fault *f)
   }
   if (r->state.pending && root)
     fprintf(stderr, "espalier: warning: snapshot %d could not be written yet: the restart tries again\n", r->state.snapshots - 1);
-  if (r->interrupted || m->count == 0) return 0;
+  if (r->interrupted || (m->count == 0 && !r->unsaved)) return 0;
   while (r->first_again >= 0 && again < m->count && m->number[m->count - 1 - again] >= r->first_again) again++;
   if (again) fault_set(f, "%d snapshot%s could not be written; a restart from %s writes %s", again, plural(again), r->status.checkpoint,
                        again == 1 ? "it" : "them");
+  if (r->unsaved && r->first_again >= 0)
+    fault_set(f, "the checkpoint at the end could not be written; a restart from %s writes it", r->status.checkpoint);
+  else if (r->unsaved && root) fprintf(stderr, "espalier: error: the checkpoint at the end could not be written, and there is no other\n");
   return 1;
 }
 
@@ -134,7 +137,8 @@ int run_serve_request(struct run *r, int last, struct fault *f)
     return r->interrupted > 0;
   }
   if (stop_request == REQUEST_NONE && !(last && s->par->CheckpointAtEnd)) return 0;
-  if (write_checkpoint(r, &failed)) {
+  r->unsaved = write_checkpoint(r, &failed) && last && s->par->CheckpointAtEnd;
+  if (failed.text[0]) {
     comm_print_fault(s->comm, "warning: no checkpoint could be written, the run continues", &failed);
     if (stop_request < REQUEST_STOP || r->control.failures < FAILURES_MAX) return 0;
     return fault_set(f, "the run is to stop, but no checkpoint could be written: %.800s", failed.text);
