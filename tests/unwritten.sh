@@ -100,7 +100,7 @@ shown="$dir/end/err $dir/end/log"
 mkdir "$dir/end"
 : > "$dir/end/file"
 go end 1 -P Checkpoints:CheckpointDir=file
-[ $status = 1 ] && says state finished end && grep -q 'error: the checkpoint at the end could not be written, and there is no other' "$dir/end/err"
+[ $status = 1 ] && says state finished end && says reason 'the checkpoint at the end could not be written' end && grep -q 'error: the checkpoint at the end could not be written, and there is no other' "$dir/end/err"
 ok $? "the checkpoint at the end cannot be written, and there is no other: state=finished, status 1"
 go end 1 --overwrite -n 3
 mkdir -p "$dir/end/out/checkpoints/checkpoint_000008.tmp/other"

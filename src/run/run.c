@@ -67,6 +67,7 @@ static int report_end(struct run *r, int status, const struct fault *f)
   else if (status) bad = status_end(&r->status, "failed", f->text, 0);
   else if (r->interrupted)
     bad = status_end(&r->status, "interrupted", run_stop_reason(r), r->interrupted == REQUEST_YIELD && !r->options->no_output);
+  else if (r->unsaved) bad = status_end(&r->status, "finished", "the checkpoint at the end could not be written", 0);
   else bad = status_end(&r->status, "finished", r->sim.time < r->sim.par->TimeMax ? "-n or --substeps" : "TimeMax", 0);
   comm_broadcast(r->sim.comm, &bad, sizeof bad);
   return bad;
