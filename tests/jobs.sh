@@ -27,6 +27,7 @@ report() { printf 'state=%s\nreason=%s\nstep=%s\ncheckpoint=%s\nupdated=%s\n' "$
 read -r what step < plan
 rm -f "$out/cont"
 case $what in
+  lack) end finished end "$step" "checkpoint_$step"; echo snapshots_missing=3-5 >> "$out/status"; exit 0 ;;
   finish) end finished end "$step" "checkpoint_$step"; exit 0 ;;
   stop) : > "$out/cont"; end interrupted walltime "$step" "checkpoint_$step"; exit 0 ;;
   bad) end untrusted "TimeMax; the largest |dE/E| is 1.10e+00" "$step" "checkpoint_$step"; exit "${LAUNCHED:-3}" ;;
@@ -142,6 +143,12 @@ try 0 'exit status 0, state finished, step 20' "the end" -a 'echo again > submit
 [ ! -e submitted ]; ok $? "no job follows that"
 rm -f calls
 try 0 'the run has finished' "a job too many" run.ini ./launcher 1
+[ ! -e calls ]; ok $? "starts nothing"
+rm out/status
+echo lack 20 > plan
+try 1 'snapshots could not be written and are missing: 3-5' "a run that lacks snapshots" run.ini ./launcher 1
+rm -f calls
+try 1 'snapshots could not be written and are missing: 3-5' "... and a job too many after that" run.ini ./launcher 1
 [ ! -e calls ]; ok $? "starts nothing"
 
 

@@ -40,6 +40,7 @@ unit_tests = \
   %D%/schedule \
   %D%/split \
   %D%/stall \
+  %D%/spool \
   %D%/timeline \
   %D%/tuner \
   %D%/units \
@@ -97,6 +98,7 @@ script_tests = \
   %D%/tuning.sh \
   %D%/units_files.sh \
   %D%/unsound.sh \
+  %D%/unwritten.sh \
   %D%/watchdog.sh \
   %D%/yt.sh
 # Those by script that a busy machine could break, since they send signals or measure times: they run alone, whatever -j says.
@@ -147,7 +149,8 @@ sanitized_tests = \
   %D%/several_files.sh \
   %D%/soft_steps.sh \
   %D%/interrupt.sh \
-  %D%/unsound.sh
+  %D%/unsound.sh \
+  %D%/unwritten.sh
 # Programs that scripts start.
 test_helpers = \
   %D%/full_disk \
@@ -279,6 +282,7 @@ clean-local:
 %C%_placement_SOURCES = %D%/placement.c %D%/tap.h
 %C%_plan_SOURCES = %D%/plan.c %D%/tap.h
 %C%_stall_SOURCES = %D%/stall.c %D%/tap.h
+%C%_spool_SOURCES = %D%/spool.c %D%/tap.h
 %C%_split_SOURCES = %D%/split.c %D%/kernels.h %D%/tap.h
 %C%_timeline_SOURCES = %D%/timeline.c %D%/chance.h %D%/tap.h
 %C%_brent_SOURCES = %D%/brent.c %D%/chance.h %D%/tap.h

@@ -2,6 +2,7 @@
 #include <config.h>
 #include "run/outputs.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -65,6 +66,30 @@ static void check_lists(void)
   tap_ok(good && o.count == 1000 && outputs_next(&o, 0.9985) == 0.999 && outputs_next(&o, 1) == 10, "a long list");
   outputs_close(&o);
   tap_ok(memory_current() == 0, "all memory is given back");
+}
+
+static void check_missing(void)
+{
+  struct missing m = {0};
+  char text[64], few[16];
+  tap_ok(strcmp(missing_text(&m, text, sizeof text), "") == 0, "no snapshot is missing");
+  for (int n = 12; n < 100; n++) missing_add(&m, n, 0.25 * n);
+  missing_remove(&m, 98);   /* not the last one */
+  missing_remove(&m, 99);
+  missing_add(&m, 103, 25.8);
+  tap_ok(m.count == 88 && strcmp(missing_text(&m, text, sizeof text), "12-98,103") == 0, "numbers that follow each other are joined");
+  char *said = NULL;
+  size_t size = 0;
+  FILE *out = open_memstream(&said, &size);
+  missing_print(&m, m.count, out);
+  fclose(out);
+  tap_ok(strcmp(said, "12 to 98 (times 3 to 24.5), 103 (time 25.8)") == 0, "they are printed with their times");
+  free(said);
+  for (int n = 200; n < 300; n += 2) missing_add(&m, n, n);
+  missing_text(&m, few, sizeof few);
+  tap_ok(strcmp(few, "12-98,103,...") == 0, "what does not fit is cut at a number");
+  missing_close(&m);
+  tap_ok(memory_current() == 0, "the list is freed");
 }
 
 static void check_faults(void)
@@ -133,6 +158,7 @@ int main(void)
 {
   unlink(file);   /* a FIFO that a failed run left */
   check_lists();
+  check_missing();
   check_faults();
   check_intervals();
   return tap_end();

@@ -31,6 +31,8 @@ const struct debug_switch debug_table[] = {
    "GPUs: threads of a target of a direct sum, a power of two up to 32 (default: by the number of targets)"},
   {"stall", 3, {{0, INT_MAX, 1}, {1, INT_MAX, 1}, {0, STALL_SECONDS, 1}},
    "RANK:WALK:SECONDS, GPUs: that walk of that rank, counted from 1, takes so much longer (default: none)"},
+  {"table_bytes", 1, {{0, 1e12, 1}},
+   "bytes of rows of tables that are kept in memory while the disk does not take them; with more the run stops (default: 256e6)"},
 };
 enum { SWITCHES = sizeof debug_table / sizeof *debug_table };
 const int debug_count = SWITCHES;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#define _GNU_SOURCE   /* fopencookie */
+#define _GNU_SOURCE   /* fopencookie, memrchr */
 #include <config.h>
 #include "base/spool.h"
 
@@ -7,19 +7,71 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
+#include <xxhash.h>
 
-#include "base/files.h"
+#include "base/bytes.h"
 #include "base/memory.h"
+#include "base/timer.h"
 
-enum { CAPACITY_MIN = 4096 };
+enum { CAPACITY_MIN = 4096, SPACING_MIN = 512, PIECE = 65536 };
+
+#define WARNING_SECONDS 60.0   /* between two warnings about one file */
+
+/* --- checksums --------------------------------------------------------------------------------------------------- */
+
+struct hasher {
+  XXH64_state_t *state;
+  long long bytes, spacing;   /* so far; between marks */
+  int marks;
+  uint64_t mark[SPOOL_MARKS];
+};
+
+static void hasher_open(struct hasher *h)
+{
+  *h = (struct hasher){.state = XXH64_createState(), .spacing = SPACING_MIN};
+  if (!h->state) fatal("no memory for a checksum");
+  XXH64_reset(h->state, 0);
+}
+
+static void hasher_close(struct hasher *h) { XXH64_freeState(h->state); }
+
+/* All bytes so far end at a mark: record it. Where there are too many marks every second one is dropped. */
+static void add_mark(struct hasher *h)
+{
+  if (h->marks == SPOOL_MARKS) {
+    h->marks /= 2;
+    h->spacing *= 2;
+    for (int k = 0; k < h->marks; k++) h->mark[k] = h->mark[2 * k + 1];
+  }
+  if (h->bytes % h->spacing == 0) h->mark[h->marks++] = XXH64_digest(h->state);
+}
+
+static void hasher_add(struct hasher *h, const char *from, size_t bytes)
+{
+  while (bytes > 0) {
+    long long left = h->spacing - h->bytes % h->spacing;
+    size_t part = (long long)bytes < left ? bytes : (size_t)left;
+    XXH64_update(h->state, from, part);
+    h->bytes += (long long)part;
+    from += part;
+    bytes -= part;
+    if ((long long)part == left) add_mark(h);
+  }
+}
+
+/* --- writing ----------------------------------------------------------------------------------------------------- */
 
 struct spool {
   int fd, error;            /* error: errno of the last write, or 0 */
-  long long written;        /* bytes in the file */
+  struct hasher written;    /* the bytes in the file */
   char *pending;            /* [count] bytes that are not yet in the file */
   size_t count, capacity;
+  char *path;               /* for messages */
+  double warned;            /* clock of the last warning that bytes cannot be written; 0: none */
+  int lags, unsafe;         /* 1: warned that bytes cannot be written; that flushing failed */
 };
 
 /* Write as many pending bytes as the disk takes. */
@@ -33,7 +85,7 @@ static void write_pending(struct spool *s)
     if (n > 0) done += (size_t)n;
     else if (n == 0 || errno != EINTR) s->error = n == 0 ? ENOSPC : errno;
   }
-  s->written += (long long)done;
+  hasher_add(&s->written, s->pending, done);
   s->count -= done;
   memmove(s->pending, s->pending + done, s->count);
 }
@@ -56,7 +108,7 @@ static int cookie_seek(void *cookie, off64_t *offset, int whence)
 {
   const struct spool *s = cookie;
   if (whence != SEEK_CUR || *offset != 0) return -1;
-  *offset = (off64_t)(s->written + (long long)s->count);
+  *offset = (off64_t)(s->written.bytes + (long long)s->count);
   return 0;
 }
 
@@ -66,24 +118,143 @@ static int cookie_close(void *cookie)
   write_pending(s);
   int error = s->error;
   if (close(s->fd) && !error) error = errno;
+  hasher_close(&s->written);
   memory_free(s->pending);
+  memory_free(s->path);
   memory_free(s);
   errno = error;
   return error ? -1 : 0;
 }
 
-FILE *spool_open(const char *path, long long at)
+/* Open a regular file; what waits for another process (a FIFO) is not waited for. Returns the descriptor, or -1 with a fault. */
+static int open_regular(const char *path, int flags, struct fault *f)
+{
+  struct stat st;
+  int fd = open(path, flags | O_NONBLOCK | O_CLOEXEC, 0666);
+  if (fd < 0 && errno != ENXIO) return fault_set(f, "%s cannot be opened: %s", path, strerror(errno));
+  if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
+    fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+    return fd;
+  }
+  if (fd >= 0) close(fd);
+  return fault_set(f, "%s is not a regular file; move it away", path);
+}
+
+/* Cut the file to `at` bytes, of which the checksums are computed, and go to its end. 0, or -1 with errno. */
+static int cut(struct spool *s, long long at)
+{
+  char buffer[PIECE];
+  if (ftruncate(s->fd, (off_t)at) || lseek(s->fd, 0, SEEK_END) < 0) return -1;
+  while (s->written.bytes < at) {
+    int64_t n = read_all(s->fd, buffer, at - s->written.bytes < PIECE ? at - s->written.bytes : PIECE, s->written.bytes);
+    if (n <= 0) return -1;
+    hasher_add(&s->written, buffer, (size_t)n);
+  }
+  return 0;
+}
+
+FILE *spool_open(const char *path, long long at, struct spool **out, struct fault *f)
 {
   static const cookie_io_functions_t functions = {NULL, cookie_write, cookie_seek, cookie_close};
-  int fd = file_open(path, at < 0 ? O_WRONLY | O_CREAT | O_TRUNC : O_WRONLY);
+  int fd = open_regular(path, at < 0 ? O_WRONLY | O_CREAT : O_RDWR, f);
   if (fd < 0) return NULL;
-  if (at >= 0 && (ftruncate(fd, (off_t)at) || lseek(fd, 0, SEEK_END) < 0)) {
-    int error = errno;
-    close(fd);
-    errno = error;
+  struct spool *s = memory_alloc("tables", sizeof *s);
+  s->fd = fd;
+  s->path = memory_alloc("tables", strlen(path) + 1);
+  strcpy(s->path, path);
+  hasher_open(&s->written);
+  if (cut(s, at < 0 ? 0 : at)) {
+    fault_set(f, "%s cannot be cut to its first %lld bytes: %s", path, at < 0 ? 0 : at, strerror(errno));
+    cookie_close(s);
     return NULL;
   }
-  struct spool *s = memory_alloc("tables", sizeof *s);
-  *s = (struct spool){.fd = fd, .written = at < 0 ? 0 : at};
+  if (out) *out = s;
   return fopencookie(s, "w", functions);
+}
+
+void spool_sums(const struct spool *s, struct spool_sums *sums)
+{
+  *sums = (struct spool_sums){.bytes = s->written.bytes, .all = XXH64_digest(s->written.state)};
+  memcpy(sums->mark, s->written.mark, sizeof *sums->mark * (size_t)s->written.marks);
+}
+
+size_t spool_pending(const struct spool *s, const char **bytes)
+{
+  *bytes = s->pending;
+  return s->count;
+}
+
+/* --- errors of the disk ------------------------------------------------------------------------------------------ */
+
+void spool_sync(struct spool *s)
+{
+  int bad = fsync(s->fd) && errno != EINVAL && errno != EROFS;   /* some file systems have no flush */
+  if (bad && !s->unsafe)
+    fprintf(stderr, "espalier: warning: flushing %s to the disk failed: %s; a restart compares it with its checksum\n", s->path,
+            strerror(errno));
+  s->unsafe = bad;
+}
+
+size_t spool_report(struct spool *s)
+{
+  if (s->count && !s->lags && (s->warned == 0 || timer_clock() - s->warned > WARNING_SECONDS)) {
+    fprintf(stderr, "espalier: warning: %s cannot be written: %s; its rows are kept in memory and in checkpoints, and written later\n",
+            s->path, strerror(s->error));
+    s->lags = 1;
+    s->warned = timer_clock();
+  }
+  if (!s->count && s->lags) {
+    printf("%s: all rows so far have been written\n", s->path);
+    s->lags = 0;
+  }
+  return s->count;
+}
+
+/* --- comparing --------------------------------------------------------------------------------------------------- */
+
+/* The spacing of the marks of a text. */
+static long long spacing_of(long long bytes)
+{
+  long long spacing = SPACING_MIN;
+  while (bytes / spacing > SPOOL_MARKS) spacing *= 2;
+  return spacing;
+}
+
+/* The first bytes of which the file, whose first bytes are in `h`, and the text `was` agree. A shorter text has as many marks, or more. */
+static long long agreeing(const struct hasher *h, const struct spool_sums *was)
+{
+  long long spacing = spacing_of(was->bytes);
+  if (h->bytes == was->bytes && XXH64_digest(h->state) == was->all) return was->bytes;
+  for (long long k = was->bytes / spacing; k > 0; k--)
+    if (k * spacing <= h->bytes && h->mark[k * spacing / h->spacing - 1] == was->mark[k - 1]) return k * spacing;
+  return 0;
+}
+
+int spool_check(const char *path, const struct spool_sums *was, struct spool_check *found, struct fault *f)
+{
+  char buffer[PIECE];
+  struct hasher h;
+  struct stat st;
+  int zeros = 0, fd = -1;
+  *found = (struct spool_check){.size = -1};
+  if (stat(path, &st) && errno == ENOENT) return 0;
+  if ((fd = open_regular(path, O_RDONLY, f)) < 0) return -1;
+  if (fstat(fd, &st)) fault_set(f, "%s: %s", path, strerror(errno));
+  found->size = (long long)st.st_size;
+  hasher_open(&h);
+  while (h.bytes < was->bytes && !f->text[0]) {
+    int64_t n = read_all(fd, buffer, was->bytes - h.bytes < PIECE ? was->bytes - h.bytes : PIECE, h.bytes);
+    if (n < 0) fault_set(f, "reading %s failed: %s", path, strerror(errno));
+    if (n <= 0) break;
+    const char *zero = memchr(buffer, 0, (size_t)n);
+    const char *line = zeros ? NULL : memrchr(buffer, '\n', zero ? (size_t)(zero - buffer) : (size_t)n);
+    if (line) found->keep = h.bytes + (line - buffer) + 1;
+    zeros |= zero != NULL;
+    hasher_add(&h, buffer, (size_t)n);
+  }
+  found->agree = agreeing(&h, was);
+  if (found->agree == was->bytes) found->keep = was->bytes;
+  hasher_close(&h);
+  close(fd);
+  return f->text[0] ? -1 : 0;
 }

@@ -113,6 +113,7 @@ const struct command command_run = {
     "      --no-output         write tables only: no snapshots and no checkpoints, also when the run is stopped (for timings)\n"
     "  -q, --quiet             print no line per soft step, only the start, the end, files that are written, and warnings\n"
     "SIGUSR1, SIGTERM, SIGHUP, SIGINT, or a file 'stop' in OutputDir: the run writes a checkpoint and stops with exit status 0.\n"
+    "A run that reaches its end without all its snapshots, because the disk was full, has exit status 1, also after restarts.\n"
     "SIGUSR2, or a file 'checkpoint': the run writes a checkpoint and continues. OutputDir/status has the outcome.\n"
     "Exit status 3: the run has finished, but its energy error is so large that it cannot be trusted.\n"
     "Under mpirun, Ctrl-C and SIGTERM leave ranks two seconds until they are killed. This is too short for a checkpoint where\n"

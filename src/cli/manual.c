@@ -135,8 +135,8 @@ void manual_print(FILE *out)
         "write a checkpoint at the next checkpoint tick or at the end of the substeps, and stop; mpirun passes SIGUSR1 to the ranks\n"
         ".TP\n.B SIGUSR2\nwrite a checkpoint and continue\n", out);
   put_environment(out);
-  fputs(".SH EXIT STATUS\n0 success, or interrupted with a checkpoint; 1 error; 2 wrong command line; 3 the run has finished, but its energy error is so large\n"
-        "that it cannot be trusted (state=untrusted).\n"
+  fputs(".SH EXIT STATUS\n0 success, or interrupted with a checkpoint; 1 error, or a run that has finished without all its snapshots;\n"
+        "2 wrong command line; 3 the run has finished, but its energy error is so large that it cannot be trusted (state=untrusted).\n"
         ".SH SEE ALSO\n.BR mpirun (1),\n.BR espalier\\-job (1)\n.PP\n"
         "The pages in\n.IR share/doc/espalier/doc :\nrunning, job scripts, file formats, numerics, troubleshooting.\n", out);
 }

@@ -3,6 +3,7 @@
 #include "job/status.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/files.h"
+#include "base/bytes.h"
 #include "base/timer.h"
 
 #define EVERY_SECONDS 5.0
@@ -32,6 +34,8 @@ static void write_lines(FILE *out, const struct status *s, const char *state, co
   fprintf(out, FIRST "%s\nreason=%s\nstep=%lld\ntime=%.17g\ntime_max=%.17g\n", state, reason, s->step, s->time, s->par->TimeMax);
   fprintf(out, "checkpoint=%s\ncheckpoint_step=%lld\n", s->checkpoint, s->checkpoint_step);
   if (isfinite(s->energy_error)) fprintf(out, "energy_error=%.3e\n", s->energy_error);
+  if (s->missing[0]) fprintf(out, "snapshots_missing=%s\n", s->missing);
+  if (s->unwritten > 0) fprintf(out, "table_bytes_unwritten=%lld\n", s->unwritten);
   fprintf(out, "ranks=%d\nbackend=%s\nelapsed=%.1f\n", s->ranks, s->backend, elapsed);
   if (isfinite(s->ends)) fprintf(out, "walltime_left=%.0f\n", s->ends - clock);
   if (done > 0) fprintf(out, "eta=%.0f\n", elapsed * left / done);
@@ -61,13 +65,14 @@ int status_check(const struct params *p, struct fault *f)
   return 0;
 }
 
-/* One attempt to write the status file. 0, or -1 with errno. */
-static int try_replace(const struct status *s, const char *path, const char *temporary, const char *state, const char *reason)
+/* Write a new file and rename it. 0, or -1 with errno. */
+static int write_renamed(const struct params *p, const char *path, const char *text)
 {
+  char temporary[PARAM_TEXT + 32];
+  snprintf(temporary, sizeof temporary, "%s/status.tmp", p->OutputDir);
   FILE *out = file_stream(temporary, "w");
   if (!out) return -1;
-  write_lines(out, s, state, reason);
-  int error = fflush(out) || ferror(out) ? errno : 0;
+  int error = fputs(text, out) < 0 || fflush(out) ? errno : 0;
   if (fclose(out) && !error) error = errno;
   if (!error && rename(temporary, path)) error = errno;
   if (!error) return 0;
@@ -76,20 +81,37 @@ static int try_replace(const struct status *s, const char *path, const char *tem
   return -1;
 }
 
-/* Replace the status file, in at most `attempts` attempts. 0, or -1 with a warning. */
+/* Write over the present file, which may succeed on a full disk. 0, or -1. */
+static int write_over(const char *path, const char *text)
+{
+  size_t length = strlen(text);
+  int fd = file_open(path, O_WRONLY | O_NOFOLLOW), bad = fd < 0 || write_all(fd, text, (int64_t)length, 0) || ftruncate(fd, (off_t)length);
+  if (fd >= 0 && close(fd)) bad = 1;
+  return bad ? -1 : 0;
+}
+
+/* Replace the status file, in at most `attempts` attempts. Where several fail the run ends, so the file is then written over: it must say so
+ * even where it cannot be replaced as a whole. 0, or -1 with a warning. */
 static int replace(struct status *s, const char *state, const char *reason, int attempts)
 {
-  char path[PARAM_TEXT + 32], temporary[PARAM_TEXT + 32];
-  int bad = -1;
+  char path[PARAM_TEXT + 32], *text = NULL;
+  size_t size;
+  int bad = -1, error = 0;
   snprintf(path, sizeof path, "%s/status", s->par->OutputDir);
-  snprintf(temporary, sizeof temporary, "%s/status.tmp", s->par->OutputDir);
+  FILE *out = open_memstream(&text, &size);
+  if (!out) fatal("no memory for a text: %s", strerror(errno));
+  write_lines(out, s, state, reason);
+  fclose(out);
   for (int k = 0; k < attempts && bad; k++) {
     if (k > 0) nanosleep(&(struct timespec){.tv_nsec = RETRY_NANOSECONDS}, NULL);
-    bad = try_replace(s, path, temporary, state, reason);
+    bad = write_renamed(s->par, path, text);
+    error = errno;
   }
-  if (bad && !s->warned) fprintf(stderr, "espalier: warning: %s cannot be written: %s\n", path, file_reason(errno));
+  if (bad && attempts > 1) bad = write_over(path, text);
+  if (bad && !s->warned) fprintf(stderr, "espalier: warning: %s cannot be written: %s\n", path, file_reason(error));
   s->warned = bad != 0;
   s->written = timer_clock();
+  free(text);
   return bad;
 }
 
@@ -123,7 +145,7 @@ int status_end(struct status *s, const char *state, const char *reason, int agai
 }
 
 /* Read the value of a key from the status file; empty where there is none. */
-static void reported(const struct params *p, const char *key, char value[64])
+static void reported(const struct params *p, const char *key, char *value, size_t size)
 {
   char path[PARAM_TEXT + 32], line[1024];
   size_t length = strlen(key);
@@ -132,14 +154,20 @@ static void reported(const struct params *p, const char *key, char value[64])
   FILE *in = file_stream(path, "r");
   while (in && fgets(line, sizeof line, in))
     if (strncmp(line, key, length) == 0 && line[length] == '=')
-      snprintf(value, 64, "%.*s", (int)strcspn(line + length + 1, "\n"), line + length + 1);
+      snprintf(value, size, "%.*s", (int)strcspn(line + length + 1, "\n"), line + length + 1);
   if (in) fclose(in);
+}
+
+int status_missing(const struct params *p, char missing[256])
+{
+  reported(p, "snapshots_missing", missing, 256);
+  return missing[0] != 0;
 }
 
 static int has_state(const struct params *p, const char *state)
 {
   char found[64];
-  reported(p, "state", found);
+  reported(p, "state", found, sizeof found);
   return strcmp(found, state) == 0;
 }
 
@@ -149,9 +177,9 @@ static int has_finished(const struct params *p) { return has_state(p, STATE_FINI
 int status_finished(const struct params *p, long long *step, double *time)
 {
   char number[64];
-  reported(p, "step", number);
+  reported(p, "step", number, sizeof number);
   *step = atoll(number);
-  reported(p, "time", number);
+  reported(p, "time", number, sizeof number);
   *time = atof(number);
   return number[0] && has_finished(p);
 }

@@ -21,6 +21,8 @@ struct status {
   char checkpoint[64];       /* name of the newest checkpoint; empty: none */
   long long checkpoint_step; /* soft step within which it was written */
   double energy_error;       /* largest |dE/E| so far; NAN: unknown */
+  char missing[256];         /* numbers of snapshots that could not be written, as in "12-98,103"; empty: none */
+  long long unwritten;       /* bytes of rows of tables that the disk did not take */
   int warned;                /* 1: the last update failed, with a warning */
 };
 
@@ -40,6 +42,8 @@ int status_untrusted(const struct params *p);
 /* A restart was refused: remove cont, since the next job would be refused too. The status of the earlier job, and files that are not of a
  * run (status_check), are left unchanged. */
 void status_refused(const struct params *p);
+/* The numbers of missing snapshots in the status file of a finished run, as in struct status. Returns 1 where there are some, else 0. */
+int status_missing(const struct params *p, char missing[256]);
 /* Write state=finished for a restart that has nothing left to do, and remove cont. The status of a finished run is kept; then only `par` of
  * `s` is needed. */
 void status_nothing_left(struct status *s);

@@ -79,13 +79,25 @@ static int is_never_rewritten(const void *unused, long long number, double time)
   return 0;
 }
 
+static void base_name(const struct checkpoint *from, char base[PARAM_TEXT])
+{
+  params_before(from->text, &param_table[param_find("Output", "SnapshotFileBase")], base);
+}
+
 int continuation_discard(const struct continuation *g, int count_only)
 {
   const struct params *p = g->par;
   char base[PARAM_TEXT];
-  params_before(g->from->text, &param_table[param_find("Output", "SnapshotFileBase")], base);
-  /* Where the run is to stop early, the snapshots that will be written again cannot be predicted. */
-  int same = params_same_evolution(g->from->text, p) && g->options->steps < 0 && g->options->substeps < 0;
+  base_name(g->from, base);
+  /* Snapshots beyond the limit of -n or --substeps cannot be predicted; they stay until the run ends there (continuation_discard_later). */
   return (count_only ? snapshot_to_discard : snapshot_discard)(p->OutputDir, base, g->state->snapshots - g->state->pending,
-                                                               same ? is_rewritten : is_never_rewritten, g);
+                                                               params_same_evolution(g->from->text, p) ? is_rewritten : is_never_rewritten,
+                                                               g);
+}
+
+void continuation_discard_later(const struct params *p, const struct checkpoint *from, int first)
+{
+  char base[PARAM_TEXT];
+  base_name(from, base);
+  snapshot_discard(p->OutputDir, base, first, is_never_rewritten, NULL);
 }

@@ -29,4 +29,7 @@ struct continuation {
  * same number, time and parameters; those stay until they are replaced. `count_only`: move nothing. For rank 0.
  * Returns the number of snapshots that were moved, or would be. */
 int continuation_discard(const struct continuation *g, int count_only);
+/* Move snapshots with `first` and later numbers to OutputDir/discarded: those that stayed at the restart and that the run, which ends before
+ * TimeMax, has not replaced. `from`: the checkpoint of the restart. For rank 0. */
+void continuation_discard_later(const struct params *p, const struct checkpoint *from, int first);
 #endif

@@ -13,7 +13,7 @@
 #include "base/files.h"
 #include "base/folders.h"
 #include "base/revision.h"
-#include "base/spool.h"
+#include "base/memory.h"
 #include "checkpoint/checkpoint.h"
 #include "gravity/units.h"
 #include "io/input/initial.h"
@@ -61,13 +61,9 @@ static int check_folder(const struct params *p, int overwrite, struct fault *f)
   return logs_check_results(p, overwrite, f);
 }
 
-static FILE *open_table(const char *folder, const char *name, struct fault *f)
+static void table_path(const struct params *p, const char *name, char path[PARAM_TEXT + 64])
 {
-  char path[PARAM_TEXT + 64];
-  snprintf(path, sizeof path, "%s/%s", folder, name);
-  FILE *out = spool_open(path, -1);
-  if (!out) fault_set(f, "cannot write %s: %s", path, file_reason(errno));
-  return out;
+  snprintf(path, PARAM_TEXT + 64, "%s/%s", p->OutputDir, name);
 }
 
 /* The comment lines with which every table begins. */
@@ -79,10 +75,10 @@ static void write_description(FILE *out, const struct sim *s)
 }
 
 /* Remove the table of an earlier run. */
-static void remove_table(const char *folder, const char *name, struct fault *f)
+static void remove_table(const struct params *p, const char *name, struct fault *f)
 {
   char path[PARAM_TEXT + 64];
-  snprintf(path, sizeof path, "%s/%s", folder, name);
+  table_path(p, name, path);
   if (unlink(path) && errno != ENOENT) fault_set(f, "cannot remove %s: %s", path, strerror(errno));
 }
 
@@ -156,9 +152,12 @@ static void list_tables(struct logs *l, const struct sim *s, struct table table[
 }
 
 /* Create table k with its description and header. */
-static void begin_table(const struct table *t, int k, const struct sim *s, struct fault *f)
+static void begin_table(struct logs *l, const struct table *t, int k, const struct sim *s, struct fault *f)
 {
-  *t->file = open_table(s->par->OutputDir, table_names[k], f);
+  char path[PARAM_TEXT + 64];
+  table_path(s->par, table_names[k], path);
+  l->spool[k] = NULL;
+  *t->file = spool_open(path, -1, &l->spool[k], f);
   if (!*t->file) return;
   write_description(*t->file, s);
   t->header(*t->file);
@@ -166,12 +165,14 @@ static void begin_table(const struct table *t, int k, const struct sim *s, struc
 
 static void write_used(const struct params *p, struct fault *f)
 {
-  FILE *used = f->text[0] ? NULL : open_table(p->OutputDir, USED_PARAMETERS, f);
+  char path[PARAM_TEXT + 64];
+  table_path(p, USED_PARAMETERS, path);
+  FILE *used = f->text[0] ? NULL : spool_open(path, -1, NULL, f);
   if (!used) return;
   fprintf(used, "# Units: %s\n", units_physical(p) ? "physical, those of [Units]"
                                   : "dimensionless, as GravityConstantInternal is given; lengths, masses and velocities in [Units] are not used");
   params_write_ini(used, p);
-  if (fclose(used)) fault_set(f, "cannot write %s/" USED_PARAMETERS ": %s", p->OutputDir, strerror(errno));
+  if (fclose(used)) fault_set(f, "cannot write %s: %s", path, strerror(errno));
 }
 
 static void open_all(struct logs *l, const struct sim *s, int overwrite, struct fault *f)
@@ -180,47 +181,73 @@ static void open_all(struct logs *l, const struct sim *s, int overwrite, struct 
   list_tables(l, s, table);
   if (check_folder(s->par, overwrite, f) || folder_make(s->par->OutputDir, "OutputDir", f)) return;
   for (int k = 0; k < LOGS_TABLES && !f->text[0]; k++) {
-    if (table[k].enabled) begin_table(&table[k], k, s, f);
-    else remove_table(s->par->OutputDir, table_names[k], f);
+    if (table[k].enabled) begin_table(l, &table[k], k, s, f);
+    else remove_table(s->par, table_names[k], f);
   }
   write_used(s->par, f);
 }
 
-/* Bytes up to the end of the last complete line before `end`: after a power failure the last line may be incomplete. */
-static long long whole_lines(FILE *in, long long end)
+/* --- restart ----------------------------------------------------------------------------------------------------- */
+
+/* What was written to table k before the checkpoint. */
+static struct spool_sums sums_of(const struct logs_ends *ends, int k)
 {
-  for (; end > 0; end--)
-    if (fseeko(in, (off_t)(end - 1), SEEK_SET) == 0 && getc(in) == '\n') return end;
-  return 0;
+  struct spool_sums was = {.bytes = ends->written[k], .all = (uint64_t)ends->sums[k][0]};
+  for (int m = 0; m < SPOOL_MARKS; m++) was.mark[m] = (uint64_t)ends->sums[k][1 + m];
+  return was;
 }
 
-/* Continue a table after the `end` bytes that it had at the checkpoint (negative: it did not exist). */
-static void resume_table(const struct table *t, int k, const struct sim *s, long long end, struct fault *f)
+/* Report, also in the table, that it is not as it was at the checkpoint. */
+static void report_gap(FILE *table, const char *path, const struct spool_check *found, long long written, long long step)
+{
+  char text[256];
+  const char *what = found->size < 0 ? "is missing" : found->size < written ? "is too short" : "was changed";
+  snprintf(text, sizeof text, "%s: of the %lld bytes at the checkpoint %lld are left, of which the first %lld or more are unchanged", what,
+           written, found->keep, found->agree < found->keep ? found->agree : found->keep);
+  fprintf(stderr, "espalier: warning: %s %s; the run adds its rows after a comment line\n", path, text);
+  fprintf(table, "# restart in soft step %lld: this table %s\n", step, text);
+}
+
+/* Continue a table as it was at the checkpoint (ends->end[k] negative: it did not exist). `rows`: those that were not in the file. */
+static void resume_table(struct logs *l, const struct table *t, int k, const struct sim *s, const struct logs_ends *ends, const char *rows,
+                         struct fault *f)
 {
   char path[PARAM_TEXT + 64];
-  snprintf(path, sizeof path, "%s/%s", s->par->OutputDir, table_names[k]);
-  FILE *old = end >= 0 ? file_stream(path, "r") : NULL;
-  if (!old) {   /* the table is new, or was removed */
-    if (end >= 0 && errno != ENOENT) fault_set(f, "cannot read %s: %s", path, file_reason(errno));
-    else if (t->enabled) begin_table(t, k, s, f);
+  struct spool_sums was = sums_of(ends, k);
+  struct spool_check found;
+  size_t count = (size_t)(ends->end[k] - ends->written[k]);
+  table_path(s->par, table_names[k], path);
+  if (ends->end[k] < 0 || spool_check(path, &was, &found, f)) {
+    if (!f->text[0] && t->enabled) begin_table(l, t, k, s, f);
     return;
   }
-  fseeko(old, 0, SEEK_END);
-  long long size = (long long)ftello(old), keep = whole_lines(old, size < end ? size : end);
-  fclose(old);
-  if (size < end) printf("warning: %s is shorter than it was at the checkpoint: rows are missing\n", path);
-  old = spool_open(path, keep);
-  if (!old) fault_set(f, "%s cannot be cut back to the checkpoint: %s", path, file_reason(errno));
-  if (t->enabled) *t->file = old;
-  else if (old) fclose(old);
+  int differs = was.all ? found.agree < was.bytes : found.size < was.bytes;
+  if (found.size < 0 && !t->enabled) return;
+  if (differs && found.keep == 0 && t->enabled) begin_table(l, t, k, s, f);   /* with its header */
+  else *t->file = spool_open(path, found.keep > 0 ? found.keep : -1, &l->spool[k], f);
+  if (!*t->file) return;
+  const char *from = rows;
+  if (differs) {
+    report_gap(*t->file, path, &found, was.bytes, s->step + 1);
+    const char *line = count ? memchr(rows, '\n', count) : NULL;   /* the file had the beginning of this row, perhaps */
+    from = line ? line + 1 : rows;
+  }
+  if (count) fwrite(from, 1, count - (size_t)(from - rows), *t->file);
+  if (t->enabled) return;
+  if (fclose(*t->file)) fault_set(f, "%s cannot be written: %s", path, strerror(errno));
+  *t->file = NULL;
+  l->spool[k] = NULL;
 }
 
-static void resume_all(struct logs *l, const struct sim *s, const long long ends[LOGS_TABLES], struct fault *f)
+static void resume_all(struct logs *l, const struct sim *s, const struct logs_ends *ends, const char *rows, struct fault *f)
 {
   struct table table[LOGS_TABLES];
   list_tables(l, s, table);
   if (folder_make(s->par->OutputDir, "OutputDir", f)) return;
-  for (int k = 0; k < LOGS_TABLES && !f->text[0]; k++) resume_table(&table[k], k, s, ends[k], f);
+  for (int k = 0; k < LOGS_TABLES && !f->text[0]; k++) {
+    resume_table(l, &table[k], k, s, ends, rows, f);
+    if (ends->end[k] >= 0 && rows) rows += ends->end[k] - ends->written[k];
+  }
   write_used(s->par, f);
 }
 
@@ -268,10 +295,10 @@ int logs_open(struct logs *l, const struct sim *s, int overwrite, struct fault *
   return agree_or_close(l, s, f);
 }
 
-int logs_resume(struct logs *l, const struct sim *s, const long long ends[LOGS_TABLES], struct fault *f)
+int logs_resume(struct logs *l, const struct sim *s, const struct logs_ends *ends, const char *rows, struct fault *f)
 {
   begin(l, s);
-  if (s->comm->rank == 0) resume_all(l, s, ends, f);
+  if (s->comm->rank == 0) resume_all(l, s, ends, rows, f);
   return agree_or_close(l, s, f);
 }
 
@@ -283,23 +310,71 @@ void logs_begin_again(struct logs *l, const struct sim *s, struct fault *f)
     if (!*table[k].file) continue;
     __fpurge(*table[k].file);   /* its file may be another run's by now */
     fclose(*table[k].file);
-    begin_table(&table[k], k, s, f);
+    *table[k].file = NULL;
+    begin_table(l, &table[k], k, s, f);
     if (!*table[k].file) *table[k].file = fopen("/dev/null", "w");
   }
   write_used(s->par, f);
 }
 
-void logs_flush(struct logs *l, struct sim *s, long long ends[LOGS_TABLES])
+/* --- errors of the disk ------------------------------------------------------------------------------------------ */
+
+long long logs_unwritten(const struct logs_ends *ends)
+{
+  long long bytes = 0;
+  for (int k = 0; k < LOGS_TABLES; k++)
+    if (ends->end[k] >= 0) bytes += ends->end[k] - ends->written[k];
+  return bytes;
+}
+
+/* Count the bytes that are in memory only, and report tables that cannot be written. */
+static void watch_tables(struct logs *l)
+{
+  l->unwritten = 0;
+  for (int k = 0; k < LOGS_TABLES; k++)
+    if (l->spool[k]) l->unwritten += (long long)spool_report(l->spool[k]);
+}
+
+/* The rows of all tables that are in memory only. Free with memory_free; NULL: none. */
+static char *copy_unwritten(const struct logs *l)
+{
+  const char *from;
+  char *rows = NULL;
+  size_t count = 0;
+  for (int k = 0; k < LOGS_TABLES; k++) {
+    size_t bytes = l->spool[k] ? spool_pending(l->spool[k], &from) : 0;
+    if (bytes == 0) continue;
+    rows = memory_resize("tables", rows, count + bytes);
+    memcpy(rows + count, from, bytes);
+    count += bytes;
+  }
+  return rows;
+}
+
+char *logs_flush(struct logs *l, struct sim *s, struct logs_ends *ends)
 {
   struct table table[LOGS_TABLES];
+  struct spool_sums sums;
+  struct fault ignored = {""};   /* a table that is lost with its folder's entry is found by its checksum */
   list_tables(l, s, table);
+  memset(ends, 0, sizeof *ends);
   substep_log_write(&s->log, l->substeps);
   tuning_write(&s->tuning, l->tuner);
   for (int k = 0; k < LOGS_TABLES; k++) {
     FILE *file = *table[k].file;
-    if (file) fflush(file);
-    ends[k] = file ? (long long)ftello(file) : -1;
+    ends->end[k] = -1;
+    if (!l->spool[k]) continue;
+    fflush(file);
+    spool_sync(l->spool[k]);
+    spool_sums(l->spool[k], &sums);
+    ends->end[k] = (long long)ftello(file);
+    ends->written[k] = sums.bytes;
+    ends->sums[k][0] = (long long)sums.all;
+    for (int m = 0; m < SPOOL_MARKS; m++) ends->sums[k][1 + m] = (long long)sums.mark[m];
   }
+  if (s->comm->rank == 0) folder_flush(s->par->OutputDir, &ignored);
+  watch_tables(l);
+  return copy_unwritten(l);
 }
 
 int logs_close(struct logs *l, const struct sim *s, struct fault *f)
@@ -308,9 +383,11 @@ int logs_close(struct logs *l, const struct sim *s, struct fault *f)
   list_tables(l, s, table);
   for (int k = 0; k < LOGS_TABLES; k++) {
     FILE *file = *table[k].file;
+    if (file && l->spool[k] && fflush(file) == 0) spool_sync(l->spool[k]);
     if (file && fclose(file))
       fault_set(f, "%s/%s could not be written completely: %s", s->par->OutputDir, table_names[k], strerror(errno));
     *table[k].file = NULL;
+    l->spool[k] = NULL;
   }
   return comm_verdict(s->comm, f);
 }
@@ -418,4 +495,5 @@ void logs_step(struct logs *l, struct sim *s, const struct step_report *r, int e
   fflush(l->timers);
   substep_log_write(&s->log, l->substeps);
   tuning_write(&s->tuning, l->tuner);
+  watch_tables(l);
 }

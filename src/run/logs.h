@@ -4,6 +4,7 @@
 #define LOGS_H
 #include <stdio.h>
 
+#include "base/spool.h"
 #include "run/traffic.h"
 #include "step/plan.h"
 #include "step/sim.h"
@@ -32,6 +33,8 @@ struct step_report {
 
 struct logs {
   FILE *energy, *steps, *timers, *substeps, *tuner;   /* rank 0 only; the last two only where enabled */
+  struct spool *spool[LOGS_TABLES];   /* the files of these and of comm.csv; NULL: there is no such table */
+  long long unwritten;             /* bytes of rows of all tables that are in memory only */
   struct traffic traffic;          /* comm.csv */
   double first_energy, worst;      /* total energy at the start; largest |dE/E| so far */
   int has_energy;                  /* first_energy is set */
@@ -46,16 +49,25 @@ struct logs {
 /* Make OutputDir, open the tables and write parameters-used.ini (rank 0). A folder with results of an earlier run is a fault unless
  * `overwrite` is set. Collective; all ranks agree on the result. 0 or -1. */
 int logs_open(struct logs *l, const struct sim *s, int overwrite, struct fault *f);
-/* As logs_open, but tables continue after the bytes that `ends` [LOGS_TABLES] says (logs_flush); later rows are removed.
- * Collective. 0 or -1. */
-int logs_resume(struct logs *l, const struct sim *s, const long long ends[LOGS_TABLES], struct fault *f);
+/* The tables at a checkpoint. */
+struct logs_ends {
+  long long end[LOGS_TABLES];       /* bytes of each table, with those in memory; -1: there is no such table */
+  long long written[LOGS_TABLES];   /* bytes of these in the file */
+  long long sums[LOGS_TABLES][1 + SPOOL_MARKS];   /* checksums of these: of all (0: unknown), and the marks (struct spool_sums) */
+};
+/* Bytes of rows that are not in the files. */
+long long logs_unwritten(const struct logs_ends *ends);
+/* As logs_open, but tables continue as they were at the checkpoint: files are cut back to `ends->written`, and the rows follow that were
+ * not in the files. A table that is missing, too short or was changed is reported on stderr and by a comment line in it, and continues with
+ * what is left. `rows` [logs_unwritten]: of all tables in their order (rank 0). Collective. 0 or -1. */
+int logs_resume(struct logs *l, const struct sim *s, const struct logs_ends *ends, const char *rows, struct fault *f);
+/* Write all rows so far to the files, and flush these to the disk. `ends`: the tables (rank 0; elsewhere no table exists).
+ * Returns the rows [logs_unwritten] that the disk did not take, of all tables in their order; free with memory_free, NULL: none. Local. */
+char *logs_flush(struct logs *l, struct sim *s, struct logs_ends *ends);
 /* Close the tables, without rows that are not yet written, and begin new ones in OutputDir, where the folder of the present ones is no
- * longer the run's. A table that cannot be made
- * is not written, with a fault. For rank 0. */
+ * longer the run's. A table that cannot be made is not written, with a fault. For rank 0. */
 void logs_begin_again(struct logs *l, const struct sim *s, struct fault *f);
-/* Write all rows so far to the files. `ends` [LOGS_TABLES]: length of each file in bytes (rank 0; -1: there is no such table). */
-void logs_flush(struct logs *l, struct sim *s, long long ends[LOGS_TABLES]);
-/* Close the tables. Collective. 0, or -1 where something could not be written. */
+/* Close the tables. Collective. 0, or -1 where rows could not be written. */
 int logs_close(struct logs *l, const struct sim *s, struct fault *f);
 /* A fault where tables or snapshots of an earlier run are in OutputDir (unless `overwrite`), or where the input would be replaced.
  * Not collective. 0 or -1. */

@@ -88,3 +88,66 @@ void outputs_warn(const struct outputs *o, double begin, FILE *out, const char *
   if (isfinite(begin)) fprintf(out, "goes from time %g to %g\n", begin, o->end);
   else fprintf(out, "ends at time %g\n", o->end);
 }
+
+/* --- snapshots that could not be written ------------------------------------------------------------------------- */
+
+void missing_resize(struct missing *m, int count)
+{
+  m->count = count;
+  if (count <= m->capacity) return;
+  m->capacity = 2 * count;
+  m->number = memory_resize("outputs", m->number, sizeof *m->number * (size_t)m->capacity);
+  m->time = memory_resize("outputs", m->time, sizeof *m->time * (size_t)m->capacity);
+}
+
+void missing_add(struct missing *m, int number, double time)
+{
+  missing_resize(m, m->count + 1);
+  m->number[m->count - 1] = number;
+  m->time[m->count - 1] = time;
+}
+
+void missing_remove(struct missing *m, int number) { m->count -= m->count > 0 && m->number[m->count - 1] == number; }
+
+void missing_close(struct missing *m)
+{
+  memory_free(m->number);
+  memory_free(m->time);
+  *m = (struct missing){0};
+}
+
+/* The index after the consecutive numbers that begin with entry k, of the first `count`. */
+static int end_of_run(const struct missing *m, int k, int count)
+{
+  int end = k + 1;
+  while (end < count && m->number[end] == m->number[end - 1] + 1) end++;
+  return end;
+}
+
+const char *missing_text(const struct missing *m, char *text, size_t size)
+{
+  size_t at = 0;
+  text[0] = 0;
+  for (int k = 0, end; k < m->count; k = end) {
+    char part[32];
+    end = end_of_run(m, k, m->count);
+    if (end - k == 1) snprintf(part, sizeof part, "%s%d", k ? "," : "", m->number[k]);
+    else snprintf(part, sizeof part, "%s%d-%d", k ? "," : "", m->number[k], m->number[end - 1]);
+    if (at + strlen(part) + sizeof ",..." > size) {
+      snprintf(text + at, size - at, ",...");
+      break;
+    }
+    at += (size_t)snprintf(text + at, size - at, "%s", part);
+  }
+  return text;
+}
+
+void missing_print(const struct missing *m, int count, FILE *out)
+{
+  for (int k = 0, end; k < count; k = end) {
+    end = end_of_run(m, k, count);
+    fprintf(out, "%s%d", k ? ", " : "", m->number[k]);
+    if (end - k == 1) fprintf(out, " (time %g)", m->time[k]);
+    else fprintf(out, " to %d (times %g to %g)", m->number[end - 1], m->time[k], m->time[end - 1]);
+  }
+}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Times of snapshots, in code time units. */
+/* Times of snapshots, in code time units, and the list of those that could not be written. */
 #ifndef OUTPUTS_H
 #define OUTPUTS_H
 #include <stdint.h>
@@ -23,4 +23,22 @@ double outputs_next(const struct outputs *o, double now);
 /* Print one line to `out`, prefixed by `before`, where times of the list are outside the run: before `begin` (-INFINITY after a restart:
  * earlier times are not reported again) or after its end. Not collective. */
 void outputs_warn(const struct outputs *o, double begin, FILE *out, const char *before);
+
+/* Snapshots that could not be written, in the order of their numbers. Zero: none. */
+struct missing {
+  int count, capacity;
+  int *number;    /* [count] */
+  double *time;   /* [count] at which they were due, code time units */
+};
+
+void missing_add(struct missing *m, int number, double time);
+/* Remove `number`, where it is the last one: it has been written late. */
+void missing_remove(struct missing *m, int number);
+/* Make place for `count` entries, to be filled by the caller. */
+void missing_resize(struct missing *m, int count);
+void missing_close(struct missing *m);
+/* The numbers as in "12-98,103". Returns `text`, [size] characters, which ends with "..." where they do not fit. */
+const char *missing_text(const struct missing *m, char *text, size_t size);
+/* Print the first `count` with their times in one line, as in "12 to 98 (times 0.375 to 3.0625), 103 (time 3.2)", without a newline. */
+void missing_print(const struct missing *m, int count, FILE *out);
 #endif

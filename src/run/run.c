@@ -56,6 +56,8 @@ void run_begin_status(struct run *r)
   r->status = (struct status){.par = s->par, .ranks = s->comm->size, .backend = s->be->name, .step = s->step, .time = s->time,
                               .begin = s->time, .started = timer_clock(), .ends = r->control.limit,
                               .energy_error = r->logs.has_energy ? logs_worst(&r->logs) : NAN};
+  missing_text(&r->state.missing, r->status.missing, sizeof r->status.missing);
+  r->first_again = -1;
   /* The next job looks for the named checkpoint in this run's folder, so one of another folder or run is not named. */
   if (r->soft_step_opened && r->from.own_folder && r->from.own_output) run_name_checkpoint(r, r->from.number);
 }
@@ -63,7 +65,9 @@ void run_begin_status(struct run *r)
 /* Write the state of a run that has reached its end. Rank 0. Returns the exit status. */
 static int report_finished(struct run *r)
 {
-  const char *why = r->sim.time < r->sim.par->TimeMax ? "-n or --substeps" : "TimeMax";
+  const char *why = r->unsaved                         ? "the checkpoint at the end could not be written"
+                    : r->sim.time < r->sim.par->TimeMax ? "-n or --substeps"
+                                                        : "TimeMax";
   char text[32], cause[200], reason[300];
   if (!r->logs.warned_energy && !r->guard.untrusted[0]) return status_end(&r->status, STATE_FINISHED, why, 0) ? RUN_FAILED : 0;
   logs_error_text(logs_worst(&r->logs), 2, text, sizeof text);
@@ -87,16 +91,16 @@ static int report_end(struct run *r, int status, const struct fault *f)
   return status;
 }
 
-/* Report snapshots that were not written. Returns 1 where this makes the run fail, else 0. */
-static int report_failed_snapshots(const struct run *r)
+/* Close the tables. Rows that cannot be written are no error where the checkpoint that was just written has them. Collective. 0 or -1. */
+static int close_tables(struct run *r, struct fault *f)
 {
-  int root = r->sim.comm->rank == 0;
-  if (r->failed_snapshots && root)
-    fprintf(stderr, "espalier: %s: %d snapshot%s could not be written\n", r->interrupted ? "warning" : "error", r->failed_snapshots,
-            plural(r->failed_snapshots));
-  if (r->state.pending && root)
-    fprintf(stderr, "espalier: warning: snapshot %d could not be written yet: the restart tries again\n", r->state.snapshots - 1);
-  return r->failed_snapshots && !r->interrupted;
+  struct fault closing = {""};
+  if (logs_close(&r->logs, &r->sim, &closing) == 0) return 0;
+  int kept = r->interrupted && !r->options->no_output && !f->text[0];
+  if (kept) comm_print_fault(r->sim.comm, "warning: rows are in the checkpoint, and the restart writes them", &closing);
+  else fault_set(f, "%s", closing.text);
+  r->status.unwritten = r->logs.unwritten;
+  return kept ? 0 : -1;
 }
 
 /* The exit status of a run that could not begin, or has nothing left to do. Collective. */
@@ -105,7 +109,7 @@ static int report_no_start(const struct run *r, const struct comm *c, const stru
   int untrusted = c->rank == 0 && r->nothing_left && status_untrusted(par);
   if (untrusted) fprintf(stderr, "espalier: error: this run has finished, but cannot be trusted (exit status %d)\n", RUN_UNTRUSTED);
   comm_broadcast(c, &untrusted, sizeof untrusted);
-  if (r->nothing_left) return untrusted ? RUN_UNTRUSTED : 0;
+  if (r->nothing_left) return untrusted ? RUN_UNTRUSTED : run_report_finished(c, par);
   comm_print_fault(c, "error", f);
   /* Without the lock the files may belong to a run under way. */
   if (r->lock.held && r->options->restart) status_refused(par);
@@ -115,7 +119,7 @@ static int report_no_start(const struct run *r, const struct comm *c, const stru
 /* From the parameters to the end. Collective. Returns the exit status. */
 static int carry_out(struct run *r, const struct comm *c, const struct params *par)
 {
-  struct fault f = {""}, closing = {""};
+  struct fault f = {""};
   if (run_start(r, c, par, &f)) {
     abort_status_close();
     return report_no_start(r, c, par, &f);
@@ -131,18 +135,16 @@ static int carry_out(struct run *r, const struct comm *c, const struct params *p
   int status = simulate(r, &f) != 0;
   run_report_lost(r, &f);
   status |= r->lost[0] != 0;
-  if (logs_close(&r->logs, &r->sim, &closing)) {
-    comm_print_fault(c, "error", &closing);
-    status = 1;
-  }
+  if (close_tables(r, &f)) status = 1;
+  int incomplete = run_report_missing(r, &f);
+  if (f.text[0]) status = 1;
   comm_print_fault(c, "error", &f);
-  status |= report_failed_snapshots(r);
   abort_status_close();
   status = report_end(r, status, &f);
   outputs_close(&r->outputs);
   checkpoint_close(&r->from);
   sim_close(&r->sim);
-  return status;
+  return status | incomplete;
 }
 
 /* Tell the watchdog which processes are on this node. Collective. */
@@ -177,6 +179,7 @@ int run(const struct comm *c, const struct params *par, const struct run_options
   watchdog_start(par->WatchdogMinutes);
   int status = carry_out(&r, c, par);
   run_release_folders(&r);
+  missing_close(&r.state.missing);
   lock_release(&r.checkpoint_lock);
   lock_release(&r.lock);
   watchdog_stop();

@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#include "base/debug.h"
 #include "base/fault.h"
 #include "particles/timeline.h"
 #include "run/terminal.h"
@@ -21,6 +22,9 @@ static int statistics_due(const struct run *r, double from, double to)
 {
   return r->sim.par->TimeBetStatistics <= 0 || next_statistics(r, to) > next_statistics(r, from);
 }
+
+/* Bytes of rows of tables that are kept in memory while the disk does not take them; with more the run stops. */
+#define ROWS_MAX debug_value("table_bytes", 256e6)
 
 /* Largest number of soft steps that a run is allowed to need; a larger one is a mistake in the parameters. */
 #define STEPS_MAX 1e11
@@ -175,6 +179,8 @@ static int advance(struct run *r, struct fault *f)
   r->status.step = s->step;
   r->status.time = s->time;
   r->status.energy_error = logs_worst(&r->logs);
+  r->status.unwritten = r->logs.unwritten;
+  if ((double)r->logs.unwritten > ROWS_MAX) r->control.forced = "tables cannot be written, and their rows fill the memory for them";
   if (s->comm->rank == 0) status_running(&r->status, 0);
   comm_barrier(s->comm);   /* the other ranks wait for rank 0's files in this phase, which the watchdog knows for that */
   return 0;
@@ -184,9 +190,7 @@ int run_loop(struct run *r, struct fault *f)
 {
   int ended = 0;
   while (!ended && r->sim.time < r->sim.par->TimeMax && (r->soft_step_opened || !limit_reached(r))) ended = advance(r, f);
-  if (ended <= 0) {   /* otherwise the checkpoint records the pending snapshot, and the next job writes it */
-    r->failed_snapshots += r->state.pending;
-    r->state.pending = 0;
-  }
+  if (ended <= 0) r->state.pending = 0;   /* otherwise the checkpoint records the pending snapshot, and the next job writes it */
+  if (ended == 0 && (r->options->steps >= 0 || r->options->substeps >= 0)) run_discard_later(r, r->state.snapshots);
   return ended < 0 ? -1 : 0;
 }

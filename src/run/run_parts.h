@@ -32,7 +32,8 @@ struct run {
   double asked;                        /* clock at which requests were last looked for; 0: not yet */
   int nothing_left;                    /* the checkpoint is not before TimeMax, or the run has finished */
   int interrupted;                     /* the stop request (control.h) that ended the run; 0: none */
-  int failed_snapshots;                /* number of snapshots that were never written */
+  int unsaved;                         /* the checkpoint of CheckpointAtEnd could not be written */
+  int first_again;                     /* the first snapshot that a restart from the last checkpoint writes; negative: no checkpoint */
 };
 
 /* Load the system, or read it, compute its first forces and judge it (run/check.h); open the outputs and tables, lock the folders. `r`: zero but for the options, the locks and the control.
@@ -67,14 +68,23 @@ int run_check_system(struct run *r, double dt, struct fault *f);
 /* Write the next snapshot. One that cannot be written is reported and becomes pending: run_write_snapshot is called with its number at
  * the end of the next soft steps. Collective. */
 void run_snapshot(struct run *r);
-/* Write snapshot `number`; sets r->state.pending. Collective. */
+/* Write snapshot `number`; sets r->state.pending and r->state.missing. Collective. */
 void run_write_snapshot(struct run *r, int number);
 /* Write the state of a run that cannot continue to OutputDir/emergency_STEP.hdf5. Collective. */
 void run_emergency(struct run *r);
 /* `run --schedule`: compute the first forces and print the schedule of the first soft step. Nothing is written. Collective. Returns the
  * exit status. */
 int run_schedule(const struct comm *c, const struct params *par);
-/* Name checkpoint `number` as the last one in r->status. */
+/* Report on stderr snapshots that were not written, and the missing checkpoint at the end. Returns the exit status that they give the run:
+ * 1 where it ends, 0 where it is interrupted, since it is not over. A fault where a restart from the last checkpoint would write some of
+ * them. Not collective; the same on all ranks. */
+int run_report_missing(struct run *r, struct fault *f);
+/* Report on stderr the snapshots that a run which has finished lacks, as its status file says. Returns the exit status. Collective. */
+int run_report_finished(const struct comm *c, const struct params *par);
+/* Move snapshots with `first` and later numbers to OutputDir/discarded where they are of an earlier job that went on beyond the end of this
+ * one. Rank 0 acts. */
+void run_discard_later(struct run *r, int first);
+/* Name checkpoint `number`, which holds the present state, as the last one in r->status. */
 void run_name_checkpoint(struct run *r, long long number);
 /* Serve the request for a checkpoint or stop (s->stop_request; or `last` with CheckpointAtEnd) at the end of the substeps.
  * Collective. Returns 0 where the run continues, 1 where it ends here, -1 where it is to stop and no checkpoint could be written. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "io/snapshot/snapshot.h"
+#include "run/continuation.h"
 
 enum { FAILURES_MAX = 3 };   /* attempts to write the checkpoint of a run that is to stop */
 
@@ -23,19 +24,61 @@ void run_write_snapshot(struct run *r, int number)
   r->state.pending = snapshot_write(s->comm, path, s->be->view(s->dev), &facts, &f) != 0;
   if (r->state.pending && !was_pending) {
     comm_print_fault(s->comm, "warning: the run continues without this snapshot, and tries again", &f);
+    missing_add(&r->state.missing, number, s->time);
   } else if (!r->state.pending && s->comm->rank == 0) {
     printf("snapshot %s at time %g%s\n", path, s->time, was_pending ? " (late)" : "");
     fflush(stdout);
   }
+  if (!r->state.pending) missing_remove(&r->state.missing, number);
+  missing_text(&r->state.missing, r->status.missing, sizeof r->status.missing);
   if (!r->state.pending) control_guess(&r->control, timer_clock() - began);
   timer_phase(&s->timer, PHASE_other);
 }
 
 void run_snapshot(struct run *r)
 {
-  r->failed_snapshots += r->state.pending;   /* the pending snapshot's time has passed */
-  r->state.pending = 0;
+  r->state.pending = 0;   /* the pending snapshot's time has passed: it stays in the list of missing ones */
+  if (!r->state.plan.at_target) run_discard_later(r, r->state.snapshots);   /* at the limit of -n or --substeps */
   run_write_snapshot(r, r->state.snapshots++);
+}
+
+int run_report_missing(struct run *r, struct fault *f)
+{
+  const struct missing *m = &r->state.missing;
+  int root = r->sim.comm->rank == 0, count = m->count - r->state.pending, again = 0;
+  if (r->options->no_output) return 0;
+  if (count > 0 && root) {
+    fprintf(stderr, "espalier: %s: %d snapshot%s could not be written and %s missing: ", r->interrupted ? "warning" : "error", count,
+            plural(count), count == 1 ? "is" : "are");
+    missing_print(m, count, stderr);
+    fputc('\n', stderr);
+  }
+  if (r->state.pending && root)
+    fprintf(stderr, "espalier: warning: snapshot %d could not be written yet: the restart tries again\n", r->state.snapshots - 1);
+  if (r->interrupted || (m->count == 0 && !r->unsaved)) return 0;
+  while (r->first_again >= 0 && again < m->count && m->number[m->count - 1 - again] >= r->first_again) again++;
+  if (again) fault_set(f, "%d snapshot%s could not be written; a restart from %s writes %s", again, plural(again), r->status.checkpoint,
+                       again == 1 ? "it" : "them");
+  if (r->unsaved && r->first_again >= 0)
+    fault_set(f, "the checkpoint at the end could not be written; a restart from %s writes it", r->status.checkpoint);
+  else if (r->unsaved && root) fprintf(stderr, "espalier: error: the checkpoint at the end could not be written, and there is no other\n");
+  return 1;
+}
+
+int run_report_finished(const struct comm *c, const struct params *par)
+{
+  char missing[sizeof ((struct status *)0)->missing];
+  int status = c->rank == 0 && status_missing(par, missing);
+  if (status) fprintf(stderr, "espalier: error: %s: snapshots could not be written and are missing: %s\n", par->OutputDir, missing);
+  comm_broadcast(c, &status, sizeof status);
+  return status;
+}
+
+void run_discard_later(struct run *r, int first)
+{
+  const struct params *p = r->sim.par;
+  if (r->sim.comm->rank != 0 || r->options->no_output || !r->options->restart || !r->from.own_folder || !r->from.own_output) return;
+  continuation_discard_later(p, &r->from, first);
 }
 
 void run_emergency(struct run *r)
@@ -54,6 +97,8 @@ void run_name_checkpoint(struct run *r, long long number)
 {
   snprintf(r->status.checkpoint, sizeof r->status.checkpoint, "checkpoint_%06lld", number);
   r->status.checkpoint_step = number;
+  /* at an output time the next snapshot takes the place of a pending one */
+  r->first_again = r->state.snapshots - (r->state.pending && !r->state.plan.at_target);
 }
 
 /* Write a checkpoint at the end of the substeps. Collective. 0, or -1 where none could be written. */
@@ -94,7 +139,8 @@ int run_serve_request(struct run *r, int last, struct fault *f)
   if (stop_request == REQUEST_NONE && !(last && s->par->CheckpointAtEnd)) return 0;
   run_keep_folders(r);
   if (r->lost[0]) stop_request = s->stop_request = REQUEST_STOP;
-  if (write_checkpoint(r, &failed)) {
+  r->unsaved = write_checkpoint(r, &failed) && last && s->par->CheckpointAtEnd;
+  if (failed.text[0]) {
     comm_print_fault(s->comm, "warning: no checkpoint could be written, the run continues", &failed);
     if (stop_request < REQUEST_STOP || r->control.failures < FAILURES_MAX) return 0;
     return fault_set(f, "the run is to stop, but no checkpoint could be written: %.800s", failed.text);

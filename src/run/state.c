@@ -9,6 +9,7 @@
 #include "run/start.h"
 
 enum { ITEMS = 48, OWN = 24 };
+#define ROWS "tables"   /* section of rank 0: rows that the disk did not take */
 
 /* --- the lists --------------------------------------------------------------------------------------------------- */
 
@@ -65,7 +66,22 @@ static int list_logs(struct logs *l, struct item *item)
   return sizeof all / sizeof *all;
 }
 
-static struct item table_ends(long long ends[LOGS_TABLES]) { return (struct item){"logs.ends", ITEM_LONG, LOGS_TABLES, ends}; }
+static int list_tables(struct logs_ends *e, struct item *item)
+{
+  const struct item all[] = {{"logs.ends", ITEM_LONG, LOGS_TABLES, e->end},
+                             {"logs.written", ITEM_LONG, LOGS_TABLES, e->written},
+                             {"logs.sums", ITEM_LONG, sizeof e->sums / sizeof **e->sums, e->sums}};
+  memcpy(item, all, sizeof all);
+  return sizeof all / sizeof *all;
+}
+
+static int list_missing(struct missing *m, struct item *item)
+{
+  const struct item all[] = {WHOLE("run.missing", m->count), {"run.missing_numbers", ITEM_WHOLE, m->count, m->number},
+                             {"run.missing_times", ITEM_REAL, m->count, m->time}};
+  memcpy(item, all, sizeof all);
+  return sizeof all / sizeof *all;
+}
 
 #define OWN_SECTION(name, x) {name, &(x), sizeof(x)}
 
@@ -96,20 +112,24 @@ int state_save(struct sim *s, struct logs *l, struct run_state *r, struct fault 
 {
   struct item item[3 * ITEMS];
   struct section own[OWN];
-  long long ends[LOGS_TABLES], before = r->block_steps;
+  struct logs_ends ends;
+  long long before = r->block_steps;
   double remembered[REMEMBERED] = {0};
-  logs_flush(l, s, ends);
+  char *rows = logs_flush(l, s, &ends);
   r->block_steps += s->log.steps[0] + s->log.steps[1];   /* only the value of rank 0 counts: it writes the manifest */
   int items = list_system(s, r, item);
   items += list_substeps(s, item + items);
   items += list_logs(l, item + items);
-  item[items++] = table_ends(ends);
+  items += list_tables(&ends, item + items);
+  items += list_missing(&r->missing, item + items);
   int owns = list_own(s, own);
+  own[owns++] = (struct section){ROWS, rows, (uint64_t)logs_unwritten(&ends)};
   if (s->be->remember) s->be->remember(s->dev, remembered, 0);
   own[owns++] = (struct section){"device", remembered, sizeof remembered};
   const struct checkpoint_content content = {s->step + 1, s->be->name, item, items, own, owns};
   int status = checkpoint_write(s->comm, s->par, &content, s->be->view(s->dev), f);
   r->block_steps = before;
+  memory_free(rows);
   return status;
 }
 
@@ -130,6 +150,34 @@ static void load_own(struct sim *s, const struct checkpoint *k)
   if (same_backend(k, s) && checkpoint_own(s->comm, k, &device, 1) && s->be->remember) s->be->remember(s->dev, remembered, 1);
 }
 
+/* An entry that older checkpoints do not have. */
+static int has(const char *text, const char *name)
+{
+  size_t length;
+  return manifest_value(text, NULL, name, &length) != NULL;
+}
+
+static int load_missing(const char *text, struct missing *m, struct fault *f)
+{
+  struct item item[ITEMS];
+  int count = 0;
+  const struct item only_count = WHOLE("run.missing", count);
+  if (!has(text, "run.missing")) return 0;
+  if (items_read(text, &only_count, 1, f)) return -1;
+  missing_resize(m, count);
+  return items_read(text, item, list_missing(m, item), f);
+}
+
+static int load_ends(const char *text, struct logs_ends *e, struct fault *f)
+{
+  struct item item[ITEMS];
+  int known = has(text, "logs.sums"), count = list_tables(e, item);
+  memset(e, 0, sizeof *e);
+  if (items_read(text, item, known ? count : 1, f)) return -1;
+  if (!known) memcpy(e->written, e->end, sizeof e->end);
+  return 0;
+}
+
 int state_load(struct sim *s, struct run_state *r, struct checkpoint *k, const struct comm *c, const struct params *par, const char *which,
                struct fault *f)
 {
@@ -142,6 +190,7 @@ int state_load(struct sim *s, struct run_state *r, struct checkpoint *k, const s
   params_changed(k->text, par, c->rank == 0, f);
   if (comm_agree(c, f) == 0 && checkpoint_particles(c, k, &p, f) == 0) {
     if (sim_open(s, c, par, be, &p, f) == 0) items_read(k->text, item, list_system(s, r, item), f);
+    load_missing(k->text, &r->missing, f);
     s->split.on = s->split.on && par->Mode != MODE_TREE;
     if (manifest_value(k->text, NULL, "substeps.paused", &length))   /* earlier versions had no checkpoint ticks */
       items_read(k->text, item, list_substeps(s, item), f);
@@ -160,12 +209,11 @@ int state_load(struct sim *s, struct run_state *r, struct checkpoint *k, const s
 int state_inspect(const struct checkpoint *k, struct state_facts *facts, struct fault *f)
 {
   struct item item[ITEMS];
-  long long ends[LOGS_TABLES];
-  const struct item only_ends = table_ends(ends);
+  struct logs_ends ends;
   struct sim *s = memory_alloc("checkpoint", sizeof *s);   /* memory for the numbers; not an open system */
   struct logs *l = memory_alloc("checkpoint", sizeof *l);
   memset(facts, 0, sizeof *facts);
-  if (items_read(k->text, item, list_system(s, &facts->run, item), f) == 0 && items_read(k->text, &only_ends, 1, f) == 0)
+  if (items_read(k->text, item, list_system(s, &facts->run, item), f) == 0 && load_ends(k->text, &ends, f) == 0)
     items_read(k->text, item, list_logs(l, item), f);
   facts->time = s->time;
   facts->step = s->step;
@@ -174,19 +222,38 @@ int state_inspect(const struct checkpoint *k, struct state_facts *facts, struct 
   return f->text[0] ? -1 : 0;
 }
 
+/* The rows of tables that the disk did not take before the checkpoint. Rank 0. Free with memory_free; NULL: none. */
+static char *load_rows(const struct checkpoint *k, const struct logs_ends *ends, struct fault *f)
+{
+  char path[CHECKPOINT_PATH + 32], *rows;
+  uint64_t bytes = (uint64_t)logs_unwritten(ends);
+  struct sections in;
+  snprintf(path, sizeof path, "%s/rank_00000", k->path);
+  if (bytes == 0 || sections_open(&in, path, f)) return NULL;
+  int s = sections_find(&in, ROWS);
+  rows = memory_alloc("tables", bytes);
+  if (s < 0) fault_set(f, "%s has no rows of tables, although the manifest counts %llu bytes", path, (unsigned long long)bytes);
+  else sections_read(&in, s, 0, rows, bytes, f);
+  sections_close(&in);
+  return rows;
+}
+
 int state_load_logs(struct logs *l, const struct sim *s, const struct checkpoint *k, int overwrite, struct fault *f)
 {
   struct item item[ITEMS];
   struct logs unused = {0};
-  long long ends[LOGS_TABLES];
-  const struct item only_ends = table_ends(ends);
+  struct logs_ends ends;
+  char *rows = NULL;
   /* The manifest is the same on all ranks. A missing entry is found here, before a table is truncated. */
-  if (items_read(k->text, &only_ends, 1, f) || items_read(k->text, item, list_logs(&unused, item), f)) return -1;
+  if (load_ends(k->text, &ends, f) || items_read(k->text, item, list_logs(&unused, item), f)) return -1;
   if (k->own_folder && !k->own_output) {   /* chosen by its path: the tables of that run are not continued here */
-    for (int t = 0; t < LOGS_TABLES; t++) ends[t] = -1;
+    for (int t = 0; t < LOGS_TABLES; t++) ends.end[t] = -1;
     if (s->comm->rank == 0) logs_check_results(s->par, overwrite, f);
     if (comm_verdict(s->comm, f)) return -1;
   }
-  if (k->own_folder ? logs_resume(l, s, ends, f) : logs_open(l, s, overwrite, f)) return -1;
+  if (s->comm->rank == 0) rows = load_rows(k, &ends, f);
+  int bad = comm_verdict(s->comm, f) || (k->own_folder ? logs_resume(l, s, &ends, rows, f) : logs_open(l, s, overwrite, f));
+  memory_free(rows);
+  if (bad) return -1;
   return items_read(k->text, item, list_logs(l, item), f);
 }

@@ -6,6 +6,7 @@
 #define STATE_H
 #include "checkpoint/checkpoint.h"
 #include "run/logs.h"
+#include "run/outputs.h"
 #include "step/plan.h"
 #include "step/sim.h"
 
@@ -14,13 +15,15 @@ struct run_state {
   struct plan plan;          /* of the soft step under way */
   int snapshots;             /* number of the next snapshot */
   int pending;               /* the last snapshot could not be written and is tried again, also by the next job */
+  struct missing missing;    /* snapshots that could not be written, the pending one too; owner: the run */
   int judged;                /* Mode = auto: whether the split pays has been decided */
   long long block_steps;     /* block steps of earlier jobs, for --substeps */
   double particles, mass;    /* number of particles and total mass at the start, for the guard */
   double checkpoint_seconds; /* seconds that the last checkpoint took; 0: unknown */
 };
 
-/* Write a checkpoint at the end of the substeps of a soft step, after the rows of the tables so far. Collective. 0 or -1. */
+/* Write a checkpoint at the end of the substeps of a soft step, after the rows of the tables so far; it holds those that cannot be written.
+ * Collective. 0 or -1. */
 int state_save(struct sim *s, struct logs *l, struct run_state *r, struct fault *f);
 
 /* Open the system and the state of a checkpoint, at the end of the substeps of a soft step. `which`: as for checkpoint_find; `k`: the
@@ -36,7 +39,7 @@ struct state_facts {
 };
 /* Read the facts from the manifest. Not collective. 0, or -1 with a fault where an entry is missing. */
 int state_inspect(const struct checkpoint *k, struct state_facts *facts, struct fault *f);
-/* Continue the tables: rows after the checkpoint are removed. For a checkpoint of another OutputDir new tables are begun. Where the
+/* Continue the tables: rows after the checkpoint are removed, and those that only the checkpoint holds are added. For a checkpoint of another OutputDir new tables are begun. Where the
  * checkpoint lacks an entry no table is changed. Collective. 0 or -1. */
 int state_load_logs(struct logs *l, const struct sim *s, const struct checkpoint *k, int overwrite, struct fault *f);
 #endif
