@@ -89,14 +89,18 @@ static void reports_the_end(void)
   put("status", "state=running\n");
   fail_renames = 1000;
   bad = status_end(&s, STATE_FINISHED, "TimeMax", 0);
-  tap_ok(bad == -1 && has("status", "state=running\n") && !is_there("status.tmp"), "one that never can: a fault");
+  tap_ok(bad == 0 && has("status", "state=finished\n") && !is_there("status.tmp"), "one that never can: it is written over in place");
+  unlink(in("status"));
+  fail_renames = 1000;
+  bad = status_end(&s, STATE_FINISHED, "TimeMax", 0);
+  tap_ok(bad == -1 && !is_there("status") && !is_there("status.tmp"), "without a file to write over: a fault");
   fail_renames = 1000;
   bad = status_end(&s, "interrupted", "SIGUSR1", 1);
   tap_ok(bad == 0 && is_there("cont"), "... but none where the file cont has been written, which counts for chains of jobs");
   fail_renames = 0;
   mkfifo(in("status.tmp"), 0666);
   bad = status_end(&s, STATE_FINISHED, "TimeMax", 0);
-  tap_ok(bad == -1 && has("status", "state=running\n"), "a FIFO in the place of status.tmp: a fault, and no waiting");
+  tap_ok(bad == -1 && !is_there("status"), "a FIFO in the place of status.tmp: a fault, and no waiting");
 }
 
 static void knows_its_files(void)

@@ -37,6 +37,7 @@ sed -i '/^\[Gravity\]/d' default.ini
 ini=run.ini
 run() {
   rm -rf output
+  # shellcheck disable=SC2086
   "$here/espalier" run "$@" $ini > said 2> err < /dev/null
   status=$?
 }
@@ -93,12 +94,6 @@ run --check -P Time:TimeMax=1e300
 [ $status = 1 ] && grep -q 'error: step 1: soft steps of .* cannot get from time 0 to TimeMax' err && run --check --force -P Time:TimeMax=1e300 && [ $status = 1 ]
 ok $? "--check: steps that cannot get to the end, also with --force"
 ini="-P Input:InitCondFile=fast.txt run.ini"
-# shellcheck disable=SC2086
-run() {
-  rm -rf output
-  "$here/espalier" run "$@" $ini > said 2> err < /dev/null
-  status=$?
-}
 run --check
 [ $status = 0 ] && grep -q 'warning: this run cannot be trusted: its bulk velocity of 1e+06 moves the system by .* in a soft step.*subtract the velocity of the centre of mass, (1000000, ' said
 ok $? "--check: a bulk velocity of 10^6: the run cannot be trusted"

@@ -120,7 +120,6 @@ cp -r "$dir/table/out" "$dir/kept"
 bytes=$(sed -n 's/^logs.ends = \([0-9]*\) .*/\1/p' "$dir/table/out/checkpoints/checkpoint_000004/manifest")
 # damage WHAT COMMAND...: restart after the command; $text: the comment line in the table
 damage() {
-  what=$1
   shift
   rm -rf "$dir/table/out"
   cp -r "$dir/kept" "$dir/table/out"

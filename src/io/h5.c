@@ -52,7 +52,8 @@ hid_t h5_open_read(const char *path, char cause[256])
 void h5_close(hid_t file)
 {
   void *handle = NULL;
-  int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  int last = H5Iget_ref(file) == 1 && H5Fget_obj_count(file, H5F_OBJ_FILE) == 1;   /* else the descriptor stays in use */
+  int null = last ? open("/dev/null", O_RDONLY | O_CLOEXEC) : -1;
   if (null >= 0 && H5Fget_vfd_handle(file, H5P_DEFAULT, &handle) >= 0) dup2(null, *(int *)handle);
   if (null >= 0) close(null);
   H5Fclose(file);

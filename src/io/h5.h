@@ -12,7 +12,7 @@ void h5_quiet(void);
 const char *h5_cause(char text[256]);
 /* Open a file for reading with plain POSIX calls. Returns the file; < 0 on failure, with its cause. */
 hid_t h5_open_read(const char *path, char cause[256]);
-/* Close such a file and all objects opened in it. It must not be open a second time. */
+/* Close such a file and all objects opened through it. */
 void h5_close(hid_t file);
 
 /* A file that HDF5 lays out in memory, for the caller to write. HDF5 itself makes no system call, since HDF5 crashes when the program

@@ -147,7 +147,7 @@ static int check_mapping(struct check *c, hid_t set, hid_t plist, size_t k, hid_
                      c->name);
   if (++c->sources > SOURCES_MAX) return fault_set(c->f, "%s is a virtual dataset with more than %d sources", c->name, SOURCES_MAX);
   if (strcmp(name, last) != 0) {
-    if (*file >= 0) H5Fclose(*file);
+    if (*file >= 0) h5_close(*file);
     snprintf(last, HDF5_PATH, "%s", name);
     *file = strcmp(name, ".") == 0 ? H5Iget_file_id(set) : open_source(c, name, here);
     if (*file < 0) return -1;
@@ -177,7 +177,7 @@ static int check_virtual(struct check *c, hid_t set, hid_t plist, const struct c
   if (bad) return fault_set(c->f, "%s is a virtual dataset whose mappings cannot be read: the file is damaged", c->name);
   if (spans_cover(set, plist, count, reason) != 0) return fault_set(c->f, "%s is a virtual dataset %s", c->name, reason);
   for (size_t k = 0; k < count && !bad; k++) bad = check_mapping(c, set, plist, k, &file, last, here) != 0;
-  if (file >= 0) H5Fclose(file);
+  if (file >= 0) h5_close(file);
   return bad ? -1 : 0;
 }
 
@@ -230,7 +230,7 @@ static int external_link(const char *path, const char *where, const void *value,
   hid_t file = is > 0 ? h5_open_read(found, cause) : -1;
   if (file < 0) return fault_set(f, "%s: /%s is a link into the file %s, which is missing or not an HDF5 file", path, where, name);
   int bad = snprintf(target, sizeof target, "%s%s", object, rest) < HDF5_PATH && follow(file, found, target, depth + 1, f) != 0;
-  H5Fclose(file);
+  h5_close(file);
   return bad ? -1 : 0;
 }
 
