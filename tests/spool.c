@@ -159,6 +159,29 @@ static void check_others(void)
   unlink(path);
 }
 
+static void check_removed(void)
+{
+  struct spool *s;
+  unlink(path);
+  FILE *out = open_at(-1, &s);
+  fwrite(text, 1, 100000, out);
+  fflush(out);
+  unlink(path);
+  spool_sync(s);
+  tap_ok(is(100000), "a file that was removed while it is open is written again");
+  fwrite(text + 100000, 1, 50000, out);
+  tap_ok(fclose(out) == 0 && is(150000), "and goes on");
+  out = open_at(-1, &s);
+  fwrite(text, 1, 1000, out);
+  fflush(out);
+  unlink(path);
+  put("other", 5);
+  spool_sync(s);
+  fclose(out);
+  tap_ok(file_size() == 5, "another file of its name is left alone");
+  unlink(path);
+}
+
 int main(void)
 {
   size_t at = 0;
@@ -168,5 +191,6 @@ int main(void)
   check_sums();
   check_changes();
   check_others();
+  check_removed();
   return tap_end();
 }

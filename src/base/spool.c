@@ -156,7 +156,7 @@ static int cut(struct spool *s, long long at)
 FILE *spool_open(const char *path, long long at, struct spool **out, struct fault *f)
 {
   static const cookie_io_functions_t functions = {NULL, cookie_write, cookie_seek, cookie_close};
-  int fd = open_regular(path, at < 0 ? O_WRONLY | O_CREAT : O_RDWR, f);
+  int fd = open_regular(path, at < 0 ? O_RDWR | O_CREAT : O_RDWR, f);
   if (fd < 0) return NULL;
   struct spool *s = memory_alloc("tables", sizeof *s);
   s->fd = fd;
@@ -186,8 +186,33 @@ size_t spool_pending(const struct spool *s, const char **bytes)
 
 /* --- errors of the disk ------------------------------------------------------------------------------------------ */
 
+/* Copy the first `bytes` bytes of an open file. 0, or -1 with errno. */
+static int copy(int from, int to, int64_t bytes)
+{
+  char buffer[PIECE];
+  for (int64_t at = 0, n; at < bytes; at += n) {
+    n = read_all(from, buffer, bytes - at < PIECE ? bytes - at : PIECE, at);
+    if (n <= 0 || write_all(to, buffer, n, at)) return -1;
+  }
+  return lseek(to, (off_t)bytes, SEEK_SET) < 0 ? -1 : 0;
+}
+
+/* The file was removed, but is still open: write it again. */
+static void restore(struct spool *s)
+{
+  struct stat st;
+  if (fstat(s->fd, &st) || st.st_nlink > 0) return;
+  int fd = open(s->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (fd < 0) return;   /* another file has this name, or the folder is gone, too */
+  int bad = copy(s->fd, fd, s->written.bytes) || dup3(fd, s->fd, O_CLOEXEC) < 0;
+  close(fd);
+  if (bad) unlink(s->path);
+  else fprintf(stderr, "espalier: warning: %s was removed while the run goes on; it has been written again\n", s->path);
+}
+
 void spool_sync(struct spool *s)
 {
+  restore(s);
   int bad = fsync(s->fd) && errno != EINVAL && errno != EROFS;   /* some file systems have no flush */
   if (bad && !s->unsafe)
     fprintf(stderr, "espalier: warning: flushing %s to the disk failed: %s; a restart compares it with its checksum\n", s->path,

@@ -24,7 +24,7 @@ struct spool;
  * succeed; ftello includes the bytes that are still in memory; fclose fails with errno where bytes could not be written.
  * \param s  the file of the stream for the functions below, valid until fclose; may be NULL */
 FILE *spool_open(const char *path, long long at, struct spool **s, struct fault *f);
-/* Flush the file to the disk (fsync). Bytes that are still in memory are no error; where flushing fails a warning is printed on stderr. */
+/* Flush the file to the disk (fsync). A file that was removed is written again, with a warning on stderr. Bytes that are still in memory are no error; where flushing fails a warning is printed on stderr. */
 void spool_sync(struct spool *s);
 /* The checksums of the bytes in the file. */
 void spool_sums(const struct spool *s, struct spool_sums *sums);
