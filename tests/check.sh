@@ -118,7 +118,7 @@ printf '0 0 0 0 0 1 %s\n1 0 0 0 1 0 %s\n' 1e6 1e6 > slow.txt
 printf '0 0 0 0 0 1 %s\n1 0 0 0 1 0 %s\n' 1 1 > fit.txt
 for model in fast slow fit; do
   "$here/espalier" run -n 0 -P Input:InitCondFile=$model.txt -P Input:ICFormat=ascii -P Output:OutputDir=$model run.ini > said 2> err
-  status=$? warned=$(grep -c '^espalier: warning: the kinetic energy is .* times the potential energy.*: are the units of mass, length and velocity right?$' err)
+  status=$? warned=$(grep -c '^espalier: warning: the virial ratio 2 T / |W| is .* are the units of mass, length and velocity right?$' err)
   [ $status = 0 ] && [ "$warned" = "$([ $model = fit ] && echo 0 || echo 1)" ]
   ok $? "$model particles: units in doubt or not"
 done

@@ -116,9 +116,9 @@ static void check_state(void)
 {
   struct physics p = ordinary();
   p.kinetic = 1e3;
-  one(&p, FINDING_WARNING, "the kinetic energy is 2e+03 times the potential energy's magnitude", "are the units", "too fast for its mass");
+  one(&p, FINDING_WARNING, "the virial ratio 2 T / |W| is 4e+03", "are the units", "too fast for its mass");
   p.kinetic = 1e-5;
-  one(&p, FINDING_WARNING, "the kinetic energy is 2e-05 times", "are the units", "too slow");
+  one(&p, FINDING_WARNING, "the virial ratio 2 T / |W| is 4e-05", "are the units", "too slow");
   p = ordinary();
   p.mass_max = 0.2, p.heaviest = 77;
   one(&p, FINDING_NOTE, "the particle with id 77 has 20 % of the mass", "smaller Eta, xs and ys", "a dominating particle");

@@ -190,12 +190,15 @@ void terminal_end(const struct run *r)
   if (r->sim.comm->rank != 0) return;
   snprintf(text, sizeof text, "%.1f s", seconds);
   double local = (double)r->sim.be->count(r->sim.dev);
-  printf("memory: at most %.4g MB per rank (resident set %.4g MB); on rank 0 %.1f bytes per particle at the peak:\n", memory[0] / 1e6,
+  printf("memory: at most %.4g MB per rank (resident set %.4g MB);\n  on rank 0 %.1f bytes per particle at the peak:\n", memory[0] / 1e6,
          memory[1] / 1e6, (double)memory_peak() / local);
   memory_report(stdout, local, "  ", SUMMARY_COLUMNS);
-  if (r->interrupted)
-    printf("interrupted (%s) within soft step %lld%s\n", run_stop_reason(r), r->sim.step + 1,
-           r->options->no_output ? ", without a checkpoint (--no-output)" : ": continue with --restart");
+  const char *then = r->options->no_output ? ", without a checkpoint (--no-output)" : r->lost[0] ? "" : ": continue with --restart";
+  if (r->interrupted && r->sim.substeps.paused > 0)
+    printf("interrupted (%s) within soft step %lld, of which %.1f %% are done%s\n", run_stop_reason(r), r->sim.step + 1,
+           100.0 * r->sim.substeps.paused / TICKS, then);
+  else if (r->interrupted)
+    printf("interrupted (%s) within soft step %lld%s\n", run_stop_reason(r), r->sim.step + 1, then);
   else if (r->sim.time < r->sim.par->TimeMax)
     printf("stopped by -n or --substeps before TimeMax = %g\n", r->sim.par->TimeMax);
   substep_log_sum_up(&r->sim.log, r->sim.comm->size, stdout);
