@@ -108,7 +108,7 @@ static void run(const struct comm *c, const struct backend *be, const struct set
       end->checkpoint_ticks += state == STEP_AT_CHECKPOINT_TICK;
       if (kind == STRAIGHT) continue;
       reopen(&s, c, &par);
-      step_continue(&s, &plan, 1);
+      step_continue(&s, &plan);
     }
     end->substeps += s.counts.substeps;
     step_close(&s, &plan, 1);

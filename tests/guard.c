@@ -104,6 +104,10 @@ static void check_frame(double bulk, int64_t outside, int trusted, const char *w
   guard_frame(&guard, &now, 0.5, 0.01, outside);
   const char *words = "from time 0.5 on positions outside the lattice were clamped";
   all_ok(&c, trusted == !guard.untrusted[0] && (trusted || strstr(guard.untrusted, words)), what);
+  struct guard again = {.particles = 1};
+  guard_clamped(&again, guard.clamped);
+  all_ok(&c, trusted || strcmp(again.untrusted, guard.untrusted) == 0, "... and a restart knows it");
+  memset(guard.clamped, 0, sizeof guard.clamped);
   end();
 }
 

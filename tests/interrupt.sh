@@ -64,13 +64,20 @@ for mode in hybrid tree; do
 done
 chain 2 3 hybrid other && awk -F, '/^[#t]/ { next } !n++ { first = $4 } { off = $4 / first - 1; if (off * off > 1e-6) bad = 1 } END { exit bad || n < 2 }' other/energy.csv
 ok $? "a run on 2 ranks goes on on 3: the energy is as good"
+# the first job ends within the soft step; the second one has another schedule, and builds trees at every shortest step
+: > log
+go 3 tree changed --walltime 0:0 && go 3 tree changed -r -P Gravity:RebuildInterval=1 && [ "$(state changed)" = finished ]
+ok $? "a restart within a soft step with another RebuildInterval"
+: > log
+go 3 tree changed --overwrite --walltime 0:0 && go 3 tree changed -r -P Domain:DomainGrid=1x3x1 && [ "$(state changed)" = finished ]
+ok $? "and with another DomainGrid"
 ESPALIER_DEBUG=checkpoint_ticks=4,report_seconds=0 go 1 hybrid told && grep -q '^  within soft step 1: [0-9]* block steps so far, level [0-9]* of at most [0-9]*, [0-9.]* % done in 0:0[0-9], ' log
 ok $? "the progress within a soft step is shown"
 : > log
 ESPALIER_DEBUG=checkpoint_ticks=4,report_seconds=0 go 1 hybrid quiet --quiet && ! grep -q 'within soft step' log
 ok $? "and not with --quiet"
 mkdir asked && : > log
-ESPALIER_DEBUG=checkpoint_ticks=4 go 1 hybrid asked --overwrite -P Checkpoints:TimeBetCheckpoints=1e-9 && [ "$(grep -c '^checkpoint checkpoint_000001 in soft step 1' log)" -ge 4 ] && same straight1hybrid asked > /dev/null
+ESPALIER_DEBUG=checkpoint_ticks=4 go 1 hybrid asked --overwrite -P Checkpoints:TimeBetCheckpoints=1e-9 && [ "$(grep -c '^checkpoint checkpoint_000001 in soft step 1' log)" -ge 3 ] && same straight1hybrid asked > /dev/null
 ok $? "checkpoints within a soft step, after which the run goes on, change no bit"
 echo "1..$number"
 exit $failed

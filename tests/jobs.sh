@@ -134,6 +134,9 @@ rm -f calls
 try 1 'remove out/chain' "a third is not started" run.ini ./launcher 1
 [ ! -e calls ]; ok $? "nothing was started"
 try 0 'interrupted' "three are allowed where that is asked for" --stalls 3 run.ini ./launcher 1
+echo 'substeps.paused = 268435456' > out/checkpoints/checkpoint_15/manifest
+try 0 'continues from checkpoint_15 at tick 268435456' "a checkpoint at a later tick of a long soft step is progress" run.ini ./launcher 1
+echo 'substeps.paused = 0' > out/checkpoints/checkpoint_15/manifest
 rm out/chain
 echo fail 16 > plan
 try 3 'exit status 3, state failed' "a run that fails" -a 'echo again > submitted' run.ini ./launcher 1

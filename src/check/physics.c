@@ -200,7 +200,7 @@ static void judge_state(const struct physics *p, struct findings *f)
   if (p->softening <= p->most && ratio > 0 && (2 * ratio > VIRIAL_MAX || 2 * ratio < VIRIAL_MIN))
     add(f, FINDING_WARNING, "the virial ratio 2 T / |W| is %.3g (about 1 in a bound system): are the units of mass, length and velocity "
         "right?", 2 * ratio);
-  if (p->particles >= SMOOTH && p->mass_max > HEAVY_PART * p->mass && p->mass_max > HEAVY_RATIO * rest)
+  if (p->particles >= SMOOTH && rest > 0 && p->mass_max > HEAVY_PART * p->mass && p->mass_max > HEAVY_RATIO * rest)
     add(f, FINDING_NOTE, "the particle with id %llu has %.3g %% of the mass, %.3g times the mean of the others: Softening and soft steps "
         "are for particles of like masses; compare the energy error with that of smaller Eta, xs and ys",
         (unsigned long long)p->heaviest, 100 * p->mass_max / p->mass, p->mass_max / rest);

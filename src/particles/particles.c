@@ -57,7 +57,7 @@ size_t particles_scratch_bytes(int64_t n)
 
 #define GATHER(ctype, words)                                                  \
   _Pragma("omp parallel for schedule(static)") for (int64_t i = 0; i < n; i++) \
-    memcpy((ctype *)to + (words) * i, (const ctype *)from + (words) * order[i], sizeof(ctype) * (words))
+    memcpy((ctype *)to + (size_t)(words) * (size_t)i, (const ctype *)from + (size_t)(words) * (size_t)order[i], sizeof(ctype) * (words))
 
 static void gather(char *to, const char *from, const int32_t *order, int64_t n, size_t bytes)
 {

@@ -53,8 +53,15 @@ void guard_frame(struct guard *g, const struct diagnostics *now, double time, do
   const double *v = now->v_com;
   double bulk = sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
   if (g->untrusted[0] || outside == 0 || !(bulk > BULK * fmax(now->v_rms, now->a_rms * dt))) return;
+  guard_clamped(g, (const double[3]){bulk, bulk * dt, time});
+}
+
+void guard_clamped(struct guard *g, const double clamped[3])
+{
+  if (clamped[0] == 0) return;
+  memcpy(g->clamped, clamped, sizeof g->clamped);
   snprintf(g->untrusted, sizeof g->untrusted, "the bulk velocity of %.3g moves the system by %.3g in a soft step, and from time %g on "
-           "positions outside the lattice were clamped", bulk, bulk * dt, time);
+           "positions outside the lattice were clamped", clamped[0], clamped[1], clamped[2]);
 }
 
 int64_t guard_bad(const struct particles *p)

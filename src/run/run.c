@@ -24,6 +24,7 @@ static int first_state(struct run *r, struct fault *f)
     guard_remember(&r->guard, &s->now, 1);
     r->guard.particles = r->state.particles;
     r->guard.mass = r->state.mass;
+    guard_clamped(&r->guard, r->state.clamped);
     return 0;
   }
   guard_remember(&r->guard, &s->now, 1);

@@ -111,6 +111,7 @@ static int carry_out_substeps(struct run *r, struct fault *f)
   for (;;) {
     enum step_state state = step_substeps(s, &r->state.plan, progress.due);
     if (state == STEP_SUBSTEPS_ENDED) return 0;
+    timer_phase(&s->timer, PHASE_other);   /* file systems may be slow */
     if (state == STEP_UNDERWAY) {
       terminal_substeps(r, &progress);
       if (run_folder_held(r)) status_running(&r->status, 0);
@@ -122,6 +123,7 @@ static int carry_out_substeps(struct run *r, struct fault *f)
     s->stop_request = (int)request;
     int ends = run_serve_request(r, 0, f);
     if (ends) return ends;
+    if (s->stop_request < REQUEST_STOP) s->stop_request = REQUEST_NONE;   /* it was served, and does not count at the end of the soft step */
   }
 }
 
@@ -159,7 +161,7 @@ static int advance(struct run *r, struct fault *f)
   r->soft_step_opened = 0;
   int within = resumed && s->substeps.paused > 0;   /* interrupted at a checkpoint tick */
   if (!resumed && open_step(r, f)) return -1;
-  if (within) step_continue(s, plan, r->from.ranks == s->comm->size);
+  if (within) step_continue(s, plan);
   double end = plan->at_target ? plan->target : s->time + plan->soft_step;
   int last = end >= s->par->TimeMax || reaches_step_limit(r, s->step + 1);
   if (!resumed || within) {

@@ -122,6 +122,7 @@ int state_save(struct sim *s, struct logs *l, struct run_state *r, struct fault 
   items += list_logs(l, item + items);
   items += list_tables(&ends, item + items);
   items += list_missing(&r->missing, item + items);
+  item[items++] = (struct item){"run.clamped", ITEM_REAL, 3, r->clamped};
   int owns = list_own(s, own);
   own[owns++] = (struct section){ROWS, rows, (uint64_t)logs_unwritten(&ends)};
   if (s->be->remember) s->be->remember(s->dev, remembered, 0);
@@ -178,13 +179,31 @@ static int load_ends(const char *text, struct logs_ends *e, struct fault *f)
   return 0;
 }
 
+/* Whether the checkpoint was written with the same value of a parameter. */
+static int same_value(const char *text, const struct params *par, const char *section, const char *name)
+{
+  char full[64], value[PARAM_TEXT];
+  size_t length = 0;
+  snprintf(full, sizeof full, "%s:%s", section, name);
+  const char *was = manifest_value(text, NULL, full, &length);
+  for (int k = 0; k < param_count; k++)
+    if (strcmp(param_table[k].name, name) == 0) params_format(par, &param_table[k], value, sizeof value);
+  return was && length == strlen(value) && strncmp(was, value, length) == 0;
+}
+
+/* Whether domains and schedule of the soft step under way are of another layout of ranks, another backend, or other parameters. */
+static int is_foreign(const struct sim *s, const struct checkpoint *k)
+{
+  return k->ranks != s->comm->size || !same_backend(k, s) || !same_value(k->text, s->par, "Domain", "DomainGrid") ||
+         !same_value(k->text, s->par, "Gravity", "RebuildInterval");
+}
+
 int state_load(struct sim *s, struct run_state *r, struct checkpoint *k, const struct comm *c, const struct params *par, const char *which,
                struct fault *f)
 {
   struct item item[ITEMS];
   struct particles p;
   const struct backend *be;
-  size_t length;
   if (sim_choose_backend(c, par, &be, f) || checkpoint_find(c, par, which, k, f)) return -1;
   particles_init(&p);
   params_changed(k->text, par, c->rank == 0, f);
@@ -192,10 +211,11 @@ int state_load(struct sim *s, struct run_state *r, struct checkpoint *k, const s
     if (sim_open(s, c, par, be, &p, f) == 0) items_read(k->text, item, list_system(s, r, item), f);
     load_missing(k->text, &r->missing, f);
     s->split.on = s->split.on && par->Mode != MODE_TREE;
-    if (manifest_value(k->text, NULL, "substeps.paused", &length))   /* earlier versions had no checkpoint ticks */
-      items_read(k->text, item, list_substeps(s, item), f);
+    if (has(k->text, "substeps.paused")) items_read(k->text, item, list_substeps(s, item), f);
+    if (has(k->text, "run.clamped")) items_read(k->text, &(const struct item){"run.clamped", ITEM_REAL, 3, r->clamped}, 1, f);
     if (comm_agree(c, f) == 0) {
       load_own(s, k);
+      s->substeps.foreign = is_foreign(s, k);
       for (int part = 0; part < 2; part++)
         for (int end = 0; end < 2; end++) s->half.part[part][end] = s->timer;
       return 0;

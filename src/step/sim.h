@@ -40,6 +40,7 @@ struct substeps {
   int32_t tick, next;      /* the last line; the next tick at which a particle of this rank is active */
   int32_t built;           /* tick of the last build; 0: none yet */
   int32_t paused;          /* the checkpoint tick that the soft step is at; 0: it is at none */
+  int foreign;             /* 1: restarted on another number of ranks, backend or parameters of domains and schedule: both are computed again */
   int continued;           /* 1: the line at `paused` is the first one after a restart */
   struct substep_row row;  /* of the block step under way */
   double began, left;      /* clocks: begin of the row; return from substeps_advance */

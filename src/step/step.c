@@ -104,11 +104,11 @@ void step_open(struct sim *s, const struct plan *plan)
   substeps_begin(s, &rule, shared);
 }
 
-void step_continue(struct sim *s, const struct plan *plan, int same_ranks)
+void step_continue(struct sim *s, const struct plan *plan)
 {
   s->soft_step = plan->soft_step;
-  if (!same_ranks) sim_decompose(s);
-  substeps_continue(s, same_ranks);
+  if (s->substeps.foreign) sim_decompose(s);
+  substeps_continue(s);
 }
 
 enum step_state step_substeps(struct sim *s, const struct plan *plan, double until)

@@ -8,10 +8,10 @@
  * tree, groups, LETs, forces. Between the two parts the particles, `s` and `plan` are the whole state of the run, so checkpoints are taken
  * there. `potential`: 1: compute potentials at the end. Collective.
  * Between them step_substeps is called until it returns STEP_SUBSTEPS_ENDED. Where it returns STEP_AT_CHECKPOINT_TICK, a checkpoint may be
- * taken too; a restart continues there with step_continue in place of step_open. `same_ranks`: 1: the checkpoint is of as many ranks, and
- * the domains are those of that time; 0: they are computed again. `until`: as in substeps_advance. Collective. */
+ * taken too; a restart continues there with step_continue in place of step_open. With
+ * s->substeps.foreign domains and schedule are computed again. `until`: as in substeps_advance. Collective. */
 void step_open(struct sim *s, const struct plan *plan);
-void step_continue(struct sim *s, const struct plan *plan, int same_ranks);
+void step_continue(struct sim *s, const struct plan *plan);
 enum step_state step_substeps(struct sim *s, const struct plan *plan, double until);
 void step_close(struct sim *s, const struct plan *plan, int potential);
 /* The criterion by which particles choose their steps within a soft step of length `soft_step`, at a synchronisation (s->now). Local. */

@@ -275,10 +275,10 @@ static struct schedule schedule_of_rest(struct sim *s)
   return schedule_make(&in);
 }
 
-void substeps_continue(struct sim *s, int same_ranks)
+void substeps_continue(struct sim *s)
 {
   struct substeps *u = &s->substeps;
-  if (!same_ranks) u->schedule = schedule_of_rest(s);
+  if (u->foreign) u->schedule = schedule_of_rest(s);
   u->tick = u->next = u->paused;
   u->continued = 1;
   u->left = u->began = timer_clock();

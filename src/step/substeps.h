@@ -8,10 +8,10 @@
 /* The schedule of the soft step that begins. Needs the opening kick, block levels (s->counts.level_max) and groups. Collective. */
 struct schedule substeps_schedule(struct sim *s);
 /* Begin the substeps after the opening soft kick, or continue them at the checkpoint tick s->substeps.paused from the particles, domains and
- * lattice of a checkpoint; `same_ranks` 0: on another number of ranks, with another schedule. Needs block levels, and a lattice that covers the soft step (sim_make_room). `shared`: as in the verb `levels`.
+ * lattice of a checkpoint. Needs block levels, and a lattice that covers the soft step (sim_make_room). `shared`: as in the verb `levels`.
  * Collective. */
 void substeps_begin(struct sim *s, const struct step_rule *rule, int shared);
-void substeps_continue(struct sim *s, int same_ranks);
+void substeps_continue(struct sim *s);
 /* Integrate up to the next checkpoint tick, or to the last tick before the end of the soft step. Every rank advances through the ticks of its
  * own particles and waits only for LET updates that it needs. A rank also returns, alone, after the first block step that ends later than
  * `until` (timer_clock; HUGE_VAL: never). To go on, call again. Collective. */
