@@ -233,13 +233,13 @@ static void check_checkpoint_ticks(void)
   in.count[0] = 1000000, in.particles = 1000014, in.hard_steps += 990000;
   struct schedule s = schedule_make(&in);
   tap_ok(intervals(&in) == 8 && s.moment_interval == s.checkpoint_interval,
-         "131072 of them, 26 s: every 2 s at least, and moments of all at these ticks, which they are not by themselves");
+         "131072 of them, 26 s: every 3 s, since each costs 5 %, and moments of all at these ticks, which they are not by themselves");
   in = alike(10, 200000);
   in.given_checkpoint_ticks = -1;
   int walked, plain = intervals(&in);
   in.split = 1;
   walked = intervals(&in);
-  tap_ok(plain == 32 && walked == 64, "many particles: the cost of a build limits them, unless there is one in any case");
+  tap_ok(plain == 32 && walked == 128, "many particles: the cost of a build limits them, unless there is one in any case");
   in.on_device = 1;
   tap_ok(intervals(&in) == 0, "a device is done with it before");
   in.on_device = 0;

@@ -32,7 +32,7 @@ static const double force_seconds[2] = {6e-7, 2e-9}, block_step_seconds[2] = {2e
 /* The cost of the line at a checkpoint tick in forces per particle: with a build that happens there in any case, and without. */
 #define CHECKPOINT_COST_BUILT (1.0 / 32)
 #define CHECKPOINT_COST 0.25
-#define CHECKPOINT_SECONDS 2.0       /* estimated seconds between checkpoint ticks: at least this, */
+#define CHECKPOINT_SECONDS 1.0       /* estimated seconds between checkpoint ticks: at least this, */
 #define CHECKPOINT_SHARE 0.05        /* and such that checkpoint ticks cost at most this part of the time of a soft step */
 
 /* Ticks between regular moment updates; 0 where no particle has substeps. */
