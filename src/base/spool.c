@@ -13,6 +13,7 @@
 #include <xxhash.h>
 
 #include "base/bytes.h"
+#include "base/files.h"
 #include "base/memory.h"
 #include "base/timer.h"
 
@@ -126,18 +127,13 @@ static int cookie_close(void *cookie)
   return error ? -1 : 0;
 }
 
-/* Open a regular file; what waits for another process (a FIFO) is not waited for. Returns the descriptor, or -1 with a fault. */
-static int open_regular(const char *path, int flags, struct fault *f)
+/* Open a regular file. Returns the descriptor, or -1 with a fault. */
+static int open_table(const char *path, int flags, struct fault *f)
 {
-  struct stat st;
-  int fd = open(path, flags | O_NONBLOCK | O_CLOEXEC, 0666);
-  if (fd < 0 && errno != ENXIO) return fault_set(f, "%s cannot be opened: %s", path, strerror(errno));
-  if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
-    fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
-    return fd;
-  }
-  if (fd >= 0) close(fd);
-  return fault_set(f, "%s is not a regular file; move it away", path);
+  int fd = file_open(path, flags);
+  if (fd >= 0) return fd;
+  if (errno == FILE_NOT_REGULAR) return fault_set(f, "%s is not a regular file; move it away", path);
+  return fault_set(f, "%s cannot be opened: %s", path, strerror(errno));
 }
 
 /* Cut the file to `at` bytes, of which the checksums are computed, and go to its end. 0, or -1 with errno. */
@@ -156,7 +152,7 @@ static int cut(struct spool *s, long long at)
 FILE *spool_open(const char *path, long long at, struct spool **out, struct fault *f)
 {
   static const cookie_io_functions_t functions = {NULL, cookie_write, cookie_seek, cookie_close};
-  int fd = open_regular(path, at < 0 ? O_RDWR | O_CREAT : O_RDWR, f);
+  int fd = open_table(path, at < 0 ? O_RDWR | O_CREAT : O_RDWR, f);
   if (fd < 0) return NULL;
   struct spool *s = memory_alloc("tables", sizeof *s);
   s->fd = fd;
@@ -263,7 +259,7 @@ int spool_check(const char *path, const struct spool_sums *was, struct spool_che
   int zeros = 0, fd = -1;
   *found = (struct spool_check){.size = -1};
   if (stat(path, &st) && errno == ENOENT) return 0;
-  if ((fd = open_regular(path, O_RDONLY, f)) < 0) return -1;
+  if ((fd = open_table(path, O_RDONLY, f)) < 0) return -1;
   if (fstat(fd, &st)) fault_set(f, "%s: %s", path, strerror(errno));
   found->size = (long long)st.st_size;
   hasher_open(&h);
