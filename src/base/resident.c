@@ -21,3 +21,4 @@ static double status_bytes(const char *name)
 
 double resident_now(void) { return status_bytes("VmRSS"); }
 double resident_peak(void) { return status_bytes("VmHWM"); }
+double resident_files(void) { return status_bytes("RssFile"); }

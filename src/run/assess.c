@@ -70,8 +70,9 @@ int assess_start(struct sim *s, const struct run_options *o, double target, stru
   return refuse_worthless(s->comm, o, &a.findings, f);
 }
 
-/* Carry out the first soft step, and measure its seconds. resident[2]: the largest resident sets over ranks, so far and now. Collective. */
-static void measure_step(struct sim *s, struct assessment *a, double resident[2])
+/* Carry out the first soft step, and measure its seconds. resident[3]: the largest resident sets over ranks, so far
+ * and now, and pages of files in the latter. Collective. */
+static void measure_step(struct sim *s, struct assessment *a, double resident[3])
 {
   double began = timer_clock();
   step_open(s, &a->plan);
@@ -80,14 +81,16 @@ static void measure_step(struct sim *s, struct assessment *a, double resident[2]
   a->physics.measured_step = timer_clock() - began;
   resident[0] = resident_peak();
   resident[1] = resident_now();
+  resident[2] = resident_files();
   comm_max_double(s->comm, &a->physics.measured_step, 1);
-  comm_max_double(s->comm, resident, 2);
+  comm_max_double(s->comm, resident, 3);
 }
 
-void assess_print_memory(const struct need_input *in, double measured)
+void assess_print_memory(const struct need_input *in, double measured, double files)
 {
   struct memory_need n = need_estimate(in);
-  if (measured > 0) printf("memory              about %.4g MB per rank, measured in the first soft step\n", measured / 1e6);
+  if (measured > 0) printf("memory              about %.4g MB per rank, measured in the first soft step (%.3g MB of program and libraries)\n", measured / 1e6,
+                           files / 1e6);
   else
     printf("memory              about %.4g MB per rank, estimated: %.3g of libraries and buffers, %.4g of particles and trees, %.4g of "
            "LETs\n", need_total(&n) / 1e6, n.fixed / 1e6, n.particles / 1e6, n.lets / 1e6);
@@ -98,14 +101,13 @@ static int assess_open(struct sim *s, const struct run_options *o, const struct 
                        struct fault *f)
 {
   struct assessment a;
-  double measured = 0, error = 0;
+  double measured = 0, error = 0, resident[3] = {0};
   int nothing = assess(s, o, target, &a, f);
   if (nothing < 0) return -1;
   if (nothing > 0) return fault_set(f, "%.0f particle%s forces that are not finite", s->now.bad, s->now.bad == 1 ? " has" : "s have");
   double before = s->now.total, predicted = physics_step_seconds(&a.physics);
   comm_broadcast(s->comm, &predicted, sizeof predicted);
   if (predicted <= debug_value("check_seconds", STEP_SECONDS)) {
-    double resident[2];
     measure_step(s, &a, resident);
     error = fabs((s->now.total - before) / before);
     if (resident[0] > 0 && !need->on_device) measured = need_measured(need, resident[0], resident[1]);
@@ -114,7 +116,7 @@ static int assess_open(struct sim *s, const struct run_options *o, const struct 
   *host_bytes = measured > 0 ? measured : need_total(&n);
   physics_judge(&a.physics, &a.findings);
   if (s->comm->rank == 0) {
-    assess_print_memory(need, measured);
+    assess_print_memory(need, measured, resident[2]);
     physics_print(&a.physics, stdout);
     if (error > 0) printf("energy              the first soft step changes it by %.2g of its value\n", error);
     print_findings(&a.findings, o->force, "", stdout);

@@ -221,7 +221,7 @@ static void report(const struct comm *c, const struct params *p, const struct ru
     fault_set(f, "OutputDir = %s: %s are free in %s, too little for one snapshot and one checkpoint: %s", p->OutputDir, size(e->room, room),
               e->where, size(e->snapshot + e->checkpoint, one));
   if (!f->text[0]) placement_check(places, c->size, need_total(&need) - e->need.baseline, e->device, f);
-  if (b->from || f->text[0]) assess_print_memory(&e->need, 0);
+  if (b->from || f->text[0]) assess_print_memory(&e->need, 0, 0);
   fflush(stdout);
 }
 

@@ -26,6 +26,7 @@ int assess_start(struct sim *s, const struct run_options *o, double target, stru
  * Collective. 0, or -1 with a fault as above, or of the file. */
 int assess_check(const struct comm *c, const struct params *par, const struct run_options *o, const struct need_input *need, double target,
                  double *host_bytes, struct fault *f);
-/* Print the line about the memory of a rank; `measured`: the total of a measurement, 0: of the table. Not collective. */
-void assess_print_memory(const struct need_input *in, double measured);
+/* Print the line about the memory of a rank; `measured`: the total of a measurement, of which
+ * `files` are pages of program and libraries; 0: of the table. Not collective. */
+void assess_print_memory(const struct need_input *in, double measured, double files);
 #endif

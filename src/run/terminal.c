@@ -184,14 +184,14 @@ void terminal_step(struct logs *l, const struct sim *s, const struct step_report
 void terminal_end(const struct run *r)
 {
   char text[32], error[32];
-  double seconds = timer_clock() - r->logs.started, memory[2] = {(double)memory_peak(), resident_peak()};
-  comm_max_double(r->sim.comm, memory, 2);
+  double seconds = timer_clock() - r->logs.started, memory[3] = {(double)memory_peak(), resident_peak(), resident_files()};
+  comm_max_double(r->sim.comm, memory, 3);
   traffic_sum_up(&r->logs.traffic, r->sim.comm);
   if (r->sim.comm->rank != 0) return;
   snprintf(text, sizeof text, "%.1f s", seconds);
   double local = (double)r->sim.be->count(r->sim.dev);
-  printf("memory: at most %.4g MB per rank (resident set %.4g MB);\n  on rank 0 %.1f bytes per particle at the peak:\n", memory[0] / 1e6,
-         memory[1] / 1e6, local > 0 ? (double)memory_peak() / local : 0);
+  printf("memory: at most %.4g MB per rank (resident set %.4g MB with %.3g MB of program and libraries);\n  on rank 0 %.1f bytes per particle at the "
+         "peak:\n", memory[0] / 1e6, memory[1] / 1e6, memory[2] / 1e6, local > 0 ? (double)memory_peak() / local : 0);
   if (local > 0) memory_report(stdout, local, "  ", SUMMARY_COLUMNS);
   const char *then = r->options->no_output ? ", without a checkpoint (--no-output)" : r->lost[0] ? "" : ": continue with --restart";
   if (r->interrupted && r->sim.substeps.paused > 0)
