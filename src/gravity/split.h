@@ -15,18 +15,33 @@ struct split {
   int kernel;      /* enum split_kernel */
   float r1, r2;
   float inverse;   /* 1 / (r2 - r1) */
+  float mass_scale;   /* 0: r1 and r2 hold for all particles; else they are those of a particle of this mass (split_factor) */
 };
+
+/* Largest ratio of a mass to mass_scale, and of mass_scale to a mass, by which radii differ. */
+#define SPLIT_MASS_RATIO 20.0f
+
+/* Radii of a particle of mass m, in units of those of struct split: (m / mass_scale)^(1/3) within limits. The larger radii of the two
+ * particles of a pair count, so K is symmetric. */
+HD float split_factor(const struct split *s, float m)
+{
+  if (!(s->mass_scale > 0)) return 1;
+  return cbrtf(fminf(fmaxf(m / s->mass_scale, 1 / SPLIT_MASS_RATIO), SPLIT_MASS_RATIO));
+}
 
 /* Y = (R2 - r) / (R2 - R1) before it is clipped to [0, 1]. */
 #define SPLIT_Y(s, r) (((s)->r2 - (r)) * (s)->inverse)
 
 /* K as a function of the clipped Y. */
 #define SPLIT_K_QUINTIC(y) ((y) * (y) * (y) * (10.0f + (y) * (6.0f * (y) - 15.0f)))
+#define SPLIT_K_SEPTIC(y) ((y) * (y) * (y) * (y) * (35.0f - (y) * (84.0f - (y) * (70.0f - 20.0f * (y)))))
 #define SPLIT_K_DLL(y) ((y) * (y) * (y) * (y) * (y) * (y) * (10.0f + (y) * (y) * (6.0f * (y) * (y) - 15.0f)))
 
 /* Its first and second derivatives with respect to Y. */
 #define SPLIT_K1_QUINTIC(y) (30.0f * ((y) * (1 - (y))) * ((y) * (1 - (y))))
 #define SPLIT_K2_QUINTIC(y) (60.0f * (y) * (1 - (y)) * (1 - 2 * (y)))
+#define SPLIT_K1_SEPTIC(y) (140.0f * (y) * (1 - (y)) * ((y) * (1 - (y))) * ((y) * (1 - (y))))
+#define SPLIT_K2_SEPTIC(y) (420.0f * ((y) * (1 - (y))) * ((y) * (1 - (y))) * (1 - 2 * (y)))
 #define SPLIT_K1_DLL(y) (60.0f * (y) * ((y) * (y) * (1 - (y) * (y))) * ((y) * (y) * (1 - (y) * (y))))
 #define SPLIT_K2_DLL(y) (60.0f * (y) * (y) * (y) * (y) * (1 - (y) * (y)) * (5 - 9 * (y) * (y)))
 
@@ -38,7 +53,7 @@ struct split {
 /* The split with the kernel of enum split_kernel and radii r1 < r2, in the length unit of the distances that it is used with. */
 HD struct split split_make(int kernel, double r1, double r2)
 {
-  struct split s = {1, kernel, (float)r1, (float)r2, (float)(1 / (r2 - r1))};
+  struct split s = {1, kernel, (float)r1, (float)r2, (float)(1 / (r2 - r1)), 0};
   return s;
 }
 

@@ -18,6 +18,8 @@ enum opening { OPENING_ACCELERATION, OPENING_MULTIPOLE, OPENING_ANGLE };
 enum split_mode { MODE_HYBRID, MODE_TREE, MODE_AUTO };
 /* Kernel: enum split_kernel (params/split_kernels.h) */
 enum step_scheme { SCHEME_BLOCK, SCHEME_SHARED };
+enum step_integrator { INTEGRATOR_LEAPFROG, INTEGRATOR_HERMITE };
+enum radii_by_mass { RADII_AUTO, RADII_ON, RADII_OFF };
 enum step_criterion { CRITERION_MIN_AV, CRITERION_A };
 enum balance { BALANCE_COUNT, BALANCE_HARD, BALANCE_WORK, BALANCE_TIME };
 enum comm_log { COMM_LOG_OFF, COMM_LOG_PHASES, COMM_LOG_PEERS };
@@ -78,6 +80,8 @@ int params_read(struct params *p, const char *file, const char *const *overrides
 /* The same; *origin (may be NULL) becomes the origin of each value. */
 int params_read_origin(struct params *p, const char *file, const char *const *overrides, int override_count,
                        struct param_origin *origin, struct fault *f);
+/* Eta, or its default for the integrator. */
+double params_eta(const struct params *p);
 /* Check the rules between parameters. Before: each value is in its range. `origin` may be NULL. */
 int params_check_rules(const struct params *p, const struct param_origin *origin, struct fault *f);
 /* Numbers of domains along x, y, z from the text of DomainGrid, "4x2x2"; zeros for "auto". Returns 0, or -1 where the text is neither. */

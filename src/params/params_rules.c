@@ -194,3 +194,5 @@ int params_check_files(const struct params *p, const struct param_origin *origin
   if (input && check_file(&r, "InitCondFile", p->InitCondFile)) return -1;
   return p->OutputListFilename[0] ? check_file(&r, "OutputListFilename", p->OutputListFilename) : 0;
 }
+
+double params_eta(const struct params *p) { return p->Eta > 0 ? p->Eta : p->Integrator == INTEGRATOR_HERMITE ? 0.2 : 1; }

@@ -7,7 +7,8 @@
 
 #define SPLIT_KERNELS(X) \
   X(QUINTIC, "quintic")  \
-  X(DLL, "dll")
+  X(DLL, "dll")          \
+  X(SEPTIC, "septic")
 
 #define SPLIT_KERNEL_VALUE(kernel, name) SPLIT_##kernel,
 enum split_kernel { SPLIT_KERNELS(SPLIT_KERNEL_VALUE) SPLIT_KERNEL_COUNT };

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The table `hard` of a backend: the hard part of a whole soft step from neighbour lists, by the fourth-order Hermite scheme with block
+ * steps (gravity/hermite.h). One verb carries it out, so the loop over substeps stays on the device.
+ *
+ * On several ranks the neighbours across a domain's face are copies from other ranks (the halo), which a rank integrates along with its own
+ * particles. The halo is HALO_LAYERS wide: the first layer are neighbours of own particles, the second one neighbours of the first. So
+ * ranks need no messages within a soft step: only particles of the second layer lack neighbours, and own particles see no error of the
+ * first order.
+ *
+ * Order of verbs:
+ *   synchronisation   order, build, moments, groups, [let verbs], walk (WALK_SOFT), halo, potential, kick
+ *   soft step         kick, halo, advance
+ * Verbs are local and follow the rules of backend/backend.h. */
+#ifndef HARD_VERBS_H
+#define HARD_VERBS_H
+#include "backend/backend.h"
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { HALO_LAYERS = 2 };
+enum { HARD_LEVEL_MAX = 20, LEVEL_UNKNOWN = 255 };   /* the deepest block level of hard steps; `level` of a particle that has had no step */
+#define NEIGHBOUR_MARGIN 1.05                        /* neighbours come within this factor of R2 on straight lines */
+#define HARD_FIRST_ETA 0.003                         /* eta of a first step, in units of 0.2 for `eta` = 0.2: proportional to eta */
+#define HARD_BACKGROUND 0.1                          /* alpha: background acceleration in units of G m / R2^2 */
+enum { HARD_LONGEST_LEVEL = 2 };                     /* particles with neighbours take steps of at most a quarter of the soft step */
+
+struct hard_request {
+  struct split split;       /* radii and kernel; on */
+  double soft_step;         /* time */
+  double eta;               /* of hermite_step */
+  double largest_mass;      /* of all particles of the run: the widest radius is that of this mass */
+  double pair_limit;        /* bound pairs with 2a below this length may be integrated by Kepler's equation; 0: none */
+};
+
+/* A particle that another rank needs. */
+struct halo_particle {
+  double pos[3], vel[3];
+  uint64_t id;
+  float mass;
+  int32_t level;
+};
+
+/* A particle whose step collapsed below soft_step / 2^HARD_LEVEL_MAX, with its nearest neighbour. */
+struct hard_collapse {
+  uint64_t id, neighbour;
+  double pos[3], distance;
+  double wanted;            /* the step that was asked for (time) */
+};
+
+/* What a soft step took. Verbs add counts, and set the extremes. */
+struct hard_tally {
+  double seconds, list_seconds;
+  int64_t entries;          /* of neighbour lists of own particles */
+  int64_t with_neighbours;  /* own particles that have neighbours */
+  int64_t ticks;            /* block steps: distinct ticks */
+  int64_t steps, pairs;     /* particle steps; pairs evaluated; halo particles included */
+  int deepest;              /* block level */
+  int64_t collapsed;        /* steps that were taken longer than asked for */
+  struct hard_collapse worst;
+  int64_t pairs_bound;      /* own pairs integrated by Kepler's equation; a pair counts where the member of the lower id is own */
+  double shortest_period, largest_eccentricity;   /* over them; 1e300 and 0: none */
+};
+
+struct backend_hard {
+  /* The particles of this rank that come, on straight lines within the soft step, within HALO_LAYERS NEIGHBOUR_MARGIN times the widest R2
+   * of box[b] = low[3], high[3], for each of `boxes` boxes (low > high: empty, gets none): counts[boxes], and the particles, those for box
+   * 0 first. Owner of the result: caller (memory_free). `skip`: box of this rank itself, -1: none. */
+  struct halo_particle *(*halo)(struct device *d, const struct hard_request *r, int boxes, const double (*box)[6], int skip,
+                                int64_t *counts);
+  /* Integrate the particles of this rank, with halo[n] as further ones, over the soft step. Before: all particles at the same time (tick 0)
+   * after the soft kick; `level` holds the level that each proposed at its last step, or LEVEL_UNKNOWN. After: pos and vel at the end of
+   * the soft step, level the new proposal, tick 0, acc_hard the hard acceleration at the end, `work` increased by the pairs evaluated.
+   * Particles without neighbours move on straight lines and keep LEVEL_UNKNOWN. Needs a tree no longer valid afterwards: order, build. */
+  void (*advance)(struct device *d, const struct hard_request *r, int64_t n, const struct halo_particle *halo, struct hard_tally *t);
+  /* Add the hard part of the potential, - G m K / rho of the neighbours at the present positions, to `pot` of all own particles, and set
+   * acc_hard to their hard acceleration. soft_step of the request counts as 0. */
+  void (*potential)(struct device *d, const struct hard_request *r, int64_t n, const struct halo_particle *halo);
+};
+#ifdef __cplusplus
+}
+#endif
+#endif
