@@ -19,9 +19,9 @@ extern "C" {
 #endif
 
 enum { HALO_LAYERS = 2 };
-enum { HARD_LEVEL_MAX = 20, LEVEL_UNKNOWN = 255 };   /* the deepest block level of hard steps; `level` of a particle that has had no step */
+enum { HARD_LEVEL_MAX = 28, LEVEL_UNKNOWN = 255 };   /* the deepest block level of hard steps; `level` of a particle that has had no step */
 #define NEIGHBOUR_MARGIN 1.05                        /* neighbours come within this factor of R2 on straight lines */
-#define HARD_FIRST_ETA 0.003                         /* eta of a first step, in units of 0.2 for `eta` = 0.2: proportional to eta */
+#define HARD_FIRST_ETA 0.015                         /* eta of a first step, in units of `eta` */
 #define HARD_BACKGROUND 0.1                          /* alpha: background acceleration in units of G m / R2^2 */
 enum { HARD_LONGEST_LEVEL = 2 };                     /* particles with neighbours take steps of at most a quarter of the soft step */
 
@@ -29,6 +29,8 @@ struct hard_request {
   struct split split;       /* radii and kernel; on */
   double soft_step;         /* time */
   double eta;               /* of hermite_step */
+  int first;                /* 1: no particle has proposed a level yet: `level` is not used */
+  int level_shift;          /* added to the levels that particles proposed: 1 where this soft step is longer than the last one */
   double largest_mass;      /* of all particles of the run: the widest radius is that of this mass */
   double pair_limit;        /* bound pairs with 2a below this length may be integrated by Kepler's equation; 0: none */
 };

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/hard_verbs.h"
 #include "backend/let_verbs.h"
 #include "backend/link.h"
 #include "backend/probe.h"
@@ -192,11 +193,17 @@ static const struct backend_let cpu_let_verbs = {
   .violations = cpu_violations,
 };
 
+static const struct backend_hard cpu_hard_verbs = {
+  .advance = cpu_hard_advance,
+  .potential = cpu_hard_potential,
+};
+
 const struct backend backend_cpu = {
   .name = "cpu",
   .methods = 1 << METHOD_GROUPS | 1 << METHOD_AUTO,
   .probe = &cpu_probe_verbs,
   .exchange = &cpu_exchange_verbs,
+  .hard = &cpu_hard_verbs,
   .let = &cpu_let_verbs,
   .open = open_device,
   .close = close_device,

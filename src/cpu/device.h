@@ -153,6 +153,11 @@ double cpu_ceiling(struct device *d);
 void cpu_direct(struct device *d, int64_t n, const double (*at)[3], const uint64_t *skip, const struct split *split,
                 double (*acc)[3], double (*hard)[3], double *pot);
 void cpu_nearest(struct device *d, int64_t n, const double (*at)[3], const uint64_t *skip, int k, double *distance);
+struct hard_request;
+struct hard_tally;
+struct halo_particle;
+void cpu_hard_advance(struct device *d, const struct hard_request *r, int64_t n, const struct halo_particle *halo, struct hard_tally *t);
+void cpu_hard_potential(struct device *d, const struct hard_request *r, int64_t n, const struct halo_particle *halo);
 void cpu_kick(struct device *d, const struct field *field, double dt);
 void cpu_split_soft(struct device *d);
 int cpu_levels(struct device *d, const struct step_rule *rule, int shared);

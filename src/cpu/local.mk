@@ -7,6 +7,9 @@ libespalier_a_SOURCES += \
   %D%/device.h \
   %D%/direct.c \
   %D%/groups.c \
+  %D%/hermite.c \
+  %D%/hermite.h \
+  %D%/hermite_lists.c \
   %D%/integrate.c \
   %D%/let.c \
   %D%/moments.c \

@@ -32,15 +32,11 @@ HD struct hermite_split hermite_split_of(const struct split *s, float f1, float 
   return h;
 }
 
-/* K and dK/dr at the distance r. */
+/* K and dK/dr at the distance r. Beyond R1 and R2 the clipped polynomials are exact. */
 HD void hermite_kernel(const struct hermite_split *s, double r, double *k, double *slope)
 {
   double y = (s->r2 - r) * s->inverse;
-  if (y >= 1 || y <= 0) {
-    *k = y >= 1;
-    *slope = 0;
-    return;
-  }
+  y = y > 1 ? 1 : y > 0 ? y : 0;
   switch (s->kernel) {
 #define HERMITE_CASE(kernel, name) \
   case SPLIT_##kernel: *k = SPLIT_K_##kernel(y), *slope = -SPLIT_K1_##kernel(y) * s->inverse; return;
@@ -56,11 +52,9 @@ HD void hermite_kernel(const struct hermite_split *s, double r, double *k, doubl
 HD void hermite_pair(struct hermite_force *f, const double d[3], const double u[3], double m, double eps2, const struct hermite_split *s)
 {
   double r2 = d[0] * d[0] + d[1] * d[1] + d[2] * d[2], du = d[0] * u[0] + d[1] * u[1] + d[2] * u[2], rho2 = r2 + eps2;
-  double r = sqrt(r2), k, slope;
-  if (r >= s->r2 || rho2 <= 0) return;
+  double r = sqrt(r2), inverse2 = rho2 > 0 ? 1 / rho2 : 0, inverse = sqrt(inverse2), w = m * inverse * inverse2, k, slope;
   hermite_kernel(s, r, &k, &slope);
-  double inverse2 = 1 / rho2, inverse = sqrt(inverse2), w = m * inverse * inverse2, along = r > 0 ? slope / r : 0;
-  double b = (along - 3 * k * inverse2) * du;
+  double b = ((r > 0 ? slope / r : 0) - 3 * k * inverse2) * du;
   f->psi += m * k * inverse;
   for (int c = 0; c < 3; c++) {
     f->a[c] += w * k * d[c];

@@ -1,6 +1,8 @@
 libespalier_a_SOURCES += \
   %D%/diagnostics.c \
   %D%/diagnostics.h \
+  %D%/hard.c \
+  %D%/hard.h \
   %D%/plan.c \
   %D%/plan.h \
   %D%/radius.c \

@@ -8,6 +8,7 @@
 #include "base/fault.h"
 #include "base/memory.h"
 #include "gravity/units.h"
+#include "step/hard.h"
 #include "step/radius.h"
 
 /* Predicted trajectories may widen the lattice until its spacing is this fraction of the softening, or until it is twice as wide as the
@@ -42,6 +43,7 @@ int sim_open(struct sim *s, const struct comm *c, const struct params *par, cons
                                  .rank = c->rank,
                                  .node_rank = comm_node_rank(c),
                                  .method = (enum walk_method)par->WalkMethod};
+  hard_note_masses(s, p);
   s->dev = be->open(&config);
   be->upload(s->dev, p);
   int failed = transport_open(&s->transport, c, be, s->dev, (enum transport_choice)par->Transport, f);
@@ -62,6 +64,7 @@ void sim_close(struct sim *s)
 {
   struct particles p;
   lets_close(s->lets);
+  halo_free(&s->hard.halo);
   transport_close(&s->transport);
   s->be->download(s->dev, &p);
   particles_free(&p);
@@ -230,11 +233,13 @@ void sim_force(struct sim *s, const struct mac *mac, int potential)
   struct let_request request = {.mac = mac, .a_floor = s->a_floor, .cutoff = -1};
   let_exchange(s->lets, LET_SOFT, &s->lattice, request, TICKS, &s->counts.soft_let);
   timer_phase(&s->timer, PHASE_walk);
-  struct walk_request walk = {.kind = WALK_TOTAL, .mac = *mac, .a_floor = s->a_floor, .split = s->split, .let = LET_SOFT,
+  struct walk_request walk = {.kind = hard_used(s) ? WALK_SOFT : WALK_TOTAL, .mac = *mac, .a_floor = s->a_floor, .split = s->split, .let = LET_SOFT,
                               .potential = potential};
   const struct tally *full = &s->counts.full, before = *full;
   let_walk(s->lets, walk, &s->counts.full, &s->counts.soft_let);
   if (mac == &s->mac) tuning_walked(&s->tuning, 0, KIND_ALL, (double)(full->targets - before.targets), full->seconds - before.seconds, 1);
+  if (!hard_used(s)) s->be->split_soft(s->dev);
+  else if (potential) hard_potential(s);
   timer_phase(&s->timer, PHASE_other);
 }
 
@@ -246,19 +251,27 @@ void sim_measure(struct sim *s)
   timer_phase(&s->timer, PHASE_other);
 }
 
+static void set_split(struct sim *s, double r1, double r2)
+{
+  s->split = split_make(s->par->Kernel, r1, r2);
+  if (s->par->Integrator == INTEGRATOR_HERMITE && hard_radii_by_mass(s)) s->split.mass_scale = (float)s->hard.mean_mass;
+}
+
 int sim_radius(struct sim *s, int first)
 {
   const struct params *p = s->par;
-  if (p->R1 > 0 || p->R2 > 0) {   /* given: R1, and R2 or twice R1 */
-    if (first && p->Mode != MODE_TREE) s->split = split_make(p->Kernel, p->R1, p->R2 > 0 ? p->R2 : 2 * p->R1);
-    s->radius_rule = p->R2 > 0 ? p->R2 : 2 * p->R1;
+  double ratio = p->Integrator == INTEGRATOR_HERMITE ? 4 : 2;   /* R2 / R1 */
+  if (p->R1 > 0 || p->R2 > 0) {   /* given: R1, and R2 or R1 times the ratio */
+    double r2 = p->R2 > 0 ? p->R2 : ratio * p->R1;
+    if (first && p->Mode != MODE_TREE) set_split(s, p->R1, r2);
+    s->radius_rule = r2;
     return first;
   }
   double rule = radius_by_rule(s->comm, s->be, s->dev, p->RQuantile);
   if (!first && fabs(rule - s->radius_rule) < RADIUS_CHANGE * s->radius_rule) return 0;
   s->radius_rule = fmax(rule, 1e-3 * p->Softening);   /* coincident particles have no distances */
-  double r2 = s->radius_rule * p->R1OverR0 / 2;
-  if (p->Mode != MODE_TREE && (first || s->split.on)) s->split = split_make(p->Kernel, 0.5 * r2, r2);
+  double r2 = s->radius_rule * p->R1OverR0 / ratio;   /* hermite: half of the rule */
+  if (p->Mode != MODE_TREE && (first || s->split.on)) set_split(s, r2 / ratio, r2);
   return s->split.on;
 }
 
@@ -275,6 +288,5 @@ void sim_first_force(struct sim *s)
     sim_measure(s);
   }
   sim_force(s, &s->mac, 1);
-  s->be->split_soft(s->dev);
   sim_measure(s);
 }

@@ -3,9 +3,11 @@
 #ifndef SIM_H
 #define SIM_H
 #include "backend/backend.h"
+#include "backend/hard_verbs.h"
 #include "base/timer.h"
 #include "mpi/comm.h"
 #include "mpi/domain.h"
+#include "mpi/halo.h"
 #include "mpi/let.h"
 #include "mpi/transport.h"
 #include "params/params.h"
@@ -18,6 +20,7 @@ struct step_counts {
   struct tally full, hard;
   int64_t substeps, moment_updates, migrated;
   int level_max;
+  struct hard_tally hermite;        /* the hard part with Integrator = hermite */
   struct let_traffic soft_let, step_let, updates, renewed_let;
   int64_t violations, late;         /* particles that will exceed, and that have exceeded, the motion bounds of LETs */
   int64_t violations_handled;       /* of `violations`, those before the last selection of LETs */
@@ -46,6 +49,13 @@ struct substeps {
   double began, left;      /* clocks: begin of the row; return from substeps_advance */
 };
 
+/* The hard part with Integrator = hermite (step/hard.h). */
+struct hard_part {
+  struct halo halo;
+  double smallest_mass, mean_mass, largest_mass, total_mass;   /* of all particles of the run */
+  double proposed_for;       /* length of the soft step to which the levels of the particles refer; 0: they have none */
+};
+
 struct sim {
   const struct comm *comm;
   const struct params *par;
@@ -70,6 +80,7 @@ struct sim {
   struct diagnostics now;    /* at the last synchronisation */
   struct step_counts counts;
   struct substeps substeps;
+  struct hard_part hard;
   struct substep_log log;    /* of all block steps so far */
   struct tuning tuning;
   int stop_request;          /* stop or checkpoint request of this rank (control.h); after step_open the maximum over ranks */

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "step/hard.h"
 #include "step/substeps.h"
 
 /* Weight of the newest measurement in the smoothed seconds per interaction; single measurements are noisy. */
@@ -88,6 +89,21 @@ void step_print_schedule(struct sim *s, const struct plan *plan, FILE *out)
   if (s->comm->rank == 0) schedule_print(&schedule, out);
 }
 
+/* The opening kick, and the whole hard part by the Hermite scheme. */
+static void open_hermite(struct sim *s, const struct plan *plan)
+{
+  s->be->kick(s->dev, &s->field, 0.5 * plan->soft_step);
+  s->half.part[0][1] = s->timer;
+  s->soft_step = plan->soft_step;
+  hard_advance(s, plan->soft_step);
+  double largest[2] = {s->counts.level_max, s->stop_request};
+  timer_phase(&s->timer, PHASE_wait);
+  comm_max_double(s->comm, largest, 2);
+  timer_phase(&s->timer, PHASE_correct);
+  s->counts.level_max = (int)largest[0];
+  s->stop_request = (int)largest[1];
+}
+
 void step_open(struct sim *s, const struct plan *plan)
 {
   struct timer(*part)[2] = s->half.part;
@@ -97,6 +113,10 @@ void step_open(struct sim *s, const struct plan *plan)
   timer_phase(&s->timer, PHASE_correct);
   part[0][0] = s->timer;
 
+  if (hard_used(s)) {
+    open_hermite(s, plan);
+    return;
+  }
   struct step_rule rule = step_rule_of(s, plan->soft_step);
   open_kick(s, plan, &rule, &shared);
   timer_phase(&s->timer, PHASE_correct);
@@ -114,7 +134,7 @@ void step_continue(struct sim *s, const struct plan *plan)
 enum step_state step_substeps(struct sim *s, const struct plan *plan, double until)
 {
   struct step_rule rule = step_rule_of(s, plan->soft_step);
-  enum step_state state = substeps_advance(s, &rule, until);
+  enum step_state state = hard_used(s) ? STEP_SUBSTEPS_ENDED : substeps_advance(s, &rule, until);
   timer_phase(&s->timer, PHASE_correct);
   s->half.part[1][0] = s->timer;
   return state;
@@ -123,15 +143,14 @@ enum step_state step_substeps(struct sim *s, const struct plan *plan, double unt
 void step_close(struct sim *s, const struct plan *plan, int potential)
 {
   double dt = plan->soft_step;
-  s->be->drift_to_end(s->dev, dt / TICKS);
+  if (!hard_used(s)) s->be->drift_to_end(s->dev, dt / TICKS);
   tuning_now(&s->tuning, s->step + 1, plan->at_target ? plan->target : s->time + dt);
 
   sim_arrange(s, 1);
   sim_force(s, &s->mac, potential);
 
   timer_phase(&s->timer, PHASE_correct);
-  s->be->finish(s->dev, dt / TICKS);
-  s->be->split_soft(s->dev);
+  if (!hard_used(s)) s->be->finish(s->dev, dt / TICKS);
   s->be->kick(s->dev, &s->field, 0.5 * dt);
   s->time = plan->at_target ? plan->target : s->time + dt;
   s->step++;
@@ -142,7 +161,6 @@ void step_close(struct sim *s, const struct plan *plan, int potential)
 
   if (plan->measure_radius && sim_radius(s, 0)) {
     sim_force(s, &s->mac, potential);   /* hard forces need the new split */
-    s->be->split_soft(s->dev);
     sim_measure(s);                     /* with the newer a_old forces, and so energies, change within the criterion's error */
   }
 }

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The hard part of a soft step by the fourth-order Hermite scheme with block steps (gravity/hermite.h): predict, evaluate, correct.
+ *
+ * Steps are aligned, so the active particles at a tick are those of the levels whose steps end there: all from some level down. Particles
+ * with neighbours are kept sorted by level, deepest first; a tick looks at the first of them only. */
+#include <config.h>
+#include "cpu/hermite.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "cpu/device.h"
+#include "particles/timeline.h"
+
+enum { MANY = 128 };   /* fewer active particles than these are not worth a team of threads */
+
+/* The loop over ticks. */
+struct loop {
+  struct hard_set *s;
+  const struct hard_request *r;
+  struct hard_tally *tally;
+  double tick_length, eps2;
+  int32_t *by_level;               /* [moving] particles with neighbours, deepest level first */
+  int64_t moving, deeper[LEVELS + 1];   /* deeper[l]: particles of level l and deeper */
+  struct hermite_motion *next;     /* [moving] of the active ones, in the order of by_level */
+  double *wanted;                  /* [moving] the step that the criterion gives */
+  int32_t *scratch;                /* [moving] */
+};
+
+/* --- the particles ------------------------------------------------------------------------------------------------ */
+
+void hard_set_open(struct hard_set *s, struct device *d, const struct hard_request *r, int64_t n, const struct halo_particle *halo)
+{
+  const struct particles *p = &d->p;
+  double g = d->config.gravity;
+  *s = (struct hard_set){.n = p->n + n, .own = p->n};
+  size_t count = (size_t)(s->n + 1);
+  s->motion = memory_alloc("hard", sizeof *s->motion * count);
+  s->gm = memory_alloc("hard", sizeof *s->gm * count);
+  s->factor = memory_alloc("hard", sizeof *s->factor * count);
+  s->id = memory_alloc("hard", sizeof *s->id * count);
+  s->level = memory_alloc("hard", count);
+  s->tick = memory_alloc("hard", sizeof *s->tick * count);
+#pragma omp parallel for schedule(static)
+  for (int64_t i = 0; i < s->n; i++) {
+    const struct halo_particle *h = i < s->own ? NULL : &halo[i - s->own];
+    float mass = h ? h->mass : p->mass[i];
+    memset(&s->motion[i], 0, sizeof s->motion[i]);
+    memcpy(s->motion[i].x, h ? h->pos : &p->pos[3 * i], sizeof s->motion[i].x);
+    memcpy(s->motion[i].v, h ? h->vel : &p->vel[3 * i], sizeof s->motion[i].v);
+    s->gm[i] = g * mass;
+    s->factor[i] = split_factor(&r->split, mass);
+    s->id[i] = h ? h->id : p->id[i];
+    s->level[i] = h ? (uint8_t)h->level : p->level[i];
+    s->tick[i] = 0;
+  }
+}
+
+void hard_set_close(struct hard_set *s)
+{
+  memory_free(s->motion);
+  memory_free(s->gm);
+  memory_free(s->factor);
+  memory_free(s->id);
+  memory_free(s->level);
+  memory_free(s->tick);
+  memory_free(s->first);
+  memory_free(s->entry);
+}
+
+static int64_t list_length(const struct hard_set *s, int64_t i) { return s->first[i + 1] - s->first[i]; }
+
+/* --- forces ------------------------------------------------------------------------------------------------------- */
+
+/* Hard force on particle i at x, v, from its neighbours predicted to `tick`. */
+static void evaluate(const struct hard_set *s, const struct hard_request *r, double eps2, int64_t i, int32_t tick, double tick_length,
+                     const double x[3], const double v[3], struct hermite_force *f)
+{
+  *f = (struct hermite_force){{0}, {0}, 0};
+  for (int64_t e = s->first[i]; e < s->first[i + 1]; e++) {
+    int32_t j = s->entry[e];
+    double y[3], w[3], d[3], u[3];
+    hermite_predict(&s->motion[j], (tick - s->tick[j]) * tick_length, y, w);
+    for (int c = 0; c < 3; c++) d[c] = y[c] - x[c], u[c] = w[c] - v[c];
+    struct hermite_split split = hard_set_split(s, r, i, j);
+    hermite_pair(f, d, u, s->gm[j], eps2, &split);
+  }
+}
+
+/* Accelerations and jerks of all particles at tick 0. */
+static void first_forces(struct loop *l)
+{
+  struct hard_set *s = l->s;
+#pragma omp parallel for schedule(dynamic, 64)
+  for (int64_t i = 0; i < s->n; i++) {
+    struct hermite_force f;
+    evaluate(s, l->r, l->eps2, i, 0, 0, s->motion[i].x, s->motion[i].v, &f);
+    memcpy(l->next[i].a, f.a, sizeof f.a);
+    memcpy(l->next[i].j, f.j, sizeof f.j);
+  }
+  for (int64_t i = 0; i < s->n; i++) {   /* no force may see another one's new values */
+    memcpy(s->motion[i].a, l->next[i].a, sizeof s->motion[i].a);
+    memcpy(s->motion[i].j, l->next[i].j, sizeof s->motion[i].j);
+    l->tally->pairs += list_length(s, i);
+  }
+}
+
+/* --- levels ------------------------------------------------------------------------------------------------------- */
+
+static double background(const struct loop *l, int64_t i)
+{
+  double r2 = l->s->factor[i] * (double)l->r->split.r2;
+  return HARD_BACKGROUND * l->s->gm[i] / (r2 * r2);
+}
+
+/* Sort the first `count` particles of by_level, which are those of level `lowest` and deeper. */
+static void sort_levels(struct loop *l, int64_t count, int lowest)
+{
+  int64_t at[LEVELS] = {0}, deeper = 0;
+  for (int64_t k = 0; k < count; k++) at[l->s->level[l->by_level[k]]]++;
+  for (int v = HARD_LEVEL_MAX; v >= lowest; v--) {
+    int64_t here = at[v];
+    at[v] = deeper;
+    deeper += here;
+    l->deeper[v] = deeper;
+  }
+  memcpy(l->scratch, l->by_level, sizeof *l->scratch * (size_t)count);
+  for (int64_t k = 0; k < count; k++) l->by_level[at[l->s->level[l->scratch[k]]]++] = l->scratch[k];
+}
+
+static void first_levels(struct loop *l)
+{
+  struct hard_set *s = l->s;
+  for (int64_t i = 0; i < s->n; i++) {
+    if (list_length(s, i) == 0) {
+      s->level[i] = LEVEL_UNKNOWN;
+      continue;
+    }
+    int level = s->level[i] + l->r->level_shift;
+    if (l->r->first || s->level[i] == LEVEL_UNKNOWN) {
+      double step = hermite_first_step(s->motion[i].a, s->motion[i].j, HARD_FIRST_ETA * l->r->eta, background(l, i));
+      level = timeline_level(l->r->soft_step, step);
+    }
+    s->level[i] = (uint8_t)(level < HARD_LONGEST_LEVEL ? HARD_LONGEST_LEVEL : level > HARD_LEVEL_MAX ? HARD_LEVEL_MAX : level);
+    l->by_level[l->moving++] = (int32_t)i;
+  }
+  for (int v = 0; v <= LEVELS; v++) l->deeper[v] = 0;
+  sort_levels(l, l->moving, HARD_LONGEST_LEVEL);
+}
+
+/* The nearest neighbour of a particle whose step collapses. */
+static void note_collapse(struct loop *l, int64_t i, double wanted)
+{
+  const struct hard_set *s = l->s;
+  struct hard_collapse *w = &l->tally->worst;
+  if (l->tally->collapsed++ > 0 && wanted >= w->wanted) return;
+  *w = (struct hard_collapse){.id = s->id[i], .wanted = wanted, .distance = 1e300};
+  memcpy(w->pos, s->motion[i].x, sizeof w->pos);
+  for (int64_t e = s->first[i]; e < s->first[i + 1]; e++) {
+    double r2 = 0;
+    for (int c = 0; c < 3; c++) {
+      double x = s->motion[s->entry[e]].x[c] - s->motion[i].x[c];
+      r2 += x * x;
+    }
+    if (sqrt(r2) >= w->distance) continue;
+    w->distance = sqrt(r2);
+    w->neighbour = s->id[s->entry[e]];
+  }
+}
+
+/* The next level of particle i at the end of its step: at most one above the present one, where a longer step may begin. */
+static void choose_level(struct loop *l, int64_t i, int32_t tick, double wanted)
+{
+  int level = l->s->level[i], next = HARD_LONGEST_LEVEL;
+  double step = ldexp(l->r->soft_step, -HARD_LONGEST_LEVEL);
+  for (; step > wanted && next < HARD_LEVEL_MAX; next++) step *= 0.5;
+  if (step > wanted && i < l->s->own) note_collapse(l, i, wanted);
+  if (next < level) next = timeline_aligned(tick, level - 1);
+  l->s->level[i] = (uint8_t)next;
+}
+
+/* --- a tick ------------------------------------------------------------------------------------------------------- */
+
+/* The motion of an active particle at the end of its step. Returns the pairs evaluated. */
+static int64_t advance_one(struct loop *l, int64_t k, int32_t tick)
+{
+  const struct hard_set *s = l->s;
+  int32_t i = l->by_level[k];
+  double dt = (tick - s->tick[i]) * l->tick_length, x[3], v[3], a2[3], a3[3];
+  struct hermite_motion *m = &l->next[k];
+  struct hermite_force f;
+  *m = s->motion[i];
+  hermite_predict(m, dt, x, v);
+  evaluate(s, l->r, l->eps2, i, tick, l->tick_length, x, v, &f);
+  hermite_correct(m, dt, x, v, &f, a2, a3);
+  l->wanted[k] = hermite_step(m->a, m->j, a2, a3, l->r->eta, background(l, i));
+  return list_length(s, i);
+}
+
+static void advance_to(struct loop *l, int32_t tick)
+{
+  struct hard_set *s = l->s;
+  int lowest = timeline_aligned(tick, HARD_LONGEST_LEVEL);
+  int64_t active = l->deeper[lowest], pairs = 0;
+#pragma omp parallel for schedule(dynamic, 16) reduction(+ : pairs) if (active >= MANY)
+  for (int64_t k = 0; k < active; k++) pairs += advance_one(l, k, tick);
+  for (int64_t k = 0; k < active; k++) {
+    int32_t i = l->by_level[k];
+    s->motion[i] = l->next[k];
+    s->tick[i] = tick;
+    choose_level(l, i, tick, l->wanted[k]);
+  }
+  sort_levels(l, active, lowest);
+  l->tally->pairs += pairs;
+  l->tally->steps += active;
+  l->tally->ticks++;
+}
+
+static int deepest_level(const struct loop *l)
+{
+  int level = HARD_LEVEL_MAX;
+  while (level > HARD_LONGEST_LEVEL && l->deeper[level] == 0) level--;
+  return level;
+}
+
+static void run_loop(struct loop *l)
+{
+  for (int32_t tick = 0; tick < TICKS && l->moving > 0;) {
+    int deepest = deepest_level(l);
+    if (deepest > l->tally->deepest) l->tally->deepest = deepest;
+    tick += timeline_ticks(deepest);
+    advance_to(l, tick);
+  }
+}
+
+/* --- the verbs ---------------------------------------------------------------------------------------------------- */
+
+static void drift_lonely(struct hard_set *s, double soft_step)
+{
+#pragma omp parallel for schedule(static)
+  for (int64_t i = 0; i < s->own; i++)
+    if (list_length(s, i) == 0)
+      for (int c = 0; c < 3; c++) s->motion[i].x[c] += soft_step * s->motion[i].v[c];
+}
+
+/* Positions, velocities, levels and hard accelerations back to the device. */
+static void store(struct device *d, const struct hard_set *s, struct hard_tally *t)
+{
+  struct particles *p = &d->p;
+  for (int64_t i = 0; i < s->own; i++) {
+    memcpy(&p->pos[3 * i], s->motion[i].x, sizeof s->motion[i].x);
+    memcpy(&p->vel[3 * i], s->motion[i].v, sizeof s->motion[i].v);
+    for (int c = 0; c < 3; c++) p->acc_hard[3 * i + c] = (float)s->motion[i].a[c];
+    p->level[i] = s->level[i];
+    p->tick[i] = 0;
+    t->entries += list_length(s, i);
+    t->with_neighbours += list_length(s, i) > 0;
+  }
+}
+
+void cpu_hard_advance(struct device *d, const struct hard_request *r, int64_t n, const struct halo_particle *halo, struct hard_tally *t)
+{
+  struct hard_set s;
+  double began = cpu_seconds(), eps = d->config.softening;
+  hard_set_open(&s, d, r, n, halo);
+  hard_set_lists(&s, r, r->soft_step);
+  t->list_seconds += cpu_seconds() - began;
+  struct loop l = {.s = &s, .r = r, .tally = t, .tick_length = r->soft_step / TICKS, .eps2 = eps * eps};
+  size_t room = (size_t)(s.n + 1);
+  l.by_level = memory_alloc("hard", sizeof *l.by_level * room);
+  l.next = memory_alloc("hard", sizeof *l.next * room);
+  l.wanted = memory_alloc("hard", sizeof *l.wanted * room);
+  l.scratch = memory_alloc("hard", sizeof *l.scratch * room);
+  first_forces(&l);
+  first_levels(&l);
+  run_loop(&l);
+  drift_lonely(&s, r->soft_step);
+  store(d, &s, t);
+  memory_free(l.by_level);
+  memory_free(l.next);
+  memory_free(l.wanted);
+  memory_free(l.scratch);
+  hard_set_close(&s);
+  d->by_level_valid = 0;
+  t->seconds += cpu_seconds() - began;
+}
+
+void cpu_hard_potential(struct device *d, const struct hard_request *r, int64_t n, const struct halo_particle *halo)
+{
+  struct hard_set s;
+  double eps = d->config.softening;
+  hard_set_open(&s, d, r, n, halo);
+  hard_set_lists(&s, r, 0);
+#pragma omp parallel for schedule(dynamic, 64)
+  for (int64_t i = 0; i < s.own; i++) {
+    struct hermite_force f;
+    evaluate(&s, r, eps * eps, i, 0, 0, s.motion[i].x, s.motion[i].v, &f);
+    d->p.pot[i] = (float)(d->p.pot[i] - f.psi);
+    for (int c = 0; c < 3; c++) d->p.acc_hard[3 * i + c] = (float)f.a[c];
+  }
+  hard_set_close(&s);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The hard part of a soft step from neighbour lists, on the CPU: the particles that it works on, and its lists. Private to src/cpu. */
+#ifndef CPU_HERMITE_H
+#define CPU_HERMITE_H
+#include "backend/hard_verbs.h"
+#include "gravity/hermite.h"
+
+/* Own particles, then those of the halo, in double precision, with neighbour lists. */
+struct hard_set {
+  int64_t n, own;
+  struct hermite_motion *motion;   /* [n] at the particle's own tick */
+  double *gm;                      /* [n] G m */
+  float *factor;                   /* [n] of split_factor */
+  uint64_t *id;                    /* [n] */
+  uint8_t *level;                  /* [n] */
+  int32_t *tick;                   /* [n] */
+  int64_t *first;                  /* [n + 1] neighbours of particle i: entry[first[i]] up to entry[first[i + 1]], ascending */
+  int32_t *entry;
+};
+
+/* Fill `s` with the particles of the device and the halo at tick 0: positions, velocities, masses, ids; no lists. */
+void hard_set_open(struct hard_set *s, struct device *d, const struct hard_request *r, int64_t n, const struct halo_particle *halo);
+void hard_set_close(struct hard_set *s);
+/* Make the neighbour lists: pairs that come, on straight lines within `horizon`, within NEIGHBOUR_MARGIN R2. */
+void hard_set_lists(struct hard_set *s, const struct hard_request *r, double horizon);
+/* The split of the pair of particles i and j. */
+static inline struct hermite_split hard_set_split(const struct hard_set *s, const struct hard_request *r, int64_t i, int64_t j)
+{
+  return hermite_split_of(&r->split, s->factor[i], s->factor[j]);
+}
+#endif

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <config.h>
+#include "step/hard.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Masses differ if their ratio is larger than this; radii by mass are of no use where one particle has more than this part of the mass. */
+#define EQUAL_MASSES 1.01
+#define DOMINANT_PART 1e-3
+
+int hard_used(const struct sim *s) { return s->par->Integrator == INTEGRATOR_HERMITE && s->split.on; }
+
+double hard_reach(const struct sim *s) { return (double)s->split.r2 * split_factor(&s->split, (float)s->hard.largest_mass); }
+
+void hard_note_masses(struct sim *s, const struct particles *p)
+{
+  double extreme[2] = {0, -1e300}, sum[2] = {0, (double)p->n};
+  for (int64_t i = 0; i < p->n; i++) {
+    sum[0] += p->mass[i];
+    extreme[0] = fmax(extreme[0], p->mass[i]);
+    extreme[1] = fmax(extreme[1], -p->mass[i]);
+  }
+  comm_max_double(s->comm, extreme, 2);
+  comm_sum_double(s->comm, sum, 2);
+  s->hard.total_mass = sum[0];
+  s->hard.mean_mass = sum[1] > 0 ? sum[0] / sum[1] : 0;
+  s->hard.largest_mass = extreme[0];
+  s->hard.smallest_mass = -extreme[1];
+}
+
+int hard_radii_by_mass(const struct sim *s)
+{
+  const struct hard_part *h = &s->hard;
+  if (s->par->RadiiByMass != RADII_AUTO) return s->par->RadiiByMass == RADII_ON;
+  return h->largest_mass > EQUAL_MASSES * h->smallest_mass && h->largest_mass < DOMINANT_PART * h->total_mass;
+}
+
+static struct hard_request request_of(struct sim *s, double soft_step)
+{
+  struct hard_part *h = &s->hard;
+  struct hard_request r = {.split = s->split, .soft_step = soft_step, .eta = params_eta(s->par), .largest_mass = h->largest_mass,
+                           .first = h->proposed_for == 0};
+  if (h->proposed_for > 0 && soft_step > h->proposed_for) r.level_shift = (int)ceil(log2(soft_step / h->proposed_for) - 1e-6);
+  return r;
+}
+
+void hard_advance(struct sim *s, double soft_step)
+{
+  struct hard_request r = request_of(s, soft_step);
+  struct hard_tally *t = &s->counts.hermite;
+  timer_phase(&s->timer, PHASE_hard_let);
+  halo_exchange(&s->hard.halo, s->comm, s->be, s->dev, &r);
+  timer_phase(&s->timer, PHASE_hard_walk);
+  *t = (struct hard_tally){.shortest_period = 1e300};
+  s->be->hard->advance(s->dev, &r, s->hard.halo.n, s->hard.halo.particle, t);
+  s->hard.proposed_for = soft_step;
+  s->counts.substeps = t->ticks;
+  s->counts.level_max = t->deepest;
+  s->counts.hard.targets = t->steps;
+  s->counts.hard.particle_pairs = t->pairs;
+  s->counts.hard.split_pairs = t->pairs;
+  s->counts.hard.groups = t->steps;
+  s->counts.hard.seconds = t->seconds;
+}
+
+void hard_potential(struct sim *s)
+{
+  struct hard_request r = request_of(s, 0);
+  timer_phase(&s->timer, PHASE_hard_let);
+  halo_exchange(&s->hard.halo, s->comm, s->be, s->dev, &r);
+  timer_phase(&s->timer, PHASE_hard_walk);
+  s->be->hard->potential(s->dev, &r, s->hard.halo.n, s->hard.halo.particle);
+}
