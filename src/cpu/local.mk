@@ -7,6 +7,7 @@ libespalier_a_SOURCES += \
   %D%/device.h \
   %D%/direct.c \
   %D%/groups.c \
+  %D%/halo.c \
   %D%/integrate.c \
   %D%/let.c \
   %D%/moments.c \
