@@ -14,6 +14,7 @@
 #ifndef HARD_VERBS_H
 #define HARD_VERBS_H
 #include "backend/backend.h"
+#include "gravity/reach.h"
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -34,6 +35,12 @@ struct hard_request {
   double largest_mass;      /* of all particles of the run: the widest radius is that of this mass */
   double pair_limit;        /* bound pairs with 2a below this length may be integrated by Kepler's equation; 0: none */
 };
+
+/* Distance from the box of a rank up to which it needs particles of other ranks. */
+static inline double halo_width(const struct hard_request *r)
+{
+  return HALO_LAYERS * NEIGHBOUR_MARGIN * (double)r->split.r2 * (double)split_factor(&r->split, (float)r->largest_mass);
+}
 
 /* A particle that another rank needs. */
 struct halo_particle {

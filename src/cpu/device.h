@@ -4,6 +4,7 @@
 #ifndef CPU_DEVICE_H
 #define CPU_DEVICE_H
 #include "backend/backend.h"
+#include "backend/hard_verbs.h"
 #include "backend/let_verbs.h"
 #include "cpu/walk_isa.h"
 #include "tree/essential.h"
@@ -168,6 +169,8 @@ void cpu_drift_to_end(struct device *d, double tick_length);
 void cpu_finish(struct device *d, double tick_length);
 void cpu_reduce(struct device *d, const struct field *field, struct sums *sums);
 void cpu_histogram(struct device *d, int64_t *count);
+struct halo_particle *cpu_halo(struct device *d, const struct hard_request *r, int boxes, const double (*box)[6], int skip,
+                               int64_t *counts);
 
 /* Replace *block by one of at least `bytes` if it is shorter; its contents are lost then. `label`: of the memory statistics. */
 void cpu_room(void **block, size_t *capacity, size_t bytes, const char *label);

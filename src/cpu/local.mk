@@ -10,6 +10,7 @@ libespalier_a_SOURCES += \
   %D%/hermite.c \
   %D%/hermite.h \
   %D%/hermite_lists.c \
+  %D%/halo.c \
   %D%/integrate.c \
   %D%/let.c \
   %D%/moments.c \

@@ -3,6 +3,7 @@ libespalier_a_SOURCES += \
   %D%/field.h \
   %D%/hermite.h \
   %D%/pair.h \
+  %D%/reach.h \
   %D%/split.h \
   %D%/units.c \
   %D%/units.h
