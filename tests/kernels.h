@@ -15,6 +15,7 @@ static inline double kernel_k(int kernel, double y)
   double z = y * y;
   switch (kernel) {
   case SPLIT_QUINTIC: return y * y * y * (10 + y * (6 * y - 15));
+  case SPLIT_SEPTIC: return z * z * (35 - 84 * y + 70 * z - 20 * y * z);
   case SPLIT_DLL: return z * z * z * (10 + z * (6 * z - 15));
   default: return NAN;   /* a kernel without a formula here */
   }

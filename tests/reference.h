@@ -111,14 +111,18 @@ static inline void reference_nothing(struct device *d) { (void)d; }
 static inline void source_position(const struct device *d, int64_t j, const struct walk_request *r, double x[3])
 {
   const struct particles *p = &d->p;
-  double dt = r->kind == WALK_TOTAL || d->active[j] ? 0 : (r->tick - p->tick[j]) * r->tick_length;
+  double dt = r->kind != WALK_HARD || d->active[j] ? 0 : (r->tick - p->tick[j]) * r->tick_length;
   timeline_place(x, &p->pos[3 * j], &p->vel[3 * j], &p->acc_hard[3 * j], dt);
 }
 
-/* K of the split at the distance r (Watanabe & Nakasato 2014, eqs 7-10). */
-static inline double reference_k(const struct split *s, double r) { return s->on ? kernel_at(s->kernel, r, s->r1, s->r2) : 1; }
+/* K of the split for particles i and j at the distance r (Watanabe & Nakasato 2014, eqs 7-10). */
+static inline double reference_k(const struct device *d, const struct split *s, double r, int64_t i, int64_t j)
+{
+  double f = fmax(split_factor(s, d->p.mass[i]), split_factor(s, d->p.mass[j]));
+  return s->on ? kernel_at(s->kernel, r, f * s->r1, f * s->r2) : 1;
+}
 
-/* Plummer-softened force on target i, its hard part, and the potential without self energy. */
+/* Plummer-softened force on target i, its hard part, and the potential without self energy; WALK_SOFT: the soft force and potential. */
 static inline void reference_force(const struct device *d, int64_t i, const struct walk_request *r, double acc[3], double hard[3], double *pot)
 {
   const struct particles *p = &d->p;
@@ -131,9 +135,11 @@ static inline void reference_force(const struct device *d, int64_t i, const stru
     if (j == i) continue;
     source_position(d, j, r, y);
     for (int c = 0; c < 3; c++) dx[c] = y[c] - x[c], r2 += dx[c] * dx[c];
-    double rho = sqrt(r2 + eps2), f = g * p->mass[j] / (rho * rho * rho), k = reference_k(&r->split, sqrt(r2));
+    double rho = sqrt(r2 + eps2), k = reference_k(d, &r->split, sqrt(r2), i, j), weight = r->kind == WALK_SOFT ? 1 - k : 1;
+    if (rho == 0 || weight == 0) continue;
+    double f = g * weight * p->mass[j] / (rho * rho * rho);
     for (int c = 0; c < 3; c++) acc[c] += f * dx[c], hard[c] += k * f * dx[c];
-    *pot -= g * p->mass[j] / rho;
+    *pot -= g * weight * p->mass[j] / rho;
   }
 }
 
@@ -146,11 +152,12 @@ static inline void reference_walk(struct device *d, const struct walk_request *r
     if (r->kind == WALK_HARD && !d->active[i]) continue;
     reference_force(d, i, r, acc, hard, &pot);
     for (int c = 0; c < 3; c++) {
-      p->acc_hard[3 * i + c] = (float)hard[c];
-      if (r->kind == WALK_TOTAL) p->acc[3 * i + c] = (float)acc[c];
+      if (r->kind != WALK_SOFT) p->acc_hard[3 * i + c] = (float)hard[c];
+      if (r->kind == WALK_SOFT) p->acc_soft[3 * i + c] = (float)acc[c];
+      if (r->kind != WALK_HARD) p->acc[3 * i + c] = (float)acc[c];
     }
-    if (r->kind == WALK_TOTAL && r->potential) p->pot[i] = (float)pot;
-    p->work[i] = (r->kind == WALK_TOTAL ? WORK_KEPT * p->work[i] : p->work[i]) + (float)(p->n - 1);
+    if (r->kind != WALK_HARD && r->potential) p->pot[i] = (float)pot;
+    p->work[i] = (r->kind != WALK_HARD ? WORK_KEPT * p->work[i] : p->work[i]) + (float)(p->n - 1);
     tally->targets++;
     tally->particle_pairs += p->n - 1;
   }

@@ -168,6 +168,7 @@ static inline struct direct direct_open(const struct particles *p, double gravit
         dx[c] = p->pos[3 * j + c] - p->pos[3 * i + c];
         r2 += dx[c] * dx[c];
       }
+      if (!(r2 + softening * softening > 0)) continue;   /* coincident particles */
       double rho = sqrt(r2 + softening * softening), w = gravity / (rho * rho * rho),
              k = r2 < (double)split->r2 * split->r2 || !split->on ? direct_k(split, sqrt(r2)) : 0;
       int64_t a = (int64_t)p->id[i] - 1, b = (int64_t)p->id[j] - 1;

@@ -2,6 +2,7 @@
 #include <config.h>
 #include "gravity/split.h"
 
+#include "gravity/hermite.h"
 #include "kernels.h"
 #include "tap.h"
 
@@ -17,6 +18,29 @@ static float second_derivative(int kernel, float y)
 {
   switch (kernel) { SPLIT_KERNELS(SPLIT_RETURN_K2) }
   return 0;
+}
+
+/* The kernel of degree 7 at x = (r - R1) / (R2 - R1) = 1/4. */
+static void check_septic(void)
+{
+  const struct hermite_split s = {SPLIT_SEPTIC, 1, 3, 0.5};
+  double k, slope;
+  hermite_kernel(&s, 1.5, &k, &slope);
+  tap_ok(fabs(k - 0.929443) < 1e-6 && fabs(2 * slope + 0.922852) < 1e-6, "septic: K and its slope at a quarter of the way from R1 to R2");
+}
+
+/* Radii by mass: within limits, and the widest one. */
+static void check_masses(void)
+{
+  struct split s = split_make(SPLIT_SEPTIC, 1, 3);
+  int good = split_factor(&s, 7) == 1 && split_widest(&s) == s.r2;
+  s.mass_scale = 2;
+  good &= fabsf(split_factor(&s, 16) - 2) < 1e-6f && fabsf(split_factor(&s, 1e6f) - split_factor(&s, 40)) < 1e-6f;
+  good &= fabsf(split_factor(&s, 0) * split_factor(&s, 40) - 1) < 1e-6f && fabsf(split_widest(&s) - 3 * cbrtf(20)) < 1e-5f;
+  s.largest_mass = 16;
+  good &= fabsf(split_widest(&s) - 6) < 1e-5f;
+  tap_ok(good, "radii grow with the cube root of the mass, within limits");
+  tap_ok(split_core2(&s) > 0 && split_hard(&s, 0.37f * sqrtf(split_core2(&s))) == 1, "K = 1 within the core");
 }
 
 /* The derivatives with respect to Y against differences of K. */
@@ -69,6 +93,8 @@ static void check(int kernel, double r1, double r2, const char *name)
 int main(void)
 {
   int right = 1;
+  check_septic();
+  check_masses();
   for (int kernel = 0; kernel < SPLIT_KERNEL_COUNT; kernel++) {
     check(kernel, 0.05, 0.1, kernel_names[kernel]);
     check(kernel, 900, 1000, kernel_names[kernel]);

@@ -25,6 +25,7 @@ static void direct_one(const struct device *d, const double at[3], uint64_t skip
     const struct pair_source_d source = {p->pos[3 * j], p->pos[3 * j + 1], p->pos[3 * j + 2], p->mass[j]};
     const struct pair_d pair = pair_between_d(source, target);
     double r2 = pair_r2_d(pair);
+    if (!(pair_rho2_of_d(pair, r2) > 0)) continue;   /* without softening, coincident particles */
     const struct pair_point_d f = pair_point_d(pair, pair_rho2_of_d(pair, r2));
     phi -= f.psi;
     a[0] += f.w * pair.x, a[1] += f.w * pair.y, a[2] += f.w * pair.z;

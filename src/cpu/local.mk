@@ -18,7 +18,9 @@ libespalier_a_SOURCES += \
   %D%/simd.h \
   %D%/update.c \
   %D%/walk.c \
-  %D%/walk_isa.h
+  %D%/walk_isa.h \
+  %D%/walk_parts.h \
+  %D%/walk_results.c
 
 # The inner loops once per instruction set. Fast-math is right for them alone: lists hold finite numbers only, and sums
 # may be reordered.

@@ -2,6 +2,8 @@
 /* Vectors of floats as wide as the instruction set that this file is compiled for. */
 #ifndef CPU_SIMD_H
 #define CPU_SIMD_H
+#include <stdint.h>
+
 #if defined __x86_64__
 #include <immintrin.h>
 #else
@@ -16,9 +18,11 @@ enum { LANES = 8 };
 enum { LANES = 4 };
 #endif
 typedef float vf __attribute__((vector_size(4 * LANES)));
+typedef int32_t vi __attribute__((vector_size(4 * LANES)));
 typedef float vf_unaligned __attribute__((vector_size(4 * LANES), aligned(4)));
 
 static inline vf vf_load(const float *x) { return *(const vf_unaligned *)x; }
+static inline void vf_store(float *x, vf y) { *(vf_unaligned *)x = y; }
 static inline vf vf_set(float x) { return x - (vf){0}; }
 
 #if defined __AVX512F__

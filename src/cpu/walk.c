@@ -7,24 +7,11 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "cpu/device.h"
+#include "cpu/walk_parts.h"
 
 enum {
-  STACK = 8 * (KEY_LEVELS + 2),   /* every level leaves at most seven siblings behind */
-  TARGET_BLOCK = 8,                   /* targets that share a pruned hard list */
-  SLACK = 64                      /* entries past the end that padded loops may touch */
-};
-
-/* A thread's lists and targets. */
-struct workspace {
-  struct finds finds;
-  struct list particles[2];   /* far, near */
-  struct list pruned;
-  struct targets targets, sub;
-  int32_t member[GROUP_MAX]; /* particles behind the targets */
-  int32_t stack[STACK + CELL_PAD];
-  struct tally tally;
-  char *memory;
+  TARGET_BLOCK = 8,   /* targets that share a pruned hard list */
+  SLACK = 64          /* entries past the end that padded loops may touch */
 };
 
 /* --- workspaces -------------------------------------------------------------------------------------------------- */
@@ -46,7 +33,7 @@ static void carve_list(char **at, struct list *l, int quad)
 static void carve_targets(char **at, struct targets *t)
 {
   size_t reals = sizeof(float) * (GROUP_MAX + TARGET_PAD), sums = sizeof(double) * (GROUP_MAX + TARGET_PAD);
-  t->x = carve(at, reals), t->y = carve(at, reals), t->z = carve(at, reals);
+  t->x = carve(at, reals), t->y = carve(at, reals), t->z = carve(at, reals), t->scale = carve(at, reals);
   for (int c = 0; c < 3; c++) t->a[c] = carve(at, sums), t->h[c] = carve(at, sums);
   t->pot = carve(at, sums);
 }
@@ -60,6 +47,7 @@ static struct workspace *workspace_open(void)
     w->finds.cell_node[k] = carve(&at, sizeof(int32_t) * (LIST_MAX + SLACK));
     carve_list(&at, &w->particles[k], 0);
   }
+  w->particles[1].scale = carve(&at, sizeof(float) * (LIST_MAX + SLACK));
   carve_list(&at, &w->pruned, 1);
   w->finds.leaf = carve(&at, sizeof(int32_t) * (LIST_MAX + SLACK));
   w->finds.leaf_near = carve(&at, LIST_MAX + SLACK);
@@ -134,18 +122,15 @@ static int take_targets(const struct device *d, const struct group *g, const uin
   return t->n;
 }
 
-/* --- evaluation -------------------------------------------------------------------------------------------------- */
+/* Scales of the collected targets, for soft pairs. */
+static void scale_targets(const struct sources *s, const struct split *split, struct workspace *w)
+{
+  struct targets *t = &w->targets;
+  for (int k = 0; k < t->n; k++) t->scale[k] = 1 / split_factor(split, s->m[w->member[k]]);
+  for (int k = t->n; k % TARGET_PAD; k++) t->scale[k] = t->scale[t->n - 1];
+}
 
-/* Parameters of one walk over a group. */
-struct visit {
-  const struct device *d;
-  const struct octree *tree;
-  struct workspace *w;
-  struct view view;
-  struct pair_job plain, split;   /* beyond R2, and within */
-  int quad;
-  int pruned;                     /* hard part only: target blocks prune the near lists again */
-};
+/* --- evaluation -------------------------------------------------------------------------------------------------- */
 
 static void count(struct visit *v, const struct list *l, int targets, int cells, int split)
 {
@@ -160,9 +145,11 @@ static void count(struct visit *v, const struct list *l, int targets, int cells,
 static void evaluate(struct visit *v, const struct targets *t, struct list *l, int cells, const struct pair_job *job)
 {
   if (l->n == 0) return;
-  count(v, l, t->n, cells, job->hard);
+  count(v, l, t->n, cells, job->hard || job->soft);
   double start = cpu_seconds();
-  if (cells && v->quad)
+  if (job->soft)
+    v->d->isa->soft_pairs(t, l, job);
+  else if (cells && v->quad)
     v->d->isa->quad_pairs(t, l, job);
   else
     v->d->isa->pairs(t, l, job);
@@ -201,7 +188,7 @@ static void use_list(struct visit *v, struct list *l, int cells, int near)
   if (near && v->pruned)
     evaluate_pruned(v, l, cells);
   else
-    evaluate(v, &v->w->targets, l, cells, near ? &v->split : &v->plain);
+    evaluate(v, &v->w->targets, l, cells, near && !(cells && v->soft) ? &v->split : &v->plain);
   l->n = 0;
 }
 
@@ -245,104 +232,27 @@ static void walk_tree(struct visit *v, const struct octree *tree)
   for (int near = 0; near < 2; near++) use_list(v, &w->particles[near], 0, near);
 }
 
-/* --- results ----------------------------------------------------------------------------------------------------- */
-
-static void store_total(struct device *d, const struct visit *v, const struct walk_request *r)
-{
-  const struct targets *t = &v->w->targets;
-  double g = d->config.gravity;
-  float self = d->isa->inverse_root(v->plain.eps2);
-  for (int k = 0; k < t->n; k++) {
-    int64_t i = v->w->member[k];
-    for (int c = 0; c < 3; c++) {
-      d->p.acc[3 * i + c] = (float)(g * t->a[c][k]);
-      d->p.acc_hard[3 * i + c] = r->split.on ? (float)(g * t->h[c][k]) : d->p.acc[3 * i + c];
-    }
-    if (r->potential) d->p.pot[i] = (float)(g * (t->pot[k] + (double)(d->tree.source.m[i] * self)));
-  }
-}
-
-static void store_hard(struct device *d, const struct visit *v, const struct walk_request *r)
-{
-  const struct targets *t = &v->w->targets;
-  for (int k = 0; k < t->n; k++)
-    for (int c = 0; c < 3; c++)
-      d->p.acc_hard[3 * (int64_t)v->w->member[k] + c] = (float)(d->config.gravity * (r->split.on ? t->h[c][k] : t->a[c][k]));
-}
-
-/* The sums of targets that a walk stores in the end: acceleration, hard acceleration, potential. */
-static int needed_sums(const struct walk_request *r, const struct targets *t, double *sum[7])
-{
-  int n = 0, total = r->kind == WALK_TOTAL;
-  for (int c = 0; c < 3 && (total || !r->split.on); c++) sum[n++] = t ? t->a[c] : NULL;
-  for (int c = 0; c < 3 && r->split.on; c++) sum[n++] = t ? t->h[c] : NULL;
-  if (total && r->potential) sum[n++] = t ? t->pot : NULL;
-  return n;
-}
-
-/* The groups of a walk: the active ones, or all. */
-static int32_t group_count(const struct device *d, const struct walk_request *r)
-{
-  return r->kind == WALK_HARD ? d->active_groups : d->groups;
-}
-
-static const struct group *group_of(const struct device *d, const struct walk_request *r, int32_t k)
-{
-  return &d->group[r->kind == WALK_HARD ? d->active_group[k] : k];
-}
-
-/* The n sums of the first target of a walk's group k; those of the others follow. */
-static double *kept(const struct device *d, const struct walk_request *r, int32_t k, int n)
-{
-  return d->sum + (int64_t)n * (r->kind == WALK_HARD ? d->active_first[k] : d->group[k].begin);
-}
-
-/* Sums and interaction counts are kept between the parts of a forest that is walked in parts. */
-static void keep_sums(struct device *d, const struct visit *v, const struct walk_request *r, int32_t k, int64_t pairs)
-{
-  double *sum[7];
-  int n = needed_sums(r, &v->w->targets, sum);
-  double *to = kept(d, r, k, n);
-  for (int i = 0; i < v->w->targets.n; i++)
-    for (int s = 0; s < n; s++) *to++ = sum[s][i];
-  d->group_pairs[k] = pairs;
-}
-
-static int64_t take_sums(const struct device *d, const struct visit *v, const struct walk_request *r, int32_t k)
-{
-  double *sum[7];
-  int n = needed_sums(r, &v->w->targets, sum);
-  const double *from = kept(d, r, k, n);
-  for (int i = 0; i < v->w->targets.n; i++)
-    for (int s = 0; s < n; s++) sum[s][i] = *from++;
-  return d->group_pairs[k];
-}
-
-/* Every member is assigned the mean of the group. */
-static void store_work(struct device *d, const struct workspace *w, int64_t pairs, int replace)
-{
-  float each = (float)((double)pairs / w->targets.n);
-  for (int k = 0; k < w->targets.n; k++) {
-    float *work = &d->p.work[w->member[k]];
-    *work = (replace ? WORK_KEPT * *work : *work) + each;
-  }
-}
+/* Without softening a cell that moves must not come upon a target that is part of it by the rounding of positions (in lattice spacings). */
+#define BARE_CLEARANCE 4.0f
 
 /* --- the verb ---------------------------------------------------------------------------------------------------- */
 
 static void set_visit(struct device *d, const struct walk_request *r, struct visit *v)
 {
-  int total = r->kind == WALK_TOTAL;
+  int total = r->kind == WALK_TOTAL, all = r->kind != WALK_HARD;
   float eps = (float)d->config.softening;
   memset(v, 0, sizeof *v);
   v->d = d;
   v->quad = d->config.quadrupole;
-  v->pruned = !total && r->split.on;
-  v->plain = (struct pair_job){eps * eps, total && r->potential, 1, 0, r->split};
-  v->split = (struct pair_job){eps * eps, total && r->potential, total, r->split.on, r->split};
+  v->pruned = !all && r->split.on;
+  v->soft = r->kind == WALK_SOFT;
+  v->plain = (struct pair_job){.eps2 = eps * eps, .potential = all && r->potential, .total = 1, .split = r->split};
+  v->split = (struct pair_job){.eps2 = eps * eps, .potential = total && r->potential, .total = total, .hard = r->split.on, .split = r->split};
+  if (v->soft) v->split = (struct pair_job){.eps2 = eps * eps, .soft = 1, .core2 = split_core2(&r->split), .split = r->split};
   if (!r->split.on) v->split = v->plain;
   v->view.spacing = (float)d->lattice.spacing;
-  v->view.near = r->split.on ? r->split.r2 : 0;
+  v->view.near = v->soft ? split_widest(&r->split) : r->split.on ? r->split.r2 : 0;
+  v->view.open_within = v->soft ? v->view.near : eps > 0 ? 0 : BARE_CLEARANCE * v->view.spacing;
   v->view.prune = v->pruned;
   v->view.order = r->mac.order;
   v->view.tick = r->tick;
@@ -352,13 +262,14 @@ static void set_visit(struct device *d, const struct walk_request *r, struct vis
 /* Walk for group k of the walk. */
 static void walk_group(struct device *d, const struct walk_request *r, struct visit *v, int32_t k)
 {
-  const struct group *g = group_of(d, r, k);
+  const struct group *g = walk_group_of(d, r, k);
   const uint8_t *active = r->kind == WALK_HARD ? d->active : NULL;
   struct tally *t = &v->w->tally;
   int64_t before = t->particle_pairs + t->cell_pairs;
   if (!take_targets(d, g, active, v->w, &v->view)) return;
   v->view.sink = mac_sink(&r->mac, fmax(g->a_old, r->a_floor)) * (v->pruned ? HARD_REACH : 1);
-  if (!r->local) before -= take_sums(d, v, r, k);
+  if (v->soft) scale_targets(&d->tree.source, &r->split, v->w);
+  if (!r->local) before -= walk_take_sums(d, v, r, k);
   if (r->local) {
     v->view.dt_nodes = (float)((r->tick - d->tree.motion_tick) * r->tick_length);
     walk_tree(v, &d->tree);
@@ -373,14 +284,10 @@ static void walk_group(struct device *d, const struct walk_request *r, struct vi
   }
   int64_t pairs = t->particle_pairs + t->cell_pairs - before;
   if (!r->last) {
-    keep_sums(d, v, r, k, pairs);
+    walk_keep_sums(d, v, r, k, pairs);
     return;
   }
-  store_work(d, v->w, pairs, r->kind == WALK_TOTAL);
-  if (r->kind == WALK_TOTAL)
-    store_total(d, v, r);
-  else
-    store_hard(d, v, r);
+  walk_store(d, v, r, pairs);
 }
 
 #define POLL_SECONDS 200e-6   /* between polls for messages */
@@ -395,30 +302,12 @@ static void poll_after_group(const struct walk_request *r, double *last_poll)
   *last_poll = cpu_seconds();
 }
 
-static void need_sums(struct device *d, const struct walk_request *r)
-{
-  double *sum[7];
-  size_t targets = (size_t)(r->kind == WALK_HARD ? d->active_count : d->p.n), n = (size_t)needed_sums(r, NULL, sum);
-  if (!r->local || r->last) return;
-  cpu_room((void **)&d->sum, &d->sum_capacity, sizeof *d->sum * n * targets, "sums");
-  cpu_room((void **)&d->group_pairs, &d->group_pair_capacity, sizeof *d->group_pairs * (size_t)group_count(d, r), "sums");
-}
-
-/* Those of a synchronisation are longer than those of substeps, of which there are many. */
-static void free_sums(struct device *d, const struct walk_request *r)
-{
-  if (!r->last || r->kind != WALK_TOTAL) return;
-  memory_free(d->sum);
-  d->sum = NULL;
-  d->sum_capacity = 0;
-}
-
 void cpu_walk(struct device *d, const struct walk_request *r, struct tally *tally)
 {
   double start = cpu_seconds(), last_poll = start;
-  int32_t groups = group_count(d, r);
+  int32_t groups = walk_group_count(d, r);
   open_workspaces(d);
-  need_sums(d, r);
+  walk_need_sums(d, r);
 #pragma omp parallel num_threads(d->threads) if (groups > 1)
   {
     struct visit v;
@@ -442,7 +331,7 @@ void cpu_walk(struct device *d, const struct walk_request *r, struct tally *tall
     tally->groups += one->groups;
     tally->evaluating += one->evaluating / d->threads;
   }
-  free_sums(d, r);
+  walk_free_sums(d, r);
   tally->seconds += cpu_seconds() - start;
 }
 

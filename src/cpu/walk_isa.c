@@ -48,7 +48,7 @@ INLINE int traverse_with(const struct octree *t, const struct view *v, int32_t *
         grown = 2 * growth;   /* a length, while the unit of the reach is the criterion's own */
       }
       float r2 = x * x + y * y + z * z;
-      float needed = n->reach * v->sink + grown, opening = v->radius + (needed > b ? needed : b);
+      float needed = n->reach * v->sink + grown, clear = b + v->open_within, opening = v->radius + (needed > clear ? needed : clear);
       float out = v->radius + v->near, away = out + b;
       int keep = !v->prune | (r2 <= away * away);
       int terminal = (n->info & NODE_TERMINAL) != 0;
@@ -185,7 +185,7 @@ INLINE struct pair_moments_v load_moments(const struct list *l, int j)
 enum { BLOCK = 4 };
 
 INLINE void pair_block(const struct targets *t, int first, const struct list *l, const struct pair_job *job, const int block,
-                       const int quad, const int potential, const int total, const int hard, const int kernel)
+                       const int quad, const int potential, const int total, const int hard, const int kernel, const int bare)
 {
   vf ax[BLOCK], ay[BLOCK], az[BLOCK], hx[BLOCK], hy[BLOCK], hz[BLOCK], po[BLOCK];
   for (int b = 0; b < BLOCK; b++) ax[b] = ay[b] = az[b] = hx[b] = hy[b] = hz[b] = po[b] = vf_set(0);
@@ -196,6 +196,11 @@ INLINE void pair_block(const struct targets *t, int first, const struct list *l,
       struct pair_target_v target = {vf_set(t->x[first + b]), vf_set(t->y[first + b]), vf_set(t->z[first + b]), vf_set(job->eps2)};
       struct pair_v p = pair_between_v(source, target);
       vf r2 = pair_r2_v(p), rho2 = pair_rho2_of_v(p, r2), fx, fy, fz, phi;
+      if (bare) {   /* no softening: a pair at distance 0 adds nothing */
+        vi apart = rho2 > vf_set(0);
+        p.m = (vf)((vi)p.m & apart);
+        rho2 = vf_max(rho2, (vf)((vi)vf_set(1) & ~apart));
+      }
       if (quad) {
         struct pair_cell_v f = pair_cell_v(p, rho2, load_moments(l, j));
         phi = f.psi;
@@ -223,24 +228,24 @@ INLINE void pair_block(const struct targets *t, int first, const struct list *l,
 }
 
 INLINE void pair_all(const struct targets *t, struct list *l, const struct pair_job *job, const int quad, const int potential,
-                     const int total, const int hard, const int kernel)
+                     const int total, const int hard, const int kernel, const int bare)
 {
   pad(l, quad);
   const int block = quad || hard ? BLOCK / 2 : BLOCK;   /* as many targets as the registers hold */
-  for (int i = 0; i < t->n; i += block) pair_block(t, i, l, job, block, quad, potential, total, hard, kernel);
+  for (int i = 0; i < t->n; i += block) pair_block(t, i, l, job, block, quad, potential, total, hard, kernel, bare);
 }
 
 /* The combinations that walks use, each its own loop, with the split one for each kernel. */
-#define TOTAL_AND_HARD(kernel, name) case SPLIT_##kernel: pair_all(t, l, job, quad, 1, 1, 1, SPLIT_##kernel); break;
-#define HARD_ALONE(kernel, name) case SPLIT_##kernel: pair_all(t, l, job, quad, 0, 0, 1, SPLIT_##kernel); break;
+#define TOTAL_AND_HARD(kernel, name) case SPLIT_##kernel: pair_all(t, l, job, quad, 1, 1, 1, SPLIT_##kernel, bare); break;
+#define HARD_ALONE(kernel, name) case SPLIT_##kernel: pair_all(t, l, job, quad, 0, 0, 1, SPLIT_##kernel, bare); break;
 
-INLINE void pair_choose(const struct targets *t, struct list *l, const struct pair_job *job, const int quad)
+INLINE void pair_choose(const struct targets *t, struct list *l, const struct pair_job *job, const int quad, const int bare)
 {
   if (!job->hard) {
     if (job->potential)
-      pair_all(t, l, job, quad, 1, 1, 0, 0);
+      pair_all(t, l, job, quad, 1, 1, 0, 0, bare);
     else
-      pair_all(t, l, job, quad, 0, 1, 0, 0);
+      pair_all(t, l, job, quad, 0, 1, 0, 0, bare);
   } else if (job->total) {
     switch (job->split.kernel) { SPLIT_KERNELS(TOTAL_AND_HARD) }
   } else {
@@ -248,8 +253,75 @@ INLINE void pair_choose(const struct targets *t, struct list *l, const struct pa
   }
 }
 
-static void pairs(const struct targets *t, struct list *l, const struct pair_job *job) { pair_choose(t, l, job, 0); }
-static void quad_pairs(const struct targets *t, struct list *l, const struct pair_job *job) { pair_choose(t, l, job, 1); }
+static void pairs(const struct targets *t, struct list *l, const struct pair_job *job)
+{
+  if (job->eps2 > 0)
+    pair_choose(t, l, job, 0, 0);
+  else
+    pair_choose(t, l, job, 0, 1);
+}
+
+static void quad_pairs(const struct targets *t, struct list *l, const struct pair_job *job)
+{
+  if (job->eps2 > 0)
+    pair_choose(t, l, job, 1, 0);
+  else
+    pair_choose(t, l, job, 1, 1);
+}
+
+/* 1 / split_factor of all entries: cube roots from an estimate by the exponent (12 %), two steps of Halley's method (1e-9). */
+static void scale_entries(struct list *l, const struct split *s)
+{
+  vf least = vf_set(1 / SPLIT_MASS_RATIO), most = vf_set(SPLIT_MASS_RATIO), unit = vf_set(s->mass_scale);
+  for (int j = 0; j < l->n; j += LANES) {
+    vf q = vf_set(1);
+    if (s->mass_scale > 0) q = vf_min(vf_max(vf_load(l->m + j) / unit, least), most);
+    vf y = (vf)((vi)q / 3 + 0x2a5119f2);
+    for (int k = 0; k < 2; k++) {
+      vf c = y * y * y;
+      y *= (c + 2 * q) / (2 * c + q);
+    }
+    vf_store(l->scale + j, s->mass_scale > 0 ? 1 / y : q);
+  }
+}
+
+/* The weight is part of the mass, before a small distance can make the force overflow. */
+INLINE void soft_block(const struct targets *t, int first, const struct list *l, const struct pair_job *job, const int kernel)
+{
+  vf ax[BLOCK], ay[BLOCK], az[BLOCK], po[BLOCK], core2 = vf_set(job->core2);
+  for (int b = 0; b < BLOCK; b++) ax[b] = ay[b] = az[b] = po[b] = vf_set(0);
+  for (int j = 0; j < l->n; j += LANES) {
+    struct pair_source_v source = {vf_load(l->x + j), vf_load(l->y + j), vf_load(l->z + j), vf_load(l->m + j)};
+    vf scale = vf_load(l->scale + j);
+#pragma GCC unroll 4
+    for (int b = 0; b < BLOCK; b++) {
+      struct pair_target_v target = {vf_set(t->x[first + b]), vf_set(t->y[first + b]), vf_set(t->z[first + b]), vf_set(job->eps2)};
+      struct pair_v p = pair_between_v(source, target);
+      vf r2 = pair_r2_v(p), r = pair_distance_v(r2) * vf_min(scale, vf_set(t->scale[first + b]));
+      p.m *= 1 - pair_k_v(vf_min(vf_max(SPLIT_Y(&job->split, r), vf_set(0)), vf_set(1)), kernel);
+      struct pair_point_v f = pair_point_v(p, vf_max(pair_rho2_of_v(p, r2), core2));
+      po[b] += f.psi;
+      ax[b] += f.w * p.x, ay[b] += f.w * p.y, az[b] += f.w * p.z;
+    }
+  }
+  for (int b = 0; b < BLOCK && first + b < t->n; b++) {
+    int i = first + b;
+    t->a[0][i] += vf_sum(ax[b]), t->a[1][i] += vf_sum(ay[b]), t->a[2][i] += vf_sum(az[b]);
+    t->pot[i] -= vf_sum(po[b]);
+  }
+}
+
+#define SOFT_ALONE(kernel, name) \
+  case SPLIT_##kernel:           \
+    for (int i = 0; i < t->n; i += BLOCK) soft_block(t, i, l, job, SPLIT_##kernel); \
+    break;
+
+static void soft_pairs(const struct targets *t, struct list *l, const struct pair_job *job)
+{
+  pad(l, 0);
+  scale_entries(l, &job->split);
+  switch (job->split.kernel) { SPLIT_KERNELS(SOFT_ALONE) }
+}
 
 /* Leaves are small; longer ones (coincident particles) are taken in pieces of this size, in two sweeps. */
 enum { LEAF_PIECE = 64 };
@@ -354,8 +426,6 @@ static double farthest(const struct sources *s, int32_t begin, int32_t end, cons
 
 /* --- selection of LETs ------------------------------------------------------------------------------------------ */
 
-typedef int32_t vi __attribute__((vector_size(4 * LANES)));
-
 static int any(vi mask)
 {
   int32_t all = 0;
@@ -377,18 +447,19 @@ static int needs(const struct box_table *t, const struct asked *a)
     }
     vf d = r2 * vf_rsqrt(r2 + 1e-30f) - (a->grow + vf_load(t->deviation + k));
     vi near = d - a->b <= vf_set(t->cutoff);
-    vi far = (d > vf_set(a->b)) & (d >= a->reach * vf_load(t->sink + k)) & accepted;
+    vi far = (d > vf_set(a->away)) & (d >= a->reach * vf_load(t->sink + k)) & accepted;
     cell |= near & far;
     open |= near & ~far;
   }
   return any(open) ? NEED_OPEN : any(cell) ? NEED_CELL : NEED_NOTHING;
 }
 
-static float inverse_root(float eps2) { return vf_rsqrt(vf_set(eps2))[0]; }
+static float inverse_root(float eps2) { return eps2 > 0 ? vf_rsqrt(vf_set(eps2))[0] : 0; }
 
 #define TABLE(isa) TABLE_(isa)
 #define TABLE_(isa)                                                                                                                    \
   const struct walk_isa walk_isa_##isa = {.name = #isa, .traverse = traverse, .stage = stage, .stage_quad = stage_quad,                \
-                                          .filter = filter, .pairs = pairs, .quad_pairs = quad_pairs, .leaf = leaf,                    \
+                                          .filter = filter, .pairs = pairs, .quad_pairs = quad_pairs,                                  \
+                                          .soft_pairs = soft_pairs, .leaf = leaf,                                                      \
                                           .farthest = farthest, .inverse_root = inverse_root, .needs = needs};
 TABLE(ESP_ISA)

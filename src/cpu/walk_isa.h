@@ -14,11 +14,13 @@ struct list {
   int n;
   float *x, *y, *z, *m;
   float *quad[6];   /* cells with second moments only */
+  float *scale;     /* of soft_pairs: 1 / split_factor; NULL where they are not used */
 };
 
 struct targets {
   int n;                    /* at most GROUP_MAX */
   float *x, *y, *z;         /* in the group's own frame, padded to TARGET_PAD with copies of the last */
+  float *scale;             /* 1 / split_factor, for soft_pairs */
   double *a[3], *h[3], *pot;   /* sums: acceleration, hard acceleration, potential (all without G) */
 };
 
@@ -26,6 +28,8 @@ struct targets {
 struct pair_job {
   float eps2;
   int potential, total, hard;   /* hard: through the split */
+  int soft;                     /* of soft_pairs, */
+  float core2;                  /* with split_core2 */
   struct split split;
 };
 
@@ -36,6 +40,7 @@ struct view {
   float radius;        /* of the ball */
   float sink;          /* of the acceptance criterion */
   float near;          /* beyond it there is no hard part (R2), 0 where the split is off */
+  float open_within;   /* nodes that reach within this distance of the ball are opened: the widest R2 of WALK_SOFT, else 0 */
   int prune;           /* skip nodes that are wholly beyond `near` */
   int order;           /* 1 or 2 */
   float dt_nodes;      /* time since the nodes' centres */
@@ -79,11 +84,14 @@ struct walk_isa {
   void (*filter)(const struct list *all, int quad, const float centre[3], float reach, struct list *l);
   void (*pairs)(const struct targets *t, struct list *l, const struct pair_job *job);
   void (*quad_pairs)(const struct targets *t, struct list *l, const struct pair_job *job);
+  /* Soft sums of particles, acceleration and potential: each pair with the weight 1 - K for the larger radii of the two. */
+  void (*soft_pairs)(const struct targets *t, struct list *l, const struct pair_job *job);
   /* Sums of a leaf's sources [first, first + n) predicted to `tick`, for moments. */
   void (*leaf)(const struct sources *s, int32_t first, int n, int32_t tick, float tick_length, float spacing, struct leaf *leaf);
   /* Largest squared distance, in lattice units, of sources [begin, end) from a point. */
   double (*farthest)(const struct sources *s, int32_t begin, int32_t end, const int32_t x[3]);
-  /* 1 / sqrt(eps2) with the very rounding of the pair loops, to take the self energy out exactly. */
+  /* 1 / sqrt(eps2) with the very rounding of the pair loops, to take the self energy out exactly; 0 without softening, where there is
+   * none. */
   float (*inverse_root)(float eps2);
 };
 

@@ -16,6 +16,7 @@ struct split {
   float r1, r2;
   float inverse;   /* 1 / (r2 - r1) */
   float mass_scale;   /* 0: r1 and r2 hold for all particles; else they are those of a particle of this mass (split_factor) */
+  float largest_mass; /* of all particles of the run, of which the widest R2 is; used where mass_scale is not 0. 0: unknown */
 };
 
 /* Largest ratio of a mass to mass_scale, and of mass_scale to a mass, by which radii differ. */
@@ -27,6 +28,20 @@ HD float split_factor(const struct split *s, float m)
 {
   if (!(s->mass_scale > 0)) return 1;
   return cbrtf(fminf(fmaxf(m / s->mass_scale, 1 / SPLIT_MASS_RATIO), SPLIT_MASS_RATIO));
+}
+
+/* The widest R2 of any pair. */
+HD float split_widest(const struct split *s)
+{
+  return s->r2 * (s->largest_mass > 0 || !(s->mass_scale > 0) ? split_factor(s, s->largest_mass) : cbrtf(SPLIT_MASS_RATIO));
+}
+
+/* Squared distance within which K = 1 for every pair, a millionth of R1^2 (of R2^2 / 10^6 at least): a pair that is closer gives
+ * exactly nothing to the soft part, so its distance may be replaced by this one, which has an inverse. */
+HD float split_core2(const struct split *s)
+{
+  float core = 1e-3f * fmaxf(s->r1, 1e-3f * s->r2);
+  return core * core;
 }
 
 /* Y = (R2 - r) / (R2 - R1) before it is clipped to [0, 1]. */
@@ -53,7 +68,7 @@ HD float split_factor(const struct split *s, float m)
 /* The split with the kernel of enum split_kernel and radii r1 < r2, in the length unit of the distances that it is used with. */
 HD struct split split_make(int kernel, double r1, double r2)
 {
-  struct split s = {1, kernel, (float)r1, (float)r2, (float)(1 / (r2 - r1)), 0};
+  struct split s = {1, kernel, (float)r1, (float)r2, (float)(1 / (r2 - r1)), 0, 0};
   return s;
 }
 

@@ -68,7 +68,7 @@ HD enum need essential_need(const struct lattice *l, const struct node *n, const
   /* a leaf of one particle is sent as a particle if it moves: updates carry corrections of particles, not of cells */
   if (r->horizon > 0 && n->info == (NODE_LEAF | 1)) return NEED_OPEN;
   double sink = mac_sink(r->mac, fmax(b->a_old, r->a_floor));
-  return distance > n->b && distance >= n->reach * sink ? NEED_CELL : NEED_OPEN;
+  return distance > n->b + r->open_within && distance >= n->reach * sink ? NEED_CELL : NEED_OPEN;
 }
 
 /* --- all boxes of a receiver together ----------------------------------------------------------------------------- */
@@ -91,6 +91,7 @@ struct box_table {
 struct asked {
   float x[3], displacement[3];
   float b, reach;
+  float away;      /* b, and the distance within which all nodes are opened */
   float grow;      /* upper bound on the deviation of its particles from the trajectory of its centre: spread and motion bound */
   int opened;      /* 1: never accepted as a cell */
 };
@@ -108,7 +109,7 @@ HD void essential_table(struct box_table *t, const struct let_request *r)
     t->origin[c] = 0.5 * (low[c] + high[c]);
     extent = fmax(extent, high[c] - low[c]);
   }
-  double margin = TABLE_ROUNDING * (extent + fmax(r->cutoff, 0.0));
+  double margin = TABLE_ROUNDING * (extent + fmax(fmax(r->cutoff, 0.0), r->open_within));
   t->n = r->box_count;
   t->cutoff = r->cutoff >= 0 ? (float)r->cutoff : MAC_FAR;
   for (int k = 0; k < t->n + TABLE_PAD; k++) {
@@ -127,7 +128,7 @@ HD void essential_table(struct box_table *t, const struct let_request *r)
 struct asking {
   struct lattice lattice;
   double origin[3];              /* of the table */
-  double a_typical, cutoff, horizon, tick_length;
+  double a_typical, cutoff, open_within, horizon, tick_length;
   int32_t tick;
 };
 
@@ -139,6 +140,7 @@ HD struct asking essential_asking(const struct lattice *l, const struct box_tabl
   for (int c = 0; c < 3; c++) g.origin[c] = t->origin[c];
   g.a_typical = r->a_typical;
   g.cutoff = r->cutoff;
+  g.open_within = r->open_within;
   g.horizon = r->horizon;
   g.tick_length = r->tick_length;
   g.tick = r->tick;
@@ -150,6 +152,7 @@ HD struct asked essential_node(const struct asking *g, const struct node *n, con
 {
   struct asked a;
   a.b = n->b;
+  a.away = (float)(n->b + g->open_within);
   a.reach = n->reach;
   a.grow = 0;
   a.opened = 0;
@@ -171,7 +174,7 @@ HD struct asked essential_particle(const struct asking *g, const int32_t x[3], c
 {
   struct asked a;
   double dt = (g->tick - tick) * g->tick_length;
-  a.b = a.reach = 0;
+  a.b = a.reach = a.away = 0;
   a.grow = (float)essential_deviation(pull, g->a_typical, g->horizon);
   a.opened = 0;
   for (int c = 0; c < 3; c++) {
@@ -206,7 +209,7 @@ HD enum need essential_of(const struct table_box *t, float cutoff, const struct 
   }
   float d = sqrtf(r2) - (a->grow + t->deviation);
   if (!(d - a->b <= cutoff)) return NEED_NOTHING;
-  return a->opened || !(d > a->b && d >= a->reach * t->sink) ? NEED_OPEN : NEED_CELL;
+  return a->opened || !(d > a->away && d >= a->reach * t->sink) ? NEED_OPEN : NEED_CELL;
 }
 
 /* The largest need of all boxes of a table. */

@@ -18,7 +18,8 @@ struct lattice {
 };
 
 /* The cube about the middle of the box [low, high] (lengths). Its side is the longest side of the box times 1 + 2 `margin`, and at least
- * `min_side`, so that coincident particles have a lattice too. */
+ * `min_side`, so that coincident particles have a lattice too;
+ * 1 where both are 0. */
 HD struct lattice lattice_cover(const double low[3], const double high[3], double margin, double min_side)
 {
   struct lattice l;
@@ -27,6 +28,7 @@ HD struct lattice lattice_cover(const double low[3], const double high[3], doubl
     double extent = (high[c] - low[c]) * (1 + 2 * margin);
     if (extent > side) side = extent;
   }
+  if (!(side > 0)) side = 1;   /* coincident particles without softening have no length */
   l.spacing = side / (LATTICE_SIDE - 1);
   l.inverse = 1 / l.spacing;
   for (int c = 0; c < 3; c++) l.corner[c] = 0.5 * (low[c] + high[c]) - 0.5 * side;

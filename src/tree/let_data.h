@@ -31,6 +31,8 @@ struct let_request {
   double a_floor;                /* lower bound on a_old */
   double a_typical;              /* rms acceleration, added to the motion bound (tree/essential.h) */
   double cutoff;                 /* only sources that can come within this distance (R2); negative: no limit */
+  double open_within;            /* open all nodes that are within this distance, whatever the criterion says: the widest R2 for WALK_SOFT;
+                                  * 0: the criterion alone */
   double horizon;                /* time from `tick` for which the LET is valid; 0: at `tick` only */
   int32_t tick;                  /* the present tick */
   double tick_length;            /* time of one tick */

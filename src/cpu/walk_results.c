@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a walk stores, and the sums that are kept where a forest is walked in parts. */
+#include <config.h>
+
+#include "base/memory.h"
+#include "cpu/walk_parts.h"
+
+static void store_total(struct device *d, const struct visit *v, const struct walk_request *r)
+{
+  const struct targets *t = &v->w->targets;
+  double g = d->config.gravity;
+  float self = d->isa->inverse_root(v->plain.eps2);
+  for (int k = 0; k < t->n; k++) {
+    int64_t i = v->w->member[k];
+    for (int c = 0; c < 3; c++) {
+      d->p.acc[3 * i + c] = (float)(g * t->a[c][k]);
+      d->p.acc_hard[3 * i + c] = r->split.on ? (float)(g * t->h[c][k]) : d->p.acc[3 * i + c];
+    }
+    if (r->potential) d->p.pot[i] = (float)(g * (t->pot[k] + (double)(d->tree.source.m[i] * self)));
+  }
+}
+
+static void store_soft(struct device *d, const struct visit *v, const struct walk_request *r)
+{
+  const struct targets *t = &v->w->targets;
+  double g = d->config.gravity;
+  for (int k = 0; k < t->n; k++) {
+    int64_t i = v->w->member[k];
+    for (int c = 0; c < 3; c++) d->p.acc[3 * i + c] = d->p.acc_soft[3 * i + c] = (float)(g * t->a[c][k]);
+    if (r->potential) d->p.pot[i] = (float)(g * t->pot[k]);   /* K = 1 at distance 0: no self energy */
+  }
+}
+
+static void store_hard(struct device *d, const struct visit *v, const struct walk_request *r)
+{
+  const struct targets *t = &v->w->targets;
+  for (int k = 0; k < t->n; k++)
+    for (int c = 0; c < 3; c++)
+      d->p.acc_hard[3 * (int64_t)v->w->member[k] + c] = (float)(d->config.gravity * (r->split.on ? t->h[c][k] : t->a[c][k]));
+}
+
+/* The sums of targets that a walk stores in the end: acceleration, hard acceleration, potential. */
+static int needed_sums(const struct walk_request *r, const struct targets *t, double *sum[7])
+{
+  int n = 0, all = r->kind != WALK_HARD;
+  for (int c = 0; c < 3 && (all || !r->split.on); c++) sum[n++] = t ? t->a[c] : NULL;
+  for (int c = 0; c < 3 && r->split.on && r->kind != WALK_SOFT; c++) sum[n++] = t ? t->h[c] : NULL;
+  if (all && r->potential) sum[n++] = t ? t->pot : NULL;
+  return n;
+}
+
+int32_t walk_group_count(const struct device *d, const struct walk_request *r)
+{
+  return r->kind == WALK_HARD ? d->active_groups : d->groups;
+}
+
+const struct group *walk_group_of(const struct device *d, const struct walk_request *r, int32_t k)
+{
+  return &d->group[r->kind == WALK_HARD ? d->active_group[k] : k];
+}
+
+/* The n sums of the first target of a walk's group k; those of the others follow. */
+static double *kept(const struct device *d, const struct walk_request *r, int32_t k, int n)
+{
+  return d->sum + (int64_t)n * (r->kind == WALK_HARD ? d->active_first[k] : d->group[k].begin);
+}
+
+/* Sums and interaction counts are kept between the parts of a forest that is walked in parts. */
+void walk_keep_sums(struct device *d, const struct visit *v, const struct walk_request *r, int32_t k, int64_t pairs)
+{
+  double *sum[7];
+  int n = needed_sums(r, &v->w->targets, sum);
+  double *to = kept(d, r, k, n);
+  for (int i = 0; i < v->w->targets.n; i++)
+    for (int s = 0; s < n; s++) *to++ = sum[s][i];
+  d->group_pairs[k] = pairs;
+}
+
+int64_t walk_take_sums(const struct device *d, const struct visit *v, const struct walk_request *r, int32_t k)
+{
+  double *sum[7];
+  int n = needed_sums(r, &v->w->targets, sum);
+  const double *from = kept(d, r, k, n);
+  for (int i = 0; i < v->w->targets.n; i++)
+    for (int s = 0; s < n; s++) sum[s][i] = *from++;
+  return d->group_pairs[k];
+}
+
+void walk_need_sums(struct device *d, const struct walk_request *r)
+{
+  double *sum[7];
+  size_t targets = (size_t)(r->kind == WALK_HARD ? d->active_count : d->p.n), n = (size_t)needed_sums(r, NULL, sum);
+  if (!r->local || r->last) return;
+  cpu_room((void **)&d->sum, &d->sum_capacity, sizeof *d->sum * n * targets, "sums");
+  cpu_room((void **)&d->group_pairs, &d->group_pair_capacity, sizeof *d->group_pairs * (size_t)walk_group_count(d, r), "sums");
+}
+
+/* Those of a synchronisation are longer than those of substeps, of which there are many. */
+void walk_free_sums(struct device *d, const struct walk_request *r)
+{
+  if (!r->last || r->kind == WALK_HARD) return;
+  memory_free(d->sum);
+  d->sum = NULL;
+  d->sum_capacity = 0;
+}
+
+/* Every member is assigned the mean of the group. */
+static void store_work(struct device *d, const struct workspace *w, int64_t pairs, int replace)
+{
+  float each = (float)((double)pairs / w->targets.n);
+  for (int k = 0; k < w->targets.n; k++) {
+    float *work = &d->p.work[w->member[k]];
+    *work = (replace ? WORK_KEPT * *work : *work) + each;
+  }
+}
+
+void walk_store(struct device *d, const struct visit *v, const struct walk_request *r, int64_t pairs)
+{
+  store_work(d, v->w, pairs, r->kind != WALK_HARD);
+  switch (r->kind) {
+  case WALK_TOTAL: store_total(d, v, r); break;
+  case WALK_SOFT: store_soft(d, v, r); break;
+  case WALK_HARD: store_hard(d, v, r); break;
+  }
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The soft walk (WALK_SOFT) against double-precision sums of (1 - K), and walks without softening. */
+#include <config.h>
+#include "cpu/walk_isa.h"
+#include "soft_sums.h"
+#include "walks.h"
+
+/* A case of the soft walk. */
+struct soft_case {
+  const struct set *set;
+  int kernel, order;
+  double softening, mass_scale;
+};
+
+/* A Plummer sphere of two masses, 1 to 20, in which two particles are 1e-6 apart. */
+static void place_stars(struct random *r, int64_t i, int64_t n, double x[3], float *mass)
+{
+  static double last[3];
+  place_plummer(r, i, n, x, mass);
+  *mass *= i % 10 ? 1 : 20;
+  if (i == 1)
+    for (int c = 0; c < 3; c++) x[c] = last[c] + (c == 0 ? 1e-6 : 0);
+  memcpy(last, x, sizeof last);
+}
+
+static const struct set stars = {"stars, a pair 1e-6 apart", 3000, 1, 0, 0.05, 0.2, place_stars};
+
+/* Soft forces of all particles, in one call of the walk or in two. */
+static const struct particles *soft_force(struct rig *g, const struct mac *mac, int calls)
+{
+  struct walk_request r = {.kind = WALK_SOFT, .mac = *mac, .a_floor = g->a_floor, .split = g->split, .let = LET_SOFT, .potential = 1,
+                           .local = 1, .last = calls == 1};
+  g->be->sources(g->dev);
+  g->be->moments(g->dev, mac, 0, 0);
+  g->be->groups(g->dev);
+  memset(&g->tally, 0, sizeof g->tally);
+  g->be->walk(g->dev, &r, &g->tally);
+  r.local = 0, r.last = 1;
+  if (calls == 2) g->be->walk(g->dev, &r, &g->tally);
+  struct sums sums;
+  g->be->reduce(g->dev, &(struct field){0}, &sums);
+  g->a_floor = 1e-5 * sqrt(sums.acc2_count / sums.count);
+  return g->be->view(g->dev);
+}
+
+static void mark_hard(struct rig *g)
+{
+  struct particles p;
+  g->be->download(g->dev, &p);
+  for (int64_t i = 0; i < 3 * p.n; i++) p.acc_hard[i] = (float)i;
+  g->be->upload(g->dev, &p);
+  double low[3], high[3];
+  g->be->bounds(g->dev, 0, low, high);
+  g->be->order(g->dev, &g->lattice);
+  g->be->build(g->dev, everywhere[0], everywhere[1]);
+}
+
+static void check_soft(const struct backend *be, struct soft_case k)
+{
+  struct set s = *k.set;
+  struct particles p;
+  struct rig g;
+  char what[200];
+  s.softening = k.softening;
+  set_make(&s, 0, &p);
+  struct split split = split_make(k.kernel, s.r1, s.r2);
+  split.mass_scale = (float)k.mass_scale;
+  for (int64_t i = 0; i < p.n; i++) split.largest_mass = fmaxf(split.largest_mass, p.mass[i]);
+  struct soft_sums d = soft_sums_open(&p, s.gravity, s.softening, &split);
+  rig_open(&g, be, &s, &p, k.order, 8, 32);
+  g.split = split;
+  mark_hard(&g);
+  const struct particles *v = be->view(g.dev);
+  float(*hard)[3] = by_id(v, v->acc_hard);
+  struct mac angle = rig_mac(&g, MAC_ANGLE, 0.7), mac = rig_mac(&g, MAC_ACCELERATION, 1.0 / 8192);
+  soft_force(&g, &angle, 1);
+  v = soft_force(&g, &mac, 2);
+  struct errors e = errors_between(v, v->acc_soft, NULL, (const double(*)[3])d.acc, d.scale), pot = soft_sums_potential(v, &d);
+  snprintf(what, sizeof what, "soft force, %s, order %d, softening %g, mass scale %g (median %.1e, 99 %% %.1e)", kernel_names[k.kernel],
+           k.order, k.softening, k.mass_scale, e.median, e.most99);
+  say(e.finite && e.median <= 1e-3 && e.most99 <= 4e-3 && g.tally.targets == s.n, &s, what, e.worst);
+  snprintf(what, sizeof what, "its potential (median %.1e, 99 %% %.1e)", pot.median, pot.most99);
+  say(pot.finite && pot.median <= 1e-3 && pot.most99 <= 4e-3, &s, what, pot.worst);
+  double pair = 0;
+  int same = memcmp(v->acc, v->acc_soft, sizeof(float) * 3 * (size_t)v->n) == 0;
+  for (int64_t i = 0; i < v->n; i++) {
+    int64_t at = (int64_t)v->id[i] - 1;
+    for (int c = 0; c < 3; c++) {
+      same &= v->acc_hard[3 * i + c] == hard[at][c];
+      if (at < 2) pair = fmax(pair, fabs(v->acc_soft[3 * i + c] - d.acc[at][c]) / d.scale[at]);
+    }
+  }
+  say(same, &s, "acc is acc_soft, and acc_hard is left alone", 0);
+  if (s.place == place_stars) say(pair < 4e-3, &s, "a close pair feels nothing of each other", pair);
+  soft_force(&g, &mac, 1);
+  v = be->view(g.dev);
+  struct errors one = errors_between(v, v->acc_soft, NULL, (const double(*)[3])d.acc, d.scale);
+  say(one.finite && one.most99 <= 4e-3, &s, "the same in one call", one.worst);
+  memory_free(hard);
+  soft_sums_close(&d);
+  rig_close(&g);
+}
+
+/* Without softening: total and hard forces, the potential, on a full walk with and without the split. */
+static void check_bare(const struct backend *be, const struct set *set, enum walk_method method, int with_split, int order)
+{
+  struct set s = *set;
+  struct particles p;
+  struct rig g;
+  char what[200];
+  s.softening = 0;
+  set_make(&s, 0, &p);
+  rig_open_by(&g, be, &s, &p, order, 8, 32, method);
+  if (!with_split) g.split.on = 0;
+  const struct particles *v = rig_first_force(&g, 1.0 / 8192);
+  struct direct d = direct_open(v, s.gravity, 0, &g.split);
+  struct errors e = errors_between(v, v->acc, NULL, (const double(*)[3])d.acc, d.scale), pot = potential_errors(v, &d);
+  snprintf(what, sizeof what, "without softening, method %d, order %d, split %d (median %.1e, 99 %% %.1e; potential %.1e)", (int)method,
+           order, with_split, e.median, e.most99, pot.most99);
+  say(e.finite && pot.finite && e.median <= 1e-3 && e.most99 <= 6e-3 && pot.most99 <= 2e-3, &s, what, e.worst);
+  if (with_split) {
+    struct step_rule rule = rule_of(&s, 1);
+    struct mac mac = rig_mac(&g, MAC_ACCELERATION, 1.0 / 8192);
+    be->levels(g.dev, &rule, 2);
+    be->sources(g.dev);
+    be->moments(g.dev, &mac, 0, 0);
+    v = hard_walk(&g, &mac, TICKS / 4, 1e-9 / TICKS);
+    e = errors_between(v, v->acc_hard, NULL, (const double(*)[3])d.hard, d.scale);
+    say(e.finite && e.median <= 1e-3 && e.most99 <= 6e-3, &s, "hard forces without softening", e.worst);
+  }
+  direct_close(&d);
+  rig_close(&g);
+}
+
+static void check_all(const struct backend *be)
+{
+  for (int k = 0; k < SETS; k++) check_soft(be, (struct soft_case){&sets[k], k % SPLIT_KERNEL_COUNT, 1 + k % 2, sets[k].softening, 0});
+  check_soft(be, (struct soft_case){&sets[0], SPLIT_SEPTIC, 2, 0, 0});
+  check_soft(be, (struct soft_case){&sets[4], SPLIT_SEPTIC, 1, 0, 0});
+  check_soft(be, (struct soft_case){&sets[5], SPLIT_QUINTIC, 1, 0, 0});
+  check_soft(be, (struct soft_case){&sets[11], SPLIT_QUINTIC, 1, 0, 0.5});
+  check_soft(be, (struct soft_case){&stars, SPLIT_SEPTIC, 2, 0, 0});
+  for (int order = 1; order <= 2; order++)
+    for (int soft = 0; soft < 2; soft++) check_soft(be, (struct soft_case){&stars, SPLIT_SEPTIC, order, soft * 1e-4, 3.0 / 3000});
+  for (int method = METHOD_GROUPS; method <= METHOD_AUTO; method++) {
+    if (!(be->methods >> method & 1)) continue;
+    for (int k = 0; k < SETS; k++) check_bare(be, &sets[k], (enum walk_method)method, 0, 1 + k % 2);
+    check_bare(be, &sets[0], (enum walk_method)method, 1, 1);
+    check_bare(be, &sets[4], (enum walk_method)method, 1, 2);
+  }
+}
+
+static void check(const struct backend *be)
+{
+  snprintf(label, sizeof label, "%s", be->name);
+  check_all(be);
+}
+
+int main(void)
+{
+  rig_each(check);
+  tap_ok(memory_current() == 0, "all memory is given back");
+  return tap_end();
+}
