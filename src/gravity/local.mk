@@ -2,6 +2,7 @@ EXTRA_DIST += %D%/README.md
 libespalier_a_SOURCES += \
   %D%/field.h \
   %D%/hermite.h \
+  %D%/kepler.h \
   %D%/pair.h \
   %D%/reach.h \
   %D%/split.h \
