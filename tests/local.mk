@@ -98,6 +98,7 @@ script_tests = \
   %D%/stops.sh \
   %D%/study_ranks.sh \
   %D%/system_check.sh \
+  %D%/true_energy.sh \
   %D%/tuning.sh \
   %D%/units_files.sh \
   %D%/unsound.sh \
@@ -159,7 +160,8 @@ test_helpers = \
   %D%/full_disk \
   %D%/make_snapshot \
   %D%/pending \
-  %D%/poison
+  %D%/poison \
+  %D%/true_energy
 # The second tier, of minutes each: make check-slow. These run two at a time, the longest first; slow_alone after them, one by one,
 # since they measure times, or send signals at certain moments.
 slow_together = \
@@ -247,6 +249,9 @@ clean-local:
 %C%_guard_mpi_SOURCES = %D%/guard.c %D%/files.h %D%/tap.h
 %C%_pending_SOURCES = %D%/pending.c
 %C%_poison_SOURCES = %D%/poison.c
+%C%_true_energy_SOURCES = %D%/true_energy.c
+# Roots that need not set errno are computed as vectors.
+%C%_true_energy_CFLAGS = $(AM_CFLAGS) -fno-math-errno
 %C%_contract_mpi_SOURCES = %D%/contract.c %D%/chance.h %D%/reference.h %D%/kernels.h %D%/sets.h %D%/tap.h
 %C%_comm_mpi_SOURCES = %D%/comm.c %D%/tap.h
 %C%_particles_SOURCES = %D%/particles.c %D%/tap.h
