@@ -194,6 +194,7 @@ static const struct backend_let cpu_let_verbs = {
 };
 
 static const struct backend_hard cpu_hard_verbs = {
+  .halo = cpu_halo,
   .advance = cpu_hard_advance,
   .potential = cpu_hard_potential,
 };

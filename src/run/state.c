@@ -24,6 +24,7 @@ static int list_system(struct sim *s, struct run_state *r, struct item *item)
       REAL("time", s->time), LONG("step", s->step), REAL("soft_step", s->soft_step), REAL("radius_rule", s->radius_rule),
       REAL("a_floor", s->a_floor), WHOLE("split.on", s->split.on), WHOLE("split.kernel", s->split.kernel), FLOAT("split.r1", s->split.r1),
       FLOAT("split.r2", s->split.r2), FLOAT("split.inverse", s->split.inverse), FLOAT("split.mass_scale", s->split.mass_scale),
+      FLOAT("split.largest_mass", s->split.largest_mass),
       REAL("hard.proposed_for", s->hard.proposed_for),
       {"now", ITEM_REAL, sizeof s->now / sizeof(double), &s->now},   /* doubles only */
       REAL("plan.soft_step", r->plan.soft_step), REAL("plan.target", r->plan.target), WHOLE("plan.at_target", r->plan.at_target),

@@ -11,8 +11,6 @@
 
 int hard_used(const struct sim *s) { return s->par->Integrator == INTEGRATOR_HERMITE && s->split.on; }
 
-double hard_reach(const struct sim *s) { return (double)s->split.r2 * split_factor(&s->split, (float)s->hard.largest_mass); }
-
 void hard_note_masses(struct sim *s, const struct particles *p)
 {
   double extreme[2] = {0, -1e300}, sum[2] = {0, (double)p->n};

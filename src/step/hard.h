@@ -6,8 +6,6 @@
 
 /* 1: this run integrates its hard part by the Hermite scheme. Local. */
 int hard_used(const struct sim *s);
-/* The widest R2 of any pair (length). Local. */
-double hard_reach(const struct sim *s);
 /* Note the masses of the run, from the particles of this rank, before they move to the device. Collective. */
 void hard_note_masses(struct sim *s, const struct particles *p);
 /* 1: radii are in proportion to the cube root of masses (RadiiByMass). Local. */

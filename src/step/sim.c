@@ -230,7 +230,8 @@ void sim_force(struct sim *s, const struct mac *mac, int potential)
   s->be->moments(s->dev, mac, 0, 0);
   make_groups(s);
   timer_phase(&s->timer, PHASE_let_select);
-  struct let_request request = {.mac = mac, .a_floor = s->a_floor, .cutoff = -1};
+  struct let_request request = {.mac = mac, .a_floor = s->a_floor, .cutoff = -1,
+                                .open_within = hard_used(s) ? split_widest(&s->split) : 0};
   let_exchange(s->lets, LET_SOFT, &s->lattice, request, TICKS, &s->counts.soft_let);
   timer_phase(&s->timer, PHASE_walk);
   struct walk_request walk = {.kind = hard_used(s) ? WALK_SOFT : WALK_TOTAL, .mac = *mac, .a_floor = s->a_floor, .split = s->split, .let = LET_SOFT,
@@ -254,6 +255,7 @@ void sim_measure(struct sim *s)
 static void set_split(struct sim *s, double r1, double r2)
 {
   s->split = split_make(s->par->Kernel, r1, r2);
+  s->split.largest_mass = (float)s->hard.largest_mass;
   if (s->par->Integrator == INTEGRATOR_HERMITE && hard_radii_by_mass(s)) s->split.mass_scale = (float)s->hard.mean_mass;
 }
 
