@@ -62,6 +62,7 @@ mpi_tests = \
   %D%/fuzz_input.mpi \
   %D%/guard.mpi \
   %D%/halo_ranks.mpi \
+  %D%/hard_ranks.mpi \
   %D%/ic_ranks.mpi \
   %D%/snapshot.mpi \
   %D%/snapshot_faults.mpi \
@@ -272,6 +273,7 @@ clean-local:
 %C%_cuts_ranks_mpi_SOURCES = %D%/cuts_ranks.c %D%/chance.h %D%/cuts.h %D%/tap.h
 %C%_domain_SOURCES = %D%/domain.c %D%/chance.h %D%/cuts.h %D%/tap.h
 %C%_domain_ranks_mpi_SOURCES = %D%/domain_ranks.c %D%/chance.h %D%/everywhere.h %D%/tap.h
+%C%_hard_ranks_mpi_SOURCES = %D%/hard_ranks.c %D%/chance.h %D%/everywhere.h %D%/tap.h
 %C%_halo_ranks_mpi_SOURCES = %D%/halo_ranks.c %D%/chance.h %D%/everywhere.h %D%/tap.h
 %C%_essential_SOURCES = %D%/essential.c %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h
 %C%_job_SOURCES = %D%/job.c %D%/tap.h

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The hard part on several ranks: with the halo each rank integrates its own particles as one rank integrates all of them. */
+#include <config.h>
+#include <mpi.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "chance.h"
+#include "everywhere.h"
+#include "mpi/halo.h"
+#include "tap.h"
+
+enum { N = 600, STEPS = 3 };
+#define SOFT_STEP 0.01
+#define R2 0.2
+
+/* A Plummer sphere of energy -1/4; G = M = 1. */
+static void draw(struct particles *p, int unequal)
+{
+  struct random r = {41};
+  particles_init(p);
+  particles_reserve(p, N);
+  for (p->n = 0; p->n < N; p->n++) {
+    double a = 3 * 3.141592653589793 / 16, q, g, radius = a / sqrt(pow(random_unit(&r) * 0.98, -2.0 / 3) - 1);
+    random_direction(&r, radius, &p->pos[3 * p->n]);
+    do q = random_unit(&r), g = 0.1 * random_unit(&r);
+    while (g > q * q * pow(1 - q * q, 3.5));
+    random_direction(&r, q * sqrt(2) * pow(radius * radius + a * a, -0.25), &p->vel[3 * p->n]);
+    p->id[p->n] = (uint64_t)(7 * p->n + 3);
+    p->mass[p->n] = (unequal && p->n % 2 ? 20.0f : 1.0f) / (unequal ? 10.5f * N : (float)N);
+    p->level[p->n] = LEVEL_UNKNOWN;
+  }
+}
+
+/* A device with the particles of all ranks (`rank` -1), or of one. */
+static struct device *load(const struct backend *be, const struct comm *c, const struct particles *all, int rank)
+{
+  struct device_config config = {.gravity = 1, .softening = 0, .max_leaf = 8, .max_group = 32, .ranks = c->size, .rank = c->rank};
+  struct device *d = be->open(&config);
+  struct particles mine;
+  particles_init(&mine);
+  particles_reserve(&mine, N);
+  for (int64_t i = 0; i < all->n; i++) {
+    double x = all->pos[3 * i];
+    int owner = x < -0.4 ? 0 : x > 0.4 ? c->size - 1 : (int)((x + 0.4) / 0.8 * c->size);
+    if (rank < 0 || owner == rank) particles_copy(&mine, mine.n++, all, i);
+  }
+  be->upload(d, &mine);
+  return d;
+}
+
+/* Soft steps without soft forces, with halos or, for `h` NULL, without; then the potential. */
+static void integrate(const struct comm *c, const struct backend *be, struct device *d, struct hard_request r, struct halo *h,
+                      struct hard_tally *tally)
+{
+  struct halo none = {.n = 0}, *used = h ? h : &none;
+  for (int k = 0; k < STEPS; k++) {
+    if (h) halo_exchange(h, c, be, d, &r);
+    be->hard->advance(d, &r, used->n, used->particle, tally);
+  }
+  r.soft_step = 0;
+  if (h) halo_exchange(h, c, be, d, &r);
+  be->hard->potential(d, &r, used->n, used->particle);
+  be->wait(d);
+}
+
+/* Largest difference of a position or velocity of this rank's particles from those of `whole`; of a potential or an acceleration, relative
+ * to the largest one. */
+static void compare(const struct backend *be, struct device *mine, struct device *whole, double difference[2])
+{
+  const struct particles *p = be->view(whole);
+  double(*motion)[6] = memory_alloc("test", sizeof *motion * N), largest = 0;
+  float(*force)[4] = memory_alloc("test", sizeof *force * N);
+  for (int64_t i = 0; i < p->n; i++) {
+    int64_t k = (int64_t)(p->id[i] - 3) / 7;
+    memcpy(motion[k], &p->pos[3 * i], sizeof *p->pos * 3);
+    memcpy(motion[k] + 3, &p->vel[3 * i], sizeof *p->vel * 3);
+    memcpy(force[k], &p->acc_hard[3 * i], sizeof *p->acc_hard * 3);
+    force[k][3] = p->pot[i];
+    for (int a = 0; a < 4; a++) largest = fmax(largest, fabs((double)force[k][a]));
+  }
+  p = be->view(mine);
+  for (int64_t i = 0; i < p->n; i++) {
+    int64_t k = (int64_t)(p->id[i] - 3) / 7;
+    for (int a = 0; a < 3; a++) {
+      difference[0] = fmax(difference[0], fabs(p->pos[3 * i + a] - motion[k][a]));
+      difference[0] = fmax(difference[0], fabs(p->vel[3 * i + a] - motion[k][3 + a]));
+      difference[1] = fmax(difference[1], fabs((double)(p->acc_hard[3 * i + a] - force[k][a])) / largest);
+    }
+    difference[1] = fmax(difference[1], fabs((double)(p->pot[i] - force[k][3])) / largest);
+  }
+  memory_free(force);
+  memory_free(motion);
+}
+
+static void check(const struct comm *c, const struct backend *be, int unequal)
+{
+  struct particles all;
+  struct halo h = {.n = 0};
+  struct hard_tally whole_tally = {.shortest_period = 1e300}, tally = whole_tally, alone_tally = whole_tally;
+  struct hard_request r = {.split = split_make(SPLIT_SEPTIC, 0.25 * R2, R2), .soft_step = SOFT_STEP, .eta = 0.2};
+  draw(&all, unequal);
+  for (int64_t i = 0; i < all.n; i++) r.largest_mass = fmax(r.largest_mass, (double)all.mass[i]);
+  if (unequal) r.split.mass_scale = (float)r.largest_mass / 8;
+  struct device *whole = load(be, c, &all, -1), *mine = load(be, c, &all, c->rank), *alone = load(be, c, &all, c->rank);
+  particles_free(&all);
+  double with[2] = {0, 0}, without[2] = {0, 0};
+  integrate(c, be, whole, r, NULL, &whole_tally);
+  integrate(c, be, mine, r, &h, &tally);
+  integrate(c, be, alone, r, NULL, &alone_tally);
+  compare(be, mine, whole, with);
+  compare(be, alone, whole, without);
+  comm_max_double(c, with, 2);
+  comm_max_double(c, without, 2);
+  int64_t counts[2] = {tally.entries, tally.with_neighbours};
+  comm_sum_int64(c, counts, 2);
+  struct device *opened[] = {whole, mine, alone};
+  for (int k = 0; k < 3; k++) {
+    be->download(opened[k], &all);
+    particles_free(&all);
+    be->close(opened[k]);
+  }
+  halo_free(&h);
+  if (c->rank) return;
+  char line[200];
+  const char *masses = unequal ? "two masses" : "equal masses";
+  printf("# %s, %d ranks, %s: differences %.1e, %.1e; without a halo %.1e, %.1e\n", be->name, c->size, masses, with[0], with[1], without[0],
+         without[1]);
+  snprintf(line, sizeof line, "%s, %d ranks, %s: positions and velocities as on one rank", be->name, c->size, masses);
+  tap_ok(with[0] < 1e-11 && (c->size == 1 || without[0] > 1e-6), line);
+  snprintf(line, sizeof line, "%s, %d ranks, %s: hard accelerations and potentials as on one rank", be->name, c->size, masses);
+  tap_ok(with[1] < 1e-6 && (c->size == 1 || without[1] > 1e-4), line);
+  snprintf(line, sizeof line, "%s, %d ranks, %s: neighbour lists of own particles as on one rank", be->name, c->size, masses);
+  tap_ok(counts[0] == whole_tally.entries && counts[1] == whole_tally.with_neighbours && counts[0] > 0, line);
+}
+
+int main(int argc, char **argv)
+{
+  struct comm world;
+  MPI_Init(&argc, &argv);
+  comm_open(&world, MPI_COMM_WORLD);
+  const int choices[] = {BACKEND_CPU, BACKEND_CUDA};
+  for (int k = 0; k < 2; k++) {
+    const struct backend *be = backend_everywhere(&world, choices[k]);
+    for (int unequal = 0; be && be->hard && unequal < 2; unequal++) check(&world, be, unequal);
+  }
+  int64_t left = comm_max_int64(&world, (int64_t)memory_current());
+  if (world.rank == 0) tap_ok(left == 0, "all memory is given back");
+  int failed = world.rank == 0 ? tap_end() : 0;
+  comm_close(&world);
+  MPI_Finalize();
+  return failed;
+}
