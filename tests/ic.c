@@ -8,59 +8,19 @@
 
 #include "base/memory.h"
 #include "ic/models.h"
+#include "ic_sets.h"
 #include "tap.h"
 
 enum { N = 2000, SEEDS = 40 };   /* of the energies: direct sums, so many small sets rather than a large one */
 
-static struct comm alone;
-
-static struct ic_model model_of(const char *name, int64_t n, uint64_t seed)
-{
-  struct ic_model m;
-  ic_defaults(&m);
-  snprintf(m.name, sizeof m.name, "%s", name);
-  m.n = n;
-  m.seed = seed;
-  return m;
-}
-
-static void make(const struct ic_model *m, struct particles *p)
-{
-  struct fault f = {""};
-  particles_init(p);
-  if (ic_make(&alone, m, p, &f) == 0) return;
-  printf("Bail out! %s\n", f.text);
-  exit(99);
-}
-
-static double square(const double *x) { return x[0] * x[0] + x[1] * x[1] + x[2] * x[2]; }
-
-static double kinetic_energy(const struct particles *p)
-{
-  double sum = 0;
-  for (int64_t i = 0; i < p->n; i++) sum += 0.5 * p->mass[i] * square(p->vel + 3 * i);
-  return sum;
-}
-
-static double potential_energy(const struct particles *p)
-{
-  double sum = 0;
-#pragma omp parallel for reduction(+ : sum) schedule(dynamic, 64)
-  for (int64_t i = 0; i < p->n; i++)
-    for (int64_t j = 0; j < i; j++) {
-      double d[3] = {p->pos[3 * i] - p->pos[3 * j], p->pos[3 * i + 1] - p->pos[3 * j + 1], p->pos[3 * i + 2] - p->pos[3 * j + 2]};
-      sum -= (double)p->mass[i] * p->mass[j] / sqrt(square(d));
-    }
-  return sum;
-}
-
-static void check_energy(const char *name, double virial_ratio, double tolerance)
+static void check_energy(struct ic_model m, double virial_ratio, double tolerance)
 {
   double kinetic = 0, potential = 0;
   for (int seed = 1; seed <= SEEDS; seed++) {
-    struct ic_model m = model_of(name, N, (uint64_t)seed);
     struct particles p;
-    if (strcmp(name, "uniform") == 0) m.virial_ratio = virial_ratio;
+    m.n = N;
+    m.seed = (uint64_t)seed;
+    if (strcmp(m.name, "uniform") == 0) m.virial_ratio = virial_ratio;
     make(&m, &p);
     kinetic += kinetic_energy(&p) / SEEDS;
     potential += potential_energy(&p) / SEEDS;
@@ -68,9 +28,9 @@ static void check_energy(const char *name, double virial_ratio, double tolerance
   }
   char what[200];
   double energy = kinetic + potential, ratio = 2 * kinetic / -potential;
-  snprintf(what, sizeof what, "%s: E = %.4f is -1/4", name, energy);
+  snprintf(what, sizeof what, "%s, W0 = %g, central mass %g: E = %.4f is -1/4", m.name, m.w0, m.central_mass, energy);
   tap_ok(fabs(energy + 0.25) < tolerance, what);
-  snprintf(what, sizeof what, "%s: 2 T / |W| = %.4f is %g", name, ratio, virial_ratio);
+  snprintf(what, sizeof what, "%s: 2 T / |W| = %.4f is %g", m.name, ratio, virial_ratio);
   tap_ok(fabs(ratio - virial_ratio) < 0.03 * virial_ratio + 1e-12, what);
 }
 
@@ -98,45 +58,45 @@ static double hernquist_dispersion(double r)
 }
 static double uniform_mass(double r) { return pow(r / 2.4, 3); }
 
-static int compare_doubles(const void *a, const void *b)
-{
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
-typedef void draw(const struct ic_model *m, int64_t index, struct ic_random *r, struct ic_point *point);
-
-/* Kolmogorov and Smirnov: the largest distance of the radii's distribution from the curve. Drawn before the centre of mass
- * is moved, which wide wings take away from the centre of the cusp. */
-static void check_profile(const char *name, draw *one, curve *mass)
+/* The radii of a model, drawn before the centre of mass is moved, which wide wings take away from the centre of the cusp. */
+static void check_profile(struct ic_model m, curve *mass)
 {
   enum { MANY = 100000 };
-  struct ic_model m = model_of(name, MANY, 7);
-  double *r = memory_alloc("test", sizeof *r * MANY), worst = 0;
+  double *fraction = memory_alloc("test", sizeof *fraction * MANY);
+  struct fault f = {""};
+  struct ic_plan plan;
+  m.seed = 7;
+  if (ic_plan_open(&plan, &m, &f)) tap_ok(0, f.text);
   for (int64_t i = 0; i < MANY; i++) {
     struct ic_random random = random_of(m.seed, (uint64_t)i + 1);
     struct ic_point point;
-    one(&m, i, &random, &point);
-    r[i] = sqrt(square(point.pos));
+    plan.draw(&plan, i, &random, &point);
+    fraction[i] = mass(sqrt(square(point.pos)));
   }
-  qsort(r, MANY, sizeof *r, compare_doubles);
-  for (int64_t i = 0; i < MANY; i++) worst = fmax(worst, fabs(mass(r[i]) - (i + 0.5) / MANY));
   char what[200];
-  snprintf(what, sizeof what, "%s: the radii follow M(r) (distance %.4f)", name, worst);
+  double worst = distance_from_uniform(fraction, MANY);
+  snprintf(what, sizeof what, "%s, W0 = %g, central mass %g: the radii follow M(r) (distance %.4f)", m.name, m.w0, m.central_mass, worst);
   tap_ok(worst < 1.63 / sqrt(MANY), what);
-  memory_free(r);
+  ic_plan_close(&plan);
+  memory_free(fraction);
 }
 
 /* In shells of equal mass: <v^2> is three times the radial dispersion, and <v_r^2> a third of that. */
-static void check_dispersion(const char *name, curve *mass, curve *dispersion)
+static void check_dispersion(struct ic_model m, curve *mass, curve *dispersion)
 {
   enum { SHELLS = 5, MANY = 60000 };
-  struct ic_model m = model_of(name, MANY, 11);
   struct particles p;
+  m.n = MANY;
+  m.seed = 11;
   double measured[SHELLS] = {0}, radial[SHELLS] = {0}, expected[SHELLS] = {0}, worst = 0, tilt = 0;
   make(&m, &p);
-  for (int64_t i = 0; i < MANY; i++) {
-    const double *x = p.pos + 3 * i, *v = p.vel + 3 * i;
+  const double *centre = p.pos + 3 * (MANY - 1), *rest = p.vel + 3 * (MANY - 1);
+  for (int64_t i = 0; i < MANY - 1; i++) {
+    double x[3], v[3];
+    for (int c = 0; c < 3; c++) {
+      x[c] = p.pos[3 * i + c] - (m.central_mass > 0 ? centre[c] : 0);
+      v[c] = p.vel[3 * i + c] - (m.central_mass > 0 ? rest[c] : 0);
+    }
     double r = sqrt(square(x)), along = (x[0] * v[0] + x[1] * v[1] + x[2] * v[2]) / r;
     int shell = (int)fmin(SHELLS * mass(r), SHELLS - 1);
     if (r > 15) continue;   /* differences of large numbers in the formula */
@@ -149,11 +109,118 @@ static void check_dispersion(const char *name, curve *mass, curve *dispersion)
     tilt = fmax(tilt, fabs(3 * radial[s] / measured[s] - 1));
   }
   char what[200];
-  snprintf(what, sizeof what, "%s: the speeds follow the dispersion at every radius (off by %.3f)", name, worst);
+  snprintf(what, sizeof what, "%s, central mass %g: the speeds follow the dispersion at every radius (off by %.3f)", m.name,
+           m.central_mass, worst);
   tap_ok(worst < 0.025, what);
-  snprintf(what, sizeof what, "%s: they have no preferred direction (off by %.3f)", name, tilt);
+  snprintf(what, sizeof what, "%s: they have no preferred direction (off by %.3f)", m.name, tilt);
   tap_ok(tilt < 0.035, what);
   particles_free(&p);
+}
+
+/* A sphere on a grid of radii: mass inside as a fraction, radial dispersion squared. */
+enum { GRID = 20000 };
+static double grid_r[GRID], grid_mass[GRID], grid_dispersion[GRID];
+
+static double from_grid(const double *y, double r)
+{
+  int low = 0, high = GRID - 1;
+  if (r <= grid_r[0]) return y[0];
+  if (r >= grid_r[high]) return y[high];
+  while (high - low > 1) {
+    int middle = (low + high) / 2;
+    if (grid_r[middle] <= r) low = middle;
+    else high = middle;
+  }
+  return y[low] + (y[high] - y[low]) * (r - grid_r[low]) / (grid_r[high] - grid_r[low]);
+}
+static double mass_on_grid(double r) { return from_grid(grid_mass, r); }
+static double dispersion_on_grid(double r) { return from_grid(grid_dispersion, r); }
+
+/* King's density by his equation 1966, 21 (unit: exp(W) at large W), and the pressure, its integral over W. */
+static double king_density(double w)
+{
+  if (w < 1e-3) return w > 0 ? 8 / (15 * sqrt(M_PI)) * pow(w, 2.5) : 0;
+  return exp(w) * erf(sqrt(w)) - sqrt(4 * w / M_PI) * (1 + 2 * w / 3);
+}
+static double king_pressure(double w)
+{
+  if (w < 1e-2) return w > 0 ? 16 / (105 * sqrt(M_PI)) * pow(w, 3.5) : 0;
+  return king_density(w) - 8 / (15 * sqrt(M_PI)) * pow(w, 2.5);
+}
+
+/* d(W, m)/dx. */
+static void king_slope(const double y[2], double x, double w0, double dy[2])
+{
+  dy[0] = -y[1] / (x * x);
+  dy[1] = 9 * x * x * king_density(y[0]) / king_density(w0);
+}
+
+/* King's equation by the classical method of Runge and Kutta, outwards in the radius, and scaled to W = -1/2 and M = 1.
+ * Returns log10(tidal radius / core radius). */
+static double solve_king(double w0)
+{
+  double x = 1e-3, y[2] = {w0 - 1.5e-6, 3e-9}, energy = 0;
+  int n = 0;
+  while (n < GRID && y[0] > 0) {
+    double k[4][2], at[2], h = 2e-3 * fmin(x, 0.5 + 0.5 * x), old = y[1];
+    grid_r[n] = x;
+    grid_mass[n] = y[1];
+    grid_dispersion[n++] = king_pressure(y[0]) / king_density(y[0]);
+    king_slope(y, x, w0, k[0]);
+    for (int s = 1; s < 4; s++) {
+      double part = s == 3 ? h : h / 2;
+      for (int c = 0; c < 2; c++) at[c] = y[c] + part * k[s - 1][c];
+      king_slope(at, x + part, w0, k[s]);
+    }
+    for (int c = 0; c < 2; c++) y[c] += h / 6 * (k[0][c] + 2 * k[1][c] + 2 * k[2][c] + k[3][c]);
+    x += h;
+    energy += 0.5 * (old + y[1]) * (y[1] - old) / (x - h / 2);
+  }
+  double whole = y[1], scale = 2 * energy / (whole * whole);
+  for (int i = 0; i < GRID; i++) {
+    if (i >= n) grid_r[i] = x + i, grid_mass[i] = whole, grid_dispersion[i] = 0;
+    grid_r[i] *= scale;
+    grid_mass[i] /= whole;
+    grid_dispersion[i] /= whole * scale;
+  }
+  return n < GRID ? log10(x) : NAN;
+}
+
+/* Hernquist's sphere with a central mass, by Jeans's equation. */
+static void solve_hernquist(double centre)
+{
+  double whole = (1 - centre) * hernquist_whole, a = 2 * whole * (whole / 6 + centre), pressure = 0;
+  for (int i = GRID - 1; i >= 0; i--) {
+    double step = log(1e9) / GRID, x = 1e-5 * exp(step * i), inside = x * x / ((1 + x) * (1 + x)), density = 1 / (x * pow(1 + x, 3));
+    pressure += step * density * (whole * inside + centre) / (a * x);
+    grid_r[i] = a * x;
+    grid_mass[i] = fmin(hernquist_whole * inside, 1);
+    grid_dispersion[i] = pressure / density;
+  }
+}
+
+/* \param concentration  log10(tidal radius / core radius): King 1966, figure 2; Binney & Tremaine 2008, figure 4.9 */
+static void check_king(double w0, double concentration)
+{
+  struct ic_model m = model_of("king", 1, 1);
+  m.w0 = w0;
+  char what[100];
+  double found = solve_king(w0);
+  snprintf(what, sizeof what, "king, W0 = %g: log10(tidal radius / core radius) = %.3f is %.3f", w0, found, concentration);
+  tap_ok(fabs(found - concentration) < 2e-3, what);
+  check_profile(m, mass_on_grid);
+  check_dispersion(m, mass_on_grid, dispersion_on_grid);
+}
+
+static void check_central(const char *name, double fraction)
+{
+  struct ic_model m = model_of(name, 1, 1);
+  m.central_mass = fraction;
+  if (strcmp(name, "hernquist") == 0) {
+    solve_hernquist(fraction);
+    check_dispersion(m, mass_on_grid, dispersion_on_grid);
+  }
+  check_energy(m, 1, strcmp(name, "plummer") == 0 ? 0.01 : 0.006);
 }
 
 static void check_merger(void)
@@ -219,15 +286,6 @@ static void check_common(const char *name)
   particles_free(&q);
 }
 
-static void refuse(struct ic_model m, const char *sentence)
-{
-  struct fault f = {""};
-  struct particles p;
-  particles_init(&p);
-  tap_ok(ic_make(&alone, &m, &p, &f) == -1 && strstr(f.text, sentence) && p.n == 0, sentence);
-  particles_free(&p);
-}
-
 static void check_refusals(void)
 {
   struct ic_model m = model_of("plumer", 10, 1);
@@ -249,15 +307,27 @@ int main(int argc, char **argv)
 {
   MPI_Init(&argc, &argv);
   comm_open(&alone, MPI_COMM_SELF);
-  check_energy("plummer", 1, 0.006);
-  check_energy("hernquist", 1, 0.006);
-  check_energy("uniform", 0, 0.002);
-  check_energy("uniform", 0.5, 0.004);
-  check_profile("plummer", plummer_draw, plummer_mass);
-  check_profile("hernquist", hernquist_draw, hernquist_mass);
-  check_profile("uniform", uniform_draw, uniform_mass);
-  check_dispersion("plummer", plummer_mass, plummer_dispersion);
-  check_dispersion("hernquist", hernquist_mass, hernquist_dispersion);
+  struct ic_model plummer = model_of("plummer", 1, 1), hernquist = model_of("hernquist", 1, 1), king = model_of("king", 1, 1);
+  struct ic_model uniform = model_of("uniform", 1, 1);
+  check_energy(plummer, 1, 0.006);
+  check_energy(hernquist, 1, 0.006);
+  check_energy(king, 1, 0.006);
+  king.w0 = 11;
+  check_energy(king, 1, 0.006);
+  check_energy(uniform, 0, 0.002);
+  check_energy(uniform, 0.5, 0.004);
+  check_profile(plummer, plummer_mass);
+  check_profile(hernquist, hernquist_mass);
+  check_profile(uniform, uniform_mass);
+  check_dispersion(plummer, plummer_mass, plummer_dispersion);
+  check_dispersion(hernquist, hernquist_mass, hernquist_dispersion);
+  check_king(1, 0.295);
+  check_king(6, 1.255);
+  check_king(9, 2.119);
+  check_central("hernquist", 0.01);
+  check_central("hernquist", 0.3);
+  check_central("king", 0.01);
+  check_central("plummer", 0.03);
   check_merger();
   for (int i = 0; i < ic_count; i++) check_common(ic_names[i]);
   check_refusals();

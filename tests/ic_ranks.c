@@ -6,7 +6,7 @@
 #include "ic/ic.h"
 #include "tap.h"
 
-static void check_model(const struct comm *world, const struct comm *alone, const char *name, int64_t n)
+static void check_model(const struct comm *world, const struct comm *alone, const char *name, int64_t n, int stars)
 {
   struct ic_model m;
   struct fault f = {""};
@@ -18,7 +18,13 @@ static void check_model(const struct comm *world, const struct comm *alone, cons
   m.n = n;
   m.seed = 42;
   m.virial_ratio = 0.3;
-  int made = ic_make(world, &m, &slice, &f) == 0 && ic_make(alone, &m, &whole, &f) == 0;
+  if (stars) {
+    m.masses = stars == 1 ? IC_KROUPA : IC_TWO;
+    m.heavy_fraction = 0.2;
+    m.binaries = 0.4;
+    m.central_mass = 0.05;
+  }
+  int made = ic_make(world, &m, &slice, NULL, &f) == 0 && ic_make(alone, &m, &whole, NULL, &f) == 0;
   /* the rank's own slice, element by element, then all slices together */
   int64_t below = comm_exscan_int64(world, slice.n), same = 1, facts[3];
   for (int64_t i = 0; made && i < slice.n; i++) {
@@ -32,7 +38,8 @@ static void check_model(const struct comm *world, const struct comm *alone, cons
   comm_sum_int64(world, facts, 3);
   int even = comm_max_int64(world, slice.n) - comm_min_int64(world, slice.n) <= 1;
   char what[200];
-  snprintf(what, sizeof what, "%s, N = %lld: bit-identical, in nearly equal slices", name, (long long)n);
+  snprintf(what, sizeof what, "%s%s, N = %lld: bit-identical, in nearly equal slices", name,
+           stars == 0 ? "" : stars == 1 ? " of Kroupa's stars and binaries" : " of two masses and binaries", (long long)n);
   if (world->rank == 0) tap_ok(facts[0] == n && facts[1] == (int64_t)particles_digest(&whole) && facts[2] == 0 && even, what);
   particles_free(&slice);
   particles_free(&whole);
@@ -45,10 +52,15 @@ int main(int argc, char **argv)
   comm_open(&world, MPI_COMM_WORLD);
   comm_open(&alone, MPI_COMM_SELF);
   for (int i = 0; i < ic_count; i++) {
-    check_model(&world, &alone, ic_names[i], 2);
-    check_model(&world, &alone, ic_names[i], 4001);
+    check_model(&world, &alone, ic_names[i], 2, 0);
+    check_model(&world, &alone, ic_names[i], 4001, 0);
   }
-  check_model(&world, &alone, "plummer", 1);
+  check_model(&world, &alone, "plummer", 1, 0);
+  for (int stars = 1; stars <= 2; stars++) {
+    check_model(&world, &alone, "plummer", 4001, stars);
+    check_model(&world, &alone, "hernquist", 1000, stars);
+    check_model(&world, &alone, "king", 7, stars);
+  }
   int failed = world.rank == 0 ? tap_end() : 0;
   comm_close(&alone);
   comm_close(&world);

@@ -18,6 +18,7 @@ unit_tests = \
   %D%/essential \
   %D%/force \
   %D%/ic \
+  %D%/ic_stars \
   %D%/job \
   %D%/kepler \
   %D%/keys \
@@ -260,7 +261,8 @@ clean-local:
 %C%_snapshot_files_mpi_SOURCES = %D%/snapshot_files.c %D%/files.h %D%/tap.h
 %C%_params_SOURCES = %D%/params.c %D%/tap.h
 %C%_units_SOURCES = %D%/units.c %D%/tap.h
-%C%_ic_SOURCES = %D%/ic.c %D%/tap.h
+%C%_ic_SOURCES = %D%/ic.c %D%/ic_sets.h %D%/tap.h
+%C%_ic_stars_SOURCES = %D%/ic_stars.c %D%/ic_sets.h %D%/tap.h
 %C%_ic_ranks_mpi_SOURCES = %D%/ic_ranks.c %D%/tap.h
 %C%_formats_mpi_SOURCES = %D%/formats.c %D%/writers.h %D%/files.h %D%/tap.h
 %C%_bad_input_mpi_SOURCES = %D%/bad_input.c %D%/writers.h %D%/files.h %D%/tap.h

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
+#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,30 +12,69 @@
 #include <unistd.h>
 
 #include "cli/commands.h"
+#include "gravity/units.h"
 #include "ic/ic.h"
 #include "io/snapshot/snapshot.h"
 #include "params/params.h"
 #include "particles/particles.h"
 
-/* Options that apply to one model only. */
-static const struct model_option {
-  const char *name, *model;
-  size_t offset;
-} model_options[] = {
-    {"virial-ratio", "uniform", offsetof(struct ic_model, virial_ratio)},
-    {"mass-ratio", "merger", offsetof(struct ic_model, mass_ratio)},
-    {"separation", "merger", offsetof(struct ic_model, separation)},
-    {"impact-parameter", "merger", offsetof(struct ic_model, impact_parameter)},
-    {"relative-velocity", "merger", offsetof(struct ic_model, relative_velocity)},
-};
-enum { MODEL_OPTIONS = sizeof model_options / sizeof *model_options, MODEL_OPTION = 256, OVERWRITE = 300 };
-
 struct request {
   struct ic_model model;
+  double virial_radius, half_mass_radius;   /* pc; 0: the model is dimensionless */
+  double total_mass;                        /* solar masses; 0: of the mass function, or one per particle */
   const char *output;
   int overwrite, has_n;
   unsigned given;   /* bit i: model_options[i] */
 };
+
+/* Options that apply to some models only, and some of them only beside another option. */
+#define SPHERES "plummer, hernquist, king"
+enum needs { ALONE, NEEDS_KROUPA, NEEDS_TWO, NEEDS_BINARIES, NEEDS_RADIUS };
+static const char *const needed[] = {"", "--mass-function kroupa", "--mass-function two", "--binaries",
+                                     "--virial-radius or --half-mass-radius"};
+static const struct model_option {
+  const char *name, *models;
+  size_t offset;   /* in struct request */
+  enum needs needs;
+} model_options[] = {
+    {"virial-ratio", "uniform", offsetof(struct request, model.virial_ratio), ALONE},
+    {"mass-ratio", "merger", offsetof(struct request, model.mass_ratio), ALONE},
+    {"separation", "merger", offsetof(struct request, model.separation), ALONE},
+    {"impact-parameter", "merger", offsetof(struct request, model.impact_parameter), ALONE},
+    {"relative-velocity", "merger", offsetof(struct request, model.relative_velocity), ALONE},
+    {"w0", "king", offsetof(struct request, model.w0), ALONE},
+    {"central-mass", SPHERES, offsetof(struct request, model.central_mass), ALONE},
+    {"mass-min", SPHERES, offsetof(struct request, model.mass_min), NEEDS_KROUPA},
+    {"mass-max", SPHERES, offsetof(struct request, model.mass_max), NEEDS_KROUPA},
+    {"heavy-ratio", SPHERES, offsetof(struct request, model.heavy_ratio), NEEDS_TWO},
+    {"heavy-fraction", SPHERES, offsetof(struct request, model.heavy_fraction), NEEDS_TWO},
+    {"binaries", SPHERES, offsetof(struct request, model.binaries), ALONE},
+    {"binary-min", SPHERES, offsetof(struct request, model.binary_min), NEEDS_BINARIES},
+    {"binary-max", SPHERES, offsetof(struct request, model.binary_max), NEEDS_BINARIES},
+    {"eccentricity", SPHERES, offsetof(struct request, model.eccentricity), NEEDS_BINARIES},
+    {"virial-radius", SPHERES, offsetof(struct request, virial_radius), ALONE},
+    {"half-mass-radius", SPHERES, offsetof(struct request, half_mass_radius), ALONE},
+    {"total-mass", SPHERES, offsetof(struct request, total_mass), NEEDS_RADIUS},
+    {"mass-function", SPHERES, 0, ALONE},   /* last: a name, not a number */
+};
+enum { MODEL_OPTIONS = sizeof model_options / sizeof *model_options, MODEL_OPTION = 256, OVERWRITE = 300 };
+
+static int given(const struct request *q, const char *name)
+{
+  for (int i = 0; i < MODEL_OPTIONS; i++)
+    if (strcmp(model_options[i].name, name) == 0) return q->given >> i & 1;
+  return 0;
+}
+
+static int take_masses(const struct command *self, const struct comm *c, struct request *q)
+{
+  for (int i = 0; i < ic_masses_count; i++)
+    if (strcmp(optarg, ic_masses_names[i]) == 0) {
+      q->model.masses = (enum ic_masses)i;
+      return STATUS_OK;
+    }
+  return command_misused(self, c, "option --mass-function: expected equal, kroupa or two, found '%s'", optarg);
+}
 
 static int take_option(const struct command *self, const struct comm *c, int option, struct request *q)
 {
@@ -55,22 +95,63 @@ static int take_option(const struct command *self, const struct comm *c, int opt
   case OVERWRITE: q->overwrite = 1; return STATUS_OK;
   }
   const struct model_option *m = &model_options[option - MODEL_OPTION];
-  if (command_real(optarg, (double *)((char *)&q->model + m->offset)))
+  if (m == &model_options[MODEL_OPTIONS - 1]) {
+    q->given |= 1u << (MODEL_OPTIONS - 1);
+    return take_masses(self, c, q);
+  }
+  if (command_real(optarg, (double *)((char *)q + m->offset)))
     return command_misused(self, c, "option --%s: expected a number, found '%s'", m->name, optarg);
   q->given |= 1u << (option - MODEL_OPTION);
+  return STATUS_OK;
+}
+
+/* Whether what an option needs is there. */
+static int has(const struct request *q, enum needs needs)
+{
+  switch (needs) {
+  case ALONE: break;
+  case NEEDS_KROUPA: return q->model.masses == IC_KROUPA;
+  case NEEDS_TWO: return q->model.masses == IC_TWO;
+  case NEEDS_BINARIES: return q->model.binaries != 0;
+  case NEEDS_RADIUS: return given(q, "virial-radius") || given(q, "half-mass-radius");
+  }
+  return 1;
+}
+
+static int check_scale(const struct command *self, const struct comm *c, const struct request *q)
+{
+  if (given(q, "virial-radius") && given(q, "half-mass-radius"))
+    return command_misused(self, c, "--virial-radius and --half-mass-radius: give one of them");
+  if (given(q, "total-mass") && q->model.masses == IC_KROUPA)
+    return command_misused(self, c, "--total-mass: the mass function kroupa gives the mass itself; leave --total-mass out");
+  for (int i = 0; i < MODEL_OPTIONS - 1; i++) {
+    const struct model_option *o = &model_options[i];
+    double x = *(const double *)((const char *)q + o->offset);
+    if (o->offset > offsetof(struct request, model) + sizeof q->model - 1 && q->given >> i & 1 && !(x >= 1e-12 && x <= 1e18))
+      return command_misused(self, c, "option --%s: expected a number from 1e-12 to 1e18, found %g", o->name, x);
+  }
+  if (given(q, "eccentricity") && !(q->model.eccentricity >= 0))
+    return command_misused(self, c, "eccentricity: expected a number from 0 to 0.9999, found %g", q->model.eccentricity);
   return STATUS_OK;
 }
 
 static int check_request(const struct command *self, const struct comm *c, const struct request *q)
 {
   struct fault f = {""};
+  int status;
   if (!q->has_n) return command_misused(self, c, "option -n is missing");
   if (!q->output) return command_misused(self, c, "option -o is missing");
-  for (int i = 0; i < MODEL_OPTIONS; i++)
-    if (q->given >> i & 1 && strcmp(model_options[i].model, q->model.name) != 0)
-      return command_misused(self, c, "option --%s belongs to model %s, not to %s", model_options[i].name, model_options[i].model,
-                             q->model.name);
-  return ic_check(&q->model, &f) ? command_misused(self, c, "%s", f.text) : STATUS_OK;
+  for (int i = 0; i < MODEL_OPTIONS; i++) {
+    const struct model_option *o = &model_options[i];
+    if (!(q->given >> i & 1)) continue;
+    if (!strstr(o->models, q->model.name))
+      return command_misused(self, c, "option --%s belongs to model%s %s, not to %s", o->name, strchr(o->models, ',') ? "s" : "",
+                             o->models, q->model.name);
+    if (!has(q, o->needs)) return command_misused(self, c, "option --%s: has a meaning only with %s", o->name, needed[o->needs]);
+  }
+  if (ic_check(&q->model, &f)) return command_misused(self, c, "%s", f.text);
+  if ((status = check_scale(self, c, q))) return status;
+  return STATUS_OK;
 }
 
 /* A fault where the output file could not be written. Called on rank 0 before the model is made. 0 or -1. */
@@ -91,19 +172,49 @@ static int check_writable(const struct request *q, struct fault *f)
   return fault_set(f, "%s: cannot be written: folder %s: %s", q->output, folder, strerror(errno));
 }
 
-static int make_file(const struct comm *c, const struct request *q, struct fault *f)
+/* Set the units in which the model has the radius asked for. G = 1 in them, and the total mass is 1. */
+static void set_units(const struct request *q, const struct ic_facts *facts, struct params *par)
+{
+  double radius = given(q, "virial-radius") ? q->virial_radius : q->half_mass_radius / facts->half_mass_radius;   /* the virial radius is 1 */
+  double mass = facts->mass_solar > 0 ? facts->mass_solar : q->total_mass > 0 ? q->total_mass : (double)q->model.n;
+  par->GravityConstantInternal = 1;   /* the models are in Henon units */
+  if (!has(q, NEEDS_RADIUS)) return;
+  par->UnitLength_in_cm = radius * KPC_CM / 1000;
+  par->UnitMass_in_g = mass * SOLAR_MASS_G;
+  par->UnitVelocity_in_cm_per_s = sqrt(GRAVITY_CGS * par->UnitMass_in_g / par->UnitLength_in_cm);
+}
+
+static int make_file(const struct comm *c, const struct request *q, struct params *par, struct ic_facts *made, struct fault *f)
 {
   if (c->rank == 0) check_writable(q, f);
   if (comm_verdict(c, f)) return -1;
   struct particles p;
   particles_init(&p);
-  struct params par;
-  params_defaults(&par);
-  par.GravityConstantInternal = 1;   /* the models are in Henon units */
-  struct snapshot_facts facts = {.params = &par, .gravity = 1};
-  int failed = ic_make(c, &q->model, &p, f) || snapshot_write(c, q->output, &p, &facts, f);
+  params_defaults(par);
+  struct snapshot_facts facts = {.params = par, .gravity = 1};
+  int failed = ic_make(c, &q->model, &p, made, f);
+  if (!failed) {
+    set_units(q, made, par);
+    failed = snapshot_write(c, q->output, &p, &facts, f);
+  }
   particles_free(&p);
   return failed ? -1 : 0;
+}
+
+/* Print what was made, and the units that a parameter file for it needs. */
+static void report(const struct request *q, const struct params *par, const struct ic_facts *made)
+{
+  long long n = q->model.n, binaries = ic_binaries(&q->model);
+  printf("%s: %lld particle%s of model %s, seed %llu; a parameter file for it needs [Units] GravityConstantInternal = 1\n", q->output, n,
+         plural((double)n), q->model.name, (unsigned long long)q->model.seed);
+  if (binaries > 0) printf("%lld binar%s: particles 1 to %lld, in pairs\n", binaries, binaries == 1 ? "y" : "ies", 2 * binaries);
+  if (made->mass_solar > 0) printf("total mass %.7g solar masses\n", made->mass_solar);
+  if (!has(q, NEEDS_RADIUS)) return;
+  struct units u = units_of(par);
+  printf("units: length %.5g pc, mass %.5g solar masses, velocity %.5g km/s, time %.5g Myr; the parameter file also needs\n"
+         "[Units]\nUnitLength_in_cm = %.7g\nUnitMass_in_g = %.7g\nUnitVelocity_in_cm_per_s = %.7g\n",
+         u.length_cm / KPC_CM * 1e3, u.mass_g / SOLAR_MASS_G, u.velocity_cm_s / 1e5, units_time_s(&u) / GYR_S * 1e3, u.length_cm, u.mass_g,
+         u.velocity_cm_s);
 }
 
 static int act(const struct command *self, const struct comm *c, int argc, char **argv)
@@ -126,10 +237,10 @@ static int act(const struct command *self, const struct comm *c, int argc, char 
   snprintf(q.model.name, sizeof q.model.name, "%s", name);
   if ((status = check_request(self, c, &q))) return status;
   struct fault f = {""};
-  if (make_file(c, &q, &f)) return command_failed(c, &f);
-  if (c->rank == 0)
-    printf("%s: %lld particle%s of model %s, seed %llu; a parameter file for it needs [Units] GravityConstantInternal = 1\n", q.output,
-           (long long)q.model.n, plural((double)q.model.n), name, (unsigned long long)q.model.seed);
+  struct params par;
+  struct ic_facts made;
+  if (make_file(c, &q, &par, &made, &f)) return command_failed(c, &f);
+  if (c->rank == 0) report(&q, &par, &made);
   return STATUS_OK;
 }
 
@@ -138,6 +249,7 @@ const struct command command_ic = {
     "models (total mass 1, G = 1; give GravityConstantInternal = 1 in the parameter file):\n"
     "  plummer                 Plummer sphere, scale radius 3 pi / 16, energy -1/4\n"
     "  hernquist               Hernquist sphere, energy -1/4\n"
+    "  king                    King's sphere, energy -1/4\n"
     "  uniform                 homogeneous sphere, energy -1/4\n"
     "  merger                  two Plummer spheres of particles of equal mass, types 1 and 2\n"
     "options:\n"
@@ -145,9 +257,26 @@ const struct command command_ic = {
     "  -s, --seed SEED         seed of the random numbers [1]\n"
     "  -o, --output FILE.hdf5  the file to write\n"
     "      --overwrite         replace the file if it exists\n"
+    "      --w0 W0             king: depth of the central potential over sigma^2, 0.3 to 12 [6]\n"
     "      --virial-ratio Q    uniform: 2 T / |W|, 0 (cold) to 1.9 [0]\n"
     "      --mass-ratio Q      merger: mass of the second sphere over the first [1]\n"
     "      --separation D      merger: distance of the centres along x [3]\n"
     "      --impact-parameter B  merger: their offset along y [0.5]\n"
-    "      --relative-velocity V  merger: their relative velocity along x, approaching [0.8]\n",
+    "      --relative-velocity V  merger: their relative velocity along x, approaching [0.8]\n"
+    "options of plummer, hernquist and king (masses do not depend on the position; lengths in model units, unless in pc):\n"
+    "      --mass-function F   equal; kroupa: Kroupa 2001; two: light and heavy stars [equal]\n"
+    "      --mass-min M        kroupa: smallest mass in solar masses [0.08]\n"
+    "      --mass-max M        kroupa: largest mass in solar masses [100]\n"
+    "      --heavy-ratio Q     two: mass of a heavy star over that of a light one [20]\n"
+    "      --heavy-fraction F  two: heavy stars as a fraction of all, by number [0.01]\n"
+    "      --binaries F        fraction of binaries among single stars and binaries; energy and virial ratio are those of\n"
+    "                          their centres of mass [0]\n"
+    "      --binary-min A      smallest semi-major axis; its logarithm is uniform [1e-4]\n"
+    "      --binary-max A      largest semi-major axis; the same as --binary-min: one for all [1e-3]\n"
+    "      --eccentricity E    of all binaries [thermal: a density 2 e]\n"
+    "      --central-mass F    a particle of type 5, the last one, at rest at the centre, with this fraction of the total\n"
+    "                          mass; the stars' velocities are drawn in the potential of both [0]\n"
+    "      --virial-radius R   scale the model: its virial radius, the unit of length, is R pc\n"
+    "      --half-mass-radius R  scale the model: the half-mass radius of its stars is R pc\n"
+    "      --total-mass M      of a scaled model, in solar masses [one per particle; kroupa: that of the stars]\n",
     act};

@@ -40,11 +40,20 @@ static double largest_speeds(double q2)
   return at_a > at_b ? at_a : at_b;
 }
 
-void hernquist_draw(const struct ic_model *m, int64_t index, struct ic_random *r, struct ic_point *point)
+static double inside(void) { return cut / (1 + cut) * (cut / (1 + cut)); }
+
+static double hernquist_radius(const struct ic_plan *plan, double fraction)
 {
-  (void)m, (void)index;
-  double inside = cut / (1 + cut) * (cut / (1 + cut)), mass = 1 / inside, scale = mass * mass / 3;
-  double root = sqrt(inside * random_uniform(r)), x = root / (1 - root);   /* radius in scale radii */
+  (void)plan;
+  double root = sqrt(inside() * fraction);
+  return root / (1 - root);
+}
+
+void hernquist_draw(const struct ic_plan *plan, int64_t index, struct ic_random *r, struct ic_point *point)
+{
+  (void)index;
+  double mass = 1 / inside(), scale = mass * mass / 3;
+  double x = hernquist_radius(plan, random_uniform(r));   /* radius in scale radii */
   double q2 = 1 / (1 + x), escape = sqrt(2 * mass / scale * q2);
   double limit = 1.01 * largest_speeds(q2), u, y;
   do {
@@ -55,3 +64,18 @@ void hernquist_draw(const struct ic_model *m, int64_t index, struct ic_random *r
   random_direction(r, u * escape, point->vel);
   point->type = 1;
 }
+
+static void hernquist_shape(const struct ic_plan *plan, double x, struct ic_shape *s)
+{
+  double y = 1 + x, centre = plan->m->central_mass / plan->mass;
+  s->density = 1 / (x * y * y * y);
+  s->density1 = -s->density * (1 + 4 * x) / (x * y);
+  s->density2 = s->density * (2 + 10 * x + 20 * x * x) / (x * x * y * y);
+  s->psi = 1 / y + centre / x;
+  s->psi1 = -1 / (y * y) - centre / (x * x);
+  s->psi2 = 2 / (y * y * y) + 2 * centre / (x * x * x);
+}
+
+const struct ic_sphere hernquist_sphere_shape = {hernquist_radius, hernquist_shape};
+
+void hernquist_plan(struct ic_plan *plan) { ic_scale(plan, plan->stars / inside(), 1. / 6, 1); }

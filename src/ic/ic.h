@@ -7,20 +7,40 @@
 #include "mpi/comm.h"
 #include "particles/particles.h"
 
+/* equal; the initial mass function of Kroupa (2001, MNRAS 322, 231, eq. 2); two masses. */
+enum ic_masses { IC_EQUAL, IC_KROUPA, IC_TWO };
+
+/* Lengths and velocities are in Henon units. "Spheres" are plummer, hernquist and king. */
 struct ic_model {
-  char name[32];             /* plummer, hernquist, uniform, merger */
+  char name[32];             /* plummer, hernquist, king, uniform, merger */
   int64_t n;                 /* total number of particles */
   uint64_t seed;
   double virial_ratio;       /* uniform: 2 T / |W| (0: cold) */
   double mass_ratio;         /* merger: mass of the second sphere over that of the first */
-  double separation;         /* merger: distance of the centres along x, Henon units */
-  double impact_parameter;   /* merger: offset along y, Henon units */
-  double relative_velocity;  /* merger: along x, Henon units; positive: approaching */
+  double separation;         /* merger: distance of the centres along x */
+  double impact_parameter;   /* merger: offset along y */
+  double relative_velocity;  /* merger: along x; positive: approaching */
+  double w0;                 /* king: depth of the potential at the centre over sigma^2 */
+  double central_mass;       /* spheres: mass of the last particle, at rest at the centre, as a fraction of the total mass (0: none) */
+  enum ic_masses masses;     /* spheres: the mass function of the stars */
+  double mass_min, mass_max;           /* kroupa: limits, solar masses */
+  double heavy_ratio, heavy_fraction;  /* two: mass of the heavy stars over that of the others; their fraction by number */
+  double binaries;                     /* spheres: fraction of the systems (single stars and binaries) that are binaries */
+  double binary_min, binary_max;       /* limits of the semi-major axis, whose logarithm is uniform */
+  double eccentricity;                 /* of all binaries; negative: thermal */
 };
 
-/* The names of the models, [ic_count]. */
-extern const char *const ic_names[];
+/* What scales the model to a physical one. */
+struct ic_facts {
+  double mass_solar;         /* kroupa: total mass in solar masses; else 0 */
+  double half_mass_radius;   /* spheres: of the stars, Henon units; else 0 */
+};
+
+/* The names of the models and of the mass functions. */
+extern const char *const ic_names[];   /* [ic_count] */
 extern const int ic_count;
+extern const char *const ic_masses_names[];   /* [ic_masses_count], in the order of enum ic_masses */
+extern const int ic_masses_count;
 #define IC_MAX ((int64_t)1 << 36)   /* particles */
 enum { IC_ORBIT_MAX = 1000 };        /* largest separation, impact parameter and relative velocity */
 
@@ -28,9 +48,13 @@ enum { IC_ORBIT_MAX = 1000 };        /* largest separation, impact parameter and
 void ic_defaults(struct ic_model *model);
 /* Check name, number of particles and options. Local. 0; -1 with a fault. */
 int ic_check(const struct ic_model *model, struct fault *f);
-/* Create this rank's slice of the particles: equal masses, ids from 1, the centre of mass of all particles at rest at the origin. The
- * particles are bit-identical on any number of ranks.
- * \param p  must be empty
+/* The number of binaries. Their members are particles 2 k and 2 k + 1, for k from 0, before the single stars. Local. */
+int64_t ic_binaries(const struct ic_model *model);
+/* Create this rank's slice of the particles: ids from 1, total mass 1, the centre of mass of all particles at rest at the origin. The
+ * particles are bit-identical on any number of ranks. Energy and virial ratio are those of the centres of mass of binaries, in the mean
+ * over seeds.
+ * \param p      must be empty
+ * \param facts  filled on all ranks; may be NULL
  * \return 0; -1 with a fault, the same on all ranks. Collective. */
-int ic_make(const struct comm *c, const struct ic_model *model, struct particles *p, struct fault *f);
+int ic_make(const struct comm *c, const struct ic_model *model, struct particles *p, struct ic_facts *facts, struct fault *f);
 #endif

@@ -1,9 +1,15 @@
 libespalier_a_SOURCES += \
+  %D%/binaries.c \
+  %D%/central.c \
   %D%/hernquist.c \
   %D%/ic.c \
   %D%/ic.h \
+  %D%/king.c \
+  %D%/masses.c \
   %D%/merger.c \
   %D%/models.h \
+  %D%/options.c \
+  %D%/plan.c \
   %D%/plummer.c \
   %D%/random.h \
   %D%/uniform.c

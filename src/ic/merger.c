@@ -9,8 +9,9 @@
 
 int64_t merger_first(const struct ic_model *m) { return m->n - llrint((double)m->n * m->mass_ratio / (1 + m->mass_ratio)); }
 
-void merger_draw(const struct ic_model *m, int64_t index, struct ic_random *r, struct ic_point *point)
+void merger_draw(const struct ic_plan *plan, int64_t index, struct ic_random *r, struct ic_point *point)
 {
+  const struct ic_model *m = plan->m;
   int64_t first = merger_first(m);
   int second = index >= first;
   double mass = (double)(second ? m->n - first : first) / (double)m->n;

@@ -22,9 +22,30 @@ void plummer_sphere(double mass, double scale, struct ic_random *r, struct ic_po
   random_direction(r, q * escape, point->vel);
 }
 
-void plummer_draw(const struct ic_model *m, int64_t index, struct ic_random *r, struct ic_point *point)
+void plummer_draw(const struct ic_plan *plan, int64_t index, struct ic_random *r, struct ic_point *point)
 {
-  (void)m, (void)index;
+  (void)plan, (void)index;
   plummer_sphere(1, 3 * M_PI / 16, r, point);
   point->type = 1;
 }
+
+static double plummer_radius(const struct ic_plan *plan, double fraction)
+{
+  (void)plan;
+  return 1 / sqrt(pow(fraction / pow(1 + 1 / (cut * cut), 1.5), -2. / 3) - 1);
+}
+
+static void plummer_shape(const struct ic_plan *plan, double x, struct ic_shape *s)
+{
+  double y = 1 + x * x, root = sqrt(y), centre = plan->m->central_mass / plan->mass;
+  s->density = 1 / (y * y * root);
+  s->density1 = -5 * x * s->density / y;
+  s->density2 = 5 * s->density * (6 * x * x - 1) / (y * y);
+  s->psi = 1 / root + centre / x;
+  s->psi1 = -x / (y * root) - centre / (x * x);
+  s->psi2 = (2 * x * x - 1) / (y * y * root) + 2 * centre / (x * x * x);
+}
+
+const struct ic_sphere plummer_sphere_shape = {plummer_radius, plummer_shape};
+
+void plummer_plan(struct ic_plan *plan) { ic_scale(plan, plan->stars, 3 * M_PI / 32, 1); }

@@ -21,6 +21,23 @@ static inline struct ic_random random_of(uint64_t seed, uint64_t id)
   return r;
 }
 
+/* Numbers other than those for position and velocity, in streams of their own. */
+enum { RANDOM_MASS = 1, RANDOM_ORBIT, RANDOM_PERMUTATION };
+static inline struct ic_random random_stream(uint64_t seed, uint64_t id, uint64_t stream)
+{
+  struct ic_random r = random_of(seed, id);
+  r.counter.v[1] = stream;
+  return r;
+}
+
+/* One word: a function of the arguments. */
+static inline uint64_t random_word(uint64_t seed, uint64_t stream, uint64_t a, uint64_t b)
+{
+  philox4x64_key_t key = {{seed, a}};
+  philox4x64_ctr_t counter = {{0, stream, b, 0}};
+  return philox4x64(counter, key).v[0];
+}
+
 /* Uniform in the open interval (0, 1). */
 static inline double random_uniform(struct ic_random *r)
 {

@@ -6,8 +6,9 @@
 
 #include "ic/models.h"
 
-void uniform_draw(const struct ic_model *m, int64_t index, struct ic_random *r, struct ic_point *point)
+void uniform_draw(const struct ic_plan *plan, int64_t index, struct ic_random *r, struct ic_point *point)
 {
+  const struct ic_model *m = plan->m;
   (void)index;
   double radius = 2.4 * (1 - m->virial_ratio / 2), potential_energy = 0.6 / radius;
   double dispersion = sqrt(m->virial_ratio * potential_energy / 3), normal[4];

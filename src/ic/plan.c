@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The table of models, and the tables that a model needs for drawing. */
+#include <config.h>
+#include <math.h>
+#include <string.h>
+
+#include "ic/models.h"
+
+static const struct {
+  ic_draw *draw;
+  const struct ic_sphere *sphere;
+} models[] = {{plummer_draw, &plummer_sphere_shape}, {hernquist_draw, &hernquist_sphere_shape}, {king_draw, &king_sphere_shape},
+              {uniform_draw, NULL}, {merger_draw, NULL}};
+const char *const ic_names[] = {"plummer", "hernquist", "king", "uniform", "merger"};
+const int ic_count = sizeof ic_names / sizeof *ic_names;
+_Static_assert(sizeof ic_names / sizeof *ic_names == sizeof models / sizeof *models, "a name for each model");
+
+void ic_scale(struct ic_plan *plan, double mass, double self, double inverse)
+{
+  plan->mass = mass;
+  plan->scale = 2 * mass * (self * mass + inverse * plan->m->central_mass);
+}
+
+int ic_plan_open(struct ic_plan *plan, const struct ic_model *m, struct fault *f)
+{
+  int i = 0;
+  while (strcmp(ic_names[i], m->name) != 0) i++;
+  memset(plan, 0, sizeof *plan);
+  plan->m = m;
+  plan->draw = models[i].draw;
+  plan->sphere = models[i].sphere;
+  plan->stars = 1 - m->central_mass;
+  if (plan->sphere == &plummer_sphere_shape) plummer_plan(plan);
+  if (plan->sphere == &hernquist_sphere_shape) hernquist_plan(plan);
+  int failed = plan->sphere == &king_sphere_shape && king_plan(plan, f);
+  if (!failed && plan->sphere && m->central_mass > 0) {
+    plan->draw = central_draw;
+    failed = central_plan(plan, f);
+  }
+  if (failed) ic_plan_close(plan);
+  return failed ? -1 : 0;
+}
+
+void ic_plan_close(struct ic_plan *plan)
+{
+  king_free(plan->king);
+  central_free(plan->central);
+  plan->king = NULL;
+  plan->central = NULL;
+}
