@@ -119,6 +119,59 @@ draws "energies of one run, on a logarithmic scale" energy "$dir/hybrid" --log
 draws "steps without a split" steps "$dir/tree"
 draws "profiles of a run" profile "$dir/hybrid"
 draws "profiles by type" profile "$dir/hybrid" --by-type
+draws "a cluster, of a run without the columns of its stars" cluster "$dir/tree"
+# a run of stars, in pc and solar masses: columns of steps.csv, soft steps without pairs, values that are missing
+mkdir "$dir/stars" && cp "$dir"/hybrid/*.hdf5 "$dir/stars" && "$python" - "$dir/stars" << 'END'
+import glob, sys, h5py, numpy
+for path in glob.glob(sys.argv[1] + "/*.hdf5"):
+    with h5py.File(path, "a") as file:
+        for group in ("Units", "Parameters", "Header"):
+            file[group].attrs["UnitSystem"] = numpy.bytes_("physical")
+        file["Units"].attrs.update(UnitLength_in_cm=3.085678e18, UnitMass_in_g=1.989e36, UnitVelocity_in_cm_per_s=207417.0)
+END
+for table in energy steps; do
+  sed 's/^# units: .*/# UnitLength_in_cm = 3.085678e18, UnitMass_in_g = 1.989e36, UnitVelocity_in_cm_per_s = 207417, GravityConstantInternal = 1/' "$dir/hybrid/$table.csv" |
+    if [ $table = energy ]; then cat; else
+      awk -F, -v OFS=, '/^#/ { print; next } /^step/ { print "neighbours", "hard_steps", "binaries", "shortest_period", "largest_eccentricity", $0; next }
+        { n++; pairs = (n > 2); print 10 + n / 9, 40000 + 100 * n, pairs * n, pairs ? 1e-6 / n : 1e300, pairs ? 0.9 : "", $0 }'
+    fi > "$dir/stars/$table.csv"
+done
+draws "a cluster of stars" cluster "$dir/stars" --true-energies on
+grep -q '^axes 8$' "$dir/out" && grep -q '^text time \[Myr\]' "$dir/out" && grep -q '^text period \[d\]' "$dir/out" && grep -q '^text isolated' "$dir/out" &&
+  grep -q '^text .*: 600 particles, lengths in pc, times in Myr' "$dir/out"
+ok $? "all panels and their units"
+# Plummer's sphere: Lagrangian radii from M(r), core radius 0.679 of the scale radius; energies as by tests/true_energy
+./espalier ic plummer -n 8192 -o "$dir/sphere.hdf5" > "$dir/out" 2> "$dir/err" &&
+  ./tests/true_energy "$dir"/hybrid/snapshot_00?.hdf5 > "$dir/true" 2> "$dir/err" &&
+  "$python" - "$src/tools" "$dir/sphere.hdf5" "$dir/true" "$dir"/hybrid/snapshot_00?.hdf5 > "$dir/out" 2> "$dir/err" << 'END'
+import sys, types
+sys.path.insert(0, sys.argv[1])
+import plot_cluster as cluster
+from plotting import np
+arguments = types.SimpleNamespace(types=None, partial=False)
+moment = cluster.Moment(sys.argv[2], arguments, False)
+scale = 3 * np.pi / 16
+expected = [scale / np.sqrt(f ** (-2 / 3) - 1) for f in cluster.FRACTIONS]
+print(np.array(moment.radii) / expected, moment.core / scale, moment.centre, moment.relaxation())
+assert (abs(np.array(moment.radii) / expected - 1) < [0.15] + [0.05] * 6).all() and abs(moment.core / scale - 0.679) < 0.03
+assert abs(moment.centre).max() < 0.03 and moment.pairs == 0 and abs(moment.relaxation() / 112 - 1) < 0.05
+pos = np.random.default_rng(1).normal(size=(700, 3)) ** 3
+index, distance = cluster.nearest(pos, 6)
+every = np.linalg.norm(pos[:, None] - pos[None], axis=2)
+np.fill_diagonal(every, np.inf)
+assert np.allclose(np.sort(every, axis=1)[:, :6], distance, rtol=1e-13) and np.allclose(every[np.arange(700)[:, None], index], distance, rtol=1e-13)
+pair, vel = pos.copy(), np.full((700, 3), 0.5)
+pair[1], vel[1, 0] = pair[0] + [0, 1e-4, 0], 90.5
+index = cluster.nearest(pair, 6)[0]
+count = [cluster.hard_pairs(pair, vel, np.full(700, 1 / 7), g, eps, index) for g, eps in ((1, 0), (0.01, 0), (1, 0.1))]
+print(count)
+assert count[0] >= 1 and count[1:] == [0, 0]
+found = [cluster.Moment(path, arguments, True).energy for path in sys.argv[4:]]
+stated = np.loadtxt(sys.argv[3])[:, 3]
+print(found, stated)
+assert len(found) == len(stated) > 1 and np.allclose(found, stated, rtol=1e-13)
+END
+ok $? "radii, core and hard pairs of models, true energies as by tests/true_energy"
 # seven snapshots in a row, nine in two rows, and twenty-one of forty in three
 mkdir "$dir/rows"
 copies() { while [ "$copied" -lt "$1" ]; do ln -s ../hybrid/snapshot_000.hdf5 "$dir/rows/$(printf 's_%03d.hdf5' "$copied")"; copied=$((copied + 1)); done; }

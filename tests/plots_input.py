@@ -15,7 +15,7 @@ os.chdir(folder)
 import plotting  # noqa: E402
 from plotting import h5py, np  # noqa: E402
 
-KINDS = {kind: __import__(f"plot_{kind}") for kind in ("density", "profile", "energy", "steps", "substeps", "comm", "study", "scaling", "force")}
+KINDS = {kind: __import__(f"plot_{kind}") for kind in ("density", "profile", "cluster", "energy", "steps", "substeps", "comm", "study", "scaling", "force")}
 number = failed = 0
 
 
@@ -57,7 +57,7 @@ def draws(kind, *words, warned=""):
     return out
 
 
-def snapshot(path, count=300, files=1, total=None, time=0.0, seed=1, kind=1, gravity=1.0, **changed):
+def snapshot(path, count=300, files=1, total=None, time=0.0, seed=1, kind=1, gravity=1.0, softening=None, **changed):
     """A snapshot of random particles; `changed` replaces datasets, or leaves them out where it is None."""
     pos = np.random.default_rng(seed).normal(size=(count, 3))
     with h5py.File(path, "w") as file:
@@ -68,6 +68,8 @@ def snapshot(path, count=300, files=1, total=None, time=0.0, seed=1, kind=1, gra
         units = file.create_group("Units").attrs
         units["UnitLength_in_cm"], units["UnitMass_in_g"], units["UnitVelocity_in_cm_per_s"] = 3.085678e21, 1.98841e43, 1e5
         file.create_group("Parameters").attrs["GravityConstantInternal"] = gravity
+        if softening is not None:
+            file["Parameters"].attrs["Softening"] = softening
         group = file.create_group(f"PartType{kind}")
         for name, data in {"Coordinates": pos, "Masses": np.full(count, 1 / count), **changed}.items():
             if data is not None:
@@ -118,7 +120,7 @@ with h5py.File("dimensionless.hdf5", "a") as file:   # units in which G is 1, as
     facts["UnitSystem"] = np.bytes_("dimensionless")
 
 # --- snapshots
-for kind in ("density", "profile"):
+for kind in ("density", "profile", "cluster"):
     says(r"absent.hdf5 is not there", kind, "absent.hdf5")
     says(r"none is a folder without snapshots", kind, "none")
     says(r"empty is empty", kind, "empty")
@@ -158,10 +160,28 @@ says("every type has too few|too few for a profile", "profile", "--by-type", "on
 says("all particles are in one place; give --width", "density", "one.hdf5")
 draws("density", "one.hdf5", "--width", "2")
 
+# --- clusters
+says("one.hdf5 has 1 particles with mass, too few", "cluster", "one.hdf5")
+says("does not state the softening length and the gravitational constant", "cluster", "run", "--true-energies", "on")
+ok("drawn: 2 of 3 snapshots" in draws("cluster", "run", "--most", "2"), "two snapshots of three")
+os.mkdir("tables")
+snapshot("tables/s_000.hdf5", softening=0.1, Velocities=np.zeros((300, 3))), snapshot("tables/s_001.hdf5", time=1.0, softening=0.1)
+says("s_001.hdf5: true energies need the positions, velocities and masses", "cluster", "tables", "--true-energies", "on")
+says("s_000.hdf5: true energies need", "cluster", "tables", "--true-energies", "on", "--types", "1")
+snapshot("shape.hdf5", Velocities=np.zeros((300, 2)))
+says(r"shape.hdf5 .*Velocities of the shape \(300, 2\)", "cluster", "shape.hdf5")
+for name, content, fragment in (("energy", "", "is empty"), ("steps", "step,other\n1,2\n", "has no column 'time'"),
+                                ("energy", "# units: dimensionless\ntime,total\n", "energy.csv has no rows yet"),
+                                ("energy", "# UnitLength_in_cm 3e18, UnitMass_in_g 2e33, UnitVelocity_in_cm_per_s 1e5\ntime,total\n0,1\n", "different units")):
+    with open(f"tables/{name}.csv", "w", encoding="utf-8") as file:
+        file.write(content)
+    says(fragment, "cluster", "tables")
+    os.remove(f"tables/{name}.csv")
+
 # --- parts that are missing or damaged
 shutil.copytree("run", "holed"), shutil.copytree("gadget", "holed_gadget")
 os.remove("holed/snapdir_002/snapshot_002.1.hdf5"), os.remove("holed_gadget/snapdir_000/s_000.0.hdf5")
-for kind in ("density", "profile"):
+for kind in ("density", "profile", "cluster"):
     says(r"holed/snapshot_002.hdf5 has 2 parts.*holed/snapdir_002/snapshot_002.1.hdf5 is not there.*--partial", kind, "holed")
     says(r"s_000.1.hdf5 has 2 parts.*s_000.0.hdf5 is not there", kind, "holed_gadget")
     draws(kind, "holed", "--partial", warned=r"^espalier-plot \w+: holed/snapshot_002.hdf5 is drawn without 1 of its 2 parts: .*002.1.hdf5 is not there\n$")

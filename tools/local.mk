@@ -5,6 +5,7 @@ nobase_dist_pkgdata_SCRIPTS += \
   %D%/espalier-plot \
   %D%/compare-schemes \
   %D%/espalier-xdmf \
+  %D%/plot_cluster.py \
   %D%/plot_comm.py \
   %D%/plot_density.py \
   %D%/plot_energy.py \

@@ -4,8 +4,8 @@
 snapshots; a Plummer or Hernquist model of the same mass and half-mass radius can be drawn beside."""
 import argparse
 
-from plotting import (COLOURS, TYPES, Help, Units, add_output, densest_centre, fail, legend_above, legend_beside, np, outputs, plt, program,
-                      same_units, save, start, type_list)
+from plotting import (COLOURS, TYPES, Help, Units, add_output, densest_centre, fail, lagrangian, legend_above, legend_beside, np, outputs,
+                      plt, program, same_units, save, start, type_list)
 from snapshots import Snapshot, add_snapshots, snapshot_paths
 
 MANY = 8   # more curves than this are told apart by a scale of colours
@@ -31,12 +31,6 @@ def profile(radius, mass, count, least=25):
     return middle[good], inside[good] / (4 / 3 * np.pi * np.diff(bounds**3)[good])
 
 
-def lagrangian(radius, mass):
-    order = np.argsort(radius)
-    sums = np.cumsum(mass[order])
-    return [radius[order][np.searchsorted(sums, f * sums[-1]).clip(0, len(sums) - 1)] for f in FRACTIONS]
-
-
 def model(name, radius, mass, half):
     if name == "plummer":
         scale = half / 1.3048
@@ -56,7 +50,7 @@ def read(arguments):
         centre = densest_centre(pos, mass)
         radius = {kind: np.linalg.norm(p - centre, axis=1) for kind, p in snapshot.pos.items()}
         snapshot.total, snapshot.pos = mass.sum(), {}   # of hundreds of snapshots, positions are not kept
-        rows.append((snapshot, radius, lagrangian(np.concatenate(list(radius.values())), mass)))
+        rows.append((snapshot, radius, lagrangian(np.concatenate(list(radius.values())), mass, FRACTIONS)))
         if not rows[-1][2][-1] > 0:
             fail(f"{path}: all particles are in one place")
     rows.sort(key=lambda row: row[0].time)

@@ -277,11 +277,12 @@ def some(names, most=12):
 
 
 class Table:
-    """A CSV file with '#' lines, a header line and rows of numbers, but for columns of words. Columns are found by name."""
+    """A CSV file with '#' lines, a header line and rows of numbers, but for columns of words. Columns are found by name. A column that is
+    not needed may lack values, which are nan."""
 
     def __init__(self, path, needed=(), words=()):
         self.path = path
-        comments, rows, names, cut = [], [], None, 0
+        comments, rows, names, cut, may_lack = [], [], None, 0, []
         self.words, worded = {name: [] for name in words}, {}
         check_text(path)
         try:
@@ -292,10 +293,11 @@ class Table:
                     elif names is None and line.strip():
                         names = [name.strip() for name in line.split(",")]
                         worded = {names.index(name): name for name in words if name in names}
+                        may_lack = [i for i, name in enumerate(names[:-1]) if name not in needed]   # empty: no value in this row
                     elif line.strip():
                         found = [word.strip() for word in line.split(",")]
                         try:
-                            row = [float("nan" if i in worded else word) for i, word in enumerate(found)]
+                            row = [float("nan" if i in worded or not word and i in may_lack else word) for i, word in enumerate(found)]
                         except ValueError:
                             row = []
                         if len(row) == len(names):
@@ -358,6 +360,13 @@ def densest_centre(pos, mass, least=200):
         centre = np.average(pos, axis=0, weights=mass) if mass.sum() > 0 else pos.mean(axis=0)
         radius *= 0.9
     return centre
+
+
+def lagrangian(radius, mass, fractions):
+    """Radii that hold these fractions of the mass."""
+    order = np.argsort(radius)
+    sums = np.cumsum(mass[order])
+    return [radius[order][np.searchsorted(sums, f * sums[-1]).clip(0, len(sums) - 1)] for f in fractions]
 
 
 def positive(text):

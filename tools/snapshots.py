@@ -74,8 +74,8 @@ def natural(path):
     return [int(word) if word.isdigit() else word for word in re.split(r"(\d+)", path)]
 
 
-def part_rows(file, types):
-    """Positions and masses of one file, by type."""
+def part_rows(file, types, velocities=False):
+    """Positions and masses of one file, by type, and velocities if they are asked for (nan where the file has none)."""
     header = file["Header"].attrs
     stated, table = counts(header, "NumPart_ThisFile"), np.ravel(header.get("MassTable", np.zeros(6)))
     rows = {}
@@ -106,7 +106,12 @@ def part_rows(file, types):
         pos, mass = pos.astype(np.float64), mass.astype(np.float64)
         if not (np.isfinite(pos).all() and np.isfinite(mass).all()):
             raise Fault(f"has positions or masses of type {kind} that are no finite numbers")
-        rows[kind] = pos, mass
+        rows[kind] = (pos, mass)
+        if velocities:
+            vel = group["Velocities"][()].astype(np.float64) if "Velocities" in group else np.full(pos.shape, np.nan)
+            if vel.shape != pos.shape:
+                raise Fault(f"is no GADGET snapshot: /{name} has {len(pos)} Coordinates, and Velocities of the shape {vel.shape}")
+            rows[kind] += (vel,)
     return rows
 
 
@@ -124,10 +129,11 @@ def careful(path, reader):
 
 
 class Snapshot:
-    """Time, units, and per type the positions and masses, of all parts of a snapshot."""
+    """Time, units, softening length and gravitational constant (None where they are not stated), and per type the positions and masses,
+    with `velocities` those too, of all parts of a snapshot."""
 
-    def __init__(self, path, types=None, partial=False):
-        self.path = path
+    def __init__(self, path, types=None, partial=False, velocities=False):
+        self.path, self.softening, self.gravity = path, None, None
         try:
             self.time, self.units, parts, total = careful(path, self.facts)
         except Fault as fault:
@@ -135,7 +141,7 @@ class Snapshot:
         rows, faults = [], []
         for part in parts:
             try:
-                rows.append(careful(part, lambda file: part_rows(file, types)))
+                rows.append(careful(part, lambda file: part_rows(file, types, velocities)))
             except Fault as fault:
                 faults.append(f"{part} {fault}")
         if faults and len(parts) == 1 and parts[0] == path:
@@ -146,11 +152,13 @@ class Snapshot:
                      + (" (--partial draws the others)" if rows else ""))
             warn(f"{path} is drawn without {len(faults)} of its {len(parts)} parts: {self.few(faults)}")
         self.incomplete = bool(faults)
-        self.pos, self.mass = {}, {}
+        self.pos, self.mass, self.vel = {}, {}, {}
         for kind in range(6):
             mine = [row[kind] for row in rows if kind in row]
             if mine:
-                self.pos[kind], self.mass[kind] = (np.concatenate(column) for column in zip(*mine))
+                self.pos[kind], self.mass[kind], *rest = (np.concatenate(column) for column in zip(*mine))
+                if rest:
+                    self.vel[kind] = rest[0]
             found = len(self.mass.get(kind, ()))
             if total and not faults and len(parts) > 1 and not (types and kind not in types) and found != total[kind]:
                 fail(f"{path} should have {total[kind]} particles of type {kind}, and its {len(parts)} parts have {found}")
@@ -168,6 +176,9 @@ class Snapshot:
             if group in file:
                 known.update(file[group].attrs)
         time = float(np.ravel(header["Time"])[0]) if "Time" in header else 0.0
+        self.softening = float(np.ravel(known["Softening"])[0]) if "Softening" in known else None
+        self.gravity = next((float(np.ravel(known[name])[0]) for name in ("GravityConstantUsed", "GravityConstantInternal")
+                             if name in known and np.ravel(known[name])[0] > 0), None)
         parts = virtual_parts(file, os.path.dirname(os.path.realpath(self.path)) if os.path.islink(self.path) else os.path.dirname(self.path))
         files = number(header, "NumFilesPerSnapshot", 1)
         if not parts and files > 1:

@@ -1,0 +1,333 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A star cluster over time, from the snapshots of a run and, where they are there, its energy.csv and steps.csv: Lagrangian
+radii about the density centre, core radius, density centre, energy error, neighbours, hard steps, bound pairs.
+Density centre and core radius are the means of position and of distance from the centre, weighted by the density about each
+particle, which is that of its five nearest neighbours within the distance of the sixth (Casertano & Hut 1985).
+True energies are direct sums over the particles of the snapshots, without the errors that the potential of a tree has.
+Hard pairs are nearest neighbours of each other with a binding energy above the mean kinetic energy of a particle; isolated
+pairs are those that the run integrated by Kepler's equation (column binaries of steps.csv)."""
+import argparse
+import os
+
+from plotting import (COLOURS, Help, Table, Units, add_output, fail, lagrangian, legend_above, legend_beside, np, outputs, plt, program,
+                      same_units, save, shown, start, type_list)
+from snapshots import Snapshot, add_snapshots, evenly, snapshot_paths
+from matplotlib.ticker import MaxNLocator
+
+FRACTIONS = [0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9]
+NEIGHBOUR = 6               # the density is that within the distance of this one
+LEAST = 40                  # particles
+AUTOMATIC_PAIRS = 4e9       # true energies are computed unasked where they take half a minute at most
+MYR = Units.TIMES["Myr"]
+
+
+def leaves(pos, size=48):
+    """Index lists of a balanced tree: cells divided in halves along their longest side."""
+    found, rest = [], [np.arange(len(pos))]
+    while rest:
+        cell = rest.pop()
+        if len(cell) <= size:
+            found.append(cell)
+            continue
+        axis = np.ptp(pos[cell], axis=0).argmax()
+        order = np.argpartition(pos[cell, axis], len(cell) // 2)
+        rest += [cell[order[:len(cell) // 2]], cell[order[len(cell) // 2:]]]
+    return found
+
+
+def nearest(pos, count):
+    """Indices [N, count] of the nearest neighbours of each particle and their distances, the nearest first."""
+    cells = leaves(pos)
+    low, high = (np.array([pick(pos[cell], axis=0) for cell in cells]) for pick in (np.min, np.max))
+    index, distance = np.empty((len(pos), count), dtype=np.int64), np.empty((len(pos), count))
+    for number, cell in enumerate(cells):
+        own = pos[cell]
+        within = np.sort(((own[:, None] - own[None]) ** 2).sum(axis=2), axis=1)[:, count].max()   # each has so many in its own cell
+        gap = np.maximum(0, np.maximum(low - high[number], low[number] - high))
+        near = np.concatenate([cells[k] for k in np.flatnonzero((gap**2).sum(axis=1) <= within)])
+        square = ((own[:, None] - pos[near][None]) ** 2).sum(axis=2)
+        square[cell[:, None] == near[None]] = np.inf
+        first = np.argpartition(square, count - 1, axis=1)[:, :count]
+        first = np.take_along_axis(first, np.take_along_axis(square, first, 1).argsort(axis=1), 1)
+        index[cell], distance[cell] = near[first], np.sqrt(np.take_along_axis(square, first, 1))
+    return index, distance
+
+
+def core(pos, mass, index, distance):
+    """Density centre and core radius; None where there is no density."""
+    radius = distance[:, NEIGHBOUR - 1]
+    volume = np.where(radius > 0, 4 / 3 * np.pi * radius**3, np.inf)
+    density = mass[index[:, :NEIGHBOUR - 1]].sum(axis=1) / volume
+    if not density.sum() > 0:
+        return None
+    centre = np.average(pos, axis=0, weights=density)
+    return centre, np.average(np.linalg.norm(pos - centre, axis=1), weights=density)
+
+
+def potential(pos, mass, softening):
+    """Sum over pairs of m_i m_j / sqrt(r^2 + eps^2), without the gravitational constant."""
+    x, total, rows = pos.T.copy(), 0.0, max(1, 2**18 // len(pos))
+    for i in range(0, len(pos), rows):
+        end = min(i + rows, len(pos))
+        square = sum((x[c, i:end, None] - x[c, None, i:]) ** 2 for c in range(3)) + softening**2
+        square[np.tril_indices(end - i, 0, end - i)] = np.inf   # itself, and pairs counted by another row
+        with np.errstate(divide="ignore"):
+            total += mass[i:end] @ ((1 / np.sqrt(square)) @ mass[i:])
+    return total
+
+
+def hard_pairs(pos, vel, mass, gravity, softening, index):
+    """Number of hard pairs, as the head of this file defines them."""
+    own = np.arange(len(pos))
+    other = index[:, 0]
+    mutual = (other[other] == own) & (own < other)
+    i, j = own[mutual], other[mutual]
+    moving = vel - np.average(vel, axis=0, weights=mass)
+    mean = 0.5 * (mass * (moving**2).sum(axis=1)).mean()
+    both = mass[i] + mass[j]
+    rho = np.sqrt(((pos[i] - pos[j]) ** 2).sum(axis=1) + softening**2)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        energy = mass[i] * mass[j] * (0.5 * ((vel[i] - vel[j]) ** 2).sum(axis=1) / both - gravity / rho)
+    return int((energy < -mean).sum())
+
+
+class Moment:
+    """What a snapshot shows."""
+
+    def __init__(self, path, arguments, energies):
+        snapshot = Snapshot(path, arguments.types, arguments.partial, velocities=True)
+        pos, mass = snapshot.all()
+        vel = np.concatenate(list(snapshot.vel.values()))
+        pos, vel, mass = pos[mass > 0], vel[mass > 0], mass[mass > 0]
+        if len(pos) < LEAST:
+            fail(f"{path} has {len(pos)} particles with mass, too few for radii that hold a hundredth of it: {LEAST} are needed")
+        index, distance = nearest(pos, NEIGHBOUR)
+        found = core(pos, mass, index, distance)
+        if not found:
+            fail(f"{path}: all particles are in one place")
+        self.path, self.units, self.time, self.count, self.mass = path, snapshot.units, snapshot.time, len(mass), mass.sum()
+        self.gravity, self.softening = snapshot.gravity, snapshot.softening
+        self.centre, self.core = found
+        self.radii = lagrangian(np.linalg.norm(pos - self.centre, axis=1), mass, FRACTIONS)
+        self.energy = self.pairs = np.nan
+        stated = self.gravity is not None and self.softening is not None
+        if energies and not stated:
+            fail(f"{path} does not state the softening length and the gravitational constant, which true energies need")
+        if stated and np.isfinite(vel).all() and not arguments.types and not snapshot.incomplete:
+            self.pairs = hard_pairs(pos, vel, mass, self.gravity, self.softening, index)
+            if energies or energies is None:
+                self.energy = 0.5 * (mass * (vel**2).sum(axis=1)).sum() - self.gravity * potential(pos, mass, self.softening)
+        elif energies:
+            fail(f"{path}: true energies need the positions, velocities and masses of all particles")
+
+    def relaxation(self):
+        """Half-mass relaxation time (Spitzer 1987), ln(0.11 N) as Giersz & Heggie (1994); nan where it is not defined."""
+        if self.gravity is None or 0.11 * self.count <= 1:
+            return np.nan
+        half = self.radii[FRACTIONS.index(0.5)]
+        return 0.138 * self.count * half**1.5 / np.sqrt(self.gravity * self.mass) / np.log(0.11 * self.count)
+
+
+def read(arguments):
+    """What the snapshots show, by time; the run's tables, or None."""
+    paths = snapshot_paths(arguments.snapshots)
+    folders = {os.path.dirname(path) for path in paths}
+    chosen = evenly(paths, arguments.most)
+    if len(chosen) < len(paths):
+        print(f"drawn: {len(chosen)} of {len(paths)} snapshots, at even distances (--most {len(paths)} draws all)")
+    energies = {"on": True, "off": False, "auto": None}[arguments.true_energies]
+    moments = []
+    for path in chosen:
+        moments.append(Moment(path, arguments, energies))
+        if energies is None and len(chosen) * moments[0].count ** 2 / 2 > AUTOMATIC_PAIRS:
+            energies = False
+            moments[0].energy = np.nan
+    moments.sort(key=lambda moment: moment.time)
+    run = folders.pop() if len(folders) == 1 else None
+    tables = {}
+    for name, needed in (("energy", ["time", "total"]), ("steps", ["step", "time"])):
+        path = None if run is None else os.path.join(run, name + ".csv")
+        tables[name] = Table(path, needed) if path and os.path.exists(path) else None
+    same_units(moments + [table for table in tables.values() if table])
+    name = os.path.basename(os.path.abspath(run)) if run is not None else f"{len(moments)} snapshots"
+    return name, moments, tables["energy"], tables["steps"]
+
+
+class Scale:
+    """Names of lengths and times: N-body units, Myr, or units of a model."""
+
+    def __init__(self, moment):
+        units = moment.units
+        self.length, self.time, self.size = units.length, "Myr", units.time_size
+        if units.length:
+            self.size = units.time_size * Units.TIMES[units.time_unit] / MYR
+            self.text = f"lengths in {units.length}, times in Myr"
+        elif abs(moment.mass - 1) < 0.01 and abs((moment.gravity or 1) - 1) < 0.01:
+            self.time = "N-body units"
+            self.text = "lengths and times in N-body units"
+        else:
+            self.time = "model units"
+            self.text = f"lengths and times in units of the model, mass {moment.mass:.4g}" + \
+                (f", G {moment.gravity:.4g}" if moment.gravity else "")
+
+    def time_text(self, time):
+        return f"{time * self.size:.4g}" + (" Myr" if self.length else "")
+
+
+def marks(count, symbol="o"):
+    return {"marker": symbol if count <= 60 or symbol == "." else None, "markersize": 3.5}
+
+
+def draw_radii(axis, moments, scale):
+    time = [moment.time * scale.size for moment in moments]
+    style = marks(len(moments))
+    for number, fraction in enumerate(FRACTIONS):
+        axis.plot(time, [moment.radii[number] for moment in moments], color=plt.get_cmap("viridis")(0.95 * number / (len(FRACTIONS) - 1)),
+                  label=f"{100 * fraction:.0f} %", **style)
+    axis.plot(time, [moment.core for moment in moments], "--", color=COLOURS[1], label="core", **style)
+    axis.set_yscale("log")
+    axis.set(title="Lagrangian radii and core radius", ylabel=Units.label("radius", scale.length))
+    handles, labels = axis.get_legend_handles_labels()
+    legend_beside(axis, handles=handles[-2::-1] + handles[-1:], labels=labels[-2::-1] + labels[-1:])
+
+
+def draw_centre(axis, moments, scale):
+    time = [moment.time * scale.size for moment in moments]
+    for number, (name, line) in enumerate(zip("xyz", ("-", "--", ":"))):
+        axis.plot(time, [moment.centre[number] for moment in moments], line, label=name, **marks(len(moments)))
+    axis.set(title="density centre", ylabel=Units.label("position", scale.length))
+    legend_beside(axis)
+
+
+def errors(values):
+    """Relative errors to the first value."""
+    values = np.asarray(values)
+    return (values - values[0]) / abs(values[0]) if values[0] != 0 else values
+
+
+def draw_errors(axis, moments, energy, scale):
+    """|dE/E| of the table, and that of the snapshots; returns what the terminal says about them."""
+    said = []
+    if energy:
+        error = np.abs(errors(energy["total"]))
+        axis.semilogy(energy["time"] * scale.size, np.where(error > 0, error, np.nan), color=COLOURS[0], label="energy.csv")
+        said.append(f"{np.nanmax(error):.2e} (energy.csv)")
+    known = [moment for moment in moments if np.isfinite(moment.energy)]
+    if len(known) > 1:
+        error = np.abs(errors([moment.energy for moment in known]))
+        axis.semilogy([moment.time * scale.size for moment in known], np.where(error > 0, error, np.nan), linestyle="none", marker="o",
+                      markersize=3.5, color=COLOURS[1], label="true")
+        said.append(f"{error.max():.2e} (true)")
+    axis.set(title="energy error", ylabel=r"$|\Delta E / E_0|$")
+    legend_above(axis)
+    return said
+
+
+def draw_pairs(axis, moments, steps, scale):
+    if steps and "binaries" in steps:
+        axis.step(steps["time"] * scale.size, steps["binaries"], where="post", color=COLOURS[0], label="isolated")
+    known = [moment for moment in moments if np.isfinite(moment.pairs)]
+    if known:
+        axis.plot([moment.time * scale.size for moment in known], [moment.pairs for moment in known], linestyle="none", marker="o",
+                  markersize=3.5, color=COLOURS[1], label="hard")
+    axis.set(title="bound pairs", ylabel="number")
+    top = max(1.2, axis.get_ylim()[1])
+    axis.set_ylim(-0.04 * top, top)
+    axis.yaxis.set_major_locator(MaxNLocator(5, integer=True))
+    legend_above(axis)
+
+
+def positive(values):
+    """Values of a column, nan where there is none: 0, or 1e300 for the least of nothing."""
+    return np.where((values > 0) & (values < 1e290), values, np.nan)
+
+
+def draw_column(axis, steps, scale, name):
+    """A panel of a column of steps.csv."""
+    title, label = COLUMNS[name]
+    values, unit = steps[name], ""
+    if name in OF_PAIRS:
+        values = positive(values)
+    if name == "shortest_period" and scale.length:
+        values, unit = values * scale.size * MYR / 86400, "d"
+    axis.plot(steps["time"] * scale.size, values, linestyle="none" if name in OF_PAIRS else "-", **marks(len(values), "."))
+    axis.set(title=title, ylabel=Units.label(label, unit))
+    if name == "shortest_period":
+        axis.set_yscale("log")
+    else:
+        axis.set_ylim(0, 1.04 if name == "largest_eccentricity" else 1.08 * np.nanmax(values))
+
+
+COLUMNS = {"neighbours": ("neighbours", "entries of a list, mean"), "hard_steps": ("hard steps", "particle steps / soft step"),
+           "shortest_period": ("shortest period", "period"), "largest_eccentricity": ("largest eccentricity", "eccentricity")}
+OF_PAIRS = ("shortest_period", "largest_eccentricity")   # no value where there are no pairs
+
+
+def panels(moments, energy, steps, scale, said):
+    """Functions that draw the panels beside the radii, in their order."""
+    found = {name: (lambda axis, name=name: draw_column(axis, steps, scale, name)) for name in COLUMNS
+             if steps and name in steps and np.isfinite(positive(steps[name])).any()}
+    result = []
+    if energy or sum(np.isfinite(moment.energy) for moment in moments) > 1:
+        result.append(lambda axis: said.extend(draw_errors(axis, moments, energy, scale)))
+    result += [found[name] for name in ("neighbours", "hard_steps") if name in found]
+    if (steps and "binaries" in steps) or any(np.isfinite(moment.pairs) for moment in moments):
+        result.append(lambda axis: draw_pairs(axis, moments, steps, scale))
+    return result + [found[name] for name in ("shortest_period", "largest_eccentricity") if name in found]
+
+
+def draw(name, moments, energy, steps, paths):
+    scale, said = Scale(moments[0]), []
+    beside = panels(moments, energy, steps, scale, said)
+    columns = -(-len(beside) // 3)
+    figure = plt.figure(figsize=(7 + 3.8 * columns, 8), layout="constrained")
+    grid = figure.add_gridspec(6, 1 + columns, width_ratios=[1.75] + [1] * columns)
+    left = [figure.add_subplot(grid[:4, 0]), figure.add_subplot(grid[4:, 0])]
+    draw_radii(left[0], moments, scale)
+    draw_centre(left[1], moments, scale)
+    for number, function in enumerate(beside):
+        rows = -(-len(beside) // max(columns, 1))
+        place = number % rows
+        axis = figure.add_subplot(grid[6 * place // rows:6 * (place + 1) // rows, 1 + number // rows])
+        function(axis)
+    for axis in figure.axes:
+        axis.set_xlabel(Units.label("time", scale.time))
+        axis.set_xlim(*ends([moment.time * scale.size for moment in moments], steps, energy, scale))
+    first, relaxation = moments[0], moments[0].relaxation()
+    begin = f"half-mass relaxation time {scale.time_text(relaxation)} at the start" if np.isfinite(relaxation) else ""
+    figure.suptitle("\n".join(filter(None, [f"{shown(name)}: {first.count} particles, {scale.text}", begin])), x=0.01, ha="left", fontsize=11)
+    save(figure, paths)
+    least = min(moments, key=lambda moment: moment.core)
+    print("; ".join(filter(None, [begin, f"core radius {first.core:.4g} at the start, least {least.core:.4g} at time "
+                                  f"{scale.time_text(least.time)}", "largest |dE/E| " + ", ".join(said) if said else ""])))
+
+
+def ends(times, steps, energy, scale):
+    """The same limits of time for all panels."""
+    for table in (steps, energy):
+        if table:
+            times = times + [table["time"][0] * scale.size, table["time"][-1] * scale.size]
+    low, high = min(times), max(times)
+    margin = 0.02 * (high - low) or 0.5
+    return low - margin, high + margin
+
+
+def main():
+    parser = argparse.ArgumentParser(prog=program(), description=__doc__, formatter_class=Help)
+    add_snapshots(parser)
+    add_output(parser, "cluster.png")
+    parser.add_argument("--types", type=type_list, metavar="T,T", help="particle types, 0 to 5 (default: all)")
+    parser.add_argument("--true-energies", choices=["auto", "on", "off"], default="auto",
+                        help="direct sums over snapshots; auto: where they take half a minute at most (default: %(default)s)")
+    parser.add_argument("--most", type=int, default=400, help="so many snapshots at most are drawn (default: %(default)s)")
+    arguments = parser.parse_args()
+    if not 1 <= arguments.most <= 100000:
+        parser.error("--most must be 1 to 100000")
+    paths = outputs(arguments.output, "cluster.png")
+    name, moments, energy, steps = read(arguments)
+    draw(name, moments, energy, steps, paths)
+
+
+if __name__ == "__main__":
+    start(main)
