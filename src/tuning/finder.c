@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The model. Lengths are in units of the virial radius L = G M^2 / (4 |E|), times in units of T = G M^(5/2) / |2 E|^(3/2).
+/* The model. Lengths are in units of the virial radius L = G M^2 / (4 |E|), times in units of T = G M^(5/2) / |4 E|^(3/2)
+ * (the N-body units of Henon: 1 and 1 for M = G = 1, E = -1/4).
  *
- *   soft steps   |dE/E| = t^2 (OF_MEAN_FIELD + OF_PAIRS / (N^(2/3) x)), t the soft step, x = R2: the mean field is integrated with steps that
- *                do not depend on R2; pairs cross the region of the changeover in the time R2 / v
+ *   soft steps   |dE/E| = t^2 (OF_MEAN_FIELD + OF_PAIRS / (N R2^1.5)), t the soft step: the error of the mean field does not depend on
+ *                R2; each of the pairs within R2, N^2 R2^3 in number, has a random error of m^2 v^2 / R2^3
  *   hard part    |dE/E| = OF_ETA (eta / 0.2)^4
  *   forces       |dE/E| = OF_NOISE times the relative noise of the soft force, which goes as the square root of Delta
  *   hard entries, per particle and time:  NEIGHBOURS (R2 / d)^3 times the steps, sqrt((RATE (v / d) (d / R2)^0.4 (0.2 / eta))^2 + (4 / t)^2),
@@ -16,8 +17,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define OF_MEAN_FIELD 8e-3
-#define OF_PAIRS 0.45
+#define OF_MEAN_FIELD 3e-3
+#define OF_PAIRS 3.2
 #define OF_ETA 3e-7
 #define OF_NOISE 0.01
 #define NEIGHBOURS 75
@@ -51,13 +52,13 @@ static struct scales scales_of(const struct finder_system *s)
   /* a system that is not bound: its extent, by neighbours; equal to the virial radius for a Plummer sphere */
   double length = 0.74 * s->distance * cbrt(s->count / 28);
   if (!(s->energy < 0)) return (struct scales){length, s->v_rms > 0 ? length / (sqrt(2) * s->v_rms) : 1e300, s->v_rms};
-  return (struct scales){gm * s->mass / (2 * twice), gm * pow(s->mass, 1.5) / pow(twice, 1.5), fmax(s->v_rms, sqrt(twice / s->mass))};
+  return (struct scales){gm * s->mass / (2 * twice), gm * pow(s->mass, 1.5) / pow(2 * twice, 1.5), fmax(s->v_rms, sqrt(twice / s->mass))};
 }
 
 /* |dE/E| of soft steps of T. */
 static double coefficient(const struct finder_system *s, const struct scales *u, double r2)
 {
-  return OF_MEAN_FIELD + OF_PAIRS / (pow(s->count, 2.0 / 3) * (r2 / u->length));
+  return OF_MEAN_FIELD + OF_PAIRS / (s->count * pow(r2 / u->length, 1.5));
 }
 
 static double square(double x) { return x * x; }
