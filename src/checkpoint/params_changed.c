@@ -11,7 +11,7 @@
 /* The state in the checkpoint depends on these: hard and soft accelerations, pending kicks, times of outputs. */
 static const char *const fixed[] = {"UnitLength_in_cm", "UnitMass_in_g", "UnitVelocity_in_cm_per_s", "GravityConstantInternal", "TimeBegin",
                                     "Softening",        "Mode",          "Kernel",                   "R1",                      "R2",
-                                    "R1OverR0",         "RQuantile"};
+                                    "R1OverR0",         "RQuantile",                "EnergyError"};
 /* Not compared: the particles come from the checkpoint. */
 static const char *const ignored[] = {"InitCondFile", "ICFormat"};
 
@@ -48,6 +48,25 @@ static int differs(const char *manifest, const struct params *p, const struct pa
   params_before(manifest, e, before);
   params_format(p, e, now, PARAM_TEXT);
   return strcmp(before, now) != 0;
+}
+
+void params_adopt_found(const char *manifest, struct params *p)
+{
+  static const char *const names[] = {"R1", "R2", "SoftStep", "Eta", "ErrTolForceAcc"};
+  const double *const given[] = {&p->R1, &p->R2, &p->SoftStep, &p->Eta};
+  char value[PARAM_TEXT];
+  struct params before;
+  struct fault unread = {""};
+  params_defaults(&before);
+  params_before(manifest, &param_table[param_find("Split", "EnergyError")], value);
+  params_set(&before, &param_table[param_find("Split", "EnergyError")], value, &unread);
+  if (!(p->EnergyError > 0) || p->EnergyError != before.EnergyError) return;
+  for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+    const struct param_entry *e = &param_table[param_find(NULL, names[k])];
+    if (k < sizeof given / sizeof *given && *given[k] > 0) continue;
+    params_before(manifest, e, value);
+    params_set(p, e, value, &unread);
+  }
 }
 
 int params_same_evolution(const char *manifest, const struct params *p)

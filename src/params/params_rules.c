@@ -109,6 +109,15 @@ static int check_split(const struct rules *r)
   return 0;
 }
 
+static int check_finder(const struct rules *r)
+{
+  const struct params *p = r->p;
+  if (!(p->EnergyError > 0)) return 0;
+  if (p->Integrator != INTEGRATOR_HERMITE) return broken(r, "EnergyError", "Integrator", "expected Integrator = hermite where EnergyError is given");
+  if (p->Mode == MODE_TREE) return broken(r, "EnergyError", "Mode", "expected Mode = hybrid or auto where EnergyError is given");
+  return 0;
+}
+
 static int check_fixed_step(const struct rules *r)
 {
   const struct params *p = r->p;
@@ -159,7 +168,7 @@ int params_check_ranks(const struct params *p, int ranks, struct fault *f)
 int params_check_rules(const struct params *p, const struct param_origin *origin, struct fault *f)
 {
   struct rules r = {p, origin, f};
-  return check_paths(&r) || check_outputs(&r) || check_split(&r) || check_fixed_step(&r) || check_domain(&r) ? -1 : 0;
+  return check_paths(&r) || check_outputs(&r) || check_split(&r) || check_finder(&r) || check_fixed_step(&r) || check_domain(&r) ? -1 : 0;
 }
 
 /* Whether a file exists; a snapshot in several files is named without its endings. */

@@ -205,12 +205,16 @@ int state_load(struct sim *s, struct run_state *r, struct checkpoint *k, const s
 {
   struct item item[ITEMS];
   struct particles p;
+  struct params found = *par;
   const struct backend *be;
   if (sim_choose_backend(c, par, &be, f) || checkpoint_find(c, par, which, k, f)) return -1;
   particles_init(&p);
-  params_changed(k->text, par, c->rank == 0, f);
+  params_adopt_found(k->text, &found);
+  params_changed(k->text, &found, c->rank == 0, f);
   if (comm_agree(c, f) == 0 && checkpoint_particles(c, k, &p, f) == 0) {
-    if (sim_open(s, c, par, be, &p, f) == 0) items_read(k->text, item, list_system(s, r, item), f);
+    if (sim_open(s, c, &found, be, &p, f) == 0) items_read(k->text, item, list_system(s, r, item), f);
+    s->own = found;
+    s->par = &s->own;
     load_missing(k->text, &r->missing, f);
     s->split.on = s->split.on && par->Mode != MODE_TREE;
     if (has(k->text, "substeps.paused")) items_read(k->text, item, list_substeps(s, item), f);

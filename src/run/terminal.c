@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "base/resident.h"
 #include "run/run_parts.h"
+#include "step/find.h"
 
 /* The hybrid scheme is faster than others only where a hard force takes less than this part of the time of a full force. */
 #define H_WARNING 0.3
@@ -43,6 +44,7 @@ void terminal_start(const struct run *r)
     printf("restart from %s (of %lld rank%s), within soft step %lld\n", r->from.path, r->from.ranks, plural((double)r->from.ranks),
            s->step + 1);
   transport_describe(&s->transport, stdout);
+  find_print(s, stdout);
   if (s->split.on) printf("split: R1 = %g, R2 = %g\n", s->split.r1, s->split.r2);
   if (s->par->RebuildInterval > 0 && (s->split.on || s->par->Scheme == SCHEME_SHARED))
     printf("note: RebuildInterval = %d has no effect %s\n", s->par->RebuildInterval,
@@ -144,7 +146,7 @@ static void warn_energy(struct logs *l, const struct sim *s)
 static void warn_soft_step(struct logs *l, const struct sim *s, double dt)
 {
   double rule = plan_adaptive(s->par, &s->now, s->split.r2);
-  if (l->warned_soft_step || !s->split.on || s->par->SoftStep == 0 || !(dt > SOFT_STEP_WARNING * rule)) return;
+  if (l->warned_soft_step || !s->split.on || s->par->SoftStep == 0 || s->par->EnergyError > 0 || !(dt > SOFT_STEP_WARNING * rule)) return;
   printf("warning: at time %g SoftStep gives soft steps of %.3g, and the rule (SoftStep = 0) would take %.3g:\n"
          "         soft forces may change too much within a step\n", s->time, dt, rule);
   l->warned_soft_step = 1;

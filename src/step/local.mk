@@ -1,6 +1,8 @@
 libespalier_a_SOURCES += \
   %D%/diagnostics.c \
   %D%/diagnostics.h \
+  %D%/find.c \
+  %D%/find.h \
   %D%/hard.c \
   %D%/hard.h \
   %D%/plan.c \

@@ -8,6 +8,7 @@
 #include "base/fault.h"
 #include "base/memory.h"
 #include "gravity/units.h"
+#include "step/find.h"
 #include "step/hard.h"
 #include "step/radius.h"
 
@@ -284,6 +285,13 @@ void sim_first_force(struct sim *s)
   s->be->sources(s->dev);
   s->be->moments(s->dev, &s->mac, 0, 0);
   sim_radius(s, 1);
+  if (find_asked(s->par)) {   /* a first force gives the energy; after that the run begins as with the values found */
+    struct mac angle = criterion(s->par, OPENING_ANGLE, s->gravity);
+    sim_force(s, &angle, 1);
+    sim_measure(s);
+    find_parameters(s);
+    sim_radius(s, 1);
+  }
   if (s->mac.kind == MAC_ACCELERATION) {
     struct mac angle = criterion(s->par, OPENING_ANGLE, s->gravity);
     sim_force(s, &angle, 0);

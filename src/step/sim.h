@@ -13,6 +13,7 @@
 #include "params/params.h"
 #include "step/diagnostics.h"
 #include "step/substep_log.h"
+#include "tuning/finder.h"
 #include "tuning/tuning.h"
 
 /* Counts of one soft step; of this rank until they are added up. */
@@ -56,9 +57,18 @@ struct hard_part {
   double proposed_for;       /* length of the soft step to which the levels of the particles refer; 0: they have none */
 };
 
+/* What the finder found (step/find.h). */
+struct find_part {
+  int done;                  /* 1: the rest is set */
+  struct finder_request request;
+  struct finder_result result;
+};
+
 struct sim {
   const struct comm *comm;
-  const struct params *par;
+  const struct params *par;   /* the caller's, or `own` once values have been found */
+  struct params own;
+  struct find_part find;
   const struct backend *be;
   struct device *dev;
   struct transport transport;

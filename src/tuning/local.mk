@@ -1,6 +1,8 @@
 libespalier_a_SOURCES += \
   %D%/brent.c \
   %D%/brent.h \
+  %D%/finder.c \
+  %D%/finder.h \
   %D%/tuner.c \
   %D%/tuner.h \
   %D%/tuning.c \

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <config.h>
+#include "step/find.h"
+
+#include <math.h>
+#include <omp.h>
+#include <string.h>
+
+#include "step/radius.h"
+
+#define ROUNDING 1.01   /* as in plan.c: a larger ratio of the means by number and by mass shows unequal masses */
+
+int find_asked(const struct params *p)
+{
+  if (p->Integrator != INTEGRATOR_HERMITE || p->Mode == MODE_TREE || !(p->EnergyError > 0)) return 0;
+  return p->R1 == 0 || p->SoftStep == 0 || p->Eta == 0;
+}
+
+static struct finder_request request_of(const struct sim *s)
+{
+  const struct params *p = s->par;
+  int on_device = strcmp(s->be->name, "cpu") != 0;
+  return (struct finder_request){.error = p->EnergyError,
+                                 .r1 = p->R1,
+                                 .r2 = p->R2,
+                                 .soft_step = p->SoftStep,
+                                 .eta = p->Eta,
+                                 .longest = p->MaxSizeTimestep,
+                                 .delta = p->ErrTolForceAcc,
+                                 .order = p->MultipoleOrder,
+                                 .soft_cost = p->SoftForceCost,
+                                 .on_device = on_device,
+                                 .workers = (double)s->comm->size * (on_device ? 1 : omp_get_max_threads())};
+}
+
+void find_parameters(struct sim *s)
+{
+  const struct diagnostics *now = &s->now;
+  double v = now->v_rms_plain > ROUNDING * now->v_rms ? now->v_rms_plain : now->v_rms;
+  struct finder_system system = {.count = now->count,
+                                 .gravity = s->gravity,
+                                 .mass = now->mass,
+                                 .energy = now->total,
+                                 .v_rms = v,
+                                 .distance = radius_by_rule(s->comm, s->be, s->dev, 0.5),
+                                 .largest_mass = s->hard.largest_mass};
+  if (now->bad > 0 || !(system.distance > 0) || !(now->mass > 0) || !isfinite(now->total)) return;
+  s->find.request = request_of(s);
+  s->find.result = finder_find(&system, &s->find.request);
+  s->find.done = 1;
+  const struct finder_choice *best = &s->find.result.choice[s->find.result.best];
+  s->own = *s->par;
+  s->own.R1 = best->r1;
+  s->own.R2 = best->r2;
+  s->own.SoftStep = best->soft_step;
+  s->own.Eta = best->eta;
+  s->own.ErrTolForceAcc = s->find.result.delta;
+  s->par = &s->own;
+  if (s->mac.kind == MAC_ACCELERATION) s->mac.delta = s->own.ErrTolForceAcc;
+}
+
+void find_print(const struct sim *s, FILE *out)
+{
+  if (s->find.done) finder_print(&s->find.result, &s->find.request, out);
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The model. Lengths are in units of the virial radius L = G M^2 / (4 |E|), times in units of T = G M^(5/2) / |4 E|^(3/2)
+ * (the N-body units of Henon: 1 and 1 for M = G = 1, E = -1/4).
+ *
+ *   soft steps   |dE/E| = t^2 (OF_MEAN_FIELD + OF_PAIRS / (N R2^1.5)), t the soft step: the error of the mean field does not depend on
+ *                R2; each of the pairs within R2, N^2 R2^3 in number, has a random error of m^2 v^2 / R2^3
+ *   hard part    |dE/E| = OF_ETA (eta / 0.2)^4
+ *   forces       |dE/E| = OF_NOISE times the relative noise of the soft force, which goes as the square root of Delta
+ *   hard entries, per particle and time:  NEIGHBOURS (R2 / d)^3 times the steps, sqrt((RATE (v / d) (d / R2)^0.4 (0.2 / eta))^2 + (4 / t)^2),
+ *                d: median distance to the 28th neighbour; steps follow encounters, and there are at least four in a soft step
+ *   soft force   per particle: INTERACTIONS (1e-3 / Delta)^0.27 interactions, at most N
+ *
+ * Constants are from runs of Plummer spheres of 4096 and 16384 particles with softening 1e-4 and 0 (doc/numerics.md has them). */
+#include <config.h>
+#include "tuning/finder.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define OF_MEAN_FIELD 3e-3
+#define OF_PAIRS 3.2
+#define OF_ETA 3e-7
+#define OF_NOISE 0.01
+#define NEIGHBOURS 75
+#define RATE 145
+#define INTERACTIONS 3000
+/* Relative noise of the soft force at Delta = 2^-9, by MultipoleOrder. */
+static const double noise[3] = {0, 3.0e-4, 1.1e-4};
+/* Parts of the wanted error that soft steps, the hard part and the forces may have. */
+#define PART_SOFT 0.6
+#define PART_HARD 0.25
+#define PART_FORCES 0.15
+/* The law of the square holds for soft steps up to this part of R2 / v, and of the time of an orbit at R2 about the heaviest particle. */
+#define OF_CROSSING 0.2
+#define OF_ORBIT 0.1
+#define ETA_LEAST 0.05
+#define ETA_MOST 0.5
+#define DELTA_LEAST 1e-8
+/* R1 / R2; a smaller ratio makes a smoother changeover. */
+#define RATIO 0.25
+/* Seconds of a core and of a device: of an interaction of the soft force with quadrupoles, and of a hard entry. */
+static const double interaction_seconds[2] = {7e-10, 2e-12}, entry_seconds[2] = {1e-8, 1e-10};
+
+/* Units of the model. */
+struct scales {
+  double length, time, v;
+};
+
+static struct scales scales_of(const struct finder_system *s)
+{
+  double gm = s->gravity * s->mass, twice = 2 * fabs(s->energy);
+  /* a system that is not bound: its extent, by neighbours; equal to the virial radius for a Plummer sphere */
+  double length = 0.74 * s->distance * cbrt(s->count / 28);
+  if (!(s->energy < 0)) return (struct scales){length, s->v_rms > 0 ? length / (sqrt(2) * s->v_rms) : 1e300, s->v_rms};
+  return (struct scales){gm * s->mass / (2 * twice), gm * pow(s->mass, 1.5) / pow(2 * twice, 1.5), fmax(s->v_rms, sqrt(twice / s->mass))};
+}
+
+/* |dE/E| of soft steps of T. */
+static double coefficient(const struct finder_system *s, const struct scales *u, double r2)
+{
+  return OF_MEAN_FIELD + OF_PAIRS / (s->count * pow(r2 / u->length, 1.5));
+}
+
+static double square(double x) { return x * x; }
+
+static double hard_error(double eta) { return OF_ETA * square(square(eta / 0.2)); }
+
+double finder_error(const struct finder_system *s, double r2, double soft_step, double eta)
+{
+  struct scales u = scales_of(s);
+  return coefficient(s, &u, r2) * square(soft_step / u.time) + hard_error(eta);
+}
+
+/* Three digits, downwards. */
+static double rounded(double x)
+{
+  if (!(x > 0) || x >= 1e300) return x;
+  double unit = pow(10, floor(log10(x)) - 2), n = floor(x / unit * (1 + 1e-12));
+  char text[40];
+  snprintf(text, sizeof text, "%.3g", n * unit);
+  return strtod(text, NULL);
+}
+
+/* The longest soft step that gives the part of the error that soft steps may have. */
+static double soft_step_of(const struct finder_system *s, const struct finder_request *q, const struct scales *u, double r2)
+{
+  double step = u->time * sqrt(PART_SOFT * q->error / coefficient(s, u, r2));
+  if (u->v > 0) step = fmin(step, OF_CROSSING * r2 / u->v);
+  if (s->largest_mass > 0) step = fmin(step, OF_ORBIT * sqrt(r2 * r2 * r2 / (s->gravity * s->largest_mass)));
+  if (q->longest > 0) step = fmin(step, q->longest);
+  return rounded(step);
+}
+
+static double eta_of(double error)
+{
+  return rounded(fmin(fmax(0.2 * pow(PART_HARD * error / OF_ETA, 0.25), ETA_LEAST), ETA_MOST));
+}
+
+static double delta_of(double error, int order)
+{
+  return rounded(fmax(square(PART_FORCES * error / (OF_NOISE * noise[order])) / 512, DELTA_LEAST));
+}
+
+static double soft_cost_of(const struct finder_system *s, const struct finder_request *q, double delta)
+{
+  if (q->soft_cost > 0) return q->soft_cost;
+  double interactions = fmin(s->count, INTERACTIONS * pow(1e-3 / delta, 0.27));
+  return interactions * interaction_seconds[q->on_device != 0] / entry_seconds[q->on_device != 0];
+}
+
+static double entries_of(const struct finder_system *s, const struct scales *u, const struct finder_choice *c)
+{
+  double x = c->r2 / s->distance;
+  double steps = RATE * u->v / s->distance * pow(x, -0.4) * (0.2 / c->eta);
+  return NEIGHBOURS * x * x * x * hypot(steps, 4 / c->soft_step);
+}
+
+static struct finder_choice choice_of(const struct finder_system *s, const struct finder_request *q, double r2, double soft_cost)
+{
+  struct scales u = scales_of(s);
+  struct finder_choice c = {.r2 = r2, .r1 = q->r1 > 0 ? q->r1 : rounded(RATIO * r2), .eta = q->eta > 0 ? q->eta : eta_of(q->error)};
+  c.soft_step = q->soft_step > 0 ? q->soft_step : soft_step_of(s, q, &u, r2);
+  c.error = finder_error(s, r2, c.soft_step, c.eta) + PART_FORCES * q->error;
+  c.entries = entries_of(s, &u, &c);
+  double second = s->count * entry_seconds[q->on_device != 0] / fmax(q->workers, 1);
+  c.soft_seconds = second * soft_cost / c.soft_step;
+  c.hard_seconds = second * c.entries;
+  return c;
+}
+
+/* Whether a choice is better than another: one that reaches the error before one that does not, then the cheaper or the more exact one. */
+static int better(const struct finder_choice *a, const struct finder_choice *b, double error)
+{
+  int reaches = a->error <= error * (1 + 1e-9), other = b->error <= error * (1 + 1e-9);
+  if (reaches != other) return reaches;
+  return reaches ? a->soft_seconds + a->hard_seconds < b->soft_seconds + b->hard_seconds : a->error < b->error;
+}
+
+struct finder_result finder_find(const struct finder_system *s, const struct finder_request *q)
+{
+  struct finder_result r = {.delta = fmin(q->delta, delta_of(q->error, q->order)), .delta_at_order_2 = delta_of(q->error, 2)};
+  r.soft_cost = soft_cost_of(s, q, r.delta);
+  if (q->r1 > 0) {
+    r.choice[r.n++] = choice_of(s, q, q->r2 > 0 ? q->r2 : q->r1 / RATIO, r.soft_cost);
+  } else {
+    for (; r.n < FINDER_CHOICES; r.n++) r.choice[r.n] = choice_of(s, q, rounded(s->distance * exp2(-0.5 * r.n)), r.soft_cost);
+  }
+  for (int k = 1; k < r.n; k++)
+    if (better(&r.choice[k], &r.choice[r.best], q->error)) r.best = k;
+  r.error = r.choice[r.best].error;
+  r.reached = r.error <= q->error * (1 + 1e-9);
+  return r;
+}
+
+void finder_print(const struct finder_result *r, const struct finder_request *q, FILE *out)
+{
+  const struct finder_choice *best = &r->choice[r->best];
+  fprintf(out, "EnergyError = %g: R1 = %g, R2 = %g, SoftStep = %g, Eta = %g, ErrTolForceAcc = %g for the whole run;\n", q->error, best->r1,
+          best->r2, best->soft_step, best->eta, r->delta);
+  fprintf(out, "  predicted: error %.1e; the cheapest of these where the soft force on a particle costs as much as %.0f hard entries%s:\n",
+          r->error, r->soft_cost, q->soft_cost > 0 ? " (SoftForceCost)" : "");
+  fprintf(out, "          R1        R2  SoftStep     error   entries  soft s/time  hard s/time\n");
+  for (int k = 0; k < r->n; k++) {
+    const struct finder_choice *c = &r->choice[k];
+    fprintf(out, "  %c %8.3g  %8.3g  %8.3g  %8.1e  %8.0f     %8.2g     %8.2g\n", k == r->best ? '*' : ' ', c->r1, c->r2, c->soft_step, c->error,
+            c->entries, c->soft_seconds, c->hard_seconds);
+  }
+  if (!r->reached) fprintf(out, "  warning: no choice reaches the error that is asked for; the most exact one is taken\n");
+  if (q->order == 1) fprintf(out, "  MultipoleOrder = 2 would need an ErrTolForceAcc of %.2g only, and is cheaper\n", fmin(q->delta, r->delta_at_order_2));
+}
