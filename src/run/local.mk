@@ -24,6 +24,7 @@ libespalier_a_SOURCES += \
   %D%/start.h \
   %D%/state.c \
   %D%/state.h \
+  %D%/step_columns.h \
   %D%/terminal.c \
   %D%/terminal.h \
   %D%/traffic.c \

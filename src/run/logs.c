@@ -20,6 +20,8 @@
 #include "io/snapshot/snapshot.h"
 #include "job/status.h"
 #include "particles/timeline.h"
+#include "run/step_columns.h"
+#include "step/hard.h"
 
 /* --- files ------------------------------------------------------------------------------------------------------- */
 
@@ -81,39 +83,6 @@ static void remove_table(const struct params *p, const char *name, struct fault 
   table_path(p, name, path);
   if (unlink(path) && errno != ENOENT) fault_set(f, "cannot remove %s: %s", path, strerror(errno));
 }
-
-/* The columns of steps.csv: X(name, format, value), with what logs_step has at hand: the sim `s`, the step_report `r`, and `split` and `dE`.
- * Before `level_K`. */
-#define STEP_COLUMNS(X)                                        \
-  X(step, "%lld", s->step)                                     \
-  X(time, "%.15g", s->time)                                    \
-  X(dt_soft, "%.9g", r->dt)                                    \
-  X(R1, "%.9g", split ? s->split.r1 : 0.0)                     \
-  X(R2, "%.9g", split ? s->split.r2 : 0.0)                     \
-  X(substeps, "%lld", (long long)s->counts.substeps)           \
-  X(level_max, "%d", s->counts.level_max)                      \
-  X(evaluations_full, "%lld", (long long)r->full.targets)      \
-  X(evaluations_hard, "%lld", (long long)r->hard.targets)      \
-  X(pairs_full, "%.0f", pairs(&r->full))                       \
-  X(pairs_hard, "%.0f", pairs(&r->hard))                       \
-  X(list_full, "%.2f", r->list_full)                           \
-  X(list_hard, "%.2f", r->list_hard)                           \
-  X(h, "%.4f", r->h)                                           \
-  X(imbalance, "%.4f", r->imbalance)                           \
-  X(imbalance_particles, "%.4f", r->imbalance_particles)       \
-  X(imbalance_hard, "%.4f", r->imbalance_hard)                 \
-  X(imbalance_pairs_hard, "%.4f", r->imbalance_pairs_hard)     \
-  X(imbalance_seconds, "%.4f", r->imbalance_seconds)           \
-  X(dE, "%s", dE)                                              \
-  X(seconds, "%.6f", r->wall)                                  \
-  X(migrated, "%lld", (long long)s->counts.migrated)           \
-  X(let_cells, "%.0f", r->cells)                               \
-  X(let_particles, "%.0f", r->particles)                       \
-  X(let_bytes, "%.0f", r->bytes)                               \
-  X(update_messages, "%lld", (long long)r->update_messages)    \
-  X(update_bytes, "%lld", (long long)r->update_bytes)          \
-  X(strays, "%lld", (long long)r->violations)                  \
-  X(remakes, "%lld", (long long)s->counts.let_reselections)
 
 static void steps_header(FILE *out)
 {
@@ -428,6 +397,8 @@ void logs_collect(struct step_report *r, struct sim *s, double dt)
   reduce_tally(s->comm, &r->full);
   reduce_tally(s->comm, &r->hard);
   timer_phase(&s->timer, PHASE_other);
+  if (hard_used(s)) r->hermite = hard_total(s);
+  r->neighbours = (double)r->hermite.entries / s->now.count;
   compute_imbalances(r, s);
   r->wall = timer_total(&s->timer);
   memcpy(r->seconds, s->timer.seconds, sizeof r->seconds);

@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "base/resident.h"
 #include "run/run_parts.h"
+#include "step/hard.h"
 #include "step/find.h"
 
 /* The hybrid scheme is faster than others only where a hard force takes less than this part of the time of a full force. */
@@ -167,12 +168,12 @@ void terminal_step(struct logs *l, const struct sim *s, const struct step_report
            "smaller xs or ys gives shorter soft steps\n", (long long)r->late, (long long)s->counts.let_reselections);
     l->warned_late = 1;
   }
-  if (s->counts.level_max >= LEVEL_MAX && !l->warned_level) {
+  if (s->counts.level_max >= LEVEL_MAX && !hard_used(s) && !l->warned_level) {
     printf("warning: some particles require steps shorter than the soft step / 2^%d, which is the shortest: is Softening too small?\n",
            LEVEL_MAX);
     l->warned_level = 1;
   }
-  if (s->lattice.spacing > LATTICE_WARNING * s->par->Softening && !l->warned_lattice) {
+  if (s->par->Softening > 0 && !hard_used(s) && s->lattice.spacing > LATTICE_WARNING * s->par->Softening && !l->warned_lattice) {
     printf("warning: the lattice that contains all particles has a spacing of %.2g, which is %.2g softenings: forces lose accuracy; the "
            "system is too large for this softening, possibly because of a few distant particles\n", s->lattice.spacing,
            s->lattice.spacing / s->par->Softening);

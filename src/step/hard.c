@@ -70,3 +70,16 @@ void hard_potential(struct sim *s)
   timer_phase(&s->timer, PHASE_hard_walk);
   s->be->hard->potential(s->dev, &r, s->hard.halo.n, s->hard.halo.particle);
 }
+
+struct hard_tally hard_total(const struct sim *s)
+{
+  struct hard_tally t = s->counts.hermite;
+  int64_t sum[] = {t.entries, t.with_neighbours, t.steps, t.pairs, t.collapsed, t.pairs_bound};
+  double largest[] = {(double)t.ticks, t.deepest, -t.shortest_period, t.largest_eccentricity, t.seconds, t.list_seconds};
+  comm_sum_int64(s->comm, sum, sizeof sum / sizeof *sum);
+  comm_max_double(s->comm, largest, sizeof largest / sizeof *largest);
+  t.entries = sum[0], t.with_neighbours = sum[1], t.steps = sum[2], t.pairs = sum[3], t.collapsed = sum[4], t.pairs_bound = sum[5];
+  t.ticks = (int64_t)largest[0], t.deepest = (int)largest[1], t.shortest_period = -largest[2], t.largest_eccentricity = largest[3];
+  t.seconds = largest[4], t.list_seconds = largest[5];
+  return t;
+}
