@@ -21,7 +21,8 @@ struct loop {
   struct hard_set *s;
   const struct hard_request *r;
   struct hard_tally *tally;
-  double tick_length, eps2;
+  struct hard_sources from;
+  double tick_length;
   int32_t *by_level;               /* [moving] particles with neighbours, deepest level first */
   int64_t moving, deeper[LEVELS + 1];   /* deeper[l]: particles of level l and deeper */
   struct hermite_motion *next;     /* [moving] of the active ones, in the order of by_level */
@@ -35,9 +36,9 @@ void hard_set_open(struct hard_set *s, struct device *d, const struct hard_reque
 {
   const struct particles *p = &d->p;
   double g = d->config.gravity;
-  *s = (struct hard_set){.n = p->n + n, .own = p->n};
+  *s = (struct hard_set){.isa = d->isa, .n = p->n + n, .own = p->n};
   size_t count = (size_t)(s->n + 1);
-  s->motion = memory_alloc("hard", sizeof *s->motion * count);
+  s->motion = memory_alloc("hard", sizeof *s->motion * (count + 1));
   s->gm = memory_alloc("hard", sizeof *s->gm * count);
   s->factor = memory_alloc("hard", sizeof *s->factor * count);
   s->id = memory_alloc("hard", sizeof *s->id * count);
@@ -75,18 +76,16 @@ static int64_t list_length(const struct hard_set *s, int64_t i) { return s->firs
 /* --- forces ------------------------------------------------------------------------------------------------------- */
 
 /* Hard force on particle i at x, v, from its neighbours predicted to `tick`. */
-static void evaluate(const struct hard_set *s, const struct hard_request *r, double eps2, int64_t i, int32_t tick, double tick_length,
-                     const double x[3], const double v[3], struct hermite_force *f)
+static void evaluate(const struct hard_set *s, const struct hard_sources *from, int64_t i, int32_t tick, const double x[3], const double v[3],
+                     struct hermite_force *f)
 {
-  *f = (struct hermite_force){{0}, {0}, 0};
-  for (int64_t e = s->first[i]; e < s->first[i + 1]; e++) {
-    int32_t j = s->entry[e];
-    double y[3], w[3], d[3], u[3];
-    hermite_predict(&s->motion[j], (tick - s->tick[j]) * tick_length, y, w);
-    for (int c = 0; c < 3; c++) d[c] = y[c] - x[c], u[c] = w[c] - v[c];
-    struct hermite_split split = hard_set_split(s, r, i, j);
-    hermite_pair(f, d, u, s->gm[j], eps2, &split);
-  }
+  struct hard_target t = {{x[0], x[1], x[2]}, {v[0], v[1], v[2]}, tick, s->factor[i]};
+  s->isa->hard_force(from, &t, s->entry + s->first[i], list_length(s, i), f);
+}
+
+static struct hard_sources sources_of(const struct hard_set *s, const struct hard_request *r, double eps)
+{
+  return (struct hard_sources){s->motion, s->gm, s->factor, s->tick, r->soft_step / TICKS, eps * eps, r->split.r1, r->split.r2, r->split.kernel};
 }
 
 /* Accelerations and jerks of all particles at tick 0. */
@@ -96,7 +95,7 @@ static void first_forces(struct loop *l)
 #pragma omp parallel for schedule(dynamic, 64)
   for (int64_t i = 0; i < s->n; i++) {
     struct hermite_force f;
-    evaluate(s, l->r, l->eps2, i, 0, 0, s->motion[i].x, s->motion[i].v, &f);
+    evaluate(s, &l->from, i, 0, s->motion[i].x, s->motion[i].v, &f);
     memcpy(l->next[i].a, f.a, sizeof f.a);
     memcpy(l->next[i].j, f.j, sizeof f.j);
   }
@@ -193,7 +192,7 @@ static int64_t advance_one(struct loop *l, int64_t k, int32_t tick)
   struct hermite_force f;
   *m = s->motion[i];
   hermite_predict(m, dt, x, v);
-  evaluate(s, l->r, l->eps2, i, tick, l->tick_length, x, v, &f);
+  evaluate(s, &l->from, i, tick, x, v, &f);
   hermite_correct(m, dt, x, v, &f, a2, a3);
   l->wanted[k] = hermite_step(m->a, m->j, a2, a3, l->r->eta, background(l, i));
   return list_length(s, i);
@@ -204,8 +203,12 @@ static void advance_to(struct loop *l, int32_t tick)
   struct hard_set *s = l->s;
   int lowest = timeline_aligned(tick, HARD_LONGEST_LEVEL);
   int64_t active = l->deeper[lowest], pairs = 0;
-#pragma omp parallel for schedule(dynamic, 16) reduction(+ : pairs) if (active >= MANY)
-  for (int64_t k = 0; k < active; k++) pairs += advance_one(l, k, tick);
+  if (active < MANY) {
+    for (int64_t k = 0; k < active; k++) pairs += advance_one(l, k, tick);
+  } else {
+#pragma omp parallel for schedule(dynamic, 16) reduction(+ : pairs)
+    for (int64_t k = 0; k < active; k++) pairs += advance_one(l, k, tick);
+  }
   for (int64_t k = 0; k < active; k++) {
     int32_t i = l->by_level[k];
     s->motion[i] = l->next[k];
@@ -267,7 +270,7 @@ void cpu_hard_advance(struct device *d, const struct hard_request *r, int64_t n,
   hard_set_open(&s, d, r, n, halo);
   hard_set_lists(&s, r, r->soft_step);
   t->list_seconds += cpu_seconds() - began;
-  struct loop l = {.s = &s, .r = r, .tally = t, .tick_length = r->soft_step / TICKS, .eps2 = eps * eps};
+  struct loop l = {.s = &s, .r = r, .tally = t, .from = sources_of(&s, r, eps), .tick_length = r->soft_step / TICKS};
   size_t room = (size_t)(s.n + 1);
   l.by_level = memory_alloc("hard", sizeof *l.by_level * room);
   l.next = memory_alloc("hard", sizeof *l.next * room);
@@ -293,10 +296,11 @@ void cpu_hard_potential(struct device *d, const struct hard_request *r, int64_t 
   double eps = d->config.softening;
   hard_set_open(&s, d, r, n, halo);
   hard_set_lists(&s, r, 0);
+  struct hard_sources from = sources_of(&s, r, eps);
 #pragma omp parallel for schedule(dynamic, 64)
   for (int64_t i = 0; i < s.own; i++) {
     struct hermite_force f;
-    evaluate(&s, r, eps * eps, i, 0, 0, s.motion[i].x, s.motion[i].v, &f);
+    evaluate(&s, &from, i, 0, s.motion[i].x, s.motion[i].v, &f);
     d->p.pot[i] = (float)(d->p.pot[i] - f.psi);
     for (int c = 0; c < 3; c++) d->p.acc_hard[3 * i + c] = (float)f.a[c];
   }

@@ -7,6 +7,7 @@
 
 /* Own particles, then those of the halo, in double precision, with neighbour lists. */
 struct hard_set {
+  const struct walk_isa *isa;
   int64_t n, own;
   struct hermite_motion *motion;   /* [n] at the particle's own tick */
   double *gm;                      /* [n] G m */
@@ -23,9 +24,4 @@ void hard_set_open(struct hard_set *s, struct device *d, const struct hard_reque
 void hard_set_close(struct hard_set *s);
 /* Make the neighbour lists: pairs that come, on straight lines within `horizon`, within NEIGHBOUR_MARGIN R2. */
 void hard_set_lists(struct hard_set *s, const struct hard_request *r, double horizon);
-/* The split of the pair of particles i and j. */
-static inline struct hermite_split hard_set_split(const struct hard_set *s, const struct hard_request *r, int64_t i, int64_t j)
-{
-  return hermite_split_of(&r->split, s->factor[i], s->factor[j]);
-}
 #endif

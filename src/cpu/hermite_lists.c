@@ -12,7 +12,9 @@
 #include "cpu/hermite.h"
 
 #define SLOW_REACH 0.2    /* least displacement, in units of the widest R2, of a fast particle */
-enum { FAST_PART = 32, FAST_MIN = 64, AXIS_BITS = 21 };   /* at most a particle in FAST_PART, or FAST_MIN of them, are fast */
+enum { FAST_PART = 32, FAST_MIN = 64, AXIS_BITS = 21,
+       SPARE = 32 };   /* at most a particle in FAST_PART, or FAST_MIN of them, are fast; elements
+                     * beyond the end that wide loops may touch */
 
 /* A particle in the order of cells. */
 struct placed {
@@ -33,7 +35,8 @@ struct grid {
   double low[3], width;        /* of cells */
   float *moved;                /* [n] displacement within the horizon */
   struct placed *place;        /* [n] sorted */
-  double *x[3];                /* [n] positions in this order */
+  float *x[3];                 /* [n] positions in this order, relative to `low`; some more may be read */
+  double rounding;             /* upper bound on the rounding error of a distance of these */
   int64_t *cell_first;         /* [cells + 1] */
   int64_t cells;
   struct found *fast;          /* sorted by `of` */
@@ -97,6 +100,7 @@ static void place_particles(struct grid *g)
     for (int64_t i = 0; i < s->n; i++) low = fmin(low, s->motion[i].x[c]), high = fmax(high, s->motion[i].x[c]);
     g->low[c] = low;
     g->width = fmax(g->width, (high - low) / ((1 << AXIS_BITS) - 2));
+    g->rounding = fmax(g->rounding, 1e-6 * (high - low));
   }
 #pragma omp parallel for schedule(static)
   for (int64_t i = 0; i < s->n; i++) {
@@ -107,7 +111,7 @@ static void place_particles(struct grid *g)
   qsort(g->place, (size_t)s->n, sizeof *g->place, by_cell);
   for (int64_t k = 0; k < s->n; k++) {
     if (k == 0 || g->place[k].cell != g->place[k - 1].cell) g->cell_first[g->cells++] = k;
-    for (int c = 0; c < 3; c++) g->x[c][k] = s->motion[g->place[k].i].x[c];
+    for (int c = 0; c < 3; c++) g->x[c][k] = (float)(s->motion[g->place[k].i].x[c] - g->low[c]);
   }
   g->cell_first[g->cells] = s->n;
 }
@@ -141,17 +145,25 @@ static void store_entry(struct store *t, int32_t j)
   t->entry[t->n++] = j;
 }
 
-/* Particles in the places [begin, end) that are neighbours of i; slow ones, or all. */
-static void search_places(const struct grid *g, const struct hard_request *r, int32_t i, int64_t begin, int64_t end, int all, struct store *out)
+/* Slow particles in the places [begin, end) that are neighbours of the slow particle i. near[end - begin + spare]: scratch. */
+static void search_places(const struct grid *g, const struct hard_request *r, int32_t i, int64_t begin, int64_t end, int32_t *near,
+                          struct store *out)
 {
-  const double *x = g->s->motion[i].x, far = g->reach + g->moved[i] + (all ? 0 : g->limit);
-  for (int64_t k = begin; k < end; k++) {
-    double dx = g->x[0][k] - x[0], dy = g->x[1][k] - x[1], dz = g->x[2][k] - x[2], moved = all ? g->moved[g->place[k].i] : 0, most = far + moved;
-    if (dx * dx + dy * dy + dz * dz > most * most) continue;
-    int32_t j = g->place[k].i;
-    if (j == i || (!all && g->moved[j] > g->limit) || !are_neighbours(g, r, i, j)) continue;
-    store_entry(out, j);
+  double far = g->reach + g->moved[i] + g->limit + g->rounding;
+  float at[3];
+  for (int c = 0; c < 3; c++) at[c] = (float)(g->s->motion[i].x[c] - g->low[c]);
+  int64_t count = g->s->isa->hard_near(g->x[0] + begin, g->x[1] + begin, g->x[2] + begin, end - begin, at, (float)(far * far), near);
+  for (int64_t k = 0; k < count; k++) {
+    int32_t j = g->place[begin + near[k]].i;
+    if (j != i && g->moved[j] <= g->limit && are_neighbours(g, r, i, j)) store_entry(out, j);
   }
+}
+
+/* All particles in the places [begin, end) that are neighbours of i. */
+static void search_all(const struct grid *g, const struct hard_request *r, int32_t i, int64_t begin, int64_t end, struct store *out)
+{
+  for (int64_t k = begin; k < end; k++)
+    if (g->place[k].i != i && are_neighbours(g, r, i, g->place[k].i)) store_entry(out, g->place[k].i);
 }
 
 /* Neighbours of a fast particle: all particles along its path, slow and fast. */
@@ -166,13 +178,13 @@ static void search_path(const struct grid *g, const struct hard_request *r, int3
     if (c > 0) rows *= high[c] - low[c] + 1;
   }
   if (rows > g->s->n) {
-    search_places(g, r, i, 0, g->s->n, 1, out);
+    search_all(g, r, i, 0, g->s->n, out);
     return;
   }
   for (int64_t z = low[2]; z <= high[2]; z++)
     for (int64_t y = low[1]; y <= high[1]; y++) {
       int64_t begin = lower_bound(g, cell_of((int64_t[]){low[0], y, z})), end = lower_bound(g, cell_of((int64_t[]){high[0], y, z}) + 1);
-      search_places(g, r, i, begin, end, 1, out);
+      search_all(g, r, i, begin, end, out);
     }
 }
 
@@ -214,8 +226,16 @@ static void search_fast(struct grid *g, const struct hard_request *r)
   memory_free(fast);
 }
 
-/* The lists of the particles of a cell. count[i]: entries; at[i]: place of the first in the thread's store. */
-static void search_cell(const struct grid *g, const struct hard_request *r, int64_t cell, struct store *out, int64_t *at, int64_t *count)
+static void need_scratch(struct store *near, int64_t n)
+{
+  if (near->capacity >= n + SPARE) return;
+  memory_free(near->entry);
+  near->capacity = 2 * n + SPARE;
+  near->entry = memory_alloc("hard lists", sizeof *near->entry * (size_t)near->capacity);
+}
+
+/* The lists of the particles of a cell. near: scratch; count[i]: entries; at[i]: place of the first in the thread's store. */
+static void search_cell(const struct grid *g, const struct hard_request *r, int64_t cell, struct store *near, struct store *out, int64_t *at, int64_t *count)
 {
   int64_t first = g->cell_first[cell], end = g->cell_first[cell + 1], begin[9], stop[9], top = (1 << AXIS_BITS) - 1;
   uint64_t key = g->place[first].cell, mask = (uint64_t)top;
@@ -225,13 +245,15 @@ static void search_cell(const struct grid *g, const struct hard_request *r, int6
     for (int64_t b = y - 1; b <= y + 1; b++) {
       if (c < 0 || b < 0 || c > top || b > top) continue;
       begin[rows] = lower_bound(g, cell_of((int64_t[]){x > 0 ? x - 1 : 0, b, c}));
-      stop[rows++] = lower_bound(g, cell_of((int64_t[]){x < top ? x + 1 : top, b, c}) + 1);
+      stop[rows] = lower_bound(g, cell_of((int64_t[]){x < top ? x + 1 : top, b, c}) + 1);
+      need_scratch(near, stop[rows] - begin[rows]);
+      rows++;
     }
   for (int64_t k = first; k < end; k++) {
     int32_t i = g->place[k].i;
     at[i] = out->n;
     if (g->moved[i] <= g->limit)
-      for (int row = 0; row < rows; row++) search_places(g, r, i, begin[row], stop[row], 0, out);
+      for (int row = 0; row < rows; row++) search_places(g, r, i, begin[row], stop[row], near->entry, out);
     for (int64_t f = g->fast_first[i]; f < g->fast_first[i + 1]; f++) store_entry(out, g->fast[f].neighbour);
     count[i] = out->n - at[i];
     if (count[i] > 1) qsort(out->entry + at[i], (size_t)count[i], sizeof *out->entry, by_index);
@@ -242,14 +264,14 @@ static void search_cell(const struct grid *g, const struct hard_request *r, int6
 static void search_cells(const struct grid *g, struct hard_set *s, const struct hard_request *r)
 {
   int threads = omp_get_max_threads();
-  struct store *store = memory_alloc("hard lists", sizeof *store * (size_t)threads);
+  struct store *store = memory_alloc("hard lists", sizeof *store * 2 * (size_t)threads), *near = store + threads;
   int64_t *at = memory_alloc("hard lists", sizeof *at * (size_t)(s->n + 1)), *count = memory_alloc("hard lists", sizeof *count * (size_t)(s->n + 1));
   uint16_t *thread = memory_alloc("hard lists", sizeof *thread * (size_t)(s->n + 1));
-  memset(store, 0, sizeof *store * (size_t)threads);
+  memset(store, 0, sizeof *store * 2 * (size_t)threads);
 #pragma omp parallel for schedule(dynamic, 16)
   for (int64_t cell = 0; cell < g->cells; cell++) {
     int t = omp_get_thread_num();
-    search_cell(g, r, cell, &store[t], at, count);
+    search_cell(g, r, cell, &near[t], &store[t], at, count);
     for (int64_t k = g->cell_first[cell]; k < g->cell_first[cell + 1]; k++) thread[g->place[k].i] = (uint16_t)t;
   }
   s->first = memory_alloc("hard lists", sizeof *s->first * (size_t)(s->n + 1));
@@ -260,7 +282,7 @@ static void search_cells(const struct grid *g, struct hard_set *s, const struct 
   for (int64_t i = 0; i < s->n; i++) {
     if (count[i] > 0) memcpy(s->entry + s->first[i], store[thread[i]].entry + at[i], sizeof *s->entry * (size_t)count[i]);
   }
-  for (int t = 0; t < threads; t++) memory_free(store[t].entry);
+  for (int t = 0; t < 2 * threads; t++) memory_free(store[t].entry);
   memory_free(store);
   memory_free(at);
   memory_free(count);
@@ -289,7 +311,7 @@ void hard_set_lists(struct hard_set *s, const struct hard_request *r, double hor
   g.place = memory_alloc("hard lists", sizeof *g.place * n);
   g.cell_first = memory_alloc("hard lists", sizeof *g.cell_first * (n + 1));
   g.fast_first = memory_alloc("hard lists", sizeof *g.fast_first * n);
-  for (int c = 0; c < 3; c++) g.x[c] = memory_alloc("hard lists", sizeof *g.x[c] * n);
+  for (int c = 0; c < 3; c++) g.x[c] = memory_alloc("hard lists", sizeof *g.x[c] * (n + SPARE));
   set_displacements(&g);
   g.limit = fast_limit(&g, widest);
   g.width = (g.reach + 2 * g.limit) * (1 + 1e-9);

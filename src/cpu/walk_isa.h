@@ -4,6 +4,7 @@
 #define CPU_WALK_ISA_H
 #include <stdint.h>
 
+#include "cpu/hard_isa.h"
 #include "gravity/split.h"
 #include "tree/octree.h"
 
@@ -71,6 +72,9 @@ struct asked;
 
 struct walk_isa {
   const char *name;
+  /* The hard part (cpu/hard_isa.h). */
+  void (*hard_force)(const struct hard_sources *s, const struct hard_target *t, const int32_t *entry, int64_t n, struct hermite_force *f);
+  int64_t (*hard_near)(const float *x, const float *y, const float *z, int64_t n, const float at[3], float reach2, int32_t *near);
   /* The largest of what the boxes need of a node (enum need); the same as essential_need. */
   int (*needs)(const struct box_table *t, const struct asked *a);
   /* Visit nodes from *stack[*depth]; returns when the stack is empty (1) or when the finds have no room for another

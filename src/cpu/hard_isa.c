@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Inner loops of the hard part; compiled once per instruction set (local.mk), with ESP_ISA as its name. */
+#include <config.h>
+#include "cpu/hard_isa.h"
+
+#include "cpu/simd.h"
+
+#define JOIN_(name, isa) name##_##isa
+#define JOIN(name, isa) JOIN_(name, isa)
+
+enum { BLOCK = 64, PAD = 8 };   /* sources that are predicted, then summed; a block is filled up to a multiple of PAD */
+
+/* Sources as seen from the target: differences of position and velocity, G m, the inverse of the pair's factor. */
+struct block {
+  double d[3][BLOCK], u[3][BLOCK], gm[BLOCK], inverse[BLOCK];
+};
+
+typedef double v4 __attribute__((vector_size(32)));
+typedef double v4_unaligned __attribute__((vector_size(32), aligned(8)));
+
+/* Three components in a vector of four; the last one has no meaning. */
+static inline v4 load(const double *x) { return *(const v4_unaligned *)x; }
+
+/* hermite_predict on vectors. */
+static inline void predict(struct block *b, int k, const struct hermite_motion *m, double dt, v4 x, v4 v)
+{
+  v4 a = load(m->a), j = {m->j[0], m->j[1], m->j[2], 0}, speed = load(m->v);
+  v4 d = load(m->x) + dt * (speed + dt * (0.5 * a + (dt / 6) * j)) - x, u = speed + dt * (a + (0.5 * dt) * j) - v;
+  for (int c = 0; c < 3; c++) b->d[c][k] = d[c], b->u[c][k] = u[c];
+}
+
+/* Sources without mass, far away: they add nothing. */
+static inline int pad(struct block *b, int n, double far)
+{
+  for (; n % PAD; n++) {
+    for (int c = 0; c < 3; c++) b->d[c][n] = far, b->u[c][n] = 0;
+    b->gm[n] = 0;
+    b->inverse[n] = 1;
+  }
+  return n;
+}
+
+/* hermite_pair for a block. */
+static inline __attribute__((always_inline)) void add(const struct block *b, int n, const struct hard_sources *s, const int kernel, double sum[7])
+{
+  double ax = 0, ay = 0, az = 0, jx = 0, jy = 0, jz = 0, psi = 0, width = s->r2 / (s->r2 - s->r1), per_r2 = 1 / s->r2, eps2 = s->eps2;
+  for (int k = 0; k < n; k++) {
+    double x = b->d[0][k], y = b->d[1][k], z = b->d[2][k], p = b->u[0][k], q = b->u[1][k], w = b->u[2][k];
+    double r2 = x * x + y * y + z * z, rho2 = r2 + eps2, along = x * p + y * q + z * w, scale = b->inverse[k] * per_r2;
+    double inverse = rho2 > 0 ? 1 / sqrt(rho2) : 0, inverse_r = r2 > 0 ? 1 / sqrt(r2) : 0, t = (1 - r2 * inverse_r * scale) * width;
+    t = t > 1 ? 1 : t;
+    t = t > 0 ? t : 0;
+    double kk = 0, k1 = 0;
+    switch (kernel) {
+#define CASE(name, text) \
+  case SPLIT_##name: kk = SPLIT_K_##name(t), k1 = SPLIT_K1_##name(t); break;
+      SPLIT_KERNELS(CASE)
+    }
+    double inverse2 = inverse * inverse, f = b->gm[k] * inverse * inverse2, g = f * kk;
+    double h = -f * along * (k1 * width * scale * inverse_r + 3 * kk * inverse2);
+    psi += b->gm[k] * kk * inverse;
+    ax += g * x, ay += g * y, az += g * z;
+    jx += g * p + h * x, jy += g * q + h * y, jz += g * w + h * z;
+  }
+  sum[0] += ax, sum[1] += ay, sum[2] += az, sum[3] += jx, sum[4] += jy, sum[5] += jz, sum[6] += psi;
+}
+
+void JOIN(hard_force, ESP_ISA)(const struct hard_sources *s, const struct hard_target *t, const int32_t *entry, int64_t n,
+                               struct hermite_force *f)
+{
+  struct block b;
+  double sum[7] = {0};
+  v4 x = {t->x[0], t->x[1], t->x[2], 0}, v = {t->v[0], t->v[1], t->v[2], 0};
+  for (int64_t first = 0; first < n; first += BLOCK) {
+    int count = n - first < BLOCK ? (int)(n - first) : BLOCK;
+    for (int k = 0; k < count; k++) {
+      int32_t j = entry[first + k];
+      float factor = s->factor[j] > t->factor ? s->factor[j] : t->factor;
+      predict(&b, k, &s->motion[j], (t->now - s->tick[j]) * s->tick_length, x, v);
+      b.gm[k] = s->gm[j];
+      b.inverse[k] = 1 / (double)factor;
+    }
+    count = pad(&b, count, s->r2);
+    switch (s->kernel) {
+#define SUM(name, text) \
+  case SPLIT_##name: add(&b, count, s, SPLIT_##name, sum); break;
+      SPLIT_KERNELS(SUM)
+    }
+  }
+  for (int c = 0; c < 3; c++) f->a[c] = sum[c], f->j[c] = sum[3 + c];
+  f->psi = sum[6];
+}
+
+int64_t JOIN(hard_near, ESP_ISA)(const float *x, const float *y, const float *z, int64_t n, const float at[3], float reach2, int32_t *near)
+{
+  int64_t count = 0, k = 0;
+  vf cx = vf_set(at[0]), cy = vf_set(at[1]), cz = vf_set(at[2]), limit = vf_set(reach2);
+  for (; k < n; k += LANES) {
+    vf dx = vf_load(x + k) - cx, dy = vf_load(y + k) - cy, dz = vf_load(z + k) - cz;
+    vi hit = dx * dx + dy * dy + dz * dz <= limit;
+    for (int l = 0; l < LANES; l++) {
+      near[count] = (int32_t)(k + l);
+      count -= hit[l];
+    }
+  }
+  while (count > 0 && near[count - 1] >= n) count--;
+  return count;
+}
