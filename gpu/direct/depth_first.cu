@@ -5,6 +5,7 @@
  * particle's own |a_old|. */
 #include <config.h>
 #include "gpu/direct/depth_first.cuh"
+#include "gpu/walk/cells.cuh"
 #include "gpu/walk/pairs.cuh"
 #include "gpu/direct/pairwise.cuh"
 
@@ -20,13 +21,14 @@ struct depth_first_job {
   double a_floor, gravity;
   float spacing, eps2, dt_nodes, tick_length;
   int32_t tick;
-  int hard_only, potential;
+  int hard_only, potential, soft;
+  float open_within, per_mass, core2;   /* of WALK_SOFT: the widest R2, split_scale, split_core2 */
 };
 
 /* --- the walk ---------------------------------------------------------------------------------------------------- */
 
-/* One thread: its target, sums and counts. */
-template <int SPLIT, bool QUAD> struct depth_first_walker {
+/* One thread: its target, sums and counts. WEIGHTED: pairs of particles have the weight 1 - K (WALK_SOFT), or 0 at distance 0. */
+template <int SPLIT, bool QUAD, bool WEIGHTED> struct depth_first_walker {
   const struct depth_first_job &job;
   struct body self;
   struct force f;
@@ -40,7 +42,18 @@ template <int SPLIT, bool QUAD> struct depth_first_walker {
 
   __device__ void add(const float4 &e)
   {
-    add_pair<true, true, SPLIT>(f, pair_of(e, 0, 0, 0, job.eps2), job.split);
+    struct pair_f p = pair_of(e, 0, 0, 0, job.eps2);
+    float r2 = pair_r2_f(p);
+    if (!WEIGHTED || !job.soft) {
+      if (WEIGHTED && !(r2 > 0)) return;
+      add_pair<true, true, SPLIT>(f, p, job.split);
+      return;
+    }
+    float scale = fminf(split_scale(job.per_mass, e.w), split_scale(job.per_mass, self.m));
+    p.m *= pair_soft<SPLIT>(r2, scale, job.split.inverse, job.split.r2 * job.split.inverse);
+    const struct pair_point_f a = pair_point_f(p, fmaxf(pair_rho2_of_f(p, r2), job.core2));
+    f.p += a.psi;
+    pair_add_f(f.a, a.w, p);
   }
 
   __device__ void add_leaf(const struct node &n)
@@ -68,7 +81,7 @@ template <int SPLIT, bool QUAD> struct depth_first_walker {
       const struct quad q = load_quad(&job.t.quad[k]);
       add_quad_pair<true, true, SPLIT>(f, pair_of(e, 0, 0, 0, job.eps2), q.q, job.split);
     } else {
-      add(e);
+      add_pair<true, true, SPLIT>(f, pair_of(e, 0, 0, 0, job.eps2), job.split);
     }
     cells++;
   }
@@ -88,7 +101,7 @@ template <int SPLIT, bool QUAD> struct depth_first_walker {
       b += growth;
       grown = 2 * growth;
     }
-    float r2 = pair_r2_f(pair_of(e, 0, 0, 0, job.eps2)), min_distance = fmaxf(n.reach * sink + grown, b), away = job.split.r2 + b;
+    float r2 = pair_r2_f(pair_of(e, 0, 0, 0, job.eps2)), min_distance = fmaxf(n.reach * sink + grown, b + job.open_within), away = job.split.r2 + b;
     bool leaf = (n.info & NODE_LEAF) != 0, single = dt != 0 && n.info == (NODE_LEAF | 1);
     tests++;
     if (SPLIT != SPLIT_NONE && job.hard_only && r2 > away * away) return job.next[k];
@@ -103,12 +116,15 @@ template <int SPLIT, bool QUAD> struct depth_first_walker {
 
   __device__ void store(int64_t i) const
   {
-    float own = self.m * inverse_root(job.eps2), kept = job.hard_only ? 1 : WORK_KEPT;
+    float own = WEIGHTED ? 0 : self.m * inverse_root(job.eps2), kept = job.hard_only ? 1 : WORK_KEPT;
     job.p.work[i] = kept * job.p.work[i] + (float)(particles + cells);
     for (int c = 0; c < 3; c++) {
       float a = (float)(job.gravity * f.a[c]), h = SPLIT == SPLIT_NONE ? a : (float)(job.gravity * f.h[c]);
       if (!job.hard_only) job.p.acc[3 * i + c] = a;
-      job.p.acc_hard[3 * i + c] = h;
+      if (WEIGHTED && job.soft)
+        job.p.acc_soft[3 * i + c] = a;
+      else
+        job.p.acc_hard[3 * i + c] = h;
     }
     if (job.potential) job.p.pot[i] = (float)(-job.gravity * (f.p - own));
   }
@@ -122,11 +138,11 @@ static __device__ void count(unsigned long long *sum, int mine)
 }
 
 /* One thread walks the tree for one target. */
-template <int SPLIT, bool QUAD>
+template <int SPLIT, bool QUAD, bool WEIGHTED>
 static __global__ void __launch_bounds__(THREADS) depth_first_kernel(const __grid_constant__ struct depth_first_job job)
 {
   int32_t k = (int32_t)(blockIdx.x * THREADS + threadIdx.x);
-  struct depth_first_walker<SPLIT, QUAD> w = {job};
+  struct depth_first_walker<SPLIT, QUAD, WEIGHTED> w = {job};
   if (k < job.targets) {
     int64_t i = job.list ? job.list[k] : k;
     const float *a = &job.p.acc[3 * i];
@@ -142,19 +158,19 @@ static __global__ void __launch_bounds__(THREADS) depth_first_kernel(const __gri
 
 /* --- the verb ---------------------------------------------------------------------------------------------------- */
 
-#define START(kernel, name) case SPLIT_##kernel: LAUNCH(d, (depth_first_kernel<SPLIT_##kernel, QUAD>), blocks, THREADS, job); break;
-template <bool QUAD> static void start(struct device *d, const struct depth_first_job &job)
+#define START(kernel, name) case SPLIT_##kernel: LAUNCH(d, (depth_first_kernel<SPLIT_##kernel, QUAD, WEIGHTED>), blocks, THREADS, job); break;
+template <bool QUAD, bool WEIGHTED> static void start(struct device *d, const struct depth_first_job &job)
 {
   int64_t blocks = blocks_for(job.targets, THREADS);
   switch (job.split.on ? job.split.kernel : SPLIT_NONE) {
-  case SPLIT_NONE: LAUNCH(d, (depth_first_kernel<SPLIT_NONE, QUAD>), blocks, THREADS, job); break;
+  case SPLIT_NONE: LAUNCH(d, (depth_first_kernel<SPLIT_NONE, QUAD, WEIGHTED>), blocks, THREADS, job); break;
   SPLIT_KERNELS(START)
   }
 }
 
 void depth_first_walk(struct device *d, const struct walk_request *r, struct tally *tally)
 {
-  bool total = r->kind == WALK_TOTAL;
+  bool total = r->kind != WALK_HARD, weighted = r->kind == WALK_SOFT || !(d->config.softening > 0);
   float milliseconds = 0;
   struct depth_first_job job = {d->tree.view, d->p, d->tree.next.at};
   job.list = total ? NULL : pairwise_list_active(d, r->tick);
@@ -165,19 +181,27 @@ void depth_first_walk(struct device *d, const struct walk_request *r, struct tal
   job.a_floor = r->a_floor;
   job.gravity = d->config.gravity;
   job.spacing = (float)d->lattice.spacing;
-  job.eps2 = (float)d->config.softening * (float)d->config.softening;
+  job.eps2 = (float)softening_of(d) * (float)softening_of(d);
   job.dt_nodes = (float)((r->tick - d->tree.motion_tick) * r->tick_length);
   job.tick_length = (float)r->tick_length;
   job.tick = r->tick;
   job.hard_only = !total;
   job.potential = total && r->potential;
+  job.soft = r->kind == WALK_SOFT;
+  job.open_within = job.soft ? split_widest(&r->split) : 0;
+  job.per_mass = r->split.mass_scale > 0 ? 1 / r->split.mass_scale : 0;
+  job.core2 = split_core2(&r->split);
   CHECK(cudaMemsetAsync(&d->device_results->targets, 0,
                         offsetof(struct device_results, histogram) - offsetof(struct device_results, targets), d->stream));
   CHECK(cudaEventRecord(d->timing.from, d->stream));
-  if (d->config.quadrupole)
-    start<true>(d, job);
+  if (d->config.quadrupole && weighted)
+    start<true, true>(d, job);
+  else if (d->config.quadrupole)
+    start<true, false>(d, job);
+  else if (weighted)
+    start<false, true>(d, job);
   else
-    start<false>(d, job);
+    start<false, false>(d, job);
   CHECK(cudaEventRecord(d->timing.to, d->stream));
   const struct device_results *host_results = device_read_results(d);
   CHECK(cudaEventElapsedTime(&milliseconds, d->timing.from, d->timing.to));

@@ -28,6 +28,7 @@ static __device__ void add_direct(double *f, const double at[3], const double x[
   const struct pair_target_d target = {at[0], at[1], at[2], eps2};
   const struct pair_d p = pair_between_d(source, target);
   double r2 = pair_r2_d(p);
+  if (!(pair_rho2_of_d(p, r2) > 0)) return;   /* without softening, coincident particles */
   const struct pair_point_d a = pair_point_d(p, pair_rho2_of_d(p, r2));
   f[6] -= a.psi;
   pair_add_d(f, a.w, p);

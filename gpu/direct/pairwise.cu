@@ -11,6 +11,7 @@
 
 #include "base/debug.h"
 #include "gpu/direct/pairwise.cuh"
+#include "gpu/walk/cells.cuh"
 #include "gpu/walk/pairs.cuh"
 #include "gpu/tree/sources.cuh"
 #include "particles/timeline.h"
@@ -22,8 +23,12 @@ enum {
   SHARE_MAX = WARP,           /* S = 1, 2, 4, ... */
   SHARE_MIN = 4,             /* smallest S that is chosen: a smaller one gains nothing */
   TARGETS_MAX = 4,            /* in the registers of a thread */
-  SCATTERED = 1024             /* softenings from the centre beyond which targets are scattered; the error there is 6e-5 softenings */
+  SCATTERED = 1024             /* softenings (soft sums: or R1) from the centre beyond which targets are scattered; the error is 6e-5 of it */
 };
+
+/* Template parameter WHAT: the hard part; the whole acceleration, psi and, with a split, the hard part; the same without softening; the soft
+ * part and psi, each pair with the weight 1 - K. */
+enum { SUM_HARD, SUM_TOTAL, SUM_BARE, SUM_SOFT };
 
 struct pairs_job {
   const struct body *source;
@@ -36,7 +41,9 @@ struct pairs_job {
   struct particles p;     /* the results are stored here */
   double to_acc, to_pot;  /* factors from sums to accelerations and potentials, with G */
   float kept;             /* factor on `work` before interactions are added */
-  int hard_only, potential;
+  int hard_only, potential, soft;
+  int bare;               /* no softening: pairs at distance 0 are left out */
+  float per_mass, core2;  /* of soft sums: split_scale, split_core2 */
 };
 
 /* --- sums -------------------------------------------------------------------------------------------------------- */
@@ -68,11 +75,27 @@ static __device__ __forceinline__ float4 relative(const int4 &b, const int4 &c, 
   return make_float4(difference(b.x, c.x, scale), difference(b.y, c.y, scale), difference(b.z, c.z, scale), __int_as_float(b.w));
 }
 
-/* Add the forces of every S-th source on the K targets of this thread. EXACT: `x` and the tiles hold the bits of lattice coordinates;
+/* Add the force of a pair; scale: the smaller split_scale of the two. */
+template <int WHAT, int SPLIT>
+static __device__ __forceinline__ void add(struct force &f, struct pair_f p, const struct pairs_job &job, float scale)
+{
+  if constexpr (WHAT == SUM_SOFT) {
+    float r2 = pair_r2_f(p);
+    p.m *= pair_soft<SPLIT>(r2, scale, job.split.inverse, job.split.r2 * job.split.inverse);
+    const struct pair_point_f a = pair_point_f(p, fmaxf(pair_rho2_of_f(p, r2), job.core2));
+    f.p += a.psi;
+    pair_add_f(f.a, a.w, p);
+  } else {
+    if (WHAT == SUM_BARE) p.m = pair_r2_f(p) > 0 ? p.m : 0;
+    add_pair<WHAT != SUM_HARD, WHAT != SUM_HARD, SPLIT>(f, p, job.split);
+  }
+}
+
+/* Add the forces of every S-th source on the K targets of this thread, which have the factors `scale`. EXACT: `x` and the tiles hold the bits of lattice coordinates;
  * else positions relative to the centre. */
-template <int K, int S, bool TOTAL, int SPLIT, bool EXACT>
+template <int K, int S, int WHAT, int SPLIT, bool EXACT>
 static __device__ __forceinline__ void sum_tiles(const struct pairs_job &job, const int4 &centre, const float (&x)[K][3],
-                                                 struct force (&f)[K], float4 (*tile)[PAIR_TILE])
+                                                 const float (&scale)[K], struct force (&f)[K], float4 (*tile)[PAIR_TILE])
 {
   constexpr int UNROLL = EXACT ? (K == 1 ? 4 : SPLIT == SPLIT_NONE ? 2 : 1) : SPLIT != SPLIT_NONE ? 2 : S > 8 ? 4 : 8, MINE = PAIR_STAGED;
   int4 next[MINE];
@@ -90,14 +113,15 @@ static __device__ __forceinline__ void sum_tiles(const struct pairs_job &job, co
 #pragma unroll
       for (int u = 0; u < UNROLL; u++) {
         const float4 e = at[u * S];
+        float mine = WHAT == SUM_SOFT ? split_scale(job.per_mass, e.w) : 1;
 #pragma unroll
         for (int k = 0; k < K; k++) {
           if (EXACT)
-            add_pair<TOTAL, TOTAL, SPLIT>(f[k],
-                                          pair_of(make_float4(difference(e.x, x[k][0], job.scale), difference(e.y, x[k][1], job.scale),
-                                                              difference(e.z, x[k][2], job.scale), e.w), 0, 0, 0, job.eps2), job.split);
+            add<WHAT, SPLIT>(f[k],
+                             pair_of(make_float4(difference(e.x, x[k][0], job.scale), difference(e.y, x[k][1], job.scale),
+                                                 difference(e.z, x[k][2], job.scale), e.w), 0, 0, 0, job.eps2), job, fminf(mine, scale[k]));
           else
-            add_pair<TOTAL, TOTAL, SPLIT>(f[k], pair_of(e, x[k][0], x[k][1], x[k][2], job.eps2), job.split);
+            add<WHAT, SPLIT>(f[k], pair_of(e, x[k][0], x[k][1], x[k][2], job.eps2), job, fminf(mine, scale[k]));
         }
       }
     }
@@ -105,35 +129,39 @@ static __device__ __forceinline__ void sum_tiles(const struct pairs_job &job, co
 }
 
 /* Store the results of target k. */
-template <bool TOTAL, int SPLIT>
+template <int WHAT, int SPLIT>
 static __device__ __forceinline__ void store(const struct pairs_job &job, int32_t k, const struct force &f)
 {
   int64_t i = job.list ? job.list[k] : k;
   job.p.work[i] = job.kept * job.p.work[i] + (float)job.sources;
   for (int c = 0; c < 3; c++) {
     float a = (float)(job.to_acc * f.a[c]), h = SPLIT == SPLIT_NONE ? a : (float)(job.to_acc * f.h[c]);
-    if (TOTAL && !job.hard_only) job.p.acc[3 * i + c] = a;
-    job.p.acc_hard[3 * i + c] = h;
+    if (WHAT != SUM_HARD && !job.hard_only) job.p.acc[3 * i + c] = a;
+    if (WHAT == SUM_SOFT)
+      job.p.acc_soft[3 * i + c] = a;
+    else
+      job.p.acc_hard[3 * i + c] = h;
   }
   float self = __int_as_float(((const int4 *)job.source)[i].w) * inverse_root(job.eps2);   /* the target itself, as it was summed */
-  if (TOTAL && job.potential) job.p.pot[i] = (float)(-job.to_pot * (f.p - self));
+  if (WHAT == SUM_BARE || WHAT == SUM_SOFT) self = 0;
+  if (WHAT != SUM_HARD && job.potential) job.p.pot[i] = (float)(-job.to_pot * (f.p - self));
 }
 
 /* The S threads that share targets add their sums; the first of them stores the results. */
-template <int K, int S, bool TOTAL, int SPLIT>
+template <int K, int S, int WHAT, int SPLIT>
 static __device__ __forceinline__ void finish(const struct pairs_job &job, int32_t mine, struct force (&f)[K])
 {
 #pragma unroll
   for (int k = 0; k < K; k++)
     for (int step = S / 2; step > 0; step /= 2) {
-      for (int c = 0; c < 3 && TOTAL; c++) f[k].a[c] += __shfl_xor_sync(FULL, f[k].a[c], step);
-      for (int c = 0; c < 3 && SPLIT != SPLIT_NONE; c++) f[k].h[c] += __shfl_xor_sync(FULL, f[k].h[c], step);
-      if (TOTAL) f[k].p += __shfl_xor_sync(FULL, f[k].p, step);
+      for (int c = 0; c < 3 && WHAT != SUM_HARD; c++) f[k].a[c] += __shfl_xor_sync(FULL, f[k].a[c], step);
+      for (int c = 0; c < 3 && SPLIT != SPLIT_NONE && WHAT != SUM_SOFT; c++) f[k].h[c] += __shfl_xor_sync(FULL, f[k].h[c], step);
+      if (WHAT != SUM_HARD) f[k].p += __shfl_xor_sync(FULL, f[k].p, step);
     }
   if (threadIdx.x % S > 0) return;
 #pragma unroll
   for (int k = 0; k < K; k++)
-    if (mine + k * (PAIR_THREADS / S) < job.targets) store<TOTAL, SPLIT>(job, mine + k * (PAIR_THREADS / S), f[k]);
+    if (mine + k * (PAIR_THREADS / S) < job.targets) store<WHAT, SPLIT>(job, mine + k * (PAIR_THREADS / S), f[k]);
 }
 
 static __device__ __forceinline__ int32_t away(const int4 &b, const int4 &centre)
@@ -144,7 +172,7 @@ static __device__ __forceinline__ int32_t away(const int4 &b, const int4 &centre
 /* One thread block sums all sources for PAIR_THREADS / S * K consecutive targets. If these are scattered, it leaves them to sum_scattered,
  * because a kernel with both loops is slower by a twelfth. With one resident block per multiprocessor as its launch bound, the compiler
  * uses 96 registers instead of 64, and the loop is faster by some per cent. */
-template <int K, int S, bool TOTAL, int SPLIT>
+template <int K, int S, int WHAT, int SPLIT>
 static __global__ void __launch_bounds__(PAIR_THREADS, 1) sum_pairs(const __grid_constant__ struct pairs_job job)
 {
   __shared__ float4 tile[2][PAIR_TILE];
@@ -152,21 +180,22 @@ static __global__ void __launch_bounds__(PAIR_THREADS, 1) sum_pairs(const __grid
   int32_t last = job.targets - 1, first = (int32_t)blockIdx.x * ROWS * K, mine = first + (int32_t)threadIdx.x / S, far = 0;
   const int4 centre = target_at(job, min(first + ROWS * K / 2, last));
   struct force f[K] = {};
-  float x[K][3];
+  float x[K][3], scale[K];
 #pragma unroll
   for (int k = 0; k < K; k++) {
     const int4 b = target_at(job, min(mine + k * ROWS, last));
     const float4 e = relative(b, centre, job.scale);
     far = max(far, away(b, centre));
     x[k][0] = e.x, x[k][1] = e.y, x[k][2] = e.z;
+    scale[k] = WHAT == SUM_SOFT ? split_scale(job.per_mass, e.w) : 1;
   }
   if (__syncthreads_or(far > job.scattered)) return;
-  sum_tiles<K, S, TOTAL, SPLIT, false>(job, centre, x, f, tile);
-  finish<K, S, TOTAL, SPLIT>(job, mine, f);
+  sum_tiles<K, S, WHAT, SPLIT, false>(job, centre, x, scale, f, tile);
+  finish<K, S, WHAT, SPLIT>(job, mine, f);
 }
 
 /* The same for the scattered thread blocks of sum_pairs, of `parent` targets each. These are few, so S is SHARE_MAX here. */
-template <int K, bool TOTAL, int SPLIT>
+template <int K, int WHAT, int SPLIT>
 static __global__ void __launch_bounds__(PAIR_THREADS, 1) sum_scattered(const __grid_constant__ struct pairs_job job, int32_t parent)
 {
   __shared__ float4 tile[2][PAIR_TILE];
@@ -177,14 +206,15 @@ static __global__ void __launch_bounds__(PAIR_THREADS, 1) sum_scattered(const __
   for (int32_t k = (int32_t)threadIdx.x; k < parent; k += PAIR_THREADS) far = max(far, away(target_at(job, min(from + k, last)), centre));
   if (!__syncthreads_or(far > job.scattered)) return;
   struct force f[K] = {};
-  float x[K][3];
+  float x[K][3], scale[K];
 #pragma unroll
   for (int k = 0; k < K; k++) {
     const float4 e = as_bits(target_at(job, min(mine + k * ROWS, last)));
     x[k][0] = e.x, x[k][1] = e.y, x[k][2] = e.z;
+    scale[k] = WHAT == SUM_SOFT ? split_scale(job.per_mass, e.w) : 1;
   }
-  sum_tiles<K, S, TOTAL, SPLIT, true>(job, centre, x, f, tile);
-  finish<K, S, TOTAL, SPLIT>(job, mine, f);
+  sum_tiles<K, S, WHAT, SPLIT, true>(job, centre, x, scale, f, tile);
+  finish<K, S, WHAT, SPLIT>(job, mine, f);
 }
 
 /* --- distribution over threads ----------------------------------------------------------------------------------- */
@@ -220,39 +250,47 @@ static int share_override(void)
   return share;
 }
 
-template <int K, int S, bool TOTAL, int SPLIT> static void start(struct device *d, const struct pairs_job &job)
+template <int K, int S, int WHAT, int SPLIT> static void start(struct device *d, const struct pairs_job &job)
 {
-  LAUNCH(d, (sum_pairs<K, S, TOTAL, SPLIT>), blocks_for((int64_t)job.targets * S, PAIR_THREADS * K), PAIR_THREADS, job);
+  LAUNCH(d, (sum_pairs<K, S, WHAT, SPLIT>), blocks_for((int64_t)job.targets * S, PAIR_THREADS * K), PAIR_THREADS, job);
   if (job.scattered < INT32_MAX)
-    LAUNCH(d, (sum_scattered<K, TOTAL, SPLIT>), blocks_for((int64_t)job.targets * SHARE_MAX, PAIR_THREADS * K), PAIR_THREADS, job,
+    LAUNCH(d, (sum_scattered<K, WHAT, SPLIT>), blocks_for((int64_t)job.targets * SHARE_MAX, PAIR_THREADS * K), PAIR_THREADS, job,
            PAIR_THREADS / S * K);
 }
 
 template <int K> static void start_plain(struct device *d, const struct pairs_job &job, int share)
 {
   switch (share) {
-  case 1: start<K, 1, true, SPLIT_NONE>(d, job); break;
-  case 2: start<K, 2, true, SPLIT_NONE>(d, job); break;
-  case 4: start<K, 4, true, SPLIT_NONE>(d, job); break;
-  case 8: start<K, 8, true, SPLIT_NONE>(d, job); break;
-  case 16: start<K, 16, true, SPLIT_NONE>(d, job); break;
-  default: start<K, SHARE_MAX, true, SPLIT_NONE>(d, job);
+  case 1: start<K, 1, SUM_TOTAL, SPLIT_NONE>(d, job); break;
+  case 2: start<K, 2, SUM_TOTAL, SPLIT_NONE>(d, job); break;
+  case 4: start<K, 4, SUM_TOTAL, SPLIT_NONE>(d, job); break;
+  case 8: start<K, 8, SUM_TOTAL, SPLIT_NONE>(d, job); break;
+  case 16: start<K, 16, SUM_TOTAL, SPLIT_NONE>(d, job); break;
+  default: start<K, SHARE_MAX, SUM_TOTAL, SPLIT_NONE>(d, job);
   }
 }
 
-template <bool TOTAL, int SPLIT> static void start_split(struct device *d, const struct pairs_job &job, int targets)
+template <int WHAT, int SPLIT> static void start_split(struct device *d, const struct pairs_job &job, int targets)
 {
   if (targets > 1)
-    start<TARGETS_MAX, SHARE_MAX, TOTAL, SPLIT>(d, job);
+    start<TARGETS_MAX, SHARE_MAX, WHAT, SPLIT>(d, job);
   else
-    start<1, SHARE_MAX, TOTAL, SPLIT>(d, job);
+    start<1, SHARE_MAX, WHAT, SPLIT>(d, job);
 }
 
-#define START_TOTAL(kernel, name) case SPLIT_##kernel: start_split<true, SPLIT_##kernel>(d, job, s.targets); break;
-#define START_HARD(kernel, name) case SPLIT_##kernel: start_split<false, SPLIT_##kernel>(d, job, s.targets); break;
+#define START_TOTAL(kernel, name) case SPLIT_##kernel: start_split<SUM_TOTAL, SPLIT_##kernel>(d, job, s.targets); break;
+#define START_HARD(kernel, name) case SPLIT_##kernel: start_split<SUM_HARD, SPLIT_##kernel>(d, job, s.targets); break;
+#define START_BARE(kernel, name) case SPLIT_##kernel: start_split<SUM_BARE, SPLIT_##kernel>(d, job, s.targets); break;
+#define START_SOFT(kernel, name) case SPLIT_##kernel: start_split<SUM_SOFT, SPLIT_##kernel>(d, job, s.targets); break;
 static void start_sums(struct device *d, const struct pairs_job &job, struct pair_shape s)
 {
-  if (!job.split.on && s.targets > 1)
+  if (job.soft)
+    switch (job.split.kernel) { SPLIT_KERNELS(START_SOFT) }
+  else if (job.bare && !job.split.on)
+    start_split<SUM_BARE, SPLIT_NONE>(d, job, s.targets);
+  else if (job.bare)
+    switch (job.split.kernel) { SPLIT_KERNELS(START_BARE) }
+  else if (!job.split.on && s.targets > 1)
     start_plain<TARGETS_MAX>(d, job, s.share);
   else if (!job.split.on)
     start_plain<1>(d, job, s.share);
@@ -307,17 +345,28 @@ int32_t *pairwise_list_active(struct device *d, int32_t tick)
 
 /* --- the verb ---------------------------------------------------------------------------------------------------- */
 
+/* The lattice spacing without softening: powers of lengths stay within float32. */
+enum { BARE_EXPONENT = -16 };
+
 /* A job with all numbers that do not depend on the particles. */
-static struct pairs_job open_job(const struct device *d, const struct split *split)
+static struct pairs_job open_job(const struct device *d, const struct walk_request *r)
 {
   int exponent;
   struct pairs_job job = {};
   frexp(d->lattice.spacing, &exponent);
-  double scale = ldexp(1, exponent), unit = scale / d->lattice.spacing, g = d->config.gravity, eps = d->config.softening;
+  if (!(d->config.softening > 0)) exponent = BARE_EXPONENT;
+  double scale = ldexp(1, exponent), unit = scale / d->lattice.spacing, g = d->config.gravity, eps = softening_of(d);
+  double smallest = r->kind == WALK_SOFT ? fmax(eps, r->split.r1) : eps;
   job.scale = (float)scale;
   job.eps2 = (float)(eps * unit * (eps * unit));
-  job.scattered = (int32_t)fmin(SCATTERED * eps / d->lattice.spacing, INT32_MAX);
-  if (split->on) job.split = split_make(split->kernel, split->r1 * unit, split->r2 * unit);
+  job.scattered = (int32_t)fmin(SCATTERED * smallest / d->lattice.spacing, INT32_MAX);
+  if (r->split.on) job.split = split_make(r->split.kernel, r->split.r1 * unit, r->split.r2 * unit);
+  job.hard_only = r->kind == WALK_HARD;
+  job.soft = r->kind == WALK_SOFT;
+  job.potential = !job.hard_only && r->potential;
+  job.bare = job.potential && !(d->config.softening > 0);
+  job.per_mass = r->split.mass_scale > 0 ? 1 / r->split.mass_scale : 0;
+  job.core2 = split_core2(&job.split);
   job.to_acc = g * unit * unit;
   job.to_pot = g * unit;
   return job;
@@ -328,7 +377,7 @@ static int32_t set_targets(struct device *d, const struct walk_request *r, struc
 {
   int32_t n = (int32_t)d->p.n;
   job->source = d->tree.view.body;
-  if (r->kind == WALK_TOTAL) return n;
+  if (r->kind != WALK_HARD) return n;
   job->source = array_room(&d->sources.present, "device sources", n);
   if (d->sources.present_tick != r->tick)
     LAUNCH(d, predict_bodies, blocks_for(n, THREADS), THREADS, d->sources.present.at, d->tree.view, r->tick, (float)r->tick_length,
@@ -341,16 +390,14 @@ static int32_t set_targets(struct device *d, const struct walk_request *r, struc
 
 void pairwise_walk(struct device *d, const struct walk_request *r, struct tally *tally)
 {
-  struct pairs_job job = open_job(d, &r->split);
+  struct pairs_job job = open_job(d, r);
   float milliseconds = 0;
   job.p = d->p;
   job.sources = (int32_t)d->p.n;
-  job.hard_only = r->kind == WALK_HARD;
-  job.potential = r->kind == WALK_TOTAL && r->potential;
   job.kept = r->kind == WALK_HARD ? 1 : WORK_KEPT;
   CHECK(cudaEventRecord(d->timing.from, d->stream));
   job.targets = set_targets(d, r, &job);
-  struct pair_shape s = choose_shape(d, job.targets, share_override(), r->split.on);
+  struct pair_shape s = choose_shape(d, job.targets, share_override(), r->split.on || job.bare);
   start_sums(d, job, s);
   CHECK(cudaEventRecord(d->timing.to, d->stream));
   CHECK(cudaEventSynchronize(d->timing.to));

@@ -6,15 +6,6 @@
 
 enum { NEAR_WARPS = 64 };   /* most warps per multiprocessor of a walk that adds to forces: few groups are within R2 of LETs */
 
-/* Set the constants of the split in the walk's unit, which is `unit` user lengths. */
-static void set_split_constants(struct walk_job *job, const struct split *split, double unit)
-{
-  job->split_kernel = split->kernel;
-  job->near = (float)(split->r2 / unit);
-  job->y_slope = (float)(split->inverse * unit);
-  job->y_start = (float)((double)split->r2 * split->inverse);
-}
-
 /* Queue the hard walk of groups, then of the single targets of groups and pieces that found too many nodes. The heaviest groups are divided
  * into pieces, or all groups if there are few. In a walk that adds to hard forces, few groups find sources. */
 static void hard_stages(struct device *d, struct walk_job job, int cells, int how)
@@ -47,7 +38,7 @@ void hard_forces(struct device *d, const struct walk_request *r, const struct fo
   int32_t unlisted = d->targets.groups == 0 ? 0 : f->root ? -1 : neighbours_forces(d, r);
   if (f->local_roots > 0) skip_local(&job);
   if (unlisted == 0 || job.roots == 0) return;
-  set_split_constants(&job, &r->split, unit_of(d));
+  walk_set_split(&job, &r->split, unit_of(d));
   if (r->kind == WALK_HARD)
     walk_choose_active(d, &job, f);
   else

@@ -236,7 +236,7 @@ static void use(struct device *d, const struct walk_request *r)
   double unit = unit_of(d);
   struct use_job job = {d->tree.view, d->p, s->list.at, s->pool.at, total ? NULL : s->active.at, &s->numbers->active, NULL,
                         d->device_results, r->split, d->config.gravity, (float)d->lattice.spacing,
-                        (float)d->config.softening * (float)d->config.softening, (float)d->lattice.inverse,
+                        (float)softening_of(d) * (float)softening_of(d), (float)d->lattice.inverse,
                         (float)((r->tick - d->tree.motion_tick) * r->tick_length), (float)r->tick_length,
                         (float)(1 / unit), (float)(r->split.inverse * unit), r->split.r2 * r->split.inverse, r->tick};
   if ((double)targets >= PREDICT_FRACTION * (double)n) {

@@ -31,13 +31,13 @@ static __device__ __forceinline__ void put_query(struct node_query *to, const st
 {
   to->a = make_float4(a.x[0], a.x[1], a.x[2], a.b);
   to->b = make_float4(a.displacement[0], a.displacement[1], a.displacement[2], a.reach);
-  to->c = make_float4(a.grow, __int_as_float(a.opened), 0, 0);
+  to->c = make_float4(a.grow, __int_as_float(a.opened), a.away, 0);
 }
 
 static __device__ __forceinline__ struct asked get_query(const struct node_query *from)
 {
   const float4 a = from->a, b = from->b, c = from->c;
-  const struct asked q = {{a.x, a.y, a.z}, {b.x, b.y, b.z}, a.w, b.w, c.x, __float_as_int(c.y)};
+  const struct asked q = {{a.x, a.y, a.z}, {b.x, b.y, b.z}, a.w, b.w, c.z, c.x, __float_as_int(c.y)};
   return q;
 }
 

@@ -102,8 +102,8 @@ void gpu_walk(struct device *d, const struct walk_request *r, struct tally *tall
   device_stall(d);
   for (struct forest_parts parts = {}; forest_next(d, r, &parts, &f);) {
     if (f.t.nodes >= NODES_MAX) fatal("%d tree nodes on one device, at most %d: use more ranks", f.t.nodes, NODES_MAX);
-    if (r->kind == WALK_TOTAL || !r->split.on) walk_full(d, r, &f);
-    if (r->split.on) hard_forces(d, r, &f);
+    if (r->kind != WALK_HARD || !r->split.on) walk_full(d, r, &f);
+    if (r->split.on && r->kind != WALK_SOFT) hard_forces(d, r, &f);
     forest_walked(d, &f);
   }
   if (joins && !r->last) {

@@ -26,6 +26,36 @@ template <bool POT> static __device__ __forceinline__ void pairs_add(struct bloc
   }
 }
 
+/* What the weights of pairs depend on: lengths in the walk's unit. */
+struct weights {
+  float per_mass;              /* split_scale */
+  float y_slope, y_start;
+  float core2;                 /* split_core2 */
+};
+
+/* The same with weights, and psi. SPLIT: 1 - K of a kernel, for targets with the factors `scale`; SPLIT_NONE: 0 at distance 0, else 1. The
+ * weight is part of the mass, before a small distance can make the force overflow. */
+template <int SPLIT>
+static __device__ __forceinline__ void weighted_pairs_add(struct block &b, const float4 &s, const float scale[BLOCK], float eps2,
+                                                          const struct weights &w)
+{
+  float mine = split_scale(w.per_mass, s.w);
+#pragma unroll
+  for (int k = 0; k < BLOCK; k++) {
+    struct pair_f p = pair_of(s, b.x[k], b.y[k], b.z[k], eps2);
+    float r2 = pair_r2_f(p), rho2 = pair_rho2_of_f(p, r2);
+    if (SPLIT == SPLIT_NONE) {
+      p.m = r2 > 0 ? p.m : 0;
+    } else {
+      p.m *= pair_soft<SPLIT>(r2, fminf(mine, scale[k]), w.y_slope, w.y_start);
+      rho2 = fmaxf(rho2, w.core2);
+    }
+    const struct pair_point_f f = pair_point_f(p, rho2);
+    b.sum[4 * k + 3] += f.psi;
+    pair_add_f(&b.sum[4 * k], f.w, p);
+  }
+}
+
 /* The same for a cell with second moments. */
 template <bool POT> static __device__ __forceinline__ void quad_pairs_add(struct block &b, const float4 &s, const struct quad &m,
                                                                           float eps2)

@@ -21,11 +21,16 @@ static inline float hard_reach(const struct device *d, const struct mac *mac)
   return cells_of(d, mac) == CELLS_MONOPOLE ? HARD_REACH : HARD_REACH_EXTENT;
 }
 
-/* The walk's unit in user lengths: the power of two above the softening. */
+/* The walk's unit in user lengths: the power of two above the softening. Without softening the
+ * lattice spacing is 2^-16 to 2^-17 of it, whose seventh power is within float32. */
 static inline double unit_of(const struct device *d)
 {
   int exponent;
-  frexp(d->config.softening, &exponent);
+  frexp(d->config.softening > 0 ? d->config.softening : ldexp(d->lattice.spacing, 16), &exponent);
   return ldexp(1, exponent);
 }
+
+/* The softening of walks in user lengths. Without softening it is the lattice spacing, to which positions are rounded: so a particle has
+ * no force on itself, and all forces are finite. A potential must leave out pairs at distance 0. */
+static inline double softening_of(const struct device *d) { return d->config.softening > 0 ? d->config.softening : d->lattice.spacing; }
 #endif

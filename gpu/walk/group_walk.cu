@@ -16,6 +16,8 @@ enum { WARPS = 12, WARPS_QUADRUPOLE = 11 };
 enum { WARPS = 18, WARPS_QUADRUPOLE = 14 };
 #endif
 
+template <int HOW> constexpr bool has_psi = HOW == WALK_STILL_POTENTIAL || HOW == WALK_WEIGHTED;
+
 /* Shared memory of the warp of one group. */
 template <int CELLS, int HOW> struct room {
   uint32_t stack[STACK];             /* ranges of siblings: 8 x first child + number of children - 1 */
@@ -30,6 +32,7 @@ template <int CELLS, int HOW> struct room {
   int32_t node[CELLS == CELLS_QUADRUPOLE ? ENTRIES : 1];   /* nodes of the entries */
   int32_t staged_node[CELLS != CELLS_MONOPOLE ? STAGED_MAX : 1];
   uint8_t member[HOW == WALK_MOVING ? GROUP_MAX : 1];     /* targets, as offsets from the group's first particle */
+  float scale[HOW == WALK_WEIGHTED ? GROUP_MAX : 1];      /* split_scale of the targets */
   __device__ float *expansion() { return taylor[OF_GROUP]; }
   __device__ float4 *staged() { return entry + ENTRIES - STAGED_MAX; }   /* far cells, during the traversal */
   __device__ int target_of(int k) const { return HOW == WALK_MOVING ? member[k] : k; }
@@ -48,6 +51,8 @@ static __device__ __forceinline__ void load_targets(R &s, const struct walk_job 
     s.taylor[OF_GROUP][k] = 0;
   }
   place_targets<TARGET_BLOCK, CELLS, HOW>(s, job, g, n, lane, v);
+  for (int k = lane; HOW == WALK_WEIGHTED && k < GROUP_MAX; k += WARP)
+    s.scale[k] = split_scale(job.weights.per_mass, __int_as_float(load_target(job, g.begin + min(k, n - 1)).w));
 }
 
 /* --- traversal --------------------------------------------------------------------------------------------------- */
@@ -102,12 +107,37 @@ static __device__ __forceinline__ void quad_cells(const R &s, const struct walk_
   }
 }
 
+#define WEIGHTED_PAIRS(kernel, name) case SPLIT_##kernel: weighted_pairs_add<SPLIT_##kernel>(b, e, scale, job.eps2, job.weights); break;
+/* Add the forces of the particles [begin, end) on the block, with weights where one of a warp's particles is near the ball of the target
+ * block. */
+template <class R>
+static __device__ __forceinline__ void weighted_particles(const R &s, const struct walk_job &job, struct block &b, const float4 &ball,
+                                                          int first, int begin, int end, int lane)
+{
+  float scale[BLOCK], reach = ball.w + job.open_within * (1 + 1e-6f);
+#pragma unroll
+  for (int k = 0; k < BLOCK; k++) scale[k] = s.scale[first + k];
+  for (int j = begin + lane; j < end; j += WARP) {
+    float4 e = s.entry[j];
+    float x = e.x - ball.x, y = e.y - ball.y, z = e.z - ball.z;
+    if (!__any_sync(FULL, x * x + y * y + z * z <= reach * reach)) {
+      pairs_add<true>(b, e, job.eps2);
+      continue;
+    }
+    switch (job.split_kernel) {
+    SPLIT_KERNELS(WEIGHTED_PAIRS)
+    default: weighted_pairs_add<SPLIT_NONE>(b, e, scale, job.eps2, job.weights);
+    }
+  }
+}
+
 /* Forces of the entries [begin, cells), which are cells, and [cells, end) on a target block, added to its sums. All three are multiples of
  * WARP. */
-template <int CELLS, bool POT, class R>
+template <int CELLS, int HOW, class R>
 static __device__ __forceinline__ void evaluate(R &s, const struct walk_job &job, int target_block, int targets, int begin, int cells,
                                                 int end, int lane)
 {
+  constexpr bool POT = has_psi<HOW>;
   __syncwarp();
   for (int first = target_block * TARGET_BLOCK; first < min((target_block + 1) * TARGET_BLOCK, targets); first += BLOCK) {
     struct block b;
@@ -119,7 +149,9 @@ static __device__ __forceinline__ void evaluate(R &s, const struct walk_job &job
 #pragma unroll
     for (int k = 0; k < 4 * BLOCK; k++) b.sum[k] = 0;
     if (CELLS == CELLS_QUADRUPOLE) quad_cells<POT>(s, job, b, begin, cells, lane);
-    for (int j = (CELLS == CELLS_QUADRUPOLE ? cells : begin) + lane; j < end; j += WARP) pairs_add<POT>(b, s.entry[j], job.eps2);
+    int plain = CELLS == CELLS_QUADRUPOLE ? cells : begin, weighted = HOW == WALK_WEIGHTED ? cells : end;
+    for (int j = plain + lane; j < weighted; j += WARP) pairs_add<POT>(b, s.entry[j], job.eps2);
+    if constexpr (HOW == WALK_WEIGHTED) weighted_particles(s, job, b, s.ball[target_block], first, cells, end, lane);
     s.sum[4 * first + lane] += lanes_sum<4 * BLOCK>(b.sum, lane);
   }
   __syncwarp();
@@ -133,7 +165,7 @@ static __device__ __forceinline__ void test_leaf(R &s, const struct walk_job &jo
 {
   float x = t.at.x - ball.x, y = t.at.y - ball.y, z = t.at.z - ball.z, r2 = x * x + y * y + z * z;
   float d = r2 * inverse_root(fmaxf(r2, 1e-37f)) - ball.w;
-  bool accept = k >= 0 && d >= fmaxf(t.reach * sink + t.grown, t.b) && r2 > 0 && !is_single_particle<HOW>(job, t), open = k >= 0 && !accept;
+  bool accept = k >= 0 && d >= fmaxf(t.reach * sink + t.grown, t.b + job.open_within) && r2 > 0 && !is_single_particle<HOW>(job, t), open = k >= 0 && !accept;
   unsigned accepts = __ballot_sync(FULL, accept), opens = __ballot_sync(FULL, open);
   int n = open ? (int)(t.info & NODE_COUNT) : 0, sum = lanes_scan(n, lane);
   if (accept) {
@@ -174,18 +206,17 @@ template <int CELLS, int HOW, class R>
 static __device__ __forceinline__ void use_lists(R &s, const struct walk_job &job, const struct view &v, const struct lists &l,
                                                  int target_block, int lane, struct walked &w)
 {
-  constexpr bool POT = HOW == WALK_STILL_POTENTIAL;
   struct entries e = {l.near, 0, 0};
   int owner = 0, begin = 0;
   test_leaves<CELLS, HOW>(s, job, v, l, target_block, e, lane);
   int members = min(v.targets - target_block * TARGET_BLOCK, (int)TARGET_BLOCK);
   w.cell_pairs += (unsigned)(e.end * members), w.particle_pairs += (unsigned long long)e.particles * (unsigned)members;
-  if (CELLS == CELLS_QUADRUPOLE) e.end = pad(s, e.end, lane);
+  if (CELLS == CELLS_QUADRUPOLE || HOW == WALK_WEIGHTED) e.end = pad(s, e.end, lane);
   int cells = e.end;
   for (int base = 0;; base += SLOTS * WARP) {   /* there is one copy of the pair loop, because instruction caches are small */
     bool more = base < e.particles;
     if (!more || e.end + min(SLOTS * WARP, e.particles - base) > ENTRIES) {
-      evaluate<CELLS, POT>(s, job, target_block, v.targets, begin, cells, pad(s, e.end, lane), lane);
+      evaluate<CELLS, HOW>(s, job, target_block, v.targets, begin, cells, pad(s, e.end, lane), lane);
       begin = cells = e.end = (l.near + WARP - 1) / WARP * WARP;
     }
     if (!more) break;
@@ -210,7 +241,7 @@ static __device__ __forceinline__ void store(const R &s, const struct walk_job &
   float to[3];
   for (int c = 0; c < 3; c++) to[c] = (float)(v.centre[c] - f->centre[c]) * job.spacing;
   bool overwrite = g.supergroup >= job.adding;
-  float self = overwrite ? inverse_root(job.eps2) : 0, kept = overwrite ? job.work_kept : 1;
+  float self = overwrite && HOW != WALK_WEIGHTED ? inverse_root(job.eps2) : 0, kept = overwrite ? job.work_kept : 1;
 #pragma unroll 1
   for (int k = lane; k < v.targets; k += WARP) {
     int64_t i = g.begin + s.target_of(k);
@@ -223,7 +254,10 @@ static __device__ __forceinline__ void store(const R &s, const struct walk_job &
     }
     if (!job.hard_only) put_all(job, overwrite, &job.p.acc[3 * i], a);
     if (job.split_off) put_all(job, overwrite, &job.p.acc_hard[3 * i], a);
-    if (HOW == WALK_STILL_POTENTIAL) put(overwrite, &job.p.pot[i], -job.per_psi, a.w - (double)(job.target[i].m * self));
+    if (HOW == WALK_WEIGHTED && job.soft)
+      for (int c = 0; c < 3; c++) job.p.acc_soft[3 * i + c] = job.p.acc[3 * i + c];
+    if (has_psi<HOW> && (HOW != WALK_WEIGHTED || job.potential))
+      put(overwrite, &job.p.pot[i], -job.per_psi, a.w - (double)(job.target[i].m * self));
     job.p.work[i] = kept * job.p.work[i] + each;
   }
 }
@@ -273,6 +307,8 @@ template <int CELLS> static void launch(struct device *d, const struct walk_job 
     LAUNCH(d, (walk_kernel<CELLS, WALK_MOVING>), blocks, WARP, job);
   else if (how == WALK_STILL)
     LAUNCH(d, (walk_kernel<CELLS, WALK_STILL>), blocks, WARP, job);
+  else if (how == WALK_WEIGHTED)
+    LAUNCH(d, (walk_kernel<CELLS, WALK_WEIGHTED>), blocks, WARP, job);
   else
     LAUNCH(d, (walk_kernel<CELLS, WALK_STILL_POTENTIAL>), blocks, WARP, job);
 }

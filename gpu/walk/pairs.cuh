@@ -51,6 +51,19 @@ template <int SPLIT> static __device__ __forceinline__ float pair_hard(const str
   return pair_k_f(fminf(fmaxf(SPLIT_Y(&s, r), 0), 1), SPLIT);
 }
 
+/* 1 / split_factor of a particle of mass m; `per_mass` is the inverse of mass_scale, or 0. */
+static __device__ __forceinline__ float split_scale(float per_mass, float m)
+{
+  if (per_mass == 0) return 1;
+  return exp2f((-1 / 3.0f) * __log2f(fminf(fmaxf(m * per_mass, 1 / SPLIT_MASS_RATIO), SPLIT_MASS_RATIO)));
+}
+
+/* The weight 1 - K of a pair in the soft part, for the larger radii of the two: scale = min of split_scale, in any unit of length. */
+template <int SPLIT> static __device__ __forceinline__ float pair_soft(float r2, float scale, float slope, float start)
+{
+  return 1 - pair_k_f(__saturatef(fmaf(-slope, pair_distance_f(r2) * scale, start)), SPLIT);
+}
+
 /* Y = start - slope r, clipped. */
 static __device__ __forceinline__ float clipped_y(float r, float slope, float start) { return __saturatef(fmaf(-slope, r, start)); }
 

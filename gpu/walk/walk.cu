@@ -64,13 +64,13 @@ struct walk_job walk_job_of(struct device *d, const struct walk_request *r, cons
   double unit = unit_of(d);
   job.inverse_unit = (float)(1 / unit);
   job.spacing = (float)(d->lattice.spacing / unit);
-  job.eps = (float)(d->config.softening / unit);
+  job.eps = (float)(softening_of(d) / unit);
   job.eps2 = job.eps * job.eps;
   job.quad_scale = job.inverse_unit * job.inverse_unit;
   job.per_psi = d->config.gravity / unit;
   job.per_a = job.per_psi / unit;
   job.a_floor = (float)r->a_floor;
-  job.work_kept = r->kind == WALK_TOTAL && !walk_decays_work_first(r) ? WORK_KEPT : 1;
+  job.work_kept = r->kind != WALK_HARD && !walk_decays_work_first(r) ? WORK_KEPT : 1;
   job.by_acceleration = r->mac.kind == MAC_ACCELERATION;
   set_far_test(&job, &r->mac, cells, unit);
   set_list_limits(&job, &r->mac);
@@ -79,7 +79,7 @@ struct walk_job walk_job_of(struct device *d, const struct walk_request *r, cons
   job.fast_node = f->fast_node;
   job.tick = r->tick;
   job.tick_length = (float)r->tick_length;
-  job.hard_only = r->kind != WALK_TOTAL;
+  job.hard_only = r->kind == WALK_HARD;
   job.split_off = !r->split.on;
   job.count = d->device_results->walked;
   return job;
@@ -208,10 +208,41 @@ static void walk_stages(struct device *d, struct walk_job job, int cells, int ho
   }
 }
 
+void walk_set_split(struct walk_job *job, const struct split *split, double unit)
+{
+  job->split_kernel = split->kernel;
+  job->near = (float)(split->r2 / unit);
+  job->y_slope = (float)(split->inverse * unit);
+  job->y_start = (float)((double)split->r2 * split->inverse);
+}
+
+/* The weights of WALK_SOFT, or those that leave out pairs at distance 0. */
+static void set_weights(struct walk_job *job, const struct walk_request *r, double unit)
+{
+  job->potential = r->potential;
+  job->split_kernel = SPLIT_NONE;
+  job->soft = r->kind == WALK_SOFT;
+  if (!job->soft) return;
+  walk_set_split(job, &r->split, unit);
+  job->open_within = (float)(split_widest(&r->split) / unit);
+  job->weights.per_mass = r->split.mass_scale > 0 ? 1 / r->split.mass_scale : 0;
+  job->weights.y_slope = job->y_slope;
+  job->weights.y_start = job->y_start;
+  job->weights.core2 = (float)(split_core2(&r->split) / (unit * unit));
+}
+
+static int how_of(const struct device *d, const struct walk_request *r)
+{
+  if (r->kind == WALK_HARD) return WALK_MOVING;
+  if (r->kind == WALK_SOFT || (r->potential && !(d->config.softening > 0))) return WALK_WEIGHTED;
+  return r->potential ? WALK_STILL_POTENTIAL : WALK_STILL;
+}
+
 void walk_full(struct device *d, const struct walk_request *r, const struct forest *f)
 {
-  int cells = cells_of(d, &r->mac), how = r->kind == WALK_HARD ? WALK_MOVING : r->potential ? WALK_STILL_POTENTIAL : WALK_STILL;
+  int cells = cells_of(d, &r->mac), how = how_of(d, r);
   struct walk_job job = walk_job_of(d, r, f, cells);
+  if (how == WALK_WEIGHTED) set_weights(&job, r, unit_of(d));
   if (d->targets.groups == 0) return;
   if (how == WALK_MOVING && few_walk_applies(d)) {
     choose_few(d, &job, f);

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Walks of a forest: their jobs, which kernels read, and their launches.
  *
- * Lengths within a walk are in the walk's unit, the power of two above the softening. So high powers of distances stay within float32 in
+ * Lengths within a walk are in the walk's unit (unit_of), the power of two above the softening. So high powers of distances stay within float32 in
  * any user units, and conversions are exact. */
 #ifndef GPU_WALK_CUH
 #define GPU_WALK_CUH
+#include "gpu/walk/blocks.cuh"
 #include "gpu/walk/cells.cuh"
 
-/* Kinds of walks: all particles at a synchronisation, without or with potentials; active particles, while nodes and sources move. */
-enum { WALK_STILL, WALK_STILL_POTENTIAL, WALK_MOVING };
+/* Kinds of walks: all particles at a synchronisation, without or with potentials; active particles, while nodes and sources move; all
+ * particles with potentials where near pairs have weights: WALK_SOFT, or no softening. */
+enum { WALK_STILL, WALK_STILL_POTENTIAL, WALK_MOVING, WALK_WEIGHTED };
 
 enum { SIBLINGS_BITS = 3, NODES_MAX = 1 << (31 - SIBLINGS_BITS) };   /* low bits of a stack entry: number of siblings - 1 */
 
@@ -71,6 +73,9 @@ struct walk_job {
   /* walks of all particles (last, because the registers of the hard kernels depend on the offsets of their members): */
   int local_roots;             /* supergroups that add do not walk the first local_roots roots */
   float work_kept;             /* factor on `work` where forces are overwritten */
+  float open_within;           /* nodes that reach within this distance are opened: the widest R2 of WALK_SOFT; else 0 */
+  int soft, potential;         /* of WALK_WEIGHTED: acc_soft is stored as well; pot is stored */
+  struct weights weights;
 };
 enum { OF_SUPERGROUP, OF_GROUP };   /* whose local expansion */
 enum { PIECE = 16, HARD_PIECE = 8 };   /* targets of a piece of a heavy group: a target block */
@@ -111,16 +116,18 @@ void walk_choose_all(struct device *d, struct walk_job *job, int32_t supergroups
 void walk_place(struct device *d, struct walk_job *job);
 /* An estimate of the number of groups that a job walks, for the grid size: grids stride over the groups. */
 int64_t walk_groups_count(const struct device *d, const struct walk_job *job);
+/* Set the constants of the split in the walk's unit, which is `unit` user lengths. */
+void walk_set_split(struct walk_job *job, const struct split *split, double unit);
 /* Queue the full walk of a forest for the targets of a request. */
 void walk_full(struct device *d, const struct walk_request *r, const struct forest *f);
 /* Whether the request is part of a walk of all particles in two parts: the local tree, then LETs. */
 static inline bool forest_joins(const struct walk_request *r)
 {
   bool local_only = r->local && r->last && r->peer_count == 0;
-  return r->kind == WALK_TOTAL && r->let == LET_SOFT && !local_only;
+  return r->kind != WALK_HARD && r->let == LET_SOFT && !local_only;
 }
 /* Whether `work` decays before the walk: hard forces of the local tree, which add to it, may precede the full walk. */
-static inline bool walk_decays_work_first(const struct walk_request *r) { return forest_joins(r) && r->split.on; }
+static inline bool walk_decays_work_first(const struct walk_request *r) { return forest_joins(r) && r->split.on && r->kind == WALK_TOTAL; }
 
 /* --- launches ---------------------------------------------------------------------------------------------------- */
 
