@@ -22,7 +22,7 @@ struct depth_first_job {
   float spacing, eps2, dt_nodes, tick_length;
   int32_t tick;
   int hard_only, potential, soft;
-  float open_within, per_mass, core2;   /* of WALK_SOFT: the widest R2, split_scale, split_core2 */
+  float open_within, per_mass, core2;   /* of WALK_SOFT: the widest R2 (else clearance_of), split_scale, split_core2 */
 };
 
 /* --- the walk ---------------------------------------------------------------------------------------------------- */
@@ -188,7 +188,7 @@ void depth_first_walk(struct device *d, const struct walk_request *r, struct tal
   job.hard_only = !total;
   job.potential = total && r->potential;
   job.soft = r->kind == WALK_SOFT;
-  job.open_within = job.soft ? split_widest(&r->split) : 0;
+  job.open_within = (float)(job.soft ? split_widest(&r->split) : total ? 0 : clearance_of(d));
   job.per_mass = r->split.mass_scale > 0 ? 1 / r->split.mass_scale : 0;
   job.core2 = split_core2(&r->split);
   CHECK(cudaMemsetAsync(&d->device_results->targets, 0,

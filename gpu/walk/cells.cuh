@@ -33,4 +33,8 @@ static inline double unit_of(const struct device *d)
 /* The softening of walks in user lengths. Without softening it is the lattice spacing, to which positions are rounded: so a particle has
  * no force on itself, and all forces are finite. A potential must leave out pairs at distance 0. */
 static inline double softening_of(const struct device *d) { return d->config.softening > 0 ? d->config.softening : d->lattice.spacing; }
+
+/* The distance from targets within which all nodes are opened where nodes move (user lengths): without softening some lattice spacings, since
+ * a cell must not come upon a target that is part of it by the rounding of positions. */
+static inline double clearance_of(const struct device *d) { return d->config.softening > 0 ? 0 : 4 * d->lattice.spacing; }
 #endif

@@ -80,6 +80,7 @@ struct walk_job walk_job_of(struct device *d, const struct walk_request *r, cons
   job.tick = r->tick;
   job.tick_length = (float)r->tick_length;
   job.hard_only = r->kind == WALK_HARD;
+  job.open_within = job.hard_only ? (float)(clearance_of(d) / unit) : 0;
   job.split_off = !r->split.on;
   job.count = d->device_results->walked;
   return job;

@@ -73,7 +73,7 @@ struct walk_job {
   /* walks of all particles (last, because the registers of the hard kernels depend on the offsets of their members): */
   int local_roots;             /* supergroups that add do not walk the first local_roots roots */
   float work_kept;             /* factor on `work` where forces are overwritten */
-  float open_within;           /* nodes that reach within this distance are opened: the widest R2 of WALK_SOFT; else 0 */
+  float open_within;           /* nodes that reach within this distance are opened: the widest R2 of WALK_SOFT; else clearance_of or 0 */
   int soft, potential;         /* of WALK_WEIGHTED: acc_soft is stored as well; pot is stored */
   struct weights weights;
 };
