@@ -164,7 +164,7 @@ static void try(const struct comm *world, const struct backend *be, const struct
   for (int64_t i = 0; i < t->n; i++) largest = fmax(largest, (double)all.mass[i]);
   r.largest_mass = largest;
   if (t->unequal) r.split.mass_scale = 1;
-  double width = 2 * 1.05 * (double)(float)t->r2 * (t->unequal ? (double)cbrtf((float)fmin(largest, 20)) : 1);
+  double width = (t->soft_step > 0 ? 2 : 1) * 1.05 * (double)(float)t->r2 * (t->unequal ? (double)cbrtf((float)fmin(largest, 20)) : 1);
   struct device *d = be->open(&config);
   be->upload(d, &mine);
   halo_exchange(&h, &c, be, d, &r);

@@ -36,10 +36,12 @@ struct hard_request {
   double pair_limit;        /* bound pairs with 2a below this length may be integrated by Kepler's equation; 0: none */
 };
 
-/* Distance from the box of a rank up to which it needs particles of other ranks. */
+/* Distance from the box of a rank up to which it needs particles of other ranks. For forces at the present positions (soft_step 0) one
+ * layer is enough. */
 static inline double halo_width(const struct hard_request *r)
 {
-  return HALO_LAYERS * NEIGHBOUR_MARGIN * (double)r->split.r2 * (double)split_factor(&r->split, (float)r->largest_mass);
+  int layers = r->soft_step > 0 ? HALO_LAYERS : 1;
+  return layers * NEIGHBOUR_MARGIN * (double)r->split.r2 * (double)split_factor(&r->split, (float)r->largest_mass);
 }
 
 /* A particle that another rank needs. */
@@ -72,9 +74,8 @@ struct hard_tally {
 };
 
 struct backend_hard {
-  /* The particles of this rank that come, on straight lines within the soft step, within HALO_LAYERS NEIGHBOUR_MARGIN times the widest R2
-   * of box[b] = low[3], high[3], for each of `boxes` boxes (low > high: empty, gets none): counts[boxes], and the particles, those for box
-   * 0 first. Owner of the result: caller (memory_free). `skip`: box of this rank itself, -1: none. */
+  /* The particles of this rank that come, on straight lines within the soft step, within halo_width of box[b] = low[3], high[3], for
+   * each of `boxes` boxes (low > high: empty, gets none): counts[boxes], and the particles, those for box 0 first. Owner of the result: caller (memory_free). `skip`: box of this rank itself, -1: none. */
   struct halo_particle *(*halo)(struct device *d, const struct hard_request *r, int boxes, const double (*box)[6], int skip,
                                 int64_t *counts);
   /* Integrate the particles of this rank, with halo[n] as further ones, over the soft step. Before: all particles at the same time (tick 0)
