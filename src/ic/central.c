@@ -15,7 +15,7 @@
 #include "base/memory.h"
 #include "ic/models.h"
 
-enum { NODES = 2000, ENERGIES = 1000, INTERVALS = 400, ANGLES = 64 };
+enum { NODES = 1000, ENERGIES = 500, INTERVALS = 400, ANGLES = 64 };
 
 struct central_table {
   gsl_spline *bend;          /* d^2 rho / d psi^2 over ln psi */
@@ -75,8 +75,8 @@ static double eddington(const struct central_table *t, double energy, gsl_integr
   struct integral i = {t, energy};
   gsl_function outside = {outer, &i}, inside = {inner, &i};
   double sum = 0, part = 0, error, middle = log(energy / 2);
-  if (middle > t->low) gsl_integration_qag(&outside, t->low, middle, 0, 1e-6, INTERVALS, GSL_INTEG_GAUSS31, work, &sum, &error);
-  gsl_integration_qag(&inside, 0, M_SQRT1_2, 0, 1e-6, INTERVALS, GSL_INTEG_GAUSS31, work, &part, &error);
+  if (middle > t->low) gsl_integration_qag(&outside, t->low, middle, 0, 1e-5, INTERVALS, GSL_INTEG_GAUSS31, work, &sum, &error);
+  gsl_integration_qag(&inside, 0, M_SQRT1_2, 0, 1e-5, INTERVALS, GSL_INTEG_GAUSS31, work, &part, &error);
   return sum + part;
 }
 

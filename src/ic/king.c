@@ -12,7 +12,7 @@
 #include "base/memory.h"
 #include "ic/models.h"
 
-enum { NODES = 4096 };   /* linear interpolation then has relative errors of 1e-7 */
+enum { NODES = 1024 };   /* linear interpolation then has relative errors of 1e-6 */
 
 /* Node k is at s = k / NODES and t = W0 s^2 (3 - 2 s), k from 1. Near the centre x, near the edge the distance from it, follow s. */
 struct king_table {
