@@ -17,6 +17,7 @@ nobase_dist_doc_DATA += \
   %D%/readers.md \
   %D%/restarting.md \
   %D%/running.md \
+  %D%/star-clusters.md \
   %D%/troubleshooting.md \
   %D%/units.md \
   %D%/images/comm.png \

@@ -127,7 +127,7 @@ for path in glob.glob(sys.argv[1] + "/*.hdf5"):
     with h5py.File(path, "a") as file:
         for group in ("Units", "Parameters", "Header"):
             file[group].attrs["UnitSystem"] = numpy.bytes_("physical")
-        file["Units"].attrs.update(UnitLength_in_cm=3.085678e18, UnitMass_in_g=1.989e36, UnitVelocity_in_cm_per_s=207417.0)
+            file[group].attrs.update(UnitLength_in_cm=3.085678e18, UnitMass_in_g=1.989e36, UnitVelocity_in_cm_per_s=207417.0)
 END
 for table in energy steps; do
   sed 's/^# units: .*/# UnitLength_in_cm = 3.085678e18, UnitMass_in_g = 1.989e36, UnitVelocity_in_cm_per_s = 207417, GravityConstantInternal = 1/' "$dir/hybrid/$table.csv" |
