@@ -2,6 +2,8 @@ EXTRA_DIST += %D%/README.md
 libespalier_a_SOURCES += \
   %D%/active.c \
   %D%/backend_cpu.c \
+  %D%/bound_pairs.c \
+  %D%/bound_pairs.h \
   %D%/build.c \
   %D%/device.c \
   %D%/device.h \
