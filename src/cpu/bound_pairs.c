@@ -101,11 +101,12 @@ static void match(struct search *s)
   s->nearest = partner;
 }
 
-static void note_triple(struct bound_pairs *p, const struct bound_view *w, int64_t i, int64_t j, int64_t other, double distance,
+static void note_triple(struct hard_tally *t, const struct bound_view *w, int64_t i, int64_t j, int64_t other, double distance,
                         const struct kepler_orbit *o)
 {
-  if (p->perturbed++ > 0 && o->period >= p->triple.period) return;
-  p->triple = (struct bound_triple){w->id[i], w->id[j], w->id[other], o->period, o->a, distance};
+  if (t->pairs_perturbed++ > 0 && o->period >= t->triple.period) return;
+  const double *x = &w->x[i * w->stride];
+  t->triple = (struct hard_triple){w->id[i], w->id[j], w->id[other], {x[0], x[1], x[2]}, o->period, o->a, distance};
 }
 
 static void count_pair(struct hard_tally *t, const struct kepler_orbit *o)
@@ -156,7 +157,7 @@ void bound_pairs_find(struct bound_pairs *p, struct bound_view *view, const stru
     double least = 0;
     int32_t other = perturber(&s, &centre, o.a, j, perturber(&s, &centre, o.a, i, -1, &least), &least);
     if (other >= 0) {
-      if (i < view->own) note_triple(p, view, i, j, other, least, &o);
+      if (i < view->own) note_triple(t, view, i, j, other, least, &o);
       continue;
     }
     append(p, view, i, j);

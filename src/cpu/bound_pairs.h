@@ -36,17 +36,9 @@ struct bound_pair {
   float factor1, factor2;
 };
 
-/* A bound pair that has a perturber, so the Hermite scheme integrates its orbit. */
-struct bound_triple {
-  uint64_t first, second, perturber;   /* ids */
-  double period, a, distance;          /* of the pair; least distance of the perturber from its centre of mass on straight lines */
-};
-
 struct bound_pairs {
   int64_t n;
   struct bound_pair *pair;   /* by the id of `first` */
-  int64_t perturbed;         /* bound pairs whose lower id is an own particle, and that are not taken since they have a perturber */
-  struct bound_triple triple;   /* of them, that of the shortest period */
 };
 
 /* Find the pairs that go by Kepler's equation, and replace each by its centre of mass: `first` has its position, velocity, mass and the

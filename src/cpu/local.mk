@@ -12,6 +12,7 @@ libespalier_a_SOURCES += \
   %D%/hermite.c \
   %D%/hermite.h \
   %D%/hermite_lists.c \
+  %D%/hermite_pairs.c \
   %D%/halo.c \
   %D%/integrate.c \
   %D%/let.c \
