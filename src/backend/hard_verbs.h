@@ -59,6 +59,13 @@ struct hard_collapse {
   double wanted;            /* the step that was asked for (time) */
 };
 
+/* A bound pair with a perturber: it is not integrated by Kepler's equation, but orbit by orbit. */
+struct hard_triple {
+  uint64_t first, second, perturber;   /* ids, the lower one of the pair first */
+  double pos[3];                       /* of the first */
+  double period, a, distance;          /* of the pair; distance at which the perturber passes its centre of mass on straight lines */
+};
+
 /* What a soft step took. Verbs add counts, and set the extremes. */
 struct hard_tally {
   double seconds, list_seconds;
@@ -71,6 +78,8 @@ struct hard_tally {
   struct hard_collapse worst;
   int64_t pairs_bound;      /* own pairs integrated by Kepler's equation; a pair counts where the member of the lower id is own */
   double shortest_period, largest_eccentricity;   /* over them; 1e300 and 0: none */
+  int64_t pairs_perturbed;  /* own pairs that would be but for a perturber */
+  struct hard_triple triple;   /* of them, that of the shortest period */
 };
 
 struct backend_hard {

@@ -266,9 +266,11 @@ static void store(struct device *d, const struct hard_set *s, struct hard_tally 
 void cpu_hard_advance(struct device *d, const struct hard_request *r, int64_t n, const struct halo_particle *halo, struct hard_tally *t)
 {
   struct hard_set s;
+  struct bound_pairs bound;
   double began = cpu_seconds(), eps = d->config.softening;
   hard_set_open(&s, d, r, n, halo);
   hard_set_lists(&s, r, r->soft_step);
+  hard_set_begin_pairs(&s, r, eps, &bound, t);
   t->list_seconds += cpu_seconds() - began;
   struct loop l = {.s = &s, .r = r, .tally = t, .from = sources_of(&s, r, eps), .tick_length = r->soft_step / TICKS};
   size_t room = (size_t)(s.n + 1);
@@ -280,6 +282,7 @@ void cpu_hard_advance(struct device *d, const struct hard_request *r, int64_t n,
   first_levels(&l);
   run_loop(&l);
   drift_lonely(&s, r->soft_step);
+  hard_set_end_pairs(&s, r, &bound);
   store(d, &s, t);
   memory_free(l.by_level);
   memory_free(l.next);

@@ -3,6 +3,7 @@
 #ifndef CPU_HERMITE_H
 #define CPU_HERMITE_H
 #include "backend/hard_verbs.h"
+#include "cpu/bound_pairs.h"
 #include "gravity/hermite.h"
 
 /* Own particles, then those of the halo, in double precision, with neighbour lists. */
@@ -24,4 +25,8 @@ void hard_set_open(struct hard_set *s, struct device *d, const struct hard_reque
 void hard_set_close(struct hard_set *s);
 /* Make the neighbour lists: pairs that come, on straight lines within `horizon`, within NEIGHBOUR_MARGIN R2. */
 void hard_set_lists(struct hard_set *s, const struct hard_request *r, double horizon);
+/* Before the first forces, with lists: replace isolated bound pairs by their centres of mass, with lists for these, and kick them by the
+ * tides. At the end: put the members back, with level LEVEL_UNKNOWN. */
+void hard_set_begin_pairs(struct hard_set *s, const struct hard_request *r, double softening, struct bound_pairs *p, struct hard_tally *t);
+void hard_set_end_pairs(struct hard_set *s, const struct hard_request *r, struct bound_pairs *p);
 #endif

@@ -130,6 +130,7 @@ static int64_t lower_bound(const struct grid *g, uint64_t cell)
 
 static int are_neighbours(const struct grid *g, const struct hard_request *r, int64_t i, int64_t j)
 {
+  if (fminf(g->s->factor[i], g->s->factor[j]) == BOUND_ABSORBED) return 0;
   const struct hermite_motion *a = &g->s->motion[i], *b = &g->s->motion[j];
   double d[3], u[3], radius = NEIGHBOUR_MARGIN * (double)r->split.r2 * fmax(g->s->factor[i], g->s->factor[j]);
   for (int c = 0; c < 3; c++) d[c] = b->x[c] - a->x[c], u[c] = b->v[c] - a->v[c];

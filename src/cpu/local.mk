@@ -2,6 +2,8 @@ EXTRA_DIST += %D%/README.md
 libespalier_a_SOURCES += \
   %D%/active.c \
   %D%/backend_cpu.c \
+  %D%/bound_pairs.c \
+  %D%/bound_pairs.h \
   %D%/build.c \
   %D%/device.c \
   %D%/device.h \
@@ -10,6 +12,7 @@ libespalier_a_SOURCES += \
   %D%/hermite.c \
   %D%/hermite.h \
   %D%/hermite_lists.c \
+  %D%/hermite_pairs.c \
   %D%/halo.c \
   %D%/integrate.c \
   %D%/let.c \

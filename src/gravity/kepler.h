@@ -84,17 +84,38 @@ HD double kepler_anomaly(double m, double e, double q)
   return m < 0 ? -x : x;
 }
 
-/* The axes of an ellipse: P to its pericentre, Q along the motion there. `cosine` and `sine`: of the true anomaly at d. */
-HD void kepler_axes(const double d[3], const double u[3], double cosine, double sine, double p[3], double q[3])
+/* The ellipse of a bound pair as vectors, and the pair's place on it. */
+struct kepler_ellipse {
+  double p[3], q[3];   /* to the pericentre; along the motion there. Motion on a line: q is 0 */
+  double anomaly;      /* eccentric */
+};
+
+/* The ellipse of a pair whose elements are *o. Returns 1, or 0 where it is at the pericentre of a motion on a line. */
+HD int kepler_ellipse_of(const struct kepler_orbit *o, const double d[3], const double u[3], struct kepler_ellipse *k)
 {
-  double h[3], t[3], r = sqrt(kepler_dot(d, d));
+  double h[3], t[3], x = atan2(o->e_sin, o->e_cos), half = sin(0.5 * x), r = o->a * (o->one_minus_e + 2 * o->e * half * half);
+  if (!(r > 0)) return 0;
+  double cosine = o->a * (o->one_minus_e - 2 * half * half) / r, sine = o->a * sqrt(o->one_minus_e * (1 + o->e)) * sin(x) / r;
   kepler_cross(d, u, h);
   kepler_cross(h, d, t);
-  double modulus = sqrt(kepler_dot(t, t)), inverse = modulus > 0 ? 1 / modulus : 0;   /* 0: motion on a line, which needs no Q */
+  double across = sqrt(kepler_dot(t, t)), inverse = across > 0 ? 1 / across : 0, along = 1 / sqrt(kepler_dot(d, d));
   for (int c = 0; c < 3; c++) {
-    double along = d[c] / r, across = t[c] * inverse;
-    p[c] = cosine * along - sine * across;
-    q[c] = sine * along + cosine * across;
+    k->p[c] = cosine * along * d[c] - sine * inverse * t[c];
+    k->q[c] = sine * along * d[c] + cosine * inverse * t[c];
+  }
+  k->anomaly = x;
+  return 1;
+}
+
+/* Position and velocity on an ellipse of semi-major axis a and eccentricity e, q = 1 - e. */
+HD void kepler_place(double mu, double a, double e, double q, const struct kepler_ellipse *k, double d[3], double u[3])
+{
+  double half = sin(0.5 * k->anomaly), width = sqrt(q * (1 + e)), r = fmax(a * (q + 2 * e * half * half), 1e-300);
+  double along = a * (q - 2 * half * half), across = a * width * sin(k->anomaly), speed = sqrt(mu * a) / r;
+  double vp = -speed * sin(k->anomaly), vq = speed * width * cos(k->anomaly);
+  for (int c = 0; c < 3; c++) {
+    d[c] = along * k->p[c] + across * k->q[c];
+    u[c] = vp * k->p[c] + vq * k->q[c];
   }
 }
 
@@ -104,22 +125,43 @@ HD void kepler_axes(const double d[3], const double u[3], double cosine, double 
 HD int kepler_advance(double mu, double dt, double d[3], double u[3])
 {
   struct kepler_orbit o;
-  double p[3], q[3];
-  if (!kepler_elements(mu, d, u, &o)) return 0;
-  double x = atan2(o.e_sin, o.e_cos), width = sqrt(o.one_minus_e * (1 + o.e)), half = sin(0.5 * x);
-  double r = o.a * (o.one_minus_e + 2 * o.e * half * half);
-  if (!(r > 0)) return 0;
-  kepler_axes(d, u, o.a * (o.one_minus_e - 2 * half * half) / r, o.a * width * sin(x) / r, p, q);
-  double mean = kepler_less_sine(x) + o.one_minus_e * sin(x) + 2 * KEPLER_PI * (remainder(dt, o.period) / o.period);
-  x = kepler_anomaly(remainder(mean, 2 * KEPLER_PI), o.e, o.one_minus_e);
-  half = sin(0.5 * x);
-  r = fmax(o.a * (o.one_minus_e + 2 * o.e * half * half), 1e-300);
-  double along = o.a * (o.one_minus_e - 2 * half * half), across = o.a * width * sin(x), speed = sqrt(mu * o.a) / r;
-  double vp = -speed * sin(x), vq = speed * width * cos(x);
-  for (int c = 0; c < 3; c++) {
-    d[c] = along * p[c] + across * q[c];
-    u[c] = vp * p[c] + vq * q[c];
-  }
+  struct kepler_ellipse k;
+  if (!kepler_elements(mu, d, u, &o) || !kepler_ellipse_of(&o, d, u, &k)) return 0;
+  double mean = kepler_less_sine(k.anomaly) + o.one_minus_e * sin(k.anomaly) + 2 * KEPLER_PI * (remainder(dt, o.period) / o.period);
+  k.anomaly = kepler_anomaly(remainder(mean, 2 * KEPLER_PI), o.e, o.one_minus_e);
+  kepler_place(mu, o.a, o.e, o.one_minus_e, &k, d, u);
   return 1;
+}
+
+/* Turn the ellipse of a pair by a tide that changes little within a period, for the time dt: the relative acceleration is tide d, with a
+ * symmetric tensor. Averaged over the orbit (Milankovitch's equations: Tremaine, Touma & Namouni 2009), the tide changes
+ * eccentricity and orientation, and neither the semi-major axis nor, to first order, the phase. Leaves a pair that is not bound as it is.
+ * With j = h / sqrt(mu a) and e the vector to the pericentre of length e, the mean of d d is a^2/2 [(1 - e^2) I + 5 e e - j j]. */
+HD void kepler_turn(double mu, const double tide[3][3], double dt, double d[3], double u[3])
+{
+  struct kepler_orbit o;
+  struct kepler_ellipse k;
+  if (!kepler_elements(mu, d, u, &o) || !kepler_ellipse_of(&o, d, u, &k)) return;
+  double e0[3], j0[3], e[3], j[3], rate = 0.5 * o.a * sqrt(o.a / mu) * dt, trace = tide[0][0] + tide[1][1] + tide[2][2];
+  double width = sqrt(o.one_minus_e * (1 + o.e));
+  kepler_cross(k.p, k.q, j0);
+  for (int c = 0; c < 3; c++) e[c] = e0[c] = o.e * k.p[c], j[c] = j0[c] = width * j0[c];
+  for (int stage = 1; stage <= 2; stage++) {   /* midpoint rule */
+    double te[3], tj[3], j_tj[3], e_te[3], j_te[3], e_tj[3], step = 0.5 * stage * rate;
+    for (int c = 0; c < 3; c++) te[c] = trace * e[c] - 5 * kepler_dot(tide[c], e), tj[c] = kepler_dot(tide[c], j);
+    kepler_cross(j, tj, j_tj);
+    kepler_cross(e, te, e_te);
+    kepler_cross(j, te, j_te);
+    kepler_cross(e, tj, e_tj);
+    for (int c = 0; c < 3; c++) j[c] = j0[c] - step * (j_tj[c] + e_te[c]), e[c] = e0[c] - step * (j_te[c] + e_tj[c]);
+  }
+  double jj = kepler_dot(j, j), je = kepler_dot(j, e);
+  for (int c = 0; c < 3; c++) e[c] -= jj > 0 ? je / jj * j[c] : 0;
+  double norm = jj + kepler_dot(e, e), modulus = sqrt(kepler_dot(e, e));
+  if (!(modulus > 0) || !(jj > 0)) return;
+  for (int c = 0; c < 3; c++) k.p[c] = e[c] / modulus, j[c] /= sqrt(jj);
+  kepler_cross(j, k.p, k.q);
+  modulus /= sqrt(norm);
+  kepler_place(mu, o.a, modulus, jj / norm / (1 + modulus), &k, d, u);
 }
 #endif

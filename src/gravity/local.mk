@@ -1,5 +1,6 @@
 EXTRA_DIST += %D%/README.md
 libespalier_a_SOURCES += \
+  %D%/bound_pair.h \
   %D%/field.h \
   %D%/hermite.h \
   %D%/kepler.h \
