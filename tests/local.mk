@@ -16,6 +16,7 @@ unit_tests = \
   %D%/depth_first \
   %D%/domain \
   %D%/essential \
+  %D%/finder \
   %D%/force \
   %D%/ic \
   %D%/ic_stars \
@@ -76,6 +77,7 @@ script_tests = \
   %D%/determinism.sh \
   %D%/docs.sh \
   %D%/files_ranks.sh \
+  %D%/find.sh \
   %D%/folders.sh \
   %D%/full_disk.sh \
   %D%/full_disk_run.sh \
@@ -149,6 +151,7 @@ sanitized_tests = \
   %D%/check.sh \
   %D%/cli.sh \
   %D%/files_ranks.sh \
+  %D%/find.sh \
   %D%/full_disk.sh \
   %D%/full_disk_run.sh \
   %D%/restart.sh \

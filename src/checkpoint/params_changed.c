@@ -60,7 +60,7 @@ void params_adopt_found(const char *manifest, struct params *p)
   params_defaults(&before);
   params_before(manifest, &param_table[param_find("Split", "EnergyError")], value);
   params_set(&before, &param_table[param_find("Split", "EnergyError")], value, &unread);
-  if (!(p->EnergyError > 0) || p->EnergyError != before.EnergyError) return;
+  if (!(before.EnergyError > 0)) return;
   for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
     const struct param_entry *e = &param_table[param_find(NULL, names[k])];
     if (k < sizeof given / sizeof *given && *given[k] > 0) continue;

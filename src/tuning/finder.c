@@ -17,8 +17,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define OF_MEAN_FIELD 3e-3
-#define OF_PAIRS 3.2
+#define OF_MEAN_FIELD 4e-3
+#define OF_PAIRS 2.5
 #define OF_ETA 3e-7
 #define OF_NOISE 0.01
 #define NEIGHBOURS 75
@@ -30,9 +30,11 @@ static const double noise[3] = {0, 3.0e-4, 1.1e-4};
 #define PART_SOFT 0.6
 #define PART_HARD 0.25
 #define PART_FORCES 0.15
-/* The law of the square holds for soft steps up to this part of R2 / v, and of the time of an orbit at R2 about the heaviest particle. */
-#define OF_CROSSING 0.2
-#define OF_ORBIT 0.1
+/* The law of the square holds for soft steps up to these parts of R2 / v, and of sqrt(R2^3 / G m), the time of orbits about the heaviest
+ * particle. Soft steps in which the latter orbits have the error 1e-6 are OF_ORBIT of that time. */
+#define CROSSING_MOST 0.15
+#define ORBIT_MOST 0.1
+#define OF_ORBIT 0.04
 #define ETA_LEAST 0.05
 #define ETA_MOST 0.5
 #define DELTA_LEAST 1e-8
@@ -85,8 +87,9 @@ static double rounded(double x)
 static double soft_step_of(const struct finder_system *s, const struct finder_request *q, const struct scales *u, double r2)
 {
   double step = u->time * sqrt(PART_SOFT * q->error / coefficient(s, u, r2));
-  if (u->v > 0) step = fmin(step, OF_CROSSING * r2 / u->v);
-  if (s->largest_mass > 0) step = fmin(step, OF_ORBIT * sqrt(r2 * r2 * r2 / (s->gravity * s->largest_mass)));
+  if (u->v > 0) step = fmin(step, CROSSING_MOST * r2 / u->v);
+  if (s->largest_mass > 0)
+    step = fmin(step, fmin(OF_ORBIT * sqrt(q->error / 1e-6), ORBIT_MOST) * sqrt(r2 * r2 * r2 / (s->gravity * s->largest_mass)));
   if (q->longest > 0) step = fmin(step, q->longest);
   return rounded(step);
 }

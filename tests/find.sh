@@ -1,0 +1,86 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# EnergyError: what a run finds at its start is told and kept, so restarts, repeats and runs with the same values given have the same bits.
+dir=$(mktemp -d) || exit 99
+trap 'rm -rf "$dir"' EXIT
+here=$PWD
+. "${srcdir:-.}/tests/tap.sh"
+shown="$dir/log"
+same=$(cd "${srcdir:-.}" && pwd)/tests/slurm/same.py
+export OMP_NUM_THREADS=1 SOURCE_DATE_EPOCH=1700000000
+cd "$dir" || exit 99
+with_python "h5py"
+"$here/espalier" ic plummer -n 500 -s 7 -o ic.hdf5 > log 2>&1 || exit 99
+cat > run.ini << END_OF_INI
+[Input]
+InitCondFile = ic.hdf5
+[Output]
+TimeBetSnapshot = 0.03125
+[Units]
+GravityConstantInternal = 1
+[Time]
+TimeMax = 0.0625
+[Gravity]
+Softening = 0.0001
+MultipoleOrder = 2
+[Split]
+Mode = hybrid
+[Steps]
+Integrator = hermite
+[Device]
+Backend = cpu
+Tuning = frozen
+END_OF_INI
+# go FOLDER RANKS ARGUMENT...: a run; $status
+go() {
+  folder=$1 ranks=$2
+  shift 2
+  # shellcheck disable=SC2086
+  ${MPIRUN:-mpirun} $MPIRUN_FLAGS -n "$ranks" "$here/espalier" run run.ini -P Output:OutputDir="$folder" "$@" > log 2>&1 < /dev/null
+  status=$?
+}
+# equal ONE TWO: the same energies and particles
+equal() {
+  grep -v '^#' "$1/energy.csv" > a && grep -v '^#' "$2/energy.csv" > b && cmp a b || return 1
+  [ -z "$python" ] && return 0
+  "$python" "$same" "$1/snapshot_002.hdf5" "$2/snapshot_002.hdf5"
+}
+# found NAME: its value in the line that tells it
+found() { sed -n "s/^EnergyError = .* $1 = \\([^ ,]*\\)[, ].*/\\1/p" said; }
+
+error=Split:EnergyError=1e-5
+go whole 1 -P $error
+[ $status = 0 ] && grep -q '^EnergyError = 1e-05: R1 = .*, R2 = .*, SoftStep = .*, Eta = .*, ErrTolForceAcc = .* for the whole run;' log
+ok $? "what was found is told"
+[ "$(grep -c '^  \*  *0\.' log)" = 1 ]
+ok $? "with a table of the choices"
+cp log said
+for ranks in 1 2; do
+  go straight$ranks $ranks -P $error
+  go parts$ranks $ranks -P $error -P Checkpoints:CheckpointAtEnd=on -n 2 && [ $status = 0 ] && go parts$ranks $ranks -P $error -r
+  [ $status = 0 ] && equal straight$ranks parts$ranks
+  ok $? "a restart keeps it: the same bits, on $ranks rank(s)"
+done
+equal whole straight1
+ok $? "a repeat finds the same"
+go given 1 -P Split:R1="$(found R1)" -P Split:R2="$(found R2)" -P Split:SoftStep="$(found SoftStep)" -P Steps:Eta="$(found Eta)" \
+  -P Gravity:ErrTolForceAcc="$(found ErrTolForceAcc)"
+[ $status = 0 ] && equal whole given
+ok $? "the same as with these values given"
+if [ -n "$python" ]; then
+  "$python" -c 'import sys, h5py
+a = h5py.File("whole/snapshot_002.hdf5")["Parameters"].attrs
+sys.exit(not all(float(a[k]) == float(v) for k, v in zip(("R1", "R2", "SoftStep", "Eta"), sys.argv[1:])))' \
+    "$(found R1)" "$(found R2)" "$(found SoftStep)" "$(found Eta)" > log 2>&1
+  ok $? "snapshots hold the values"
+fi
+go parts1 1 -P Split:EnergyError=1e-6 -P Time:TimeMax=1 -r
+[ $status = 1 ] && grep -q 'EnergyError = .*cannot be changed at a restart' log
+ok $? "another error at a restart: refused"
+go kept 1 -P $error -P Split:R1=0.02 -P Split:R2=0.1 -n 1
+[ $status = 0 ] && grep -q '^EnergyError = 1e-05: R1 = 0.02, R2 = 0.1, ' log
+ok $? "values that are given stay"
+go none 1 -P $error -P Steps:Integrator=leapfrog
+[ $status = 1 ] && grep -q 'expected Integrator = hermite where EnergyError is given' log && [ ! -e none ]
+ok $? "not with the leapfrog: a sentence"
+echo "1..$number"
