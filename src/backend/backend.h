@@ -98,7 +98,8 @@ struct walk_request {
   enum let_kind let;     /* the LETs that are part of the forest */
   int32_t tick;          /* sources are predicted to this tick */
   double tick_length;    /* time of one tick */
-  int potential;         /* WALK_TOTAL: compute pot as well */
+  int potential;         /* WALK_TOTAL, WALK_SOFT: compute pot as well */
+  int add_potential;     /* WALK_SOFT: pot holds the hard part, and the soft part is added */
   /* The forest (the local tree and the LETs) may be walked in several calls: the first has `local` set, the last has `last` set. Sums
    * are kept in between. Trees are added in the order of the calls and of `peers`; a backend may defer trees to the last call. Neither
    * the number of calls nor the arrival times of LETs change a bit of the result. The tally is complete after the last call. */

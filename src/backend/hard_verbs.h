@@ -8,8 +8,8 @@
  * first order.
  *
  * Order of verbs:
- *   synchronisation   order, build, moments, groups, [let verbs], walk (WALK_SOFT), halo, potential, kick
- *   soft step         kick, halo, advance
+ *   at the start      order, build, moments, groups, halo, potential, [let verbs], walk (WALK_SOFT with add_potential)
+ *   soft step         kick, halo, advance, order, build, moments, groups, [let verbs], walk (WALK_SOFT with add_potential), kick
  * Verbs are local and follow the rules of backend/backend.h. */
 #ifndef HARD_VERBS_H
 #define HARD_VERBS_H
@@ -89,11 +89,12 @@ struct backend_hard {
                                 int64_t *counts);
   /* Integrate the particles of this rank, with halo[n] as further ones, over the soft step. Before: all particles at the same time (tick 0)
    * after the soft kick; `level` holds the level that each proposed at its last step, or LEVEL_UNKNOWN. After: pos and vel at the end of
-   * the soft step, level the new proposal, tick 0, acc_hard the hard acceleration at the end, `work` increased by the pairs evaluated.
-   * Particles without neighbours move on straight lines and keep LEVEL_UNKNOWN. Needs a tree no longer valid afterwards: order, build. */
+   * the soft step, level the new proposal, tick 0; acc_hard the hard acceleration and pot the hard part of the potential, - G m K / rho,
+   * at the end; `work` increased by the pairs evaluated. Particles without neighbours move on straight lines and get LEVEL_UNKNOWN.
+   * The tree is no longer valid afterwards: order, build. */
   void (*advance)(struct device *d, const struct hard_request *r, int64_t n, const struct halo_particle *halo, struct hard_tally *t);
-  /* Add the hard part of the potential, - G m K / rho of the neighbours at the present positions, to `pot` of all own particles, and set
-   * acc_hard to their hard acceleration. soft_step of the request counts as 0. */
+  /* Set pot to the hard part of the potential and acc_hard to the hard acceleration of all own particles at the present positions.
+   * soft_step of the request counts as 0. */
   void (*potential)(struct device *d, const struct hard_request *r, int64_t n, const struct halo_particle *halo);
 };
 #ifdef __cplusplus

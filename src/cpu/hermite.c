@@ -255,11 +255,24 @@ static void store(struct device *d, const struct hard_set *s, struct hard_tally 
   for (int64_t i = 0; i < s->own; i++) {
     memcpy(&p->pos[3 * i], s->motion[i].x, sizeof s->motion[i].x);
     memcpy(&p->vel[3 * i], s->motion[i].v, sizeof s->motion[i].v);
-    for (int c = 0; c < 3; c++) p->acc_hard[3 * i + c] = (float)s->motion[i].a[c];
     p->level[i] = s->level[i];
     p->tick[i] = 0;
     t->entries += list_length(s, i);
     t->with_neighbours += list_length(s, i) > 0;
+  }
+}
+
+/* The hard part of potential and acceleration at the present positions, with lists that hold all pairs within R2 now. */
+static void store_potential(struct device *d, struct hard_set *s, const struct hard_request *r)
+{
+  struct hard_sources from = sources_of(s, r, d->config.softening);
+  for (int64_t i = 0; i < s->n; i++) s->tick[i] = 0;
+#pragma omp parallel for schedule(dynamic, 64)
+  for (int64_t i = 0; i < s->own; i++) {
+    struct hermite_force f;
+    evaluate(s, &from, i, 0, s->motion[i].x, s->motion[i].v, &f);
+    d->p.pot[i] = (float)-f.psi;
+    for (int c = 0; c < 3; c++) d->p.acc_hard[3 * i + c] = (float)f.a[c];
   }
 }
 
@@ -282,8 +295,11 @@ void cpu_hard_advance(struct device *d, const struct hard_request *r, int64_t n,
   first_levels(&l);
   run_loop(&l);
   drift_lonely(&s, r->soft_step);
+  int64_t pairs = bound.n;
   hard_set_end_pairs(&s, r, &bound);
   store(d, &s, t);
+  if (pairs > 0) hard_set_lists(&s, r, 0);   /* those of the soft step have centres of mass */
+  store_potential(d, &s, r);
   memory_free(l.by_level);
   memory_free(l.next);
   memory_free(l.wanted);
@@ -296,16 +312,8 @@ void cpu_hard_advance(struct device *d, const struct hard_request *r, int64_t n,
 void cpu_hard_potential(struct device *d, const struct hard_request *r, int64_t n, const struct halo_particle *halo)
 {
   struct hard_set s;
-  double eps = d->config.softening;
   hard_set_open(&s, d, r, n, halo);
   hard_set_lists(&s, r, 0);
-  struct hard_sources from = sources_of(&s, r, eps);
-#pragma omp parallel for schedule(dynamic, 64)
-  for (int64_t i = 0; i < s.own; i++) {
-    struct hermite_force f;
-    evaluate(&s, &from, i, 0, s.motion[i].x, s.motion[i].v, &f);
-    d->p.pot[i] = (float)(d->p.pot[i] - f.psi);
-    for (int c = 0; c < 3; c++) d->p.acc_hard[3 * i + c] = (float)f.a[c];
-  }
+  store_potential(d, &s, r);
   hard_set_close(&s);
 }

@@ -23,7 +23,7 @@ struct hard_set {
 /* Fill `s` with the particles of the device and the halo at tick 0: positions, velocities, masses, ids; no lists. */
 void hard_set_open(struct hard_set *s, struct device *d, const struct hard_request *r, int64_t n, const struct halo_particle *halo);
 void hard_set_close(struct hard_set *s);
-/* Make the neighbour lists: pairs that come, on straight lines within `horizon`, within NEIGHBOUR_MARGIN R2. */
+/* Make the neighbour lists, in place of those that there are: pairs that come, on straight lines within `horizon`, within NEIGHBOUR_MARGIN R2. */
 void hard_set_lists(struct hard_set *s, const struct hard_request *r, double horizon);
 /* Before the first forces, with lists: replace isolated bound pairs by their centres of mass, with lists for these, and kick them by the
  * tides. At the end: put the members back, with level LEVEL_UNKNOWN. */

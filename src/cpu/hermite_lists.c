@@ -275,6 +275,8 @@ static void search_cells(const struct grid *g, struct hard_set *s, const struct 
     search_cell(g, r, cell, &near[t], &store[t], at, count);
     for (int64_t k = g->cell_first[cell]; k < g->cell_first[cell + 1]; k++) thread[g->place[k].i] = (uint16_t)t;
   }
+  memory_free(s->first);
+  memory_free(s->entry);
   s->first = memory_alloc("hard lists", sizeof *s->first * (size_t)(s->n + 1));
   s->first[0] = 0;
   for (int64_t i = 0; i < s->n; i++) s->first[i + 1] = s->first[i] + count[i];

@@ -27,7 +27,7 @@ static void store_soft(struct device *d, const struct visit *v, const struct wal
   for (int k = 0; k < t->n; k++) {
     int64_t i = v->w->member[k];
     for (int c = 0; c < 3; c++) d->p.acc[3 * i + c] = d->p.acc_soft[3 * i + c] = (float)(g * t->a[c][k]);
-    if (r->potential) d->p.pot[i] = (float)(g * t->pot[k]);   /* K = 1 at distance 0: no self energy */
+    if (r->potential) d->p.pot[i] = (float)((r->add_potential ? d->p.pot[i] : 0) + g * t->pot[k]);   /* K = 1 at distance 0: no self energy */
   }
 }
 

@@ -236,12 +236,11 @@ void sim_force(struct sim *s, const struct mac *mac, int potential)
   let_exchange(s->lets, LET_SOFT, &s->lattice, request, TICKS, &s->counts.soft_let);
   timer_phase(&s->timer, PHASE_walk);
   struct walk_request walk = {.kind = hard_used(s) ? WALK_SOFT : WALK_TOTAL, .mac = *mac, .a_floor = s->a_floor, .split = s->split, .let = LET_SOFT,
-                              .potential = potential};
+                              .potential = potential, .add_potential = hard_used(s)};
   const struct tally *full = &s->counts.full, before = *full;
   let_walk(s->lets, walk, &s->counts.full, &s->counts.soft_let);
   if (mac == &s->mac) tuning_walked(&s->tuning, 0, KIND_ALL, (double)(full->targets - before.targets), full->seconds - before.seconds, 1);
   if (!hard_used(s)) s->be->split_soft(s->dev);
-  else if (potential) hard_potential(s);
   timer_phase(&s->timer, PHASE_other);
 }
 
@@ -297,6 +296,7 @@ void sim_first_force(struct sim *s)
     sim_force(s, &angle, 0);
     sim_measure(s);
   }
+  if (hard_used(s)) hard_potential(s);
   sim_force(s, &s->mac, 1);
   sim_measure(s);
 }
