@@ -109,6 +109,15 @@ static int check_split(const struct rules *r)
   return 0;
 }
 
+static int check_integrator(const struct rules *r)
+{
+  const struct params *p = r->p;
+  if (p->Integrator != INTEGRATOR_HERMITE) return 0;
+  if (p->Mode == MODE_TREE) return broken(r, "Integrator", "Mode", "expected Mode = hybrid with Integrator = hermite, which integrates the hard part");
+  if (p->Scheme == SCHEME_SHARED) return broken(r, "Integrator", "Scheme", "expected Scheme = block with Integrator = hermite");
+  return 0;
+}
+
 static int check_finder(const struct rules *r)
 {
   const struct params *p = r->p;
@@ -168,7 +177,7 @@ int params_check_ranks(const struct params *p, int ranks, struct fault *f)
 int params_check_rules(const struct params *p, const struct param_origin *origin, struct fault *f)
 {
   struct rules r = {p, origin, f};
-  return check_paths(&r) || check_outputs(&r) || check_split(&r) || check_finder(&r) || check_fixed_step(&r) || check_domain(&r) ? -1 : 0;
+  return check_paths(&r) || check_outputs(&r) || check_split(&r) || check_integrator(&r) || check_finder(&r) || check_fixed_step(&r) || check_domain(&r) ? -1 : 0;
 }
 
 /* Whether a file exists; a snapshot in several files is named without its endings. */

@@ -8,6 +8,8 @@
 /* Masses differ if their ratio is larger than this; radii by mass are of no use where one particle has more than this part of the mass. */
 #define EQUAL_MASSES 1.01
 #define DOMINANT_PART 1e-3
+/* Bound pairs with 2a below this part of R1 may go by Kepler's equation. */
+#define PAIR_LIMIT (1.0 / 32)
 
 int hard_used(const struct sim *s) { return s->par->Integrator == INTEGRATOR_HERMITE && s->split.on; }
 
@@ -38,7 +40,8 @@ static struct hard_request request_of(struct sim *s, double soft_step)
 {
   struct hard_part *h = &s->hard;
   struct hard_request r = {.split = s->split, .soft_step = soft_step, .eta = params_eta(s->par), .largest_mass = h->largest_mass,
-                           .first = h->proposed_for == 0};
+                           .first = h->proposed_for == 0,
+                           .pair_limit = s->par->Softening > 0 ? 0 : PAIR_LIMIT * (double)s->split.r1};
   if (h->proposed_for > 0 && soft_step > h->proposed_for) r.level_shift = (int)ceil(log2(soft_step / h->proposed_for) - 1e-6);
   return r;
 }

@@ -58,6 +58,7 @@ int sim_open(struct sim *s, const struct comm *c, const struct params *par, cons
   timer_reset(&s->timer);
   s->log.table = par->SubstepLog && c->rank == 0;
   tuning_open(&s->tuning, par, be->tunes, c->size, c->rank);
+  if (par->Integrator == INTEGRATOR_HERMITE && !be->hard) return fault_set(f, "Integrator = hermite: the backend %s does not have it", be->name);
   return failed;
 }
 
