@@ -51,7 +51,7 @@ static struct device *load(const struct backend *be, const struct comm *c, const
   return d;
 }
 
-/* Soft steps without soft forces, with halos or, for `h` NULL, without; then the potential. */
+/* Soft steps without soft forces, with halos or, for `h` NULL, without. */
 static void integrate(const struct comm *c, const struct backend *be, struct device *d, struct hard_request r, struct halo *h,
                       struct hard_tally *tally)
 {
@@ -60,6 +60,13 @@ static void integrate(const struct comm *c, const struct backend *be, struct dev
     if (h) halo_exchange(h, c, be, d, &r);
     be->hard->advance(d, &r, used->n, used->particle, tally);
   }
+  be->wait(d);
+}
+
+/* Hard acceleration and potential by the verb that needs no soft step. */
+static void evaluate(const struct comm *c, const struct backend *be, struct device *d, struct hard_request r, struct halo *h)
+{
+  struct halo none = {.n = 0}, *used = h ? h : &none;
   r.soft_step = 0;
   if (h) halo_exchange(h, c, be, d, &r);
   be->hard->potential(d, &r, used->n, used->particle);
@@ -112,6 +119,10 @@ static void check(const struct comm *c, const struct backend *be, int unequal)
   integrate(c, be, alone, r, NULL, &alone_tally);
   compare(be, mine, whole, with);
   compare(be, alone, whole, without);
+  evaluate(c, be, mine, r, &h);
+  compare(be, mine, whole, with);
+  evaluate(c, be, whole, r, NULL);
+  compare(be, mine, whole, with);
   comm_max_double(c, with, 2);
   comm_max_double(c, without, 2);
   int64_t counts[2] = {tally.entries, tally.with_neighbours};

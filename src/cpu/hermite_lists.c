@@ -214,7 +214,7 @@ static void search_fast(struct grid *g, const struct hard_request *r)
       g->fast[g->fasts++] = (struct found){j, i};
     }
   }
-  qsort(g->fast, (size_t)g->fasts, sizeof *g->fast, by_particle);
+  if (g->fasts > 0) qsort(g->fast, (size_t)g->fasts, sizeof *g->fast, by_particle);
   int64_t kept = 0;
   for (int64_t k = 0; k < g->fasts; k++)
     if (kept == 0 || g->fast[k].of != g->fast[kept - 1].of || g->fast[k].neighbour != g->fast[kept - 1].neighbour) g->fast[kept++] = g->fast[k];
