@@ -18,6 +18,7 @@ struct search {
   const struct bound_view *view;
   const struct bound_lists *lists;
   const struct hard_request *request;
+  double softening;
   int32_t *nearest;
 };
 
@@ -50,7 +51,7 @@ static int fits(const struct search *s, int64_t i, int64_t j, struct kepler_orbi
   const struct bound_view *w = s->view;
   double d[3], u[3], r1 = fmaxf(w->factor[i], w->factor[j]) * (double)s->request->split.r1;
   relative(w, i, j, d, u);
-  return bound_pair_fits(w->m[i] + w->m[j], d, u, r1, s->request->pair_limit, s->request->soft_step, o);
+  return bound_pair_fits(w->m[i] + w->m[j], d, u, r1, s->request->pair_limit, s->request->soft_step, s->softening, o);
 }
 
 /* Particle i, or the centre of mass of it and its partner. */
@@ -146,8 +147,8 @@ void bound_pairs_find(struct bound_pairs *p, struct bound_view *view, const stru
                       double softening, struct hard_tally *t)
 {
   *p = (struct bound_pairs){0};
-  if (!(r->pair_limit > 0) || softening > 0) return;
-  struct search s = {view, lists, r, memory_alloc("bound pairs", (size_t)(view->n + 1) * sizeof *s.nearest)};
+  if (!(r->pair_limit > 0)) return;
+  struct search s = {view, lists, r, softening, memory_alloc("bound pairs", (size_t)(view->n + 1) * sizeof *s.nearest)};
   match(&s);
   for (int32_t i = 0; i < view->n; i++) {
     int32_t j = s.nearest[i];

@@ -44,7 +44,7 @@ struct bound_pairs {
 /* Find the pairs that go by Kepler's equation, and replace each by its centre of mass: `first` has its position, velocity, mass and the
  * larger factor; `second` has the factor BOUND_ABSORBED, and is neither source nor target until bound_pairs_restore. Pairs are mutual nearest neighbours.
  * The choice depends on the two particles and their neighbours alone, so ranks agree on it. Adds to the counts of pairs in *t.
- * Without pair_limit, or with softening, there are none. Owner of *p: caller (bound_pairs_free). */
+ * Without pair_limit there are none. Owner of *p: caller (bound_pairs_free). */
 void bound_pairs_find(struct bound_pairs *p, struct bound_view *view, const struct bound_lists *lists, const struct hard_request *r,
                       double softening, struct hard_tally *t);
 /* Kick by the tides of the neighbours of centres of mass for the time dt: relative motions, centres of mass, and neighbours. */

@@ -13,13 +13,17 @@
 #include "gravity/kepler.h"
 
 #define BOUND_APOCENTRE 0.5    /* largest apocentre in units of R1: K is 1 on the whole orbit */
+#define BOUND_SOFTENINGS 1e4   /* least pericentre in units of the softening, whose force differs by 1.5e-8 there */
 #define BOUND_CLEARANCE 20.0   /* a particle of half the pair's mass comes no nearer than this many semi-major axes */
 
 /* Returns 1 where a pair may be integrated by Kepler's equation, if it has no perturber: bound, 2 a below `limit`, the period below the
- * soft step, and the apocentre well below r1, the R1 of the pair. *o: its elements, where it is bound. */
-HD int bound_pair_fits(double mu, const double d[3], const double u[3], double r1, double limit, double soft_step, struct kepler_orbit *o)
+ * soft step, the apocentre well below r1, the R1 of the pair, and the pericentre far above the softening. *o: its elements, where it is
+ * bound. */
+HD int bound_pair_fits(double mu, const double d[3], const double u[3], double r1, double limit, double soft_step, double softening,
+                       struct kepler_orbit *o)
 {
-  return kepler_elements(mu, d, u, o) && 2 * o->a < limit && o->period < soft_step && o->a * (1 + o->e) < BOUND_APOCENTRE * r1;
+  return kepler_elements(mu, d, u, o) && 2 * o->a < limit && o->period < soft_step && o->a * (1 + o->e) < BOUND_APOCENTRE * r1 &&
+         o->a * o->one_minus_e >= BOUND_SOFTENINGS * softening;
 }
 
 /* The distance within which a particle of mass m perturbs a pair of mass mu and semi-major axis a: the tide grows with its mass. */

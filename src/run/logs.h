@@ -6,6 +6,7 @@
 
 #include "base/spool.h"
 #include "run/traffic.h"
+#include "step/close_pairs.h"
 #include "step/plan.h"
 #include "step/sim.h"
 
@@ -43,7 +44,8 @@ struct logs {
   double begin, end;               /* of the run, code time units */
   double started;                  /* wall clock, seconds */
   int lines;                       /* progress lines so far; negative: none are printed */
-  int warned_outside, warned_late, warned_level, warned_lattice, warned_energy, warned_soft_step;
+  int warned_outside, warned_late, warned_level, warned_lattice, warned_energy, warned_soft_step, warned_collapse;
+  struct close_pairs close_pairs;
   int h_steps;                     /* steps that the next two are sums of */
   double h_sum, list_sum;          /* h, and hard over full list lengths */
 };

@@ -150,6 +150,7 @@ static void report_step(struct run *r, int energy)
   logs_step(&r->logs, s, &report, energy);
   if (s->comm->rank == 0) terminal_step(&r->logs, s, &report, energy);
   decide_split(r, &report);
+  if (report.hermite.collapsed > 0) r->control.forced = "steps of a close pair collapsed";
 }
 
 /* Carry out one soft step with its outputs. Collective. Returns 0, 1 where the run ends within the step, -1 on a fault. */

@@ -153,10 +153,22 @@ static void warn_soft_step(struct logs *l, const struct sim *s, double dt)
   l->warned_soft_step = 1;
 }
 
+/* Close pairs that the Hermite scheme cannot integrate well. */
+static void warn_close_pairs(struct logs *l, const struct sim *s, const struct step_report *r)
+{
+  char text[CLOSE_PAIRS_TEXT];
+  if (close_pairs_triple(&l->close_pairs, &r->hermite, s->time, r->dt, params_eta(s->par), text)) printf("warning: %s\n", text);
+  if (r->hermite.collapsed == 0 || l->warned_collapse) return;
+  close_pairs_collapse(&r->hermite, s->time, r->dt, text);
+  printf("warning: %s;\n         the run ends with a checkpoint\n", text);
+  l->warned_collapse = 1;
+}
+
 void terminal_step(struct logs *l, const struct sim *s, const struct step_report *r, int energy)
 {
   note_h(l, s, r);
   if (energy) warn_energy(l, s);
+  warn_close_pairs(l, s, r);
   warn_soft_step(l, s, r->dt);
   if (r->outside && !l->warned_outside) {
     printf("warning: %lld position%s outside the lattice and clamped to its boundary: a shorter soft step\n"

@@ -5,10 +5,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "step/close_pairs.h"
+
 /* Masses differ if their ratio is larger than this; radii by mass are of no use where one particle has more than this part of the mass. */
 #define EQUAL_MASSES 1.01
 #define DOMINANT_PART 1e-3
-/* Bound pairs with 2a below this part of R1 may go by Kepler's equation. */
+/* Bound pairs with 2 a below this part of R1 may go by Kepler's equation. */
 #define PAIR_LIMIT (1.0 / 32)
 
 int hard_used(const struct sim *s) { return s->par->Integrator == INTEGRATOR_HERMITE && s->split.on; }
@@ -40,8 +42,8 @@ static struct hard_request request_of(struct sim *s, double soft_step)
 {
   struct hard_part *h = &s->hard;
   struct hard_request r = {.split = s->split, .soft_step = soft_step, .eta = params_eta(s->par), .largest_mass = h->largest_mass,
-                           .first = h->proposed_for == 0,
-                           .pair_limit = s->par->Softening > 0 ? 0 : PAIR_LIMIT * (double)s->split.r1};
+                           .first = h->proposed_for == 0};
+  if (soft_step > 0) r.pair_limit = PAIR_LIMIT * (double)s->split.r1;
   if (h->proposed_for > 0 && soft_step > h->proposed_for) r.level_shift = (int)ceil(log2(soft_step / h->proposed_for) - 1e-6);
   return r;
 }
@@ -77,12 +79,14 @@ void hard_potential(struct sim *s)
 struct hard_tally hard_total(const struct sim *s)
 {
   struct hard_tally t = s->counts.hermite;
-  int64_t sum[] = {t.entries, t.with_neighbours, t.steps, t.pairs, t.collapsed, t.pairs_bound};
+  int64_t sum[] = {t.entries, t.with_neighbours, t.steps, t.pairs, t.collapsed, t.pairs_bound, t.pairs_perturbed};
   double largest[] = {(double)t.ticks, t.deepest, -t.shortest_period, t.largest_eccentricity, t.seconds, t.list_seconds};
   comm_sum_int64(s->comm, sum, sizeof sum / sizeof *sum);
   comm_max_double(s->comm, largest, sizeof largest / sizeof *largest);
   t.entries = sum[0], t.with_neighbours = sum[1], t.steps = sum[2], t.pairs = sum[3], t.collapsed = sum[4], t.pairs_bound = sum[5];
+  t.pairs_perturbed = sum[6];
   t.ticks = (int64_t)largest[0], t.deepest = (int)largest[1], t.shortest_period = -largest[2], t.largest_eccentricity = largest[3];
   t.seconds = largest[4], t.list_seconds = largest[5];
+  close_pairs_gather(s->comm, &s->counts.hermite, &t);
   return t;
 }

@@ -1,4 +1,6 @@
 libespalier_a_SOURCES += \
+  %D%/close_pairs.c \
+  %D%/close_pairs.h \
   %D%/diagnostics.c \
   %D%/diagnostics.h \
   %D%/find.c \
