@@ -13,15 +13,16 @@ struct first_motions {
   struct loop_job job;
   struct bodies_at_begin at;
   struct hermite_source *source;
-  int blocks;
+  int blocks, level_shift;
+  int first;                           /* 1: no level has been proposed */
 
   __device__ __forceinline__ int first_level(int64_t m, const struct hermite_body &b, const struct hermite_force &f) const
   {
     bool deeper;
-    if (b.level >= 0 && b.level <= HARD_LEVEL_MAX) return max(b.level, (int)HARD_LONGEST_LEVEL);
-    double wanted = hermite_first_step(f.a, f.j, HARD_FIRST_ETA / 0.2 * job.eta, background_of(job.background, b.gm, b.factor));
+    if (!first && b.level != LEVEL_UNKNOWN) return min(max(b.level + level_shift, (int)HARD_LONGEST_LEVEL), (int)HARD_LEVEL_MAX);
+    double wanted = hermite_first_step(f.a, f.j, HARD_FIRST_ETA * job.eta, background_of(job.background, b.gm, b.factor));
     int level = level_for(job.soft_step, wanted, HARD_LONGEST_LEVEL, &deeper);
-    if (deeper) note_collapse(job.numbers, job.sum, at, (int32_t)m, b.x, wanted);
+    if (deeper && job.who[m] < job.own) note_collapse(job.numbers, job.sum, at, (int32_t)m, b.x, wanted);
     return level;
   }
 
@@ -116,6 +117,8 @@ static struct loop_job open_loop(struct device *d, const struct hard_request *r,
   int64_t members = s->members, runs = blocks_for(blocks_for(members, MEMBER_RUN), blocks);
   job.owned = (int32_t)(blocks_for(runs * MEMBER_RUN, STATUS_BYTES) * STATUS_BYTES);
   job.sum = hermite_sum_of(d, r);
+  job.who = s->who.at;
+  job.own = (int32_t)d->p.n;
   job.source = array_room(&s->source, "device hermite", members);
   job.motion = array_room(&s->motion, "device hermite", 2 * members);
   job.ticks = array_room(&s->ticks, "device hermite", members);
@@ -150,11 +153,10 @@ static void complete_hard_tally(struct device *d, struct hard_tally *t)
   t->ticks += (int64_t)n->ticks;
   t->steps += (int64_t)n->steps;
   t->pairs += (int64_t)n->pairs;
+  if (n->collapsed > 0 && (t->collapsed == 0 || n->wanted < t->worst.wanted))
+    t->worst = hard_collapse{n->who_id, n->neighbour_id, {n->at[0], n->at[1], n->at[2]}, n->distance, n->wanted};
   t->collapsed += (int64_t)n->collapsed;
-  t->deepest = n->deepest;
-  t->worst = (struct hard_collapse){n->who_id, n->neighbour_id, {n->at[0], n->at[1], n->at[2]}, n->distance, n->wanted};
-  t->shortest_period = 1e300;
-  t->largest_eccentricity = 0;
+  t->deepest = max(t->deepest, n->deepest);
 }
 
 void gpu_advance(struct device *d, const struct hard_request *r, int64_t n, const struct halo_particle *halo, struct hard_tally *t)
@@ -170,7 +172,7 @@ void gpu_advance(struct device *d, const struct hard_request *r, int64_t n, cons
     finish.blocks = hermite_loop_blocks(d, s->members);
     finish.loop = open_loop(d, r, finish.blocks);
     finish.number = s->number.at;
-    struct first_motions first = {finish.loop, {s->body.at, s->who.at}, s->source.at, finish.blocks};
+    struct first_motions first = {finish.loop, {s->body.at, s->who.at}, s->source.at, finish.blocks, r->level_shift, r->first};
     LAUNCH(d, begin_members, blocks_for(s->members * SHORT_LANES, THREADS), THREADS, first);
     hermite_loop(d, &finish.loop, finish.blocks);
     LAUNCH(d, count_members, min(blocks_for(s->members, THREADS), (int64_t)4 * d->multiprocessors), THREADS, finish, s->who.at, s->body.at,

@@ -132,7 +132,7 @@ static __device__ int correct_member(const struct loop_job &job, const struct ac
   hermite_correct(&motion, dt, x, v, &f, a2, a3);
   double wanted = hermite_step(motion.a, motion.j, a2, a3, job.eta, background_of(job.background, source.gm, source.factor));
   level = level_for(job.soft_step, wanted, max(level - 1, (int)HARD_LONGEST_LEVEL), &deeper);
-  if (deeper) note_collapse(job.numbers, job.sum, members_at_tick{job, a.now}, m, motion.x, wanted);
+  if (deeper && job.who[m] < job.own) note_collapse(job.numbers, job.sum, members_at_tick{job, a.now}, m, motion.x, wanted);
   job.motion[2 * (int64_t)m + 1 - which] = motion;
   (which ? job.ticks[m].x : job.ticks[m].y) = a.now;
   job.steps[m]++;

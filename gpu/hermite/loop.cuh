@@ -29,7 +29,8 @@ struct loop_job {
   int2 *ticks;
   int32_t *steps;
   uint8_t *status;
-  int32_t members, owned;              /* owned: places of a block in `status`, a multiple of STATUS_BYTES */
+  const int32_t *who;                  /* particles of the members; the first `own` particles are of this rank */
+  int32_t own, members, owned;              /* owned: places of a block in `status`, a multiple of STATUS_BYTES */
   double soft_step, tick_length, eta;
   double background;                   /* factor on G m / factor^2 of a particle */
   int swift_aim;
