@@ -302,10 +302,10 @@ static void check_spheres(const struct backend *be)
   start.v[7][0] = 40;                                        /* crosses the sphere */
   start.v[8][1] = 1000, start.x[8][1] = -10;
   check_steps(be, &r, 0, "fast particles");
-  make_sphere(&start, 700, 0.5, 1, 7);
+  make_sphere(&start, 900, 0.5, 1, 7);
   start.m[5] = 0.2f, start.x[5][0] = start.x[5][1] = start.x[5][2] = 0;
   r = request(SPLIT_DLL, 0.2, 0.4, 0.01, 0.2f);
-  r.split.mass_scale = 1.0f / 700 * 20;
+  r.split.mass_scale = 20.0f / 900;
   check_steps(be, &r, 0.02, "a heavy particle with a long list");
 }
 
@@ -474,6 +474,7 @@ static void check(const struct backend *be)
 int main(void)
 {
   rig_each(check);
+  if (memory_current() > 0) memory_report(stdout, 1, "# ", 100);
   tap_ok(memory_current() == 0, "all memory is given back");
   return tap_end();
 }
