@@ -18,6 +18,7 @@ unit_tests = \
   %D%/essential \
   %D%/finder \
   %D%/force \
+  %D%/hermite_verbs \
   %D%/ic \
   %D%/ic_stars \
   %D%/job \
@@ -265,6 +266,7 @@ clean-local:
 %C%_snapshot_files_mpi_SOURCES = %D%/snapshot_files.c %D%/files.h %D%/tap.h
 %C%_params_SOURCES = %D%/params.c %D%/tap.h
 %C%_units_SOURCES = %D%/units.c %D%/tap.h
+%C%_hermite_verbs_SOURCES = %D%/hermite_verbs.c %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h
 %C%_ic_SOURCES = %D%/ic.c %D%/ic_sets.h %D%/tap.h
 %C%_ic_stars_SOURCES = %D%/ic_stars.c %D%/ic_sets.h %D%/tap.h
 %C%_ic_ranks_mpi_SOURCES = %D%/ic_ranks.c %D%/tap.h

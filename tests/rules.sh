@@ -46,6 +46,7 @@ gpu/device    base particles tree gravity backend
 gpu/tree      base particles tree gravity backend gpu/device
 gpu/walk      base particles tree gravity backend gpu/device gpu/tree
 gpu/hard      base particles tree gravity backend gpu/device gpu/tree gpu/walk
+gpu/hermite   base particles tree gravity backend gpu/device
 gpu/direct    base particles tree gravity backend gpu/device gpu/tree gpu/walk
 gpu/let       base particles tree gravity backend gpu/device gpu/tree gpu/walk gpu/hard gpu/direct
 gpu/exchange  base particles tree gravity backend gpu/device gpu/tree gpu/walk gpu/hard gpu/direct gpu/let

@@ -23,6 +23,12 @@ static const struct backend_exchange gpu_exchange_verbs = {
   .unpack = gpu_unpack,
 };
 
+static const struct backend_hard gpu_hard_verbs = {
+  .halo = gpu_halo,
+  .advance = gpu_advance,
+  .potential = gpu_potential,
+};
+
 static const struct backend_let gpu_let_verbs = {
   .boxes = gpu_boxes,
   .summary = gpu_let_summary,
@@ -52,6 +58,7 @@ const struct backend backend_cuda = {
   .rebuild_interval = 1,
   .probe = &gpu_probe_verbs,
   .exchange = &gpu_exchange_verbs,
+  .hard = &gpu_hard_verbs,
   .let = &gpu_let_verbs,
   .link = &gpu_link,
   .open = gpu_open,

@@ -117,6 +117,7 @@ struct device *gpu_open(const struct device_config *config)
   CHECK(cudaMemsetAsync(d->device_results, 0, sizeof *d->device_results, d->stream));
   CHECK(cudaMallocHost(&d->host_results, sizeof *d->host_results));
   CHECK(cudaMallocHost(&d->tree.host_level_begin, PARTS_MAX * sizeof d->tree.part->levels.begin));
+  hermite_state_open(&d->hermite);
   device_lets_open(d);
   return d;
 }
@@ -175,6 +176,7 @@ void gpu_close(struct device *d)
   active_state_free(&d->active);
   walk_state_free(&d->walk);
   hard_state_free(&d->hard);
+  hermite_state_free(&d->hermite);
   exchange_state_free(&d->exchange);
   step_state_free(&d->step);
   array_free(&d->scratch);

@@ -10,6 +10,7 @@
 #include "gpu/device/warp.cuh"
 #include "gpu/exchange/state.cuh"
 #include "gpu/hard/state.cuh"
+#include "gpu/hermite/state.cuh"
 #include "gpu/step/state.cuh"
 #include "gpu/tree/state.cuh"
 #include "gpu/walk/state.cuh"
@@ -84,6 +85,7 @@ struct device {
   struct active_state active;
   struct walk_state walk;
   struct hard_state hard;
+  struct hermite_state hermite;
   struct let_state *let;             /* see gpu/let/let.cuh */
   struct exchange_state exchange;
   struct step_state step;

@@ -3,6 +3,7 @@
 #ifndef GPU_VERBS_H
 #define GPU_VERBS_H
 #include "backend/backend.h"
+#include "backend/hard_verbs.h"
 #include "backend/probe.h"
 #include "backend/link.h"
 #include "backend/let_verbs.h"
@@ -72,6 +73,12 @@ int gpu_walks_at_once(struct device *d, const struct walk_request *r);
 int gpu_keeps_tree(struct device *d);
 /* neighbours.cu */
 void gpu_remember(struct device *d, double numbers[REMEMBERED], int set);
+/* advance.cu */
+void gpu_advance(struct device *d, const struct hard_request *r, int64_t n, const struct halo_particle *halo, struct hard_tally *t);
+void gpu_potential(struct device *d, const struct hard_request *r, int64_t n, const struct halo_particle *halo);
+/* halo.cu */
+struct halo_particle *gpu_halo(struct device *d, const struct hard_request *r, int boxes, const double (*box)[6], int skip,
+                               int64_t *counts);
 /* direct.cu */
 void gpu_direct(struct device *d, int64_t n, const double (*at)[3], const uint64_t *skip, const struct split *split,
                 double (*acc)[3], double (*hard)[3], double *pot);

@@ -43,6 +43,7 @@ template <class T> static inline T __ldg(const T *p) { return *p; }
 template <class T, class U> static inline T atomicAdd(T *p, U v) { T o = *p; *p = o + (T)v; return o; }
 template <class T, class U> static inline T atomicMin(T *p, U v) { T o = *p; if ((T)v < o) *p = (T)v; return o; }
 template <class T, class U> static inline T atomicMax(T *p, U v) { T o = *p; if ((T)v > o) *p = (T)v; return o; }
+template <class T, class U, class V> static inline T atomicCAS(T *p, U was, V v) { T o = *p; if (o == (T)was) *p = (T)v; return o; }
 template <class T, class U> static inline T atomicExch(T *p, U v) { T o = *p; *p = (T)v; return o; }
 template <class T, class U> static inline T atomicOr(T *p, U v) { T o = *p; *p = o | (T)v; return o; }
 /* warp: puts a value; returns the slots of all and who took part. Valid until the lane comes to the next collective of its mask. */
@@ -52,6 +53,7 @@ static inline int emu_lane() { return (int)(threadIdx.x % 32); }
 template <class T> static inline uint64_t emu_bits(T x) { static_assert(sizeof(T) <= 8); uint64_t b = 0; memcpy(&b, &x, sizeof x); return b; }
 template <class T> static inline T emu_value(uint64_t b) { T x; memcpy(&x, &b, sizeof x); return x; }
 static inline void __syncwarp(unsigned m = 0xffffffffu) { emu_warp(m, 0); }
+static inline void __threadfence() {}
 void __syncthreads();
 int __syncthreads_or(int p);
 int __syncthreads_count(int p);
@@ -90,7 +92,7 @@ template <class... P, class... A> void emu_launch(const char *name, unsigned blo
 /* runtime */
 enum cudaError_t { cudaSuccess, cudaErrorNotReady, cudaErrorMemoryAllocation, cudaErrorInsufficientDriver };
 enum cudaMemcpyKind { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice };
-enum { cudaStreamNonBlocking, cudaEventDisableTiming, cudaFuncAttributeMaxDynamicSharedMemorySize, cudaDevAttrMultiProcessorCount, cudaDevAttrComputeCapabilityMajor };
+enum { cudaStreamNonBlocking, cudaEventDisableTiming, cudaFuncAttributeMaxDynamicSharedMemorySize, cudaDevAttrMultiProcessorCount, cudaDevAttrComputeCapabilityMajor, cudaDevAttrCooperativeLaunch };
 typedef void *cudaStream_t;
 typedef void *cudaEvent_t;
 struct cudaDeviceProp { char name[256]; int major, minor, multiProcessorCount; size_t totalGlobalMem; struct { char bytes[16]; } uuid; };
@@ -109,7 +111,7 @@ static inline cudaError_t cudaDriverGetVersion(int *v) { *v = 13000; return cuda
 static inline cudaError_t cudaRuntimeGetVersion(int *v) { *v = 13000; return cudaSuccess; }
 static inline cudaError_t cudaGetDeviceCount(int *n) { *n = 1; return cudaSuccess; }
 static inline cudaError_t cudaGetDeviceProperties(cudaDeviceProp *p, int) { memset(p, 0, sizeof *p); strcpy(p->name, "emulated"); p->major = 9; return cudaSuccess; }
-static inline cudaError_t cudaDeviceGetAttribute(int *v, int a, int) { *v = a == cudaDevAttrMultiProcessorCount ? 4 : 9; return cudaSuccess; }
+static inline cudaError_t cudaDeviceGetAttribute(int *v, int a, int) { *v = a == cudaDevAttrMultiProcessorCount ? 4 : a == cudaDevAttrCooperativeLaunch ? 0 : 9; return cudaSuccess; }
 static inline cudaError_t cudaGetDevice(int *d) { *d = 0; return cudaSuccess; }
 static inline cudaError_t cudaSetDevice(int) { return cudaSuccess; }
 static inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t *s, int) { *s = NULL; return cudaSuccess; }
@@ -117,6 +119,8 @@ static inline cudaError_t cudaStreamCreateWithPriority(cudaStream_t *s, int, int
 static inline cudaError_t cudaDeviceGetStreamPriorityRange(int *a, int *b) { *a = *b = 0; return cudaSuccess; }
 static inline cudaError_t cudaDeviceGetPCIBusId(char *s, int n, int) { snprintf(s, n, "emulated"); return cudaSuccess; }
 static inline void __nanosleep(unsigned) {}
+struct dim3 { unsigned x, y, z; dim3(unsigned a) : x(a), y(1), z(1) {} };
+static inline cudaError_t cudaLaunchCooperativeKernel(const void *, dim3, dim3, void **, size_t, cudaStream_t) { abort(); }   /* blocks follow each other */
 static inline cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
 static inline cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
 static inline cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, int) { return cudaSuccess; }

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The verbs advance and potential: lists, forces at the begin, the loop over ticks, and the particles at the end. */
+#include <config.h>
+#include <string.h>
+
+#include "gpu/hermite/loop.cuh"
+#include "particles/timeline.h"
+
+/* --- the begin --------------------------------------------------------------------------------------------------- */
+
+/* The first motion, step and status of a member. */
+struct first_motions {
+  struct loop_job job;
+  struct bodies_at_begin at;
+  struct hermite_source *source;
+  int blocks, level_shift;
+  int first;                           /* 1: no level has been proposed */
+
+  __device__ __forceinline__ int first_level(int64_t m, const struct hermite_body &b, const struct hermite_force &f) const
+  {
+    bool deeper;
+    if (!first && b.level != LEVEL_UNKNOWN) return min(max(b.level + level_shift, (int)HARD_LONGEST_LEVEL), (int)HARD_LEVEL_MAX);
+    double wanted = hermite_first_step(f.a, f.j, HARD_FIRST_ETA * job.eta, background_of(job.background, b.gm, b.factor));
+    int level = level_for(job.soft_step, wanted, HARD_LONGEST_LEVEL, &deeper);
+    if (deeper && job.who[m] < job.own) note_collapse(job.numbers, job.sum, at, (int32_t)m, b.x, wanted);
+    return level;
+  }
+
+  __device__ __forceinline__ void store(int64_t m, const struct hermite_body &b, int32_t count, const struct hermite_force &f) const
+  {
+    struct hermite_motion w;
+    for (int c = 0; c < 3; c++) w.x[c] = b.x[c], w.v[c] = b.v[c], w.a[c] = f.a[c], w.j[c] = f.j[c];
+    job.motion[2 * m] = w;
+    job.ticks[m] = int2{0, -1};
+    job.steps[m] = 0;
+    source[m] = hermite_source{b.gm, b.factor, 0};
+    job.status[status_place((int32_t)m, job.owned, blocks)] = (uint8_t)(first_level(m, b, f) | list_class(count) << STATUS_CLASS);
+  }
+};
+
+static __global__ void __launch_bounds__(THREADS) begin_members(const __grid_constant__ struct first_motions first)
+{
+  hermite_begin_forces(first.job.sum, first.at, first.job.members, first);
+}
+
+/* --- the end ----------------------------------------------------------------------------------------------------- */
+
+struct finish_job {
+  struct particles p;
+  struct loop_job loop;
+  const int64_t *number;               /* of members; NULL: there are none */
+  int blocks;
+};
+
+/* One thread writes the end of the soft step to one particle of this rank. */
+static __global__ void finish_particles(const __grid_constant__ struct finish_job job)
+{
+  int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+  if (i >= job.p.n) return;
+  job.p.tick[i] = 0;
+  int64_t m = job.number ? job.number[i] : 0;
+  if (!job.number || job.number[i + 1] == m) {
+    for (int c = 0; c < 3; c++) job.p.pos[3 * i + c] += job.loop.soft_step * job.p.vel[3 * i + c], job.p.acc_hard[3 * i + c] = 0;
+    job.p.level[i] = LEVEL_UNKNOWN;
+    return;
+  }
+  const int2 t = job.loop.ticks[m];
+  const struct hermite_motion w = load_hermite_motion(&job.loop.motion[2 * m + (t.y > t.x)]);
+  for (int c = 0; c < 3; c++) {
+    job.p.pos[3 * i + c] = w.x[c];
+    job.p.vel[3 * i + c] = w.v[c];
+    job.p.acc_hard[3 * i + c] = (float)w.a[c];
+  }
+  job.p.level[i] = job.loop.status[status_place((int32_t)m, job.loop.owned, job.blocks)] & STATUS_LEVEL;
+  job.p.work[i] += (float)(job.loop.steps[m] + 1) * (float)job.loop.sum.list[m].count;
+}
+
+/* Count steps, pairs and neighbours. */
+static __global__ void count_members(const __grid_constant__ struct finish_job job, const int32_t *who, const struct hermite_body *body,
+                                     const struct halo_particle *halo)
+{
+  struct loop_numbers *n = job.loop.numbers;
+  unsigned long long sum[4] = {0, 0, 0, 0};
+  for (int64_t m = (int64_t)blockIdx.x * THREADS + threadIdx.x; m < job.loop.members; m += (int64_t)gridDim.x * THREADS) {
+    unsigned long long steps = (unsigned long long)job.loop.steps[m], count = (unsigned long long)job.loop.sum.list[m].count;
+    bool own = who[m] < job.p.n;
+    sum[0] += steps, sum[1] += (steps + 1) * count, sum[2] += own ? count : 0, sum[3] += own;
+  }
+  for (int k = 0; k < 4; k++) {
+    for (unsigned step = WARP / 2; step > 0; step /= 2) sum[k] += __shfl_down_sync(FULL, sum[k], step);
+    if (lane_id() == 0) atomicAdd(k == 0 ? &n->steps : k == 1 ? &n->pairs : k == 2 ? &n->entries : &n->with_neighbours, sum[k]);
+  }
+  if (blockIdx.x > 0 || threadIdx.x > 0) return;
+  for (int k = 0; k < 2; k++) {
+    int32_t m = k == 0 ? n->who : n->neighbour, i = m < 0 ? -1 : who[m];
+    (k == 0 ? n->who_id : n->neighbour_id) = i < 0 ? 0 : i < job.p.n ? job.p.id[i] : halo[i - job.p.n].id;
+  }
+}
+
+/* --- the verb advance -------------------------------------------------------------------------------------------- */
+
+/* Clear the counters. */
+static void clear_numbers(struct device *d)
+{
+  struct hermite_state *s = &d->hermite;
+  memset(s->host_numbers, 0, sizeof *s->host_numbers);
+  s->host_numbers->wanted = 1e300;
+  s->host_numbers->who = s->host_numbers->neighbour = -1;
+  CHECK(cudaMemcpyAsync(s->numbers, s->host_numbers, sizeof *s->numbers, cudaMemcpyHostToDevice, d->stream));
+}
+
+/* The job of the loop, with room for all members. */
+static struct loop_job open_loop(struct device *d, const struct hard_request *r, int blocks)
+{
+  struct hermite_state *s = &d->hermite;
+  struct loop_job job = {};
+  int64_t members = s->members, runs = blocks_for(blocks_for(members, MEMBER_RUN), blocks);
+  job.owned = (int32_t)(blocks_for(runs * MEMBER_RUN, STATUS_BYTES) * STATUS_BYTES);
+  job.sum = hermite_sum_of(d, r);
+  job.who = s->who.at;
+  job.own = (int32_t)d->p.n;
+  job.source = array_room(&s->source, "device hermite", members);
+  job.motion = array_room(&s->motion, "device hermite", 2 * members);
+  job.ticks = array_room(&s->ticks, "device hermite", members);
+  job.steps = array_room(&s->steps, "device hermite", members);
+  job.status = array_room(&s->status, "device hermite", (int64_t)job.owned * blocks);
+  job.members = (int32_t)members;
+  job.soft_step = r->soft_step;
+  job.tick_length = r->soft_step / TICKS;
+  job.eta = r->eta;
+  job.background = HARD_BACKGROUND / ((double)r->split.r2 * (double)r->split.r2);
+  job.swift_aim = s->swift_aim > 0 ? s->swift_aim : (int)SWIFT_AIM;
+  job.numbers = s->numbers;
+  CHECK(cudaMemsetAsync(job.status, 0, (size_t)job.owned * (size_t)blocks, d->stream));
+  return job;
+}
+
+/* Read the counters and add them to the tally. The host waits. */
+static void complete_hard_tally(struct device *d, struct hard_tally *t)
+{
+  struct hermite_state *s = &d->hermite;
+  struct loop_numbers *n = s->host_numbers;
+  float all = 0, lists = 0;
+  CHECK(cudaEventRecord(s->event[2], d->stream));
+  CHECK(cudaMemcpyAsync(n, s->numbers, sizeof *n, cudaMemcpyDeviceToHost, d->stream));
+  CHECK(cudaStreamSynchronize(d->stream));
+  CHECK(cudaEventElapsedTime(&lists, s->event[0], s->event[1]));
+  CHECK(cudaEventElapsedTime(&all, s->event[0], s->event[2]));
+  t->seconds += 1e-3 * all;
+  t->list_seconds += 1e-3 * lists;
+  t->entries += (int64_t)n->entries;
+  t->with_neighbours += (int64_t)n->with_neighbours;
+  t->ticks += (int64_t)n->ticks;
+  t->steps += (int64_t)n->steps;
+  t->pairs += (int64_t)n->pairs;
+  if (n->collapsed > 0 && (t->collapsed == 0 || n->wanted < t->worst.wanted))
+    t->worst = hard_collapse{n->who_id, n->neighbour_id, {n->at[0], n->at[1], n->at[2]}, n->distance, n->wanted};
+  t->collapsed += (int64_t)n->collapsed;
+  t->deepest = max(t->deepest, n->deepest);
+}
+
+void gpu_advance(struct device *d, const struct hard_request *r, int64_t n, const struct halo_particle *halo, struct hard_tally *t)
+{
+  struct hermite_state *s = &d->hermite;
+  CHECK(cudaEventRecord(s->event[0], d->stream));
+  clear_numbers(d);
+  hermite_lists(d, r, r->soft_step, n, halo, 1);
+  CHECK(cudaEventRecord(s->event[1], d->stream));
+  struct finish_job finish = {d->p};
+  finish.loop.soft_step = r->soft_step;
+  if (s->members > 0) {
+    finish.blocks = hermite_loop_blocks(d, s->members);
+    finish.loop = open_loop(d, r, finish.blocks);
+    finish.number = s->number.at;
+    struct first_motions first = {finish.loop, {s->body.at, s->who.at}, s->source.at, finish.blocks, r->level_shift, r->first};
+    LAUNCH(d, begin_members, blocks_for(s->members * SHORT_LANES, THREADS), THREADS, first);
+    hermite_loop(d, &finish.loop, finish.blocks);
+    LAUNCH(d, count_members, min(blocks_for(s->members, THREADS), (int64_t)4 * d->multiprocessors), THREADS, finish, s->who.at, s->body.at,
+           s->halo.at);
+  }
+  LAUNCH(d, finish_particles, blocks_for(d->p.n, THREADS), THREADS, finish);
+  step_state_invalidate(&d->step);
+  neighbours_invalidate(&d->hard);
+  complete_hard_tally(d, t);
+}
+
+/* --- the verb potential ------------------------------------------------------------------------------------------ */
+
+struct stored_potentials {
+  struct particles p;
+  __device__ __forceinline__ void store(int64_t i, const struct hermite_body &, int32_t, const struct hermite_force &f) const
+  {
+    p.pot[i] = (float)(p.pot[i] - f.psi);
+    for (int c = 0; c < 3; c++) p.acc_hard[3 * i + c] = (float)f.a[c];
+  }
+};
+
+static __global__ void __launch_bounds__(THREADS) add_potentials(const __grid_constant__ struct hermite_sum sum,
+                                                                const __grid_constant__ struct bodies_at_begin at,
+                                                                const __grid_constant__ struct stored_potentials to)
+{
+  hermite_begin_forces(sum, at, to.p.n, to);
+}
+
+void gpu_potential(struct device *d, const struct hard_request *r, int64_t n, const struct halo_particle *halo)
+{
+  hermite_lists(d, r, 0, n, halo, 0);
+  if (d->p.n == 0) return;
+  LAUNCH(d, add_potentials, blocks_for(d->p.n * SHORT_LANES, THREADS), THREADS, hermite_sum_of(d, r),
+         (bodies_at_begin{d->hermite.body.at, NULL}), stored_potentials{d->p});
+}
+
+/* --- state ------------------------------------------------------------------------------------------------------- */
+
+void hermite_state_open(struct hermite_state *s)
+{
+  s->numbers = (struct loop_numbers *)device_alloc("device hermite", sizeof *s->numbers);
+  s->grid = (struct grid_numbers *)device_alloc("device hermite", sizeof *s->grid);
+  CHECK(cudaMallocHost(&s->host_numbers, sizeof *s->host_numbers));
+  for (int k = 0; k < 3; k++) CHECK(cudaEventCreate(&s->event[k]));
+}
+
+void hermite_state_free(struct hermite_state *s)
+{
+  for (int k = 0; k < 3; k++) CHECK(cudaEventDestroy(s->event[k]));
+  CHECK(cudaFreeHost(s->host_numbers));
+  device_free("device hermite", s->numbers, sizeof *s->numbers);
+  device_free("device hermite", s->grid, sizeof *s->grid);
+  array_free(&s->halo);
+  array_free(&s->body);
+  array_free(&s->cell);
+  for (int k = 0; k < 2; k++) array_free(&s->bucket[k]), array_free(&s->place[k]);
+  array_free(&s->bucket_begin);
+  array_free(&s->count);
+  array_free(&s->begin);
+  array_free(&s->number);
+  array_free(&s->raw);
+  array_free(&s->entry);
+  array_free(&s->list);
+  array_free(&s->who);
+  array_free(&s->source);
+  array_free(&s->motion);
+  array_free(&s->ticks);
+  array_free(&s->steps);
+  array_free(&s->status);
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The hard part from neighbour lists by the Hermite scheme (backend/hard_verbs.h): the parts of a soft step, and sums over a list.
+ *
+ * Particles that have neighbours are the members. They are numbered in the order of the particles, first those of this rank, then those
+ * of the halo. A pair is in both lists or in none, so the neighbours of members are members. The entries of a list ascend, and its sum has
+ * an order that depends on its length alone; so results depend neither on the number of thread blocks nor on their speed. */
+#ifndef GPU_HERMITE_CUH
+#define GPU_HERMITE_CUH
+#include "gpu/device/device.cuh"
+
+/* Lists longer than LIST_SHORT have a warp to themselves. */
+enum { LIST_SHORT = 32, SHORT_LANES = 8 };
+
+/* What all sums need. */
+struct hermite_sum {
+  const struct hermite_list *list;
+  const int32_t *entry;
+  struct split split;
+  double eps2;
+  int one_radius;                      /* 1: all particles have the same radii, those of `common` */
+  struct hermite_split common;
+};
+
+/* Lists of the first `targets` particles (all, or those of this rank) of d->p and halo[n]: pairs whose least distance on straight lines
+ * within `horizon` is below NEIGHBOUR_MARGIN R2. d->hermite.body, list and entry are set. With `numbered`, entries are members, and list
+ * and who are those of members; otherwise entries are particles. The host waits. */
+void hermite_lists(struct device *d, const struct hard_request *r, double horizon, int64_t n, const struct halo_particle *halo,
+                   int numbered);
+struct hermite_sum hermite_sum_of(struct device *d, const struct hard_request *r);
+
+/* Add what the entries first, first + stride, ... of a list give to a target at x with velocity v. `sources`: has read(entry, x, v, gm,
+ * factor). */
+template <class sources>
+static __device__ void hermite_add(const struct hermite_sum &s, const sources &at, const struct hermite_list &l, const double x[3],
+                                   const double v[3], float factor, int first, int stride, struct hermite_force *f)
+{
+  struct hermite_split h = s.common;
+  for (int k = first; k < l.count; k += stride) {
+    double y[3], u[3], gm;
+    float other;
+    at.read(s.entry[l.begin + k], y, u, &gm, &other);
+    for (int c = 0; c < 3; c++) y[c] -= x[c], u[c] -= v[c];
+    if (!s.one_radius) h = hermite_split_of(&s.split, factor, other);
+    hermite_pair(f, y, u, gm, s.eps2, &h);
+  }
+}
+
+/* Sum over `lanes` neighbouring lanes (a power of two); all lanes of the warp take part. All get the sum. */
+static __device__ __forceinline__ double hermite_over_lanes(double x, int lanes)
+{
+  for (int step = lanes / 2; step > 0; step /= 2) x += __shfl_xor_sync(FULL, x, step);
+  return x;
+}
+static __device__ __forceinline__ void hermite_join(struct hermite_force *f, int lanes)
+{
+  for (int c = 0; c < 3; c++) f->a[c] = hermite_over_lanes(f->a[c], lanes), f->j[c] = hermite_over_lanes(f->j[c], lanes);
+}
+
+/* Sources at the begin of the soft step. */
+struct bodies_at_begin {
+  const struct hermite_body *body;
+  const int32_t *who;                  /* NULL: entries are particles */
+  __device__ __forceinline__ void read(int32_t k, double x[3], double v[3], double *gm, float *factor) const
+  {
+    const struct hermite_body &b = body[who ? who[k] : k];
+    for (int c = 0; c < 3; c++) x[c] = b.x[c], v[c] = b.v[c];
+    *gm = b.gm;
+    *factor = b.factor;
+  }
+};
+
+/* Forces at the begin of the soft step on the targets 4 w to 4 w + 3 of warp w: by SHORT_LANES lanes each where the list is short,
+ * otherwise by all lanes. store(k, body, force) is called by one lane. */
+template <class storing>
+static __device__ void hermite_begin_forces(const struct hermite_sum &s, const struct bodies_at_begin &at, int64_t n, const storing &to)
+{
+  int64_t warp = ((int64_t)blockIdx.x * THREADS + threadIdx.x) / WARP, first = warp * (WARP / SHORT_LANES);
+  int lane = lane_id();
+  for (int pass = 0; pass <= WARP / SHORT_LANES; pass++) {   /* pass 0: all short lists; pass k: the list of target k - 1, if it is long */
+    int64_t k = pass == 0 ? first + lane / SHORT_LANES : first + pass - 1;
+    int lanes = pass == 0 ? (int)SHORT_LANES : (int)WARP, sub = lane % lanes;
+    struct hermite_force f = {};
+    struct hermite_list l = {0, 0, 0};
+    if (k < n) l = s.list[k];
+    bool mine = k < n && (l.count > LIST_SHORT) == (pass > 0);
+    if (pass > 0 && !mine) continue;
+    const struct hermite_body *b = mine ? &at.body[at.who ? at.who[k] : k] : NULL;
+    if (mine) hermite_add(s, at, l, b->x, b->v, b->factor, sub, lanes, &f);
+    hermite_join(&f, lanes);
+    f.psi = hermite_over_lanes(f.psi, lanes);
+    if (mine && sub == 0) to.store(k, *b, l.count, f);
+  }
+}
+#endif

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Neighbour lists of the hard part. A particle is entered into a cell of a grid by the middle of its path; a target finds its candidates in
+ * the cells within its radius of neighbours plus half of both paths. The grid has levels, so that particles with long paths or large
+ * radii are in wide cells of their own and do not widen the search of the others. Cells are hashed. */
+#include <config.h>
+#include <cub/device/device_radix_sort.cuh>
+#include <cub/device/device_scan.cuh>
+#include <thrust/iterator/counting_iterator.h>
+#include <thrust/iterator/transform_iterator.h>
+
+#include "gpu/hermite/hermite.cuh"
+
+enum {
+  CELL_BITS = 20,                      /* of each cell coordinate; farther cells are those at the end */
+  CELL_LAST = (1 << CELL_BITS) - 1,
+  LIST_WARPS = THREADS / WARP
+};
+#define CELL_SLACK 1.15                /* width of the smallest cells, in units of the smallest radius of neighbours */
+#define REACH_SLACK (1 + 1e-6)         /* rounding of floats and of cell coordinates */
+
+struct search_job {
+  const struct hermite_body *body;
+  int64_t n;                           /* particles, own and of the halo */
+  int64_t targets;
+  double horizon, margin;              /* margin: radius of neighbours of a particle with the factor 1 */
+  double width;                        /* of the smallest cells */
+  uint64_t *cell;
+  uint32_t *bucket;
+  int bucket_bits;
+  int32_t *place;
+  const int32_t *bucket_begin, *item;  /* items of bucket b: bucket_begin[b] to bucket_begin[b + 1] */
+  struct grid_numbers *grid;
+};
+
+/* --- the grid ---------------------------------------------------------------------------------------------------- */
+
+struct gather_job {
+  struct particles p;
+  const struct halo_particle *halo;
+  int64_t n;
+  double gravity;
+  struct split split;
+};
+
+static __global__ void gather_bodies(struct gather_job job, struct hermite_body *body)
+{
+  int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+  struct hermite_body b;
+  if (i >= job.n) return;
+  if (i < job.p.n) {
+    for (int c = 0; c < 3; c++) b.x[c] = job.p.pos[3 * i + c], b.v[c] = job.p.vel[3 * i + c];
+    b.gm = job.p.mass[i], b.level = job.p.level[i];
+  } else {
+    const struct halo_particle &h = job.halo[i - job.p.n];
+    for (int c = 0; c < 3; c++) b.x[c] = h.pos[c], b.v[c] = h.vel[c];
+    b.gm = h.mass, b.level = h.level;
+  }
+  b.factor = split_factor(&job.split, (float)b.gm);
+  b.gm *= job.gravity;
+  body[i] = b;
+}
+
+static __device__ double half_path(const struct search_job &job, const struct hermite_body &b)
+{
+  return 0.5 * job.horizon * sqrt(hermite_modulus2(b.v));
+}
+
+/* The cell coordinate of x, monotone. */
+static __device__ int cell_coordinate(double x, double inverse_width)
+{
+  return (int)fmin(fmax(floor(x * inverse_width) + (1 << (CELL_BITS - 1)), 0.0), (double)CELL_LAST);
+}
+
+static __device__ uint64_t cell_name(int level, int x, int y, int z)
+{
+  return (uint64_t)level << 3 * CELL_BITS | (uint64_t)z << 2 * CELL_BITS | (uint64_t)y << CELL_BITS | (uint64_t)x;
+}
+
+/* Cells that follow each other along x are in buckets that follow each other. */
+static __device__ uint32_t bucket_of(uint64_t cell, int bits)
+{
+  uint64_t row = (cell >> CELL_BITS) * 0x9E3779B97F4A7C15u;
+  return ((uint32_t)(row >> 32) + (uint32_t)(cell & CELL_LAST)) & ((1u << bits) - 1);
+}
+
+static __device__ double width_of(const struct search_job &job, int level) { return job.width * (double)(1 << level); }
+
+/* Enter the particles into cells, and find what the levels have. */
+static __global__ void enter_cells(struct search_job job)
+{
+  __shared__ int32_t count[GRID_LEVELS], radius[GRID_LEVELS], half[GRID_LEVELS];
+  int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+  if (threadIdx.x < GRID_LEVELS) count[threadIdx.x] = radius[threadIdx.x] = half[threadIdx.x] = 0;
+  __syncthreads();
+  if (i < job.n) {
+    const struct hermite_body b = job.body[i];
+    double path = half_path(job, b), reach = job.margin * b.factor;
+    int level = 0, x[3];
+    while (level < GRID_LEVELS - 1 && width_of(job, level) < reach + 2 * path) level++;
+    for (int c = 0; c < 3; c++) x[c] = cell_coordinate(b.x[c] + 0.5 * job.horizon * b.v[c], 1 / width_of(job, level));
+    job.cell[i] = cell_name(level, x[0], x[1], x[2]);
+    job.bucket[i] = bucket_of(job.cell[i], job.bucket_bits);
+    job.place[i] = (int32_t)i;
+    atomicAdd(&count[level], 1);
+    atomicMax(&radius[level], __float_as_int((float)(reach * REACH_SLACK)));
+    atomicMax(&half[level], __float_as_int((float)(path * REACH_SLACK)));
+  }
+  __syncthreads();
+  if (threadIdx.x >= GRID_LEVELS || count[threadIdx.x] == 0) return;
+  atomicAdd(&job.grid->count[threadIdx.x], count[threadIdx.x]);
+  atomicMax(&job.grid->radius[threadIdx.x], radius[threadIdx.x]);
+  atomicMax(&job.grid->half[threadIdx.x], half[threadIdx.x]);
+}
+
+/* begin[b]: the first item of bucket b or of a later one. */
+static __global__ void find_bucket_begins(const uint32_t *bucket, int32_t n, int32_t *begin, int64_t buckets)
+{
+  int64_t b = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+  int32_t low = 0, high = n;
+  if (b > buckets) return;
+  while (low < high) {
+    int32_t middle = low + (high - low) / 2;
+    if (bucket[middle] < (uint64_t)b)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  begin[b] = low;
+}
+
+/* --- the search -------------------------------------------------------------------------------------------------- */
+
+static __device__ bool are_neighbours(const struct search_job &job, const struct hermite_body &a, const struct hermite_body &b)
+{
+  double d[3], u[3], reach = job.margin * (double)fmaxf(a.factor, b.factor);
+  for (int c = 0; c < 3; c++) d[c] = b.x[c] - a.x[c], u[c] = b.v[c] - a.v[c];
+  return hermite_closest2(d, u, job.horizon) < reach * reach;
+}
+
+/* A warp's search for the neighbours of target i on one level of the grid: each lane searches cells, or particles where the level has fewer
+ * of these. take(j) is called for each neighbour by the lane that finds it. */
+template <class taking>
+static __device__ void search_level(const struct search_job &job, int32_t i, const struct hermite_body &a, int level, const taking &take)
+{
+  int low[3], size[3];
+  double inverse = 1 / width_of(job, level), cells = 1;
+  double reach = (fmax(job.margin * a.factor, (double)__int_as_float(job.grid->radius[level])) + half_path(job, a) +
+                  (double)__int_as_float(job.grid->half[level])) * REACH_SLACK;
+  for (int c = 0; c < 3; c++) {
+    double middle = a.x[c] + 0.5 * job.horizon * a.v[c];
+    low[c] = cell_coordinate(middle - reach, inverse);
+    size[c] = cell_coordinate(middle + reach, inverse) - low[c] + 1;
+    cells *= size[c];
+  }
+  if (cells > job.grid->count[level]) {
+    for (int64_t j = lane_id(); j < job.n; j += WARP)
+      if (j != i && (int)(job.cell[j] >> 3 * CELL_BITS) == level && are_neighbours(job, a, job.body[j])) take((int32_t)j);
+    return;
+  }
+  for (int k = lane_id(); k < (int)cells; k += WARP) {
+    int x = k % size[0], y = k / size[0] % size[1], z = k / size[0] / size[1];
+    uint64_t cell = cell_name(level, low[0] + x, low[1] + y, low[2] + z);
+    uint32_t bucket = bucket_of(cell, job.bucket_bits);
+    for (int32_t s = job.bucket_begin[bucket], end = job.bucket_begin[bucket + 1]; s < end; s++) {
+      int32_t j = job.item[s];
+      if (j != i && job.cell[j] == cell && are_neighbours(job, a, job.body[j])) take(j);
+    }
+  }
+}
+
+template <class taking> static __device__ void search_all(const struct search_job &job, int32_t i, const taking &take)
+{
+  const struct hermite_body a = job.body[i];
+  for (int level = 0; level < GRID_LEVELS; level++)
+    if (job.grid->count[level] > 0) search_level(job, i, a, level, take);
+}
+
+struct counted_neighbours {
+  int32_t *count;
+  __device__ __forceinline__ void operator()(int32_t) const { ++*count; }
+};
+
+/* A warp counts the neighbours of a target. */
+static __global__ void __launch_bounds__(THREADS) count_neighbours(struct search_job job, int32_t *count)
+{
+  int64_t i = (int64_t)blockIdx.x * LIST_WARPS + threadIdx.x / WARP;
+  int32_t mine = 0;
+  if (i >= job.targets) return;
+  search_all(job, (int32_t)i, counted_neighbours{&mine});
+  mine = __reduce_add_sync(FULL, mine);
+  if (lane_id() == 0) count[i] = mine;
+}
+
+struct stored_neighbours {
+  int32_t *at, *top;
+  __device__ __forceinline__ void operator()(int32_t j) const { at[atomicAdd(top, 1)] = j; }
+};
+
+/* A warp stores the neighbours of a target, in any order. */
+static __global__ void __launch_bounds__(THREADS) store_neighbours(struct search_job job, const int32_t *count, const int64_t *begin,
+                                                                  int32_t *raw)
+{
+  __shared__ int32_t top[LIST_WARPS];
+  int64_t i = (int64_t)blockIdx.x * LIST_WARPS + threadIdx.x / WARP;
+  if (i >= job.targets || count[i] == 0) return;
+  if (lane_id() == 0) top[threadIdx.x / WARP] = 0;
+  __syncwarp(FULL);
+  search_all(job, (int32_t)i, stored_neighbours{raw + begin[i], &top[threadIdx.x / WARP]});
+}
+
+/* --- the lists --------------------------------------------------------------------------------------------------- */
+
+struct list_job {
+  int64_t targets;
+  const int32_t *count, *raw;
+  const int64_t *begin, *number;       /* number NULL: entries are particles */
+  int32_t *entry, *who;
+  struct hermite_list *list;
+};
+
+/* SHORT_LANES lanes write the list of a target in ascending order: an entry's place is the number of smaller ones. */
+static __global__ void __launch_bounds__(THREADS) write_lists(struct list_job job)
+{
+  int64_t i = ((int64_t)blockIdx.x * THREADS + threadIdx.x) / SHORT_LANES;
+  int lane = (int)(threadIdx.x % SHORT_LANES);
+  if (i >= job.targets) return;
+  int32_t count = job.count[i];
+  int64_t begin = job.begin[i], m = job.number ? job.number[i] : i;
+  if (lane == 0 && (count > 0 || !job.number)) {
+    job.list[m] = hermite_list{begin, count, 0};
+    if (job.number) job.who[m] = (int32_t)i;
+  }
+  for (int32_t k = lane; k < count; k += SHORT_LANES) {
+    int32_t mine = job.raw[begin + k], before = 0;
+    for (int32_t other = 0; other < count; other++) before += job.raw[begin + other] < mine;
+    job.entry[begin + before] = job.number ? (int32_t)job.number[mine] : mine;
+  }
+}
+
+struct entries_of {
+  const int32_t *count;
+  int64_t n;
+  __host__ __device__ __forceinline__ int64_t operator()(int64_t i) const { return i < n ? (int64_t)count[i] : 0; }
+};
+struct is_member {
+  const int32_t *count;
+  int64_t n;
+  __host__ __device__ __forceinline__ int64_t operator()(int64_t i) const { return i < n && count[i] > 0; }
+};
+
+/* sum[i]: the sum of the rule over the numbers before i, for i up to n. Returns sum[n]. The host waits. */
+template <typename rule> static int64_t sums_before(struct device *d, const rule &of, int64_t n, int64_t *sum)
+{
+  size_t bytes = 0;
+  int64_t last = 0;
+  auto values = thrust::make_transform_iterator(thrust::counting_iterator<int64_t>(0), of);
+  CHECK(cub::DeviceScan::ExclusiveSum(NULL, bytes, values, sum, (int)(n + 1), d->stream));
+  array_room(&d->scratch, "device scratch", (int64_t)bytes);
+  CHECK(cub::DeviceScan::ExclusiveSum(d->scratch.at, bytes, values, sum, (int)(n + 1), d->stream));
+  CHECK(cudaMemcpyAsync(&last, sum + n, sizeof last, cudaMemcpyDeviceToHost, d->stream));
+  CHECK(cudaStreamSynchronize(d->stream));
+  return last;
+}
+
+/* Put the halo on the device and gather all bodies. */
+static void make_bodies(struct device *d, const struct hard_request *r, int64_t n, const struct halo_particle *halo)
+{
+  struct hermite_state *s = &d->hermite;
+  struct gather_job job = {d->p, array_room(&s->halo, "device hermite", n), d->p.n + n, d->config.gravity, r->split};
+  if (n > 0) CHECK(cudaMemcpyAsync(s->halo.at, halo, sizeof *halo * (size_t)n, cudaMemcpyHostToDevice, d->stream));
+  LAUNCH(d, gather_bodies, blocks_for(job.n, THREADS), THREADS, job, array_room(&s->body, "device hermite", job.n));
+}
+
+/* Enter all particles into the grid. */
+static struct search_job make_grid(struct device *d, const struct hard_request *r, double horizon, int64_t n, int64_t targets)
+{
+  struct hermite_state *s = &d->hermite;
+  struct search_job job = {};
+  size_t bytes = 0;
+  double margin = NEIGHBOUR_MARGIN * (double)r->split.r2, least = r->split.mass_scale > 0 ? cbrt(1.0 / SPLIT_MASS_RATIO) : 1;
+  int bits = 4;
+  while ((int64_t)1 << bits < 2 * n) bits++;
+  for (int k = 0; k < 2; k++) array_room(&s->bucket[k], "device hermite", n), array_room(&s->place[k], "device hermite", n);
+  job.body = s->body.at, job.n = n, job.targets = targets, job.horizon = horizon, job.margin = margin, job.width = CELL_SLACK * least * margin;
+  job.cell = array_room(&s->cell, "device hermite", n), job.bucket = s->bucket[0].at, job.bucket_bits = bits, job.place = s->place[0].at;
+  job.bucket_begin = array_room(&s->bucket_begin, "device hermite", ((int64_t)1 << bits) + 1), job.item = s->place[1].at;
+  job.grid = s->grid;
+  CHECK(cudaMemsetAsync(s->grid, 0, sizeof *s->grid, d->stream));
+  LAUNCH(d, enter_cells, blocks_for(n, THREADS), THREADS, job);
+  for (int pass = 0; pass < 2; pass++) {
+    CHECK(cub::DeviceRadixSort::SortPairs(pass ? d->scratch.at : NULL, bytes, s->bucket[0].at, s->bucket[1].at, s->place[0].at,
+                                          s->place[1].at, (int)n, 0, bits, d->stream));
+    if (pass == 0) array_room(&d->scratch, "device scratch", (int64_t)bytes);
+  }
+  LAUNCH(d, find_bucket_begins, blocks_for(((int64_t)1 << bits) + 1, THREADS), THREADS, s->bucket[1].at, (int32_t)n, s->bucket_begin.at,
+         (int64_t)1 << bits);
+  return job;
+}
+
+void hermite_lists(struct device *d, const struct hard_request *r, double horizon, int64_t n, const struct halo_particle *halo,
+                   int numbered)
+{
+  struct hermite_state *s = &d->hermite;
+  int64_t all = d->p.n + n, targets = numbered ? all : d->p.n;
+  s->entries = s->members = 0;
+  if (all > INT32_MAX / 2) fatal("%lld particles and copies of other ranks' on one device, at most %d: use more ranks", (long long)all,
+                                 INT32_MAX / 2);
+  device_wait_for_copy(d);
+  make_bodies(d, r, n, halo);
+  if (targets == 0) return;
+  struct search_job job = make_grid(d, r, horizon, all, targets);
+  struct list_job lists = {targets, array_room(&s->count, "device hermite", targets)};
+  LAUNCH(d, count_neighbours, blocks_for(targets, LIST_WARPS), THREADS, job, s->count.at);
+  s->entries = sums_before(d, entries_of{s->count.at, targets}, targets, array_room(&s->begin, "device hermite", targets + 1));
+  if (numbered) {
+    lists.number = array_room(&s->number, "device hermite", targets + 1);
+    s->members = sums_before(d, is_member{s->count.at, targets}, targets, s->number.at);
+    lists.who = array_room(&s->who, "device hermite", s->members);
+  }
+  lists.begin = s->begin.at;
+  lists.raw = array_room(&s->raw, "device hermite", s->entries);
+  lists.entry = array_room(&s->entry, "device hermite", s->entries);
+  lists.list = array_room(&s->list, "device hermite", numbered ? s->members : targets);
+  LAUNCH(d, store_neighbours, blocks_for(targets, LIST_WARPS), THREADS, job, s->count.at, s->begin.at, s->raw.at);
+  LAUNCH(d, write_lists, blocks_for(targets * SHORT_LANES, THREADS), THREADS, lists);
+}
+
+struct hermite_sum hermite_sum_of(struct device *d, const struct hard_request *r)
+{
+  struct hermite_sum s = {d->hermite.list.at, d->hermite.entry.at, r->split, d->config.softening * d->config.softening,
+                          !(r->split.mass_scale > 0), hermite_split_of(&r->split, 1, 1)};
+  return s;
+}

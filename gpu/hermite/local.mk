@@ -1,0 +1,8 @@
+gpu_sources += \
+  %D%/advance.cu \
+  %D%/hermite.cuh \
+  %D%/halo.cu \
+  %D%/lists.cu \
+  %D%/loop.cu \
+  %D%/loop.cuh \
+  %D%/state.cuh

@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The kernel of the loop over ticks.
+ *
+ * A tick of the grid: each block lists its active members, sums up their forces and corrects them; then all blocks meet at a barrier,
+ * which also adds up the members at each level, from which each block finds the next tick. One barrier suffices: a motion has two places,
+ * a correction overwrites the older one, and the others read the newer one of an earlier tick.
+ *
+ * Between two ticks of the grid the first block integrates the members of the deepest levels by itself, if they are few, while the other
+ * blocks wait: none of these members is active then. Such a window ends at the first tick at which another member may be active.
+ *
+ * The order of the particles in lists of active members has no effect on results. */
+#include <config.h>
+#include "gpu/hermite/loop.cuh"
+#include "particles/timeline.h"
+
+struct loop_shared {
+  double force[LOOP_THREADS][6];       /* accelerations and jerks of the present batch */
+  double part[LOOP_WARPS][6];
+  unsigned long long warp_sum[LOOP_WARPS];
+  int32_t count[LEVEL_BIN];            /* own members at each level */
+  int32_t swift_count[LEVEL_BIN];
+  int32_t swift[SWIFT_MAX];
+  uint16_t listed[LOOP_PIECE];         /* active members: places in the piece, or in `swift` */
+  uint8_t swift_status[SWIFT_MAX];
+};
+
+/* Active members to be integrated: the first `all` of `listed`, by class. */
+struct active_list {
+  int32_t now;                         /* tick */
+  int align;                           /* the least level to which it is aligned */
+  int first_place;                     /* of the piece; -1: members of `swift` */
+  int limit;                           /* members of deeper levels are entered into numbers->swift */
+  int turn;                            /* of the counters */
+  unsigned long long end;              /* four numbers of 16 bits: the end of each class in `listed` */
+};
+
+/* Motions predicted to a tick from the newest ones before it. */
+struct members_at_tick {
+  const struct loop_job &job;
+  int32_t now;
+  __device__ __forceinline__ void read(int32_t k, double x[3], double v[3], double *gm, float *factor) const
+  {
+    const int2 t = job.ticks[k];
+    const struct hermite_source s = job.source[k];
+    int which = t.x >= now || (t.y < now && t.y > t.x);
+    const struct hermite_motion m = load_hermite_motion(&job.motion[2 * (int64_t)k + which]);
+    hermite_predict(&m, ((which ? now - t.y : now - t.x)) * job.tick_length, x, v);
+    *gm = s.gm;
+    *factor = s.factor;
+  }
+};
+
+static __device__ int aligned_level(int32_t tick) { return TIMELINE_BITS + 1 - __ffs(tick); }
+
+static __device__ __forceinline__ int field(unsigned long long packed, int k) { return (int)(packed >> 16 * k & 0xffff); }
+
+/* The member in place k of `listed`. */
+static __device__ __forceinline__ int32_t listed_member(const struct loop_shared &s, const struct active_list &a, int k)
+{
+  return a.first_place < 0 ? s.swift[s.listed[k]] : member_at(a.first_place + s.listed[k], (int)blockIdx.x, (int)gridDim.x);
+}
+
+/* --- forces ------------------------------------------------------------------------------------------------------ */
+
+/* Add to the force on member m what its entries first, first + stride, ... give. */
+static __device__ void add_member(const struct loop_job &job, int32_t now, int32_t m, int first, int stride, struct hermite_force *f)
+{
+  const struct members_at_tick at = {job, now};
+  double x[3], v[3], gm;
+  float factor;
+  at.read(m, x, v, &gm, &factor);
+  hermite_add(job.sum, at, job.sum.list[m], x, v, factor, first, stride, f);
+}
+
+static __device__ void store_force(double *to, const struct hermite_force &f)
+{
+  for (int c = 0; c < 3; c++) to[c] = f.a[c], to[3 + c] = f.j[c];
+}
+
+/* One warp's share of the lists of the batch [first, last) that need a warp or less: a task is as many members as a warp sums up at once. */
+static __device__ void sum_short_lists(const struct loop_job &job, struct loop_shared &s, const struct active_list &a, int first, int last)
+{
+  for (int warp_task = (int)(threadIdx.x / WARP);; warp_task += LOOP_WARPS) {
+    int task = warp_task, begin = 0, end = 0, lanes = 0;
+    bool found = false;
+    for (int k = 0; k < CLASS_BLOCK && !found; k++) {
+      lanes = k == CLASS_QUAD ? 4 : k == CLASS_EIGHT ? 8 : (int)WARP;
+      begin = max(k > 0 ? field(a.end, k - 1) : 0, first), end = min(field(a.end, k), last);
+      int tasks = end > begin ? ((end - begin) * lanes + WARP - 1) / WARP : 0;
+      if (task < tasks) found = true;
+      else task -= tasks;
+    }
+    if (!found) return;
+    int k = begin + task * (WARP / lanes) + lane_id() / lanes, sub = lane_id() % lanes;
+    struct hermite_force f = {};
+    if (k < end) add_member(job, a.now, listed_member(s, a, k), sub, lanes, &f);
+    hermite_join(&f, lanes);
+    if (k < end && sub == 0) store_force(s.force[k - first], f);
+  }
+}
+
+/* The whole block sums up the list in place k. */
+static __device__ void sum_long_list(const struct loop_job &job, struct loop_shared &s, const struct active_list &a, int k, double *to)
+{
+  struct hermite_force f = {};
+  add_member(job, a.now, listed_member(s, a, k), (int)threadIdx.x, LOOP_THREADS, &f);
+  hermite_join(&f, WARP);
+  if (lane_id() == 0) store_force(s.part[threadIdx.x / WARP], f);
+  __syncthreads();
+  if (threadIdx.x < 6) {
+    double sum = 0;
+    for (int w = 0; w < LOOP_WARPS; w++) sum += s.part[w][threadIdx.x];
+    to[threadIdx.x] = sum;
+  }
+  __syncthreads();
+}
+
+/* --- corrections ------------------------------------------------------------------------------------------------- */
+
+/* Correct member m; returns its next level. */
+static __device__ int correct_member(const struct loop_job &job, const struct active_list &a, int32_t m, int level, const double *force)
+{
+  const int2 t = job.ticks[m];
+  int which = t.y > t.x;
+  struct hermite_motion motion = load_hermite_motion(&job.motion[2 * (int64_t)m + which]);
+  const struct hermite_source source = job.source[m];
+  struct hermite_force f = {};
+  double dt = (a.now - (which ? t.y : t.x)) * job.tick_length, x[3], v[3], a2[3], a3[3];
+  bool deeper;
+  for (int c = 0; c < 3; c++) f.a[c] = force[c], f.j[c] = force[3 + c];
+  hermite_predict(&motion, dt, x, v);
+  hermite_correct(&motion, dt, x, v, &f, a2, a3);
+  double wanted = hermite_step(motion.a, motion.j, a2, a3, job.eta, background_of(job.background, source.gm, source.factor));
+  level = level_for(job.soft_step, wanted, max(level - 1, (int)HARD_LONGEST_LEVEL), &deeper);
+  if (deeper && job.who[m] < job.own) note_collapse(job.numbers, job.sum, members_at_tick{job, a.now}, m, motion.x, wanted);
+  job.motion[2 * (int64_t)m + 1 - which] = motion;
+  (which ? job.ticks[m].x : job.ticks[m].y) = a.now;
+  job.steps[m]++;
+  return max(level, a.align);
+}
+
+/* Correct the member in place k of `listed`, and note its level. */
+static __device__ void correct_listed(const struct loop_job &job, struct loop_shared &s, const struct active_list &a, int k,
+                                      const double *force)
+{
+  int32_t place = s.listed[k], m = listed_member(s, a, k);
+  uint8_t *status = a.first_place < 0 ? &s.swift_status[place] : &job.status[(int64_t)blockIdx.x * job.owned + a.first_place + place];
+  int level = correct_member(job, a, m, *status & STATUS_LEVEL, force);
+  *status = (uint8_t)((*status & ~STATUS_LEVEL) | level);
+  atomicAdd(a.first_place < 0 ? &s.swift_count[level] : &s.count[level], 1);
+  if (a.first_place < 0 || level <= a.limit) return;
+  int32_t at = atomicAdd(&job.numbers->count[a.turn][LEVEL_BIN - 1], 1);
+  if (at < SWIFT_MAX) job.numbers->swift[at] = m;
+}
+
+/* Integrate all listed members to the tick. Before and after it the threads are in step. */
+static __device__ void integrate_listed(const struct loop_job &job, struct loop_shared &s, const struct active_list &a)
+{
+  int all = field(a.end, CLASSES - 1), short_end = field(a.end, CLASS_BLOCK - 1);
+  for (int first = 0; first < all; first += LOOP_THREADS) {
+    int last = min(first + LOOP_THREADS, all), k = first + (int)threadIdx.x;
+    sum_short_lists(job, s, a, first, min(last, short_end));
+    for (int n = max(first, short_end); n < last; n++) sum_long_list(job, s, a, n, s.force[n - first]);
+    __syncthreads();
+    if (k < last) correct_listed(job, s, a, k, s.force[k - first]);
+    __syncthreads();
+  }
+}
+
+/* --- selection --------------------------------------------------------------------------------------------------- */
+
+/* Each thread has as many active members of each class as `mine` says, in fields of 16 bits: sets *end to the ends of the classes in
+ * `listed`, and returns the thread's first places in it. */
+static __device__ unsigned long long places_in_list(struct loop_shared &s, unsigned long long mine, unsigned long long *end)
+{
+  unsigned long long before = 0, all = 0, sum = mine;
+  int lane = lane_id(), warp = (int)(threadIdx.x / WARP);
+  for (unsigned step = 1; step < WARP; step *= 2) {
+    unsigned long long other = __shfl_up_sync(FULL, sum, step);
+    if (lane >= (int)step) sum += other;
+  }
+  if (lane == WARP - 1) s.warp_sum[warp] = sum;
+  __syncthreads();
+  for (int w = 0; w < LOOP_WARPS; w++) {
+    if (w == warp) before = all;
+    all += s.warp_sum[w];
+  }
+  unsigned long long begin = (all << 16) + (all << 32) + (all << 48);
+  *end = begin + all;
+  return begin + before + sum - mine;
+}
+
+/* The bytes of a word whose level is at least `level` (up to 128): their highest bits. */
+static __device__ __forceinline__ unsigned bytes_at_least(unsigned word, int level)
+{
+  return ((word & 0x1f1f1f1fu) + (unsigned)(128 - level) * 0x01010101u) & 0x80808080u;
+}
+
+/* List the active members of the piece that begins at a->first_place. */
+static __device__ void list_piece(const struct loop_job &job, struct loop_shared &s, struct active_list *a)
+{
+  int at = a->first_place + STATUS_BYTES * (int)threadIdx.x;
+  unsigned word[STATUS_BYTES / 4] = {}, active[STATUS_BYTES / 4];
+  unsigned long long mine = 0;
+  if (at < job.owned) {
+    const int4 w = *(const int4 *)&job.status[(int64_t)blockIdx.x * job.owned + at];
+    word[0] = (unsigned)w.x, word[1] = (unsigned)w.y, word[2] = (unsigned)w.z, word[3] = (unsigned)w.w;
+  }
+  for (int k = 0; k < STATUS_BYTES / 4; k++) {
+    active[k] = bytes_at_least(word[k], max(a->align, (int)HARD_LONGEST_LEVEL));
+    for (unsigned left = active[k]; left; left &= left - 1)
+      mine += 1ull << 16 * (word[k] >> (__ffs((int)left) - 8 + STATUS_CLASS) & (CLASSES - 1));
+  }
+  unsigned long long place = places_in_list(s, mine, &a->end);
+  for (int k = 0; k < STATUS_BYTES / 4; k++)
+    for (unsigned left = active[k]; left; left &= left - 1) {
+      int bit = __ffs((int)left) - 8, class_of = (int)(word[k] >> (bit + STATUS_CLASS) & (CLASSES - 1));
+      s.listed[field(place, class_of)] = (uint16_t)(STATUS_BYTES * threadIdx.x + 4 * k + bit / 8);
+      place += 1ull << 16 * class_of;
+    }
+  __syncthreads();
+}
+
+/* --- ticks ------------------------------------------------------------------------------------------------------- */
+
+/* The deepest level that has members, of counters in the memory of the block. */
+static __device__ int deepest_of(const int32_t *count)
+{
+  int lane = lane_id();
+  return __reduce_max_sync(FULL, lane < LEVEL_BIN - 1 && count[lane] > 0 ? lane : 0);
+}
+
+/* A window of the first block: the members of numbers->swift from tick `now` to tick `end`, at which they are active again. */
+static __device__ void integrate_window(const struct loop_job &job, struct loop_shared &s, int32_t now, int32_t end, int swift,
+                                        unsigned long long *ticks, int *deepest)
+{
+  int t = (int)threadIdx.x;
+  struct active_list a = {};
+  a.first_place = -1;
+  if (t < LEVEL_BIN) s.swift_count[t] = 0;
+  __syncthreads();
+  if (t < swift) {
+    s.swift[t] = job.numbers->swift[t];
+    s.swift_status[t] = job.status[status_place(s.swift[t], job.owned, (int)gridDim.x)];
+    atomicAdd(&s.swift_count[s.swift_status[t] & STATUS_LEVEL], 1);
+  }
+  __syncthreads();
+  for (;; ++*ticks) {
+    int level = deepest_of(s.swift_count);
+    *deepest = max(*deepest, level);
+    now = timeline_after(now, level);
+    if (now >= end) break;
+    a.now = now;
+    a.align = aligned_level(now);
+    int status = t < swift ? s.swift_status[t] : 0, class_of = status >> STATUS_CLASS;
+    bool active = (status & STATUS_LEVEL) >= a.align;
+    unsigned long long place = places_in_list(s, active ? 1ull << 16 * class_of : 0, &a.end);
+    if (active) s.listed[field(place, class_of)] = (uint16_t)t;
+    if (t >= a.align && t < LEVEL_BIN) s.swift_count[t] = 0;
+    __syncthreads();
+    integrate_listed(job, s, a);
+  }
+  if (t < swift) job.status[status_place(s.swift[t], job.owned, (int)gridDim.x)] = s.swift_status[t];
+}
+
+/* A tick of the grid: what one block does. */
+static __device__ void integrate_tick(const struct loop_job &job, struct loop_shared &s, struct active_list a)
+{
+  if ((int)threadIdx.x >= a.align && threadIdx.x < LEVEL_BIN) s.count[threadIdx.x] = 0;
+  for (a.first_place = 0; a.first_place < job.owned; a.first_place += LOOP_PIECE) {
+    list_piece(job, s, &a);
+    integrate_listed(job, s, a);
+  }
+}
+
+/* All blocks meet; what they wrote before is visible to all afterwards. */
+static __device__ void meet(const struct loop_job &job, unsigned *meetings)
+{
+  ++*meetings;
+  __syncthreads();
+  if (gridDim.x > 1 && threadIdx.x == 0) {
+    __threadfence();
+    atomicAdd(&job.numbers->arrived, 1u);
+    while ((int)(*(volatile unsigned *)&job.numbers->arrived - *meetings * gridDim.x) < 0) continue;
+    __threadfence();
+  }
+  __syncthreads();
+}
+
+/* What each block finds from the members at each level. */
+struct outlook {
+  int deepest, limit, swift;           /* swift: members deeper than the limit that held before */
+};
+
+/* Publish the block's counters, meet, and read those of all blocks. */
+static __device__ struct outlook count_levels(const struct loop_job &job, struct loop_shared &s, unsigned *meetings, int turn, int limit)
+{
+  int lane = lane_id();
+  struct loop_numbers *n = job.numbers;
+  if (threadIdx.x < LEVEL_BIN) {
+    if (lane < LEVEL_BIN - 1 && s.count[lane] > 0) atomicAdd(&n->count[turn][lane], s.count[lane]);
+    if (blockIdx.x == 0) n->count[(turn + 1) % COUNT_TURNS][lane] = 0;
+  }
+  meet(job, meetings);
+  int32_t deeper = lane < LEVEL_BIN - 1 ? *(volatile int32_t *)&n->count[turn][lane] : 0;
+  struct outlook o;
+  o.deepest = __reduce_max_sync(FULL, deeper > 0 ? lane : 0);
+  for (unsigned step = 1; step < WARP; step *= 2) {   /* deeper: members of this level and of deeper ones */
+    int32_t other = __shfl_down_sync(FULL, deeper, step);
+    if (lane + (int)step < WARP) deeper += other;
+  }
+  o.swift = __shfl_sync(FULL, deeper, min(limit + 1, WARP - 1));
+  o.limit = max(__popc(__ballot_sync(FULL, deeper > job.swift_aim)) - 1, 0);
+  return o;
+}
+
+/* Count the members of the block at each level. */
+static __device__ void count_own(const struct loop_job &job, struct loop_shared &s)
+{
+  if (threadIdx.x < LEVEL_BIN) s.count[threadIdx.x] = 0;
+  __syncthreads();
+  for (int k = (int)threadIdx.x; k < job.owned; k += LOOP_THREADS) {
+    int level = job.status[(int64_t)blockIdx.x * job.owned + k] & STATUS_LEVEL;
+    if (level > 0) atomicAdd(&s.count[level], 1);
+  }
+  __syncthreads();
+}
+
+static __global__ void __launch_bounds__(LOOP_THREADS, 1) integrate_soft_step(const __grid_constant__ struct loop_job job)
+{
+  __shared__ struct loop_shared s;
+  unsigned meetings = 0;
+  unsigned long long ticks = 0;
+  struct active_list a = {};
+  int turn = 0, deepest = 0;
+  count_own(job, s);
+  struct outlook o = count_levels(job, s, &meetings, turn, LEVEL_BIN);
+  while (a.now < TICKS) {
+    int32_t next = timeline_after(a.now, o.deepest);
+    deepest = max(deepest, o.deepest);
+    if (a.now > 0 && o.swift > 0 && o.swift <= SWIFT_MAX && a.align <= a.limit + 1) {
+      next = timeline_after(a.now, a.limit);
+      if (blockIdx.x == 0) integrate_window(job, s, a.now, next, o.swift, &ticks, &deepest);
+      meet(job, &meetings);
+    }
+    turn = (turn + 1) % COUNT_TURNS;
+    a.now = next, a.align = aligned_level(next), a.limit = o.limit, a.turn = turn;
+    integrate_tick(job, s, a);
+    o = count_levels(job, s, &meetings, turn, a.limit);
+    ticks++;
+  }
+  if (blockIdx.x == 0 && threadIdx.x == 0) job.numbers->ticks = ticks, job.numbers->deepest = deepest;
+}
+
+int hermite_loop_blocks(struct device *d, int64_t members)
+{
+  int device, together = 0, fit = 0;
+  CHECK(cudaGetDevice(&device));
+  CHECK(cudaDeviceGetAttribute(&together, cudaDevAttrCooperativeLaunch, device));
+  CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&fit, integrate_soft_step, LOOP_THREADS, 0));
+  int64_t blocks = min(blocks_for(members, MEMBERS_A_BLOCK), (int64_t)(together ? fit > 0 ? d->multiprocessors : 1 : 1));
+  if (d->hermite.blocks_max > 0) blocks = min(blocks, (int64_t)d->hermite.blocks_max);
+  return (int)max(blocks, (int64_t)1);
+}
+
+void hermite_loop(struct device *d, const struct loop_job *job, int blocks)
+{
+  struct loop_job copy = *job;
+  void *arguments[] = {&copy};
+  if (blocks == 1)
+    LAUNCH(d, integrate_soft_step, 1, LOOP_THREADS, copy);
+  else
+    CHECK(cudaLaunchCooperativeKernel((const void *)integrate_soft_step, dim3((unsigned)blocks), dim3(LOOP_THREADS), arguments, 0, d->stream));
+}

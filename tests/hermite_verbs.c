@@ -1,0 +1,480 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The table `hard` of each backend that has it (backend/hard_verbs.h): soft steps against a plain integrator below, which sums up all
+ * pairs within R2 in double precision; a Kepler orbit; particles of other ranks; potentials; collapse. */
+#include <config.h>
+#include "backend/hard_verbs.h"
+#include "chance.h"
+#include "gravity/hermite.h"
+#include "rig.h"
+#include "tap.h"
+
+static char label[64];
+static void ok(int good, const char *what)
+{
+  char text[256];
+  snprintf(text, sizeof text, "%s: %s", label, what);
+  tap_ok(good, text);
+}
+
+#define GRAVITY 1.5
+
+/* --- a set of particles ------------------------------------------------------------------------------------------ */
+
+struct system {
+  int64_t n;
+  double x[1024][3], v[1024][3], pot[1024];
+  float m[1024], work[1024], acc[1024][3];
+  int level[1024];
+};
+
+/* A sphere of unit radius with random velocities; masses from 1/n to `ratio` / n. */
+static void make_sphere(struct system *s, int64_t n, double speed, double ratio, uint64_t seed)
+{
+  struct random r = {seed};
+  memset(s, 0, sizeof *s);
+  s->n = n;
+  for (int64_t i = 0; i < n; i++) {
+    random_direction(&r, pow(random_unit(&r), 0.6), s->x[i]);
+    random_direction(&r, speed * random_unit(&r), s->v[i]);
+    s->m[i] = (float)(random_log(&r, 1, ratio) / (double)n);
+    s->level[i] = LEVEL_UNKNOWN;
+  }
+}
+
+/* Those of the particles for which i % parts == part. */
+static struct particles particles_of(const struct system *s, int parts, int part)
+{
+  struct particles p;
+  int64_t n = 0;
+  particles_init(&p);
+  particles_reserve(&p, s->n);
+  for (int64_t i = 0; i < s->n; i++) {
+    if (i % parts != part) continue;
+    for (int c = 0; c < 3; c++) p.pos[3 * n + c] = s->x[i][c], p.vel[3 * n + c] = s->v[i][c];
+    p.mass[n] = s->m[i];
+    p.level[n] = (uint8_t)s->level[i];
+    p.pot[n] = (float)s->pot[i];
+    p.id[n++] = (uint64_t)i + 1;
+  }
+  p.n = n;
+  return p;
+}
+
+static void take(struct system *s, const struct particles *p)
+{
+  for (int64_t k = 0; k < p->n; k++) {
+    int64_t i = (int64_t)p->id[k] - 1;
+    for (int c = 0; c < 3; c++) s->x[i][c] = p->pos[3 * k + c], s->v[i][c] = p->vel[3 * k + c], s->acc[i][c] = p->acc_hard[3 * k + c];
+    s->level[i] = p->level[k], s->work[i] = p->work[k], s->pot[i] = p->pot[k];
+  }
+}
+
+static struct device *put(const struct backend *be, const struct system *s, double softening, int parts, int part)
+{
+  struct device_config config = {.gravity = GRAVITY, .softening = softening, .max_leaf = 8, .max_group = 32, .ranks = parts};
+  struct device *d = be->open(&config);
+  struct particles p = particles_of(s, parts, part);
+  be->upload(d, &p);
+  return d;
+}
+
+/* The tree that precedes a soft step. */
+static void build(const struct backend *be, struct device *d)
+{
+  const struct mac mac = {MAC_ANGLE, 1, GRAVITY, 0.5};
+  double low[3], high[3];
+  be->bounds(d, 0, low, high);
+  for (int c = 0; c < 3; c++) low[c] = fmin(low[c], 0) - 0.1, high[c] = fmax(high[c], 0) + 0.1;
+  struct lattice lattice = lattice_cover(low, high, 0.05, 0.01);
+  be->order(d, &lattice);
+  be->build(d, everywhere[0], everywhere[1]);
+  be->sources(d);
+  be->moments(d, &mac, 0, 0);
+  be->groups(d);
+}
+
+static void drop(const struct backend *be, struct device *d)
+{
+  struct particles p;
+  be->download(d, &p);
+  particles_free(&p);
+  be->close(d);
+}
+
+/* `steps` soft steps of a backend; adds to *t. */
+static void advance(const struct backend *be, struct system *s, double softening, const struct hard_request *r, int steps,
+                    struct hard_tally *t)
+{
+  struct device *d = put(be, s, softening, 1, 0);
+  for (int k = 0; k < steps; k++) {
+    build(be, d);
+    be->hard->advance(d, r, 0, NULL, t);
+  }
+  take(s, be->view(d));
+  drop(be, d);
+}
+
+/* --- the reference ----------------------------------------------------------------------------------------------- */
+
+struct reference {
+  const struct hard_request *r;
+  double eps2, gm[1024];
+  float factor[1024];
+  struct hermite_motion w[1024];
+  int32_t tick[1024];
+  int level[1024];
+  int64_t ticks, steps, pairs, entries;
+};
+
+static int listed(const struct reference *f, const struct system *s, int64_t i, int64_t j)
+{
+  double d[3], u[3], reach = NEIGHBOUR_MARGIN * (double)f->r->split.r2 * (double)fmaxf(f->factor[i], f->factor[j]);
+  for (int c = 0; c < 3; c++) d[c] = s->x[j][c] - s->x[i][c], u[c] = s->v[j][c] - s->v[i][c];
+  return i != j && hermite_closest2(d, u, f->r->soft_step) < reach * reach;
+}
+
+/* The force on particle i at a tick. */
+static struct hermite_force force_on(const struct reference *f, int64_t n, int64_t i, int32_t tick, double x[3], double v[3])
+{
+  const double length = f->r->soft_step / TICKS;
+  struct hermite_force sum = {0};
+  hermite_predict(&f->w[i], (tick - f->tick[i]) * length, x, v);
+  for (int64_t j = 0; j < n; j++) {
+    double d[3], u[3];
+    if (j == i) continue;
+    hermite_predict(&f->w[j], (tick - f->tick[j]) * length, d, u);
+    for (int c = 0; c < 3; c++) d[c] -= x[c], u[c] -= v[c];
+    struct hermite_split split = hermite_split_of(&f->r->split, f->factor[i], f->factor[j]);
+    hermite_pair(&sum, d, u, f->gm[j], f->eps2, &split);
+  }
+  return sum;
+}
+
+static double background(const struct reference *f, int64_t i)
+{
+  double r2 = (double)f->r->split.r2 * (double)f->factor[i];
+  return HARD_BACKGROUND * f->gm[i] / (r2 * r2);
+}
+
+static int level_of(const struct hard_request *r, double wanted, int least)
+{
+  int level = least;
+  while (ldexp(r->soft_step, -level) > wanted && level < HARD_LEVEL_MAX) level++;
+  return level;
+}
+
+/* Forces and levels at the begin. */
+static void reference_begin(struct reference *f, struct system *s)
+{
+  for (int64_t i = 0; i < s->n; i++) {
+    f->gm[i] = GRAVITY * (double)s->m[i];
+    f->factor[i] = split_factor(&f->r->split, s->m[i]);
+    for (int c = 0; c < 3; c++) f->w[i].x[c] = s->x[i][c], f->w[i].v[c] = s->v[i][c];
+  }
+  for (int64_t i = 0; i < s->n; i++) {
+    double x[3], v[3];
+    struct hermite_force a = force_on(f, s->n, i, 0, x, v);
+    for (int c = 0; c < 3; c++) f->w[i].a[c] = a.a[c], f->w[i].j[c] = a.j[c];   /* of no effect on the others at tick 0 */
+    for (int64_t j = 0; j < s->n; j++) f->entries += listed(f, s, i, j);
+    f->level[i] = s->level[i] != LEVEL_UNKNOWN
+                      ? (s->level[i] > HARD_LONGEST_LEVEL ? s->level[i] : HARD_LONGEST_LEVEL)
+                      : level_of(f->r, hermite_first_step(a.a, a.j, HARD_FIRST_ETA * f->r->eta, background(f, i)), HARD_LONGEST_LEVEL);
+  }
+}
+
+/* Integrate the active particles to a tick. */
+static void reference_tick(struct reference *f, int64_t n, int32_t now)
+{
+  static struct hermite_motion next[1024];
+  static int active[1024], level[1024];
+  for (int64_t i = 0; i < n; i++) {
+    double x[3], v[3], a2[3], a3[3];
+    active[i] = f->tick[i] + timeline_ticks(f->level[i]) == now;
+    if (!active[i]) continue;
+    struct hermite_force a = force_on(f, n, i, now, x, v);
+    next[i] = f->w[i];
+    hermite_correct(&next[i], timeline_ticks(f->level[i]) * (f->r->soft_step / TICKS), x, v, &a, a2, a3);
+    double wanted = hermite_step(next[i].a, next[i].j, a2, a3, f->r->eta, background(f, i));
+    int least = f->level[i] - 1 > HARD_LONGEST_LEVEL ? f->level[i] - 1 : HARD_LONGEST_LEVEL;
+    level[i] = timeline_aligned(now, level_of(f->r, wanted, least));
+  }
+  for (int64_t i = 0; i < n; i++)
+    if (active[i]) f->w[i] = next[i], f->level[i] = level[i], f->tick[i] = now, f->steps++;
+  f->ticks++;
+}
+
+/* One soft step; particles without neighbours have levels of 2 here. */
+static void reference_step(struct reference *f, const struct hard_request *r, double softening, struct system *s)
+{
+  memset(f, 0, sizeof *f);
+  f->r = r;
+  f->eps2 = softening * softening;
+  reference_begin(f, s);
+  for (int32_t now = 0; now < TICKS;) {
+    int32_t next = TICKS;
+    for (int64_t i = 0; i < s->n; i++) {
+      int32_t end = f->tick[i] + timeline_ticks(f->level[i]);
+      next = end < next ? end : next;
+    }
+    reference_tick(f, s->n, now = next);
+  }
+  for (int64_t i = 0; i < s->n; i++) {
+    for (int c = 0; c < 3; c++) s->x[i][c] = f->w[i].x[c], s->v[i][c] = f->w[i].v[c], s->acc[i][c] = (float)f->w[i].a[c];
+    s->level[i] = f->level[i];
+  }
+}
+
+/* Largest difference of positions and velocities. */
+static double difference(const struct system *a, const struct system *b)
+{
+  double most = 0;
+  for (int64_t i = 0; i < a->n; i++)
+    for (int c = 0; c < 3; c++) {
+      double x = fabs(a->x[i][c] - b->x[i][c]), v = fabs(a->v[i][c] - b->v[i][c]);
+      if (!(x <= most)) most = x;
+      if (!(v <= most)) most = v;
+    }
+  return most;
+}
+
+static int same_levels(const struct system *a, const struct system *b)
+{
+  int same = 1;
+  for (int64_t i = 0; i < a->n; i++) same &= a->level[i] == b->level[i] || (a->level[i] == LEVEL_UNKNOWN && b->level[i] == HARD_LONGEST_LEVEL);
+  return same;
+}
+
+static int same_accelerations(const struct system *a, const struct system *b)
+{
+  int same = 1;
+  for (int64_t i = 0; i < 3 * a->n; i++) same &= fabsf(a->acc[0][i] - b->acc[0][i]) <= 1e-6f * fabsf(b->acc[0][i]) + 1e-12f;
+  return same;
+}
+
+static struct hard_request request(int kernel, double r1, double r2, double soft_step, float largest)
+{
+  struct hard_request r = {.split = split_make(kernel, r1, r2), .soft_step = soft_step, .eta = 0.2, .largest_mass = (double)largest};
+  return r;
+}
+
+static struct system start, end, expected;
+static struct reference reference;
+
+/* --- checks ------------------------------------------------------------------------------------------------------ */
+
+/* Two soft steps, the second with the levels that the first left. */
+static void check_steps(const struct backend *be, const struct hard_request *r, double softening, const char *what)
+{
+  struct hard_tally t = {0};
+  char text[128];
+  end = expected = start;
+  reference_step(&reference, r, softening, &expected);
+  advance(be, &end, softening, r, 1, &t);
+  double first = difference(&end, &expected);
+  int good = same_levels(&end, &expected) && same_accelerations(&end, &expected);
+  good = good && t.ticks == reference.ticks && t.entries == reference.entries && t.collapsed == 0 && t.steps <= reference.steps;
+  if (!good)
+    printf("# ticks %lld of %lld, entries %lld of %lld, steps %lld of %lld, collapsed %lld\n", (long long)t.ticks, (long long)reference.ticks,
+           (long long)t.entries, (long long)reference.entries, (long long)t.steps, (long long)reference.steps, (long long)t.collapsed);
+  for (int64_t i = 0; i < end.n; i++)   /* as the reference: it has levels for particles without neighbours */
+    if (end.level[i] == LEVEL_UNKNOWN) expected.level[i] = LEVEL_UNKNOWN;
+  reference_step(&reference, r, softening, &expected);
+  advance(be, &end, softening, r, 1, &t);
+  double second = difference(&end, &expected);
+  if (!(first < 1e-11 && second < 1e-9)) printf("# %s: differences %g, %g\n", label, first, second);
+  snprintf(text, sizeof text, "%s: positions and velocities are those of the reference", what);
+  ok(first < 1e-11 && second < 1e-9, text);
+  snprintf(text, sizeof text, "%s: levels, accelerations, ticks, entries are those of the reference", what);
+  ok(good && same_levels(&end, &expected), text);
+}
+
+static void check_spheres(const struct backend *be)
+{
+  struct hard_request r = request(SPLIT_SEPTIC, 0.06, 0.24, 0.02, 1);
+  make_sphere(&start, 300, 0.8, 1, 3);
+  check_steps(be, &r, 0, "equal masses");
+  r = request(SPLIT_QUINTIC, 0.05, 0.1, 0.02, 1);
+  check_steps(be, &r, 0.01, "softening");
+  make_sphere(&start, 300, 0.8, 30, 5);
+  r = request(SPLIT_SEPTIC, 0.03, 0.12, 0.02, 30.0f / 300);
+  r.split.mass_scale = 1.0f / 300;
+  check_steps(be, &r, 0, "masses that differ");
+  start.v[7][0] = 40;                                        /* crosses the sphere */
+  start.v[8][1] = 1000, start.x[8][1] = -10;
+  check_steps(be, &r, 0, "fast particles");
+  make_sphere(&start, 900, 0.5, 1, 7);
+  start.m[5] = 0.2f, start.x[5][0] = start.x[5][1] = start.x[5][2] = 0;
+  r = request(SPLIT_DLL, 0.2, 0.4, 0.01, 0.2f);
+  r.split.mass_scale = 20.0f / 900;
+  check_steps(be, &r, 0.02, "a heavy particle with a long list");
+}
+
+static double pair_energy(const struct system *s)
+{
+  double d2 = 0, u2 = 0;
+  for (int c = 0; c < 3; c++) {
+    d2 += (s->x[1][c] - s->x[0][c]) * (s->x[1][c] - s->x[0][c]);
+    u2 += (s->v[1][c] - s->v[0][c]) * (s->v[1][c] - s->v[0][c]);
+  }
+  return 0.5 * u2 - GRAVITY * ((double)s->m[0] + (double)s->m[1]) / sqrt(d2);
+}
+
+/* A pair with semi-major axis 0.01 and eccentricity 0.9, well within R1. */
+static void check_orbit(const struct backend *be)
+{
+  const double a = 0.01, e = 0.9, gm = GRAVITY * 1.25, period = 2 * M_PI * sqrt(a * a * a / gm);
+  struct hard_request r = request(SPLIT_SEPTIC, 0.1, 0.4, period / 4, 1);
+  struct hard_tally t = {0};
+  memset(&end, 0, sizeof end);
+  end.n = 2;
+  end.m[0] = 1, end.m[1] = 0.25f;
+  end.x[0][0] = -0.2 * a * (1 + e), end.x[1][0] = 0.8 * a * (1 + e);
+  end.v[0][1] = -0.2 * sqrt(gm / a * (1 - e) / (1 + e)), end.v[1][1] = 0.8 * sqrt(gm / a * (1 - e) / (1 + e));
+  end.level[0] = end.level[1] = LEVEL_UNKNOWN;
+  r.eta = 0.05;
+  double before = pair_energy(&end);
+  advance(be, &end, 0, &r, 8, &t);
+  double error = fabs(pair_energy(&end) / before - 1), place = fabs(end.x[1][0] - end.x[0][0] - a * (1 + e)) / a;
+  if (!(error < 1e-6 && place < 1e-3)) printf("# %s: energy %g, place %g\n", label, error, place);
+  ok(error < 1e-6 && place < 1e-3, "two orbits of a pair of eccentricity 0.9 keep their energy and period");
+  ok(t.with_neighbours == 16 && t.entries == 16 && t.pairs == t.steps + 16 && t.deepest > 5, "its tally counts steps, pairs and neighbours");
+}
+
+/* Half of the particles belong to another rank. */
+static void check_halo_particles(const struct backend *be)
+{
+  struct hard_request r = request(SPLIT_SEPTIC, 0.06, 0.24, 0.02, 1);
+  struct hard_tally t = {0};
+  struct halo_particle *halo = memory_alloc("test", 1024 * sizeof *halo);
+  int64_t n = 0;
+  make_sphere(&start, 300, 0.8, 1, 9);
+  for (int64_t i = 0; i < start.n; i++) start.pot[i] = -2, start.level[i] = i % 5 == 0 ? LEVEL_UNKNOWN : 4 + (int)(i % 3);
+  expected = end = start;
+  for (int64_t i = 1; i < start.n; i += 2, n++) {
+    halo[n] = (struct halo_particle){.id = (uint64_t)i + 1, .mass = start.m[i], .level = start.level[i]};
+    memcpy(halo[n].pos, start.x[i], sizeof start.x[i]);
+    memcpy(halo[n].vel, start.v[i], sizeof start.v[i]);
+  }
+  struct device *d = put(be, &start, 0, 2, 0);
+  build(be, d);
+  be->hard->potential(d, &r, n, halo);
+  take(&end, be->view(d));
+  reference_step(&reference, &(struct hard_request){.split = r.split, .soft_step = 1e-30, .eta = r.eta}, 0, &expected);
+  int good = 1;
+  for (int64_t i = 0; i < start.n; i += 2) {
+    double x[3], v[3];
+    struct hermite_force f = force_on(&reference, start.n, i, TICKS, x, v);
+    good &= fabs(end.pot[i] + 2 + f.psi) < 1e-5 * (2 + f.psi);
+    for (int c = 0; c < 3; c++) good &= fabs((double)end.acc[i][c] - f.a[c]) < 1e-6 * sqrt(hermite_modulus2(f.a)) + 1e-12;
+  }
+  ok(good, "potentials and hard accelerations with particles of another rank");
+  be->hard->advance(d, &r, n, halo, &t);
+  take(&end, be->view(d));
+  expected = start;
+  reference_step(&reference, &r, 0, &expected);
+  double most = 0;
+  for (int64_t i = 0; i < start.n; i += 2)
+    for (int c = 0; c < 3; c++) most = fmax(most, fmax(fabs(end.x[i][c] - expected.x[i][c]), fabs(end.v[i][c] - expected.v[i][c])));
+  if (!(most < 1e-11)) printf("# %s: %g\n", label, most);
+  ok(most < 1e-11 && be->count(d) == start.n / 2, "a soft step with particles of another rank");
+  drop(be, d);
+  memory_free(halo);
+}
+
+static void check_halo(const struct backend *be)
+{
+  const double box[3][6] = {{0.5, 0.5, 0.5, 2, 2, 2}, {1, 1, 1, 0, 0, 0}, {-3, -0.2, -0.2, -0.9, 0.3, 0.3}};
+  struct hard_request r = request(SPLIT_SEPTIC, 0.03, 0.1, 0.1, 1);
+  int64_t counts[3], at = 0;
+  int good = 1;
+  make_sphere(&start, 500, 2, 1, 11);
+  struct device *d = put(be, &start, 0, 1, 0);
+  build(be, d);
+  struct halo_particle *halo = be->hard->halo(d, &r, 3, box, -1, counts);
+  for (int b = 0; b < 3; b++) {
+    int64_t all = 0;
+    for (int64_t i = 0; i < start.n; i++) all += b != 1 && reach_path2(start.x[i], start.v[i], r.soft_step, box[b]) <= pow(halo_width(&r), 2);
+    good &= counts[b] == all && (b == 1 || (all > 0 && all < 250));
+    for (int64_t k = 0; k < counts[b] && good; k++, at++) {
+      int64_t i = (int64_t)halo[at].id - 1;
+      good &= halo[at].mass == start.m[i] && halo[at].level == LEVEL_UNKNOWN && !memcmp(halo[at].pos, start.x[i], sizeof start.x[i]) &&
+              !memcmp(halo[at].vel, start.v[i], sizeof start.v[i]) && reach_path2(halo[at].pos, halo[at].vel, r.soft_step, box[b]) <= pow(halo_width(&r), 2);
+    }
+  }
+  ok(good, "the halo has the particles that come near each box, and no other");
+  memory_free(halo);
+  memory_free(be->hard->halo(d, &r, 1, box, 0, counts));
+  ok(counts[0] == 0, "the rank's own box gets none");
+  drop(be, d);
+}
+
+static void check_few(const struct backend *be)
+{
+  struct hard_request r = request(SPLIT_SEPTIC, 0.01, 0.02, 0.125, 1);
+  int good = 1;
+  for (int64_t n = 0; n <= 2; n++) {
+    struct hard_tally t = {0};
+    make_sphere(&start, n, 1, 1, 13);
+    end = start;
+    advance(be, &end, 0, &r, 1, &t);
+    struct device *d = put(be, &end, 0, 1, 0);
+    build(be, d);
+    be->hard->potential(d, &r, 0, NULL);
+    drop(be, d);
+    good &= t.entries == 0 && t.steps == 0 && t.with_neighbours == 0;
+    for (int64_t i = 0; i < n; i++) {
+      good &= end.level[i] == LEVEL_UNKNOWN;
+      for (int c = 0; c < 3; c++) good &= fabs(end.x[i][c] - start.x[i][c] - r.soft_step * start.v[i][c]) < 1e-15 && end.v[i][c] == start.v[i][c];
+    }
+  }
+  ok(good, "particles without neighbours move on straight lines; sets of 0, 1 and 2");
+}
+
+static void check_repeat(const struct backend *be)
+{
+  struct hard_request r = request(SPLIT_SEPTIC, 0.06, 0.24, 0.02, 1);
+  struct hard_tally t = {0};
+  make_sphere(&start, 300, 0.8, 1, 15);
+  end = expected = start;
+  advance(be, &end, 0, &r, 2, &t);
+  advance(be, &expected, 0, &r, 2, &t);
+  ok(!memcmp(&end, &expected, sizeof end), "a repeat gives the same bits");
+}
+
+/* Two particles that head into each other on a line. */
+static void check_collapse(const struct backend *be)
+{
+  struct hard_request r = request(SPLIT_SEPTIC, 0.2, 0.4, 0.25, 1);
+  struct hard_tally t = {0};
+  memset(&end, 0, sizeof end);
+  end.n = 2;
+  end.m[0] = end.m[1] = 1;
+  end.x[0][0] = -0.06, end.x[1][0] = 0.06;
+  end.v[0][0] = 1, end.v[1][0] = -1;
+  end.level[0] = end.level[1] = LEVEL_UNKNOWN;
+  advance(be, &end, 0, &r, 1, &t);
+  ok(t.collapsed > 0 && t.deepest == HARD_LEVEL_MAX, "steps of particles that head into each other collapse, and the soft step ends");
+  ok(t.worst.id + t.worst.neighbour == 3 && t.worst.wanted < r.soft_step / (1 << HARD_LEVEL_MAX) && t.worst.distance < 1e-3 &&
+         fabs(t.worst.pos[0]) < 1e-3, "the tally says who and where");
+}
+
+static void check(const struct backend *be)
+{
+  if (!be->hard || !be->hard->advance) return;
+  snprintf(label, sizeof label, "%s", be->name);
+  check_spheres(be);
+  check_orbit(be);
+  check_halo_particles(be);
+  check_halo(be);
+  check_few(be);
+  check_repeat(be);
+  check_collapse(be);
+}
+
+int main(void)
+{
+  rig_each(check);
+  if (memory_current() > 0) memory_report(stdout, 1, "# ", 100);
+  tap_ok(memory_current() == 0, "all memory is given back");
+  return tap_end();
+}
