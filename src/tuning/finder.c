@@ -8,7 +8,7 @@
  *   forces       |dE/E| = OF_NOISE times the relative noise of the soft force, which goes as the square root of Delta
  *   hard entries, per particle and time:  NEIGHBOURS (R2 / d)^3 times the steps, sqrt((RATE (v / d) (d / R2)^0.4 (0.2 / eta))^2 + (4 / t)^2),
  *                d: median distance to the 28th neighbour; steps follow encounters, and there are at least four in a soft step
- *   soft force   per particle: INTERACTIONS (1e-3 / Delta)^0.27 interactions, at most N
+ *   soft force   per particle: INTERACTIONS (1e-3 / Delta)^0.27 interactions, at most N, and the rest of a soft step
  *
  * Constants are from runs of Plummer spheres of 4096 and 16384 particles with softening 1e-4 and 0 (doc/numerics.md has them). */
 #include <config.h>
@@ -20,7 +20,7 @@
 #define OF_MEAN_FIELD 4e-3
 #define OF_PAIRS 2.5
 #define OF_ETA 3e-7
-#define OF_NOISE 0.01
+#define OF_NOISE 0.005
 #define NEIGHBOURS 75
 #define RATE 145
 #define INTERACTIONS 3000
@@ -40,8 +40,9 @@ static const double noise[3] = {0, 3.0e-4, 1.1e-4};
 #define DELTA_LEAST 1e-8
 /* R1 / R2; a smaller ratio makes a smoother changeover. */
 #define RATIO 0.25
-/* Seconds of a core and of a device: of an interaction of the soft force with quadrupoles, and of a hard entry. */
-static const double interaction_seconds[2] = {7e-10, 2e-12}, entry_seconds[2] = {1e-8, 1e-10};
+/* Seconds of a core and of a device: of an interaction of the soft force with quadrupoles, of the rest of a soft step per particle (order,
+ * tree, neighbour lists), and of a hard entry. */
+static const double interaction_seconds[2] = {5e-10, 5e-12}, step_seconds[2] = {1.5e-6, 1e-8}, entry_seconds[2] = {2.8e-8, 2e-10};
 
 /* Units of the model. */
 struct scales {
@@ -108,7 +109,8 @@ static double soft_cost_of(const struct finder_system *s, const struct finder_re
 {
   if (q->soft_cost > 0) return q->soft_cost;
   double interactions = fmin(s->count, INTERACTIONS * pow(1e-3 / delta, 0.27));
-  return interactions * interaction_seconds[q->on_device != 0] / entry_seconds[q->on_device != 0];
+  int k = q->on_device != 0;
+  return (interactions * interaction_seconds[k] + step_seconds[k]) / entry_seconds[k];
 }
 
 static double entries_of(const struct finder_system *s, const struct scales *u, const struct finder_choice *c)
