@@ -28,14 +28,14 @@ static int check_range(const struct comm *c, const struct particles *p, const st
   comm_sum_double(c, &mass, 1);
   double eps = par->Softening, size = fmax(length, eps), typical = mass / size;
   const char *advice = "choose units of length and mass nearer to those of the system (pair forces are computed in single precision)";
-  if (eps < SOFTENING_MIN) return fault_set(f, "Softening = %g is below %g: %s", eps, SOFTENING_MIN, advice);
+  if (eps > 0 && eps < SOFTENING_MIN) return fault_set(f, "Softening = %g is below %g: %s", eps, SOFTENING_MIN, advice);
   if (size * size * fmax(mass, 1) > FLOAT_MAX || speed > FLOAT_MAX)
     return fault_set(f, "coordinates up to %g and a mass of %g in all are too large: %s", length, mass, advice);
-  if (mass / (eps * eps * eps) > FLOAT_MAX || 1 / (eps * eps * eps) > FLOAT_MAX)
+  if (eps > 0 && (mass / (eps * eps * eps) > FLOAT_MAX || 1 / (eps * eps * eps) > FLOAT_MAX))
     return fault_set(f, "a mass of %g within a softening of %g is too dense: %s", mass, eps, advice);
   if (typical / (size * size) * 1e-10 < 1 / FLOAT_MAX || 1 / (size * size * size) < 1 / FLOAT_MAX)
     return fault_set(f, "forces of a mass of %g at distances up to %g are too small: %s", mass, size, advice);
-  if (par->MultipoleOrder == 2 && (pow(size, 5) > FLOAT_MAX || pow(eps, -5) * fmax(1, mass) > FLOAT_MAX * 100))
+  if (par->MultipoleOrder == 2 && (pow(size, 5) > FLOAT_MAX || (eps > 0 && pow(eps, -5) * fmax(1, mass) > FLOAT_MAX * 100)))
     return fault_set(f, "lengths from %g to %g are too wide a range for MultipoleOrder = 2: %s", eps, size, advice);
   return 0;
 }
