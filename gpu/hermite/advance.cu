@@ -58,6 +58,7 @@ static __global__ void finish_particles(const __grid_constant__ struct finish_jo
   int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
   if (i >= job.p.n) return;
   job.p.tick[i] = 0;
+  job.p.pot[i] = 0;
   int64_t m = job.number ? job.number[i] : 0;
   if (!job.number || job.number[i + 1] == m) {
     for (int c = 0; c < 3; c++) job.p.pos[3 * i + c] += job.loop.soft_step * job.p.vel[3 * i + c], job.p.acc_hard[3 * i + c] = 0;
@@ -95,6 +96,36 @@ static __global__ void count_members(const __grid_constant__ struct finish_job j
     int32_t m = k == 0 ? n->who : n->neighbour, i = m < 0 ? -1 : who[m];
     (k == 0 ? n->who_id : n->neighbour_id) = i < 0 ? 0 : i < job.p.n ? job.p.id[i] : halo[i - job.p.n].id;
   }
+}
+
+/* The bodies of the members, where they are at the end of the soft step. */
+static __global__ void end_bodies(const __grid_constant__ struct loop_job job, const int32_t *who, struct hermite_body *body)
+{
+  int64_t m = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+  if (m >= job.members) return;
+  const int2 t = job.ticks[m];
+  const struct hermite_motion w = load_hermite_motion(&job.motion[2 * m + (t.y > t.x)]);
+  for (int c = 0; c < 3; c++) body[who[m]].x[c] = w.x[c], body[who[m]].v[c] = w.v[c];
+}
+
+/* The hard part of the potential, and the hard acceleration, of the particles of this rank. */
+struct stored_potentials {
+  struct particles p;
+  const int32_t *who;                  /* NULL: targets are particles */
+  __device__ __forceinline__ void store(int64_t k, const struct hermite_body &, int32_t, const struct hermite_force &f) const
+  {
+    int64_t i = who ? who[k] : k;
+    if (i >= p.n) return;
+    p.pot[i] = (float)-f.psi;
+    for (int c = 0; c < 3; c++) p.acc_hard[3 * i + c] = (float)f.a[c];
+  }
+};
+
+static __global__ void __launch_bounds__(THREADS) store_potentials(const __grid_constant__ struct hermite_sum sum,
+                                                                  const __grid_constant__ struct bodies_at_begin at, int64_t n,
+                                                                  const __grid_constant__ struct stored_potentials to)
+{
+  hermite_begin_forces(sum, at, n, to);
 }
 
 /* --- the verb advance -------------------------------------------------------------------------------------------- */
@@ -179,6 +210,11 @@ void gpu_advance(struct device *d, const struct hard_request *r, int64_t n, cons
            s->halo.at);
   }
   LAUNCH(d, finish_particles, blocks_for(d->p.n, THREADS), THREADS, finish);
+  if (s->members > 0) {
+    LAUNCH(d, end_bodies, blocks_for(s->members, THREADS), THREADS, finish.loop, s->who.at, s->body.at);
+    LAUNCH(d, store_potentials, blocks_for(s->members * SHORT_LANES, THREADS), THREADS, finish.loop.sum,
+           (bodies_at_begin{s->body.at, s->who.at}), s->members, (stored_potentials{d->p, s->who.at}));
+  }
   step_state_invalidate(&d->step);
   neighbours_invalidate(&d->hard);
   complete_hard_tally(d, t);
@@ -186,28 +222,12 @@ void gpu_advance(struct device *d, const struct hard_request *r, int64_t n, cons
 
 /* --- the verb potential ------------------------------------------------------------------------------------------ */
 
-struct stored_potentials {
-  struct particles p;
-  __device__ __forceinline__ void store(int64_t i, const struct hermite_body &, int32_t, const struct hermite_force &f) const
-  {
-    p.pot[i] = (float)(p.pot[i] - f.psi);
-    for (int c = 0; c < 3; c++) p.acc_hard[3 * i + c] = (float)f.a[c];
-  }
-};
-
-static __global__ void __launch_bounds__(THREADS) add_potentials(const __grid_constant__ struct hermite_sum sum,
-                                                                const __grid_constant__ struct bodies_at_begin at,
-                                                                const __grid_constant__ struct stored_potentials to)
-{
-  hermite_begin_forces(sum, at, to.p.n, to);
-}
-
 void gpu_potential(struct device *d, const struct hard_request *r, int64_t n, const struct halo_particle *halo)
 {
   hermite_lists(d, r, 0, n, halo, 0);
   if (d->p.n == 0) return;
-  LAUNCH(d, add_potentials, blocks_for(d->p.n * SHORT_LANES, THREADS), THREADS, hermite_sum_of(d, r),
-         (bodies_at_begin{d->hermite.body.at, NULL}), stored_potentials{d->p});
+  LAUNCH(d, store_potentials, blocks_for(d->p.n * SHORT_LANES, THREADS), THREADS, hermite_sum_of(d, r),
+         (bodies_at_begin{d->hermite.body.at, NULL}), d->p.n, (stored_potentials{d->p, NULL}));
 }
 
 /* --- state ------------------------------------------------------------------------------------------------------- */

@@ -75,6 +75,7 @@ struct walk_job {
   float work_kept;             /* factor on `work` where forces are overwritten */
   float open_within;           /* nodes that reach within this distance are opened: the widest R2 of WALK_SOFT; else clearance_of or 0 */
   int soft, potential;         /* of WALK_WEIGHTED: acc_soft is stored as well; pot is stored */
+  int add_potential;           /* sums are added to pot */
   struct weights weights;
 };
 enum { OF_SUPERGROUP, OF_GROUP };   /* whose local expansion */

@@ -44,6 +44,7 @@ void hard_set_open(struct hard_set *s, struct device *d, const struct hard_reque
   s->id = memory_alloc("hard", sizeof *s->id * count);
   s->level = memory_alloc("hard", count);
   s->tick = memory_alloc("hard", sizeof *s->tick * count);
+  s->steps = memory_alloc("hard", sizeof *s->steps * count);
 #pragma omp parallel for schedule(static)
   for (int64_t i = 0; i < s->n; i++) {
     const struct halo_particle *h = i < s->own ? NULL : &halo[i - s->own];
@@ -55,7 +56,7 @@ void hard_set_open(struct hard_set *s, struct device *d, const struct hard_reque
     s->factor[i] = split_factor(&r->split, mass);
     s->id[i] = h ? h->id : p->id[i];
     s->level[i] = h ? (uint8_t)h->level : p->level[i];
-    s->tick[i] = 0;
+    s->tick[i] = s->steps[i] = 0;
   }
 }
 
@@ -67,6 +68,7 @@ void hard_set_close(struct hard_set *s)
   memory_free(s->id);
   memory_free(s->level);
   memory_free(s->tick);
+  memory_free(s->steps);
   memory_free(s->first);
   memory_free(s->entry);
 }
@@ -213,6 +215,7 @@ static void advance_to(struct loop *l, int32_t tick)
     int32_t i = l->by_level[k];
     s->motion[i] = l->next[k];
     s->tick[i] = tick;
+    s->steps[i]++;
     choose_level(l, i, tick, l->wanted[k]);
   }
   sort_levels(l, active, lowest);
@@ -256,6 +259,7 @@ static void store(struct device *d, const struct hard_set *s, struct hard_tally 
     memcpy(&p->pos[3 * i], s->motion[i].x, sizeof s->motion[i].x);
     memcpy(&p->vel[3 * i], s->motion[i].v, sizeof s->motion[i].v);
     p->level[i] = s->level[i];
+    p->work[i] += (float)(s->steps[i] + 1) * (float)list_length(s, i);
     p->tick[i] = 0;
     t->entries += list_length(s, i);
     t->with_neighbours += list_length(s, i) > 0;

@@ -16,6 +16,7 @@ struct hard_set {
   uint64_t *id;                    /* [n] */
   uint8_t *level;                  /* [n] */
   int32_t *tick;                   /* [n] */
+  int32_t *steps;                  /* [n] steps taken in this soft step */
   int64_t *first;                  /* [n + 1] neighbours of particle i: entry[first[i]] up to entry[first[i + 1]], ascending */
   int32_t *entry;
 };
