@@ -12,12 +12,26 @@
 #include "mpi/halo.h"
 #include "tap.h"
 
-enum { N = 600, STEPS = 3 };
+enum { N = 600, STEPS = 3, BOUND = 30 };
 #define SOFT_STEP 0.01
 #define R2 0.2
 
+enum masses { EQUAL, TWO_MASSES, PAIRS };
+static const char *const mass_names[] = {"equal masses", "two masses", "bound pairs"};
+
+/* Make particles k and k + 1 a pair at its apocentre; the first pairs across the faces of domains of two, three and four ranks. */
+static void bind(struct particles *p, int64_t k)
+{
+  double a = 4e-4, e = 0.6, v = sqrt(2.0 / N / a * (1 - e) / (1 + e));
+  if (k < 6) p->pos[3 * k] = (k - 2) / 15.0 - a;   /* -2/15, 0, 2/15 */
+  memcpy(&p->pos[3 * (k + 1)], &p->pos[3 * k], 3 * sizeof *p->pos);
+  memcpy(&p->vel[3 * (k + 1)], &p->vel[3 * k], 3 * sizeof *p->vel);
+  p->pos[3 * k] += a * (1 + e);
+  p->vel[3 * k + 1] += v;
+}
+
 /* A Plummer sphere of energy -1/4; G = M = 1. */
-static void draw(struct particles *p, int unequal)
+static void draw(struct particles *p, enum masses masses)
 {
   struct random r = {41};
   particles_init(p);
@@ -29,9 +43,10 @@ static void draw(struct particles *p, int unequal)
     while (g > q * q * pow(1 - q * q, 3.5));
     random_direction(&r, q * sqrt(2) * pow(radius * radius + a * a, -0.25), &p->vel[3 * p->n]);
     p->id[p->n] = (uint64_t)(7 * p->n + 3);
-    p->mass[p->n] = (unequal && p->n % 2 ? 20.0f : 1.0f) / (unequal ? 10.5f * N : (float)N);
+    p->mass[p->n] = (masses == TWO_MASSES && p->n % 2 ? 20.0f : 1.0f) / (masses == TWO_MASSES ? 10.5f * N : (float)N);
     p->level[p->n] = LEVEL_UNKNOWN;
   }
+  for (int64_t k = 0; masses == PAIRS && k < 2 * BOUND; k += 2) bind(p, k);
 }
 
 /* A device with the particles of all ranks (`rank` -1), or of one. */
@@ -102,15 +117,16 @@ static void compare(const struct backend *be, struct device *mine, struct device
   memory_free(motion);
 }
 
-static void check(const struct comm *c, const struct backend *be, int unequal)
+static void check(const struct comm *c, const struct backend *be, enum masses kind)
 {
   struct particles all;
   struct halo h = {.n = 0};
   struct hard_tally whole_tally = {.shortest_period = 1e300}, tally = whole_tally, alone_tally = whole_tally;
   struct hard_request r = {.split = split_make(SPLIT_SEPTIC, 0.25 * R2, R2), .soft_step = SOFT_STEP, .eta = 0.2};
-  draw(&all, unequal);
+  if (kind == PAIRS) r.pair_limit = 1e-3;
+  draw(&all, kind);
   for (int64_t i = 0; i < all.n; i++) r.largest_mass = fmax(r.largest_mass, (double)all.mass[i]);
-  if (unequal) r.split.mass_scale = (float)r.largest_mass / 8;
+  if (kind == TWO_MASSES) r.split.mass_scale = (float)r.largest_mass / 8;
   struct device *whole = load(be, c, &all, -1), *mine = load(be, c, &all, c->rank), *alone = load(be, c, &all, c->rank);
   particles_free(&all);
   double with[2] = {0, 0}, without[2] = {0, 0};
@@ -125,8 +141,8 @@ static void check(const struct comm *c, const struct backend *be, int unequal)
   compare(be, mine, whole, with);
   comm_max_double(c, with, 2);
   comm_max_double(c, without, 2);
-  int64_t counts[2] = {tally.entries, tally.with_neighbours};
-  comm_sum_int64(c, counts, 2);
+  int64_t counts[3] = {tally.entries, tally.with_neighbours, tally.pairs_bound};
+  comm_sum_int64(c, counts, 3);
   struct device *opened[] = {whole, mine, alone};
   for (int k = 0; k < 3; k++) {
     be->download(opened[k], &all);
@@ -136,15 +152,22 @@ static void check(const struct comm *c, const struct backend *be, int unequal)
   halo_free(&h);
   if (c->rank) return;
   char line[200];
-  const char *masses = unequal ? "two masses" : "equal masses";
+  const char *masses = mass_names[kind];
+  if (kind == PAIRS && whole_tally.pairs_bound == 0) {
+    tap_skip("bound pairs", "the backend integrates them like other particles");
+    return;
+  }
   printf("# %s, %d ranks, %s: differences %.1e, %.1e; without a halo %.1e, %.1e\n", be->name, c->size, masses, with[0], with[1], without[0],
          without[1]);
   snprintf(line, sizeof line, "%s, %d ranks, %s: positions and velocities as on one rank", be->name, c->size, masses);
-  tap_ok(with[0] < 1e-11 && (c->size == 1 || without[0] > 1e-6), line);
+  tap_ok(with[0] < (kind == PAIRS ? 1e-8 : 1e-11) && (c->size == 1 || without[0] > 1e-6), line);
   snprintf(line, sizeof line, "%s, %d ranks, %s: hard accelerations and potentials as on one rank", be->name, c->size, masses);
-  tap_ok(with[1] < 1e-6 && (c->size == 1 || without[1] > 1e-4), line);
+  tap_ok(with[1] < 1e-5 && (c->size == 1 || without[1] > 1e-5), line);
   snprintf(line, sizeof line, "%s, %d ranks, %s: neighbour lists of own particles as on one rank", be->name, c->size, masses);
   tap_ok(counts[0] == whole_tally.entries && counts[1] == whole_tally.with_neighbours && counts[0] > 0, line);
+  if (kind != PAIRS) return;
+  snprintf(line, sizeof line, "%s, %d ranks: as many bound pairs as on one rank (%lld)", be->name, c->size, (long long)counts[2]);
+  tap_ok(counts[2] == whole_tally.pairs_bound && counts[2] > 0, line);
 }
 
 int main(int argc, char **argv)
@@ -155,7 +178,7 @@ int main(int argc, char **argv)
   const int choices[] = {BACKEND_CPU, BACKEND_CUDA};
   for (int k = 0; k < 2; k++) {
     const struct backend *be = backend_everywhere(&world, choices[k]);
-    for (int unequal = 0; be && be->hard && unequal < 2; unequal++) check(&world, be, unequal);
+    for (int kind = EQUAL; be && be->hard && kind <= PAIRS; kind++) check(&world, be, kind);
   }
   int64_t left = comm_max_int64(&world, (int64_t)memory_current());
   if (world.rank == 0) tap_ok(left == 0, "all memory is given back");

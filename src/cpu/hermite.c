@@ -243,10 +243,11 @@ static void run_loop(struct loop *l)
 
 /* --- the verbs ---------------------------------------------------------------------------------------------------- */
 
+/* Those of the halo too: one may be the centre of mass of a pair with an own member. */
 static void drift_lonely(struct hard_set *s, double soft_step)
 {
 #pragma omp parallel for schedule(static)
-  for (int64_t i = 0; i < s->own; i++)
+  for (int64_t i = 0; i < s->n; i++)
     if (list_length(s, i) == 0)
       for (int c = 0; c < 3; c++) s->motion[i].x[c] += soft_step * s->motion[i].v[c];
 }
