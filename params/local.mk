@@ -1,8 +1,10 @@
 nobase_dist_pkgdata_DATA += \
   %D%/andromeda.ini \
+  %D%/cluster.ini \
   %D%/default.ini \
   %D%/galaxies.ini \
   %D%/merger.ini \
+  %D%/nucleus.ini \
   %D%/watanabe.ini
 
 # What the table of parameters says in files that are kept; a test compares.

@@ -150,7 +150,7 @@ file nowhere.ini 'Softening = 1'
 file twice.ini '[Gravity]' 'Softening = 1' 'Softening = 1'
 file number.ini '[Gravity]' 'Softening = 1.0x'
 file nan.ini '[Gravity]' 'Softening = nan'
-file range.ini '[Gravity]' 'Softening = 0'
+file range.ini '[Gravity]' 'Softening = -1'
 file whole.ini '[Gravity]' 'MaxLeafSize = 2.5'
 file choice.ini '[Split]' 'Kernel = cubic'
 file equals.ini '[Split]' 'Kernel'
@@ -172,9 +172,9 @@ expect 1 "error: key.ini:2: unknown parameter 'Sofening' in .Gravity.; did you m
 expect 1 'place.ini:2: .*it belongs in .Output.' run place.ini
 expect 1 'nowhere.ini:1: .*before any .Section.' run nowhere.ini
 expect 1 'twice.ini:3: .*is given twice; the first is in line 2' run twice.ini
-expect 1 "number.ini:2: .*expected a number above 0 (length), found '1.0x'" run number.ini
+expect 1 "number.ini:2: .*expected a number at least 0 (length), found '1.0x'" run number.ini
 expect 1 "nan.ini:2: .*found 'nan'" run nan.ini
-expect 1 "range.ini:2: .*expected a number above 0 (length), found '0'" force range.ini
+expect 1 "range.ini:2: .*expected a number at least 0 (length), found '-1'" force range.ini
 expect 1 'whole.ini:2: .*expected a whole number from 1 to 256' run whole.ini
 expect 1 "choice.ini:2: .*expected one of quintic.* or [a-z]*, found 'cubic'" run choice.ini
 expect 1 "equals.ini:2: expected 'Name = value'" run equals.ini

@@ -99,6 +99,7 @@ script_tests = \
   %D%/several_files.sh \
   %D%/shellcheck.sh \
   %D%/soft_steps.sh \
+  %D%/ic_files.sh \
   %D%/interrupt.sh \
   %D%/stops.sh \
   %D%/study_ranks.sh \
@@ -136,6 +137,7 @@ tarball_tests = \
   %D%/cli.sh \
   %D%/docs.sh \
   %D%/full_disk_run.sh \
+  %D%/ic_files.sh \
   %D%/jobs.sh \
   %D%/packaging.sh \
   %D%/parameter_pages.sh \

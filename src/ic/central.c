@@ -132,6 +132,7 @@ void central_draw(const struct ic_plan *plan, int64_t index, struct ic_random *r
   struct ic_shape s;
   double x = fmax(plan->sphere->radius(plan, random_uniform(r)), node(plan, 0)), limit = 0, a = 0, y;
   plan->sphere->shape(plan, x, &s);
+  s.psi = fmax(s.psi, 0);   /* at the edge it may be below by rounding */
   for (int k = 1; k < ANGLES; k++) limit = fmax(limit, 1.1 * angles(t, M_PI_2 * k / ANGLES, s.psi));
   if (limit > 0) {   /* else at the edge, at rest */
     do {

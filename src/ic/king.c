@@ -47,6 +47,7 @@ static int integrate(struct king_table *k)
   gsl_odeiv2_driver *d = gsl_odeiv2_driver_alloc_y_new(&system, gsl_odeiv2_step_rk8pd, 1e-9, 0, 1e-10);
   double y[2], t = 0;
   int failed = 0;
+  gsl_error_handler_t *handler = gsl_set_error_handler_off();
   k->w[0] = k->w0;
   k->x[0] = k->m[0] = 0;
   for (int i = 1; i <= NODES && !failed; i++) {
@@ -63,6 +64,7 @@ static int integrate(struct king_table *k)
     k->m[i] = fmax(exp(y[1]), k->m[i - 1]);
   }
   gsl_odeiv2_driver_free(d);
+  gsl_set_error_handler(handler);
   return failed;
 }
 
