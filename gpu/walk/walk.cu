@@ -221,6 +221,7 @@ void walk_set_split(struct walk_job *job, const struct split *split, double unit
 static void set_weights(struct walk_job *job, const struct walk_request *r, double unit)
 {
   job->potential = r->potential;
+  job->add_potential = r->add_potential;
   job->split_kernel = SPLIT_NONE;
   job->soft = r->kind == WALK_SOFT;
   if (!job->soft) return;
