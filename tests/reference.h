@@ -156,7 +156,7 @@ static inline void reference_walk(struct device *d, const struct walk_request *r
       if (r->kind == WALK_SOFT) p->acc_soft[3 * i + c] = (float)acc[c];
       if (r->kind != WALK_HARD) p->acc[3 * i + c] = (float)acc[c];
     }
-    if (r->kind != WALK_HARD && r->potential) p->pot[i] = (float)pot;
+    if (r->kind != WALK_HARD && r->potential) p->pot[i] = (float)(r->add_potential ? p->pot[i] + pot : pot);
     p->work[i] = (r->kind != WALK_HARD ? WORK_KEPT * p->work[i] : p->work[i]) + (float)(p->n - 1);
     tally->targets++;
     tally->particle_pairs += p->n - 1;

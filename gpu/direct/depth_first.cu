@@ -21,7 +21,7 @@ struct depth_first_job {
   double a_floor, gravity;
   float spacing, eps2, dt_nodes, tick_length;
   int32_t tick;
-  int hard_only, potential, soft;
+  int hard_only, potential, soft, add_potential;
   float open_within, per_mass, core2;   /* of WALK_SOFT: the widest R2 (else clearance_of), split_scale, split_core2 */
 };
 
@@ -126,7 +126,7 @@ template <int SPLIT, bool QUAD, bool WEIGHTED> struct depth_first_walker {
       else
         job.p.acc_hard[3 * i + c] = h;
     }
-    if (job.potential) job.p.pot[i] = (float)(-job.gravity * (f.p - own));
+    if (job.potential) job.p.pot[i] = (float)((WEIGHTED && job.add_potential ? job.p.pot[i] : 0) - job.gravity * (f.p - own));
   }
 };
 
@@ -188,6 +188,7 @@ void depth_first_walk(struct device *d, const struct walk_request *r, struct tal
   job.hard_only = !total;
   job.potential = total && r->potential;
   job.soft = r->kind == WALK_SOFT;
+  job.add_potential = r->add_potential;
   job.open_within = (float)(job.soft ? split_widest(&r->split) : total ? 0 : clearance_of(d));
   job.per_mass = r->split.mass_scale > 0 ? 1 / r->split.mass_scale : 0;
   job.core2 = split_core2(&r->split);

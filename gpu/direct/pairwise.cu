@@ -41,7 +41,7 @@ struct pairs_job {
   struct particles p;     /* the results are stored here */
   double to_acc, to_pot;  /* factors from sums to accelerations and potentials, with G */
   float kept;             /* factor on `work` before interactions are added */
-  int hard_only, potential, add_potential, soft;
+  int hard_only, potential, soft, add_potential;
   int bare;               /* no softening: pairs at distance 0 are left out */
   float per_mass, core2;  /* of soft sums: split_scale, split_core2 */
 };
@@ -144,7 +144,7 @@ static __device__ __forceinline__ void store(const struct pairs_job &job, int32_
   }
   float self = __int_as_float(((const int4 *)job.source)[i].w) * inverse_root(job.eps2);   /* the target itself, as it was summed */
   if (WHAT == SUM_BARE || WHAT == SUM_SOFT) self = 0;
-  if (WHAT != SUM_HARD && job.potential) job.p.pot[i] = (float)((job.add_potential ? job.p.pot[i] : 0) - job.to_pot * (f.p - self));
+  if (WHAT != SUM_HARD && job.potential) job.p.pot[i] = (float)((WHAT == SUM_SOFT && job.add_potential ? job.p.pot[i] : 0) - job.to_pot * (f.p - self));
 }
 
 /* The S threads that share targets add their sums; the first of them stores the results. */
@@ -363,8 +363,8 @@ static struct pairs_job open_job(const struct device *d, const struct walk_reque
   if (r->split.on) job.split = split_make(r->split.kernel, r->split.r1 * unit, r->split.r2 * unit);
   job.hard_only = r->kind == WALK_HARD;
   job.soft = r->kind == WALK_SOFT;
-  job.potential = !job.hard_only && r->potential;
   job.add_potential = r->add_potential;
+  job.potential = !job.hard_only && r->potential;
   job.bare = job.potential && !(d->config.softening > 0);
   job.per_mass = r->split.mass_scale > 0 ? 1 / r->split.mass_scale : 0;
   job.core2 = split_core2(&job.split);

@@ -254,6 +254,8 @@ void hermite_state_free(struct hermite_state *s)
   array_free(&s->count);
   array_free(&s->begin);
   array_free(&s->number);
+  array_free(&s->record);
+  array_free(&s->staged);
   array_free(&s->raw);
   array_free(&s->entry);
   array_free(&s->list);

@@ -257,7 +257,7 @@ static __device__ __forceinline__ void store(const R &s, const struct walk_job &
     if (HOW == WALK_WEIGHTED && job.soft)
       for (int c = 0; c < 3; c++) job.p.acc_soft[3 * i + c] = job.p.acc[3 * i + c];
     if (has_psi<HOW> && (HOW != WALK_WEIGHTED || job.potential))
-      put(overwrite && !job.add_potential, &job.p.pot[i], -job.per_psi, a.w - (double)(job.target[i].m * self));
+      put(overwrite && !(HOW == WALK_WEIGHTED && job.add_potential), &job.p.pot[i], -job.per_psi, a.w - (double)(job.target[i].m * self));
     job.p.work[i] = kept * job.p.work[i] + each;
   }
 }

@@ -74,8 +74,8 @@ struct walk_job {
   int local_roots;             /* supergroups that add do not walk the first local_roots roots */
   float work_kept;             /* factor on `work` where forces are overwritten */
   float open_within;           /* nodes that reach within this distance are opened: the widest R2 of WALK_SOFT; else clearance_of or 0 */
-  int soft, potential;         /* of WALK_WEIGHTED: acc_soft is stored as well; pot is stored */
-  int add_potential;           /* sums are added to pot */
+  int soft, potential;         /* of WALK_WEIGHTED: acc_soft is stored as well; pot is stored, */
+  int add_potential;           /* and added to what is there */
   struct weights weights;
 };
 enum { OF_SUPERGROUP, OF_GROUP };   /* whose local expansion */

@@ -7,8 +7,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "backend/hard_verbs.h"
 #include "base/memory.h"
 #include "gravity/units.h"
+#include "step/hard.h"
 #include "step/radius.h"
 #include "step/step.h"
 
@@ -112,6 +114,7 @@ static void take_parameters(const struct sim *s, const struct plan *plan, struct
   p->begin = s->time;
   p->end = par->TimeMax;
   p->hybrid = s->split.on;
+  p->hermite = hard_used(s);
   p->shared = plan->shared;
   p->step_is_given = (s->split.on ? par->SoftStep : par->MaxSizeTimestep) > 0 || par->FixedStep > 0;
   p->steps_max = -1;
@@ -144,6 +147,10 @@ void measure_physics(struct sim *s, const struct plan *plan, struct physics *p)
   struct step_rule rule = step_rule_of(s, plan->soft_step);
   measure_particles(q, &rule, p);
   reduce_particles(s->comm, q, plan, p);
+  if (p->hermite) {   /* steps follow from jerks, which are not known: the longest ones */
+    memset(p->level, 0, sizeof p->level);
+    p->level[HARD_LONGEST_LEVEL] = (int64_t)p->particles;
+  }
   double seconds = s->counts.full.targets > 0 ? s->counts.full.seconds / (double)s->counts.full.targets * (double)q->n : 0;
   comm_max_double(s->comm, &seconds, 1);
   p->walk_seconds = seconds;

@@ -161,6 +161,7 @@ static int judge_softening(const struct physics *p, struct findings *f)
         "too weak%s", eps, p->softening_is_default ? " (default)" : "", eps / p->half, p->half, advice(p, what));
     return 0;
   }
+  if (p->hermite) return 0;
   if (p->particles >= SMOOTH && eps < SMALL_SOFTENING * near) {
     add(f, FINDING_WARNING, "Softening = %g%s is %.3g of the distance %.3g of nearest neighbours (median): pairs scatter each other, and "
         "%s%s",
@@ -220,10 +221,12 @@ static void judge_frame(const struct physics *p, struct findings *f)
         "so that errors look small; subtract the velocity of the centre of mass, (%.9g, %.9g, %.9g), from all particles", bulk,
         bulk / p->v_rms,
         p->v_com[0], p->v_com[1], p->v_com[2]);
-  if (resolution > RESOLUTION_MIN * p->softening && p->particles >= FEW)
-    add(f, FINDING_WARNING, "coordinates up to %.3g are %s precision numbers, which resolve %.2g there, %.2g softenings: subtract the "
+  double shortest = p->softening > 0 ? p->softening : SMALL_SOFTENING * p->neighbour[0];
+  if (shortest > 0 && resolution > RESOLUTION_MIN * shortest && p->particles >= FEW)
+    add(f, FINDING_WARNING, "coordinates up to %.3g are %s precision numbers, which resolve %.2g there, %.2g %s: subtract the "
         "centre, (%.6g, %.6g, %.6g), from all positions%s", p->coordinate_max, p->single ? "single" : "double", resolution,
-        resolution / p->softening, p->centre[0], p->centre[1], p->centre[2], p->single ? ", where they are made, and write doubles" : "");
+        resolution / (p->softening > 0 ? p->softening : p->neighbour[0]),
+        p->softening > 0 ? "softenings" : "distances of near neighbours", p->centre[0], p->centre[1], p->centre[2], p->single ? ", where they are made, and write doubles" : "");
 }
 
 /* Substeps, and seconds of the run. */
@@ -231,7 +234,7 @@ static void judge_cost(const struct physics *p, int softening_too_small, struct 
 {
   char text[PHRASE], step[PHRASE];
   double substeps = physics_substeps(p), seconds = physics_step_seconds(p), all = seconds * physics_soft_steps(p);
-  if (substeps >= SUBSTEPS_MAX && !softening_too_small && !p->shared)
+  if (substeps >= SUBSTEPS_MAX && !softening_too_small && !p->shared && !p->hermite)
     add(f, FINDING_WARNING, "%.0f of %.0f particles need time steps of %.2g, and %s: they are fast or close for Softening = %g and Eta",
         (double)p->level[deepest_level(p)], p->particles, p->soft_step / substeps, substeps_text(p, text), p->softening);
   if (all > LONG_RUN)

@@ -15,6 +15,7 @@ struct physics {
   int softening_is_default;     /* Softening is not given */
   double begin, end;            /* of the run */
   int hybrid, shared;           /* split on; one time step for all particles */
+  int hermite;                  /* the hard part resolves close pairs, with or without softening; block levels are not known */
   int step_is_given;            /* a parameter gives the soft step (or the shared step); 0: a rule chooses it */
   double steps_max;             /* soft steps after which the run stops (-n); negative: no limit */
   /* units; 0: units of a model */

@@ -48,7 +48,7 @@ void physics_print(const struct physics *p, FILE *out)
             in_units(dynamical, p->gyr, "Gyr", text), crossing, in_units(crossing, p->gyr, "Gyr", other), (p->end - p->begin) / dynamical);
   fprintf(out, "soft steps          of %.3g%s, %.0f to the end\n", p->soft_step, in_units(p->soft_step, p->gyr, "Gyr", text),
           physics_soft_steps(p));
-  print_levels(p, out);
+  if (!p->hermite) print_levels(p, out);
   if (seconds <= 0) return;
   fprintf(out, "seconds             ");
   print_duration(p->sync_seconds, out);

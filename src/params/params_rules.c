@@ -118,6 +118,16 @@ static int check_integrator(const struct rules *r)
   return 0;
 }
 
+/* Block steps by leapfrog scale with the softening. */
+static int check_softening(const struct rules *r)
+{
+  const struct params *p = r->p;
+  if (p->Softening > 0 || p->Integrator == INTEGRATOR_HERMITE) return 0;
+  if (p->Mode == MODE_TREE && p->Scheme == SCHEME_SHARED && p->FixedStep > 0) return 0;
+  return broken(r, "Softening", "Integrator", "expected Integrator = hermite where Softening = 0, or one fixed step for all: Mode = tree, "
+                "Scheme = shared and FixedStep");
+}
+
 static int check_finder(const struct rules *r)
 {
   const struct params *p = r->p;
@@ -177,7 +187,9 @@ int params_check_ranks(const struct params *p, int ranks, struct fault *f)
 int params_check_rules(const struct params *p, const struct param_origin *origin, struct fault *f)
 {
   struct rules r = {p, origin, f};
-  return check_paths(&r) || check_outputs(&r) || check_split(&r) || check_integrator(&r) || check_finder(&r) || check_fixed_step(&r) || check_domain(&r) ? -1 : 0;
+  return check_paths(&r) || check_outputs(&r) || check_split(&r) || check_integrator(&r) || check_softening(&r) || check_finder(&r) ||
+             check_fixed_step(&r) || check_domain(&r)
+           ? -1 : 0;
 }
 
 /* Whether a file exists; a snapshot in several files is named without its endings. */

@@ -13,6 +13,7 @@
 /* Pair forces and multipole moments are computed in float32, whose range ends at 1e38. */
 #define FLOAT_MAX 1e36
 #define SOFTENING_MIN 1e-11
+#define RESOLUTION 0x1p-26   /* shortest distance that counts without softening, in units of the largest coordinate; the lattice spacing is shorter */
 
 /* A fault where lengths, masses or velocities could overflow float32. Collective. 0 or -1. */
 static int check_range(const struct comm *c, const struct particles *p, const struct params *par, struct fault *f)
@@ -26,16 +27,19 @@ static int check_range(const struct comm *c, const struct particles *p, const st
   comm_max_double(c, &length, 1);
   comm_max_double(c, &speed, 1);
   comm_sum_double(c, &mass, 1);
-  double eps = par->Softening, size = fmax(length, eps), typical = mass / size;
+  double size = fmax(length, par->Softening);
+  if (!(size > 0)) size = 1;   /* all at the origin, without softening */
+  double eps = par->Softening > 0 ? par->Softening : RESOLUTION * size, typical = mass / size;
   const char *advice = "choose units of length and mass nearer to those of the system (pair forces are computed in single precision)";
-  if (eps > 0 && eps < SOFTENING_MIN) return fault_set(f, "Softening = %g is below %g: %s", eps, SOFTENING_MIN, advice);
+  if (par->Softening > 0 && eps < SOFTENING_MIN)
+    return fault_set(f, "Softening = %g is below %g (0: none): %s", eps, SOFTENING_MIN, advice);
   if (size * size * fmax(mass, 1) > FLOAT_MAX || speed > FLOAT_MAX)
     return fault_set(f, "coordinates up to %g and a mass of %g in all are too large: %s", length, mass, advice);
-  if (eps > 0 && (mass / (eps * eps * eps) > FLOAT_MAX || 1 / (eps * eps * eps) > FLOAT_MAX))
-    return fault_set(f, "a mass of %g within a softening of %g is too dense: %s", mass, eps, advice);
+  if (mass / (eps * eps * eps) > FLOAT_MAX || 1 / (eps * eps * eps) > FLOAT_MAX)
+    return fault_set(f, "a mass of %g within %s of %g is too dense: %s", mass, par->Softening > 0 ? "a softening" : "a distance", eps, advice);
   if (typical / (size * size) * 1e-10 < 1 / FLOAT_MAX || 1 / (size * size * size) < 1 / FLOAT_MAX)
     return fault_set(f, "forces of a mass of %g at distances up to %g are too small: %s", mass, size, advice);
-  if (par->MultipoleOrder == 2 && (pow(size, 5) > FLOAT_MAX || (eps > 0 && pow(eps, -5) * fmax(1, mass) > FLOAT_MAX * 100)))
+  if (par->MultipoleOrder == 2 && (pow(size, 5) > FLOAT_MAX || (par->Softening > 0 && pow(eps, -5) * fmax(1, mass) > FLOAT_MAX * 100)))
     return fault_set(f, "lengths from %g to %g are too wide a range for MultipoleOrder = 2: %s", eps, size, advice);
   return 0;
 }

@@ -18,7 +18,7 @@
 #define REPORT_TERMINAL 10.0    /* seconds between lines about a soft step under way: on a terminal, */
 #define REPORT_LOG 60.0         /* and in a log */
 enum { H_STEPS = 20 };          /* soft steps over which h is averaged */
-/* Spacing of the lattice, in units of the softening, above which positions are too coarse. */
+/* Spacing of the lattice, in units of the softening (with Integrator = hermite: of R1), above which positions are too coarse. */
 #define LATTICE_WARNING 1e-3
 #define ENERGY_WARNING 0.05     /* |dE/E| */
 #define SOFT_STEP_WARNING 2     /* given soft step, in units of the one that the rule chooses */
@@ -185,10 +185,12 @@ void terminal_step(struct logs *l, const struct sim *s, const struct step_report
            LEVEL_MAX);
     l->warned_level = 1;
   }
-  if (s->par->Softening > 0 && !hard_used(s) && s->lattice.spacing > LATTICE_WARNING * s->par->Softening && !l->warned_lattice) {
-    printf("warning: the lattice that contains all particles has a spacing of %.2g, which is %.2g softenings: forces lose accuracy; the "
-           "system is too large for this softening, possibly because of a few distant particles\n", s->lattice.spacing,
-           s->lattice.spacing / s->par->Softening);
+  double length = hard_used(s) ? (double)s->split.r1 : s->par->Softening;   /* that forces of the tree resolve */
+  if (length > 0 && s->lattice.spacing > LATTICE_WARNING * length && !l->warned_lattice) {
+    const char *name = hard_used(s) ? "R1" : "softening";
+    printf("warning: the lattice that contains all particles has a spacing of %.2g, which is %.2g %s: forces lose accuracy; the "
+           "system is too large for this %s, possibly because of a few distant particles\n", s->lattice.spacing,
+           s->lattice.spacing / length, hard_used(s) ? "R1" : "softenings", name);
     l->warned_lattice = 1;
   }
   progress(l, s, r, energy);

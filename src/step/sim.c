@@ -13,11 +13,13 @@
 #include "step/radius.h"
 
 /* Predicted trajectories may widen the lattice until its spacing is this fraction of the softening, or until it is twice as wide as the
- * particles. In a soft step of many orbits straight trajectories lead far beyond the particles; a lattice for all of them would degrade
+ * particles (always so without softening). In a soft step of many orbits straight trajectories lead far beyond the particles; a lattice for all of them would degrade
  * the resolution of all forces. Particles beyond the lattice are clamped to its faces and counted. */
 #define SPACING_TO_SOFTENING_MAX (1.0 / 8192)
 /* Lower bound of |a_old| as a fraction of its rms: without it a particle with zero acceleration at a centre would open every cell. */
 #define A_FLOOR 1e-5
+/* Smallest R2 by rule without softening, in lattice spacings. */
+#define RADIUS_SPACINGS 1024
 /* Smallest relative change of the measured R2 that is adopted. */
 #define RADIUS_CHANGE 0.2
 
@@ -272,7 +274,8 @@ int sim_radius(struct sim *s, int first)
   }
   double rule = radius_by_rule(s->comm, s->be, s->dev, p->RQuantile);
   if (!first && fabs(rule - s->radius_rule) < RADIUS_CHANGE * s->radius_rule) return 0;
-  s->radius_rule = fmax(rule, 1e-3 * p->Softening);   /* coincident particles have no distances */
+  /* coincident particles have no distances */
+  s->radius_rule = fmax(rule, p->Softening > 0 ? 1e-3 * p->Softening : RADIUS_SPACINGS * s->lattice.spacing);
   double r2 = s->radius_rule * p->R1OverR0 / ratio;   /* hermite: half of the rule */
   if (p->Mode != MODE_TREE && (first || s->split.on)) set_split(s, r2 / ratio, r2);
   return s->split.on;
