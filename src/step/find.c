@@ -59,6 +59,25 @@ void find_parameters(struct sim *s)
   if (s->mac.kind == MAC_ACCELERATION) s->mac.delta = s->own.ErrTolForceAcc;
 }
 
+void find_measure(struct sim *s, double seconds)
+{
+  const struct hard_tally *t = &s->counts.hermite;
+  double hard = t->seconds - t->list_seconds;
+  s->find.hard_seconds += hard;
+  s->find.entries += (double)t->pairs;
+  s->find.soft_seconds += seconds - hard;
+  s->find.forces += (double)s->be->count(s->dev);
+}
+
+void find_print_measured(const struct sim *s, FILE *out)
+{
+  const struct find_part *m = &s->find;
+  if (!(m->entries > 0 && m->hard_seconds > 0 && m->forces > 0)) return;
+  double soft = m->soft_seconds / m->forces, entry = m->hard_seconds / m->entries;
+  fprintf(out, "costs on rank 0: a soft step %.3g us per particle, a hard pair force %.3g ns; with EnergyError, [Split] SoftForceCost = %.2g\n",
+          1e6 * soft, 1e9 * entry, soft / entry);
+}
+
 void find_print(const struct sim *s, FILE *out)
 {
   if (s->find.done) finder_print(&s->find.result, &s->find.request, out);
