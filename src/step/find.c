@@ -6,6 +6,7 @@
 #include <omp.h>
 #include <string.h>
 
+#include "step/hard.h"
 #include "step/radius.h"
 
 #define ROUNDING 1.01   /* as in plan.c: a larger ratio of the means by number and by mass shows unequal masses */
@@ -43,7 +44,9 @@ void find_parameters(struct sim *s)
                                  .energy = now->total,
                                  .v_rms = v,
                                  .distance = radius_by_rule(s->comm, s->be, s->dev, 0.5),
-                                 .largest_mass = s->hard.largest_mass};
+                                 .largest_mass = s->hard.largest_mass,
+                                 .unequal = s->hard.mean_square_mass / (s->hard.mean_mass * s->hard.mean_mass),
+                                 .radii_by_mass = hard_radii_by_mass(s)};
   if (now->bad > 0 || !(system.distance > 0) || !(now->mass > 0) || !isfinite(now->total)) return;
   s->find.request = request_of(s);
   s->find.result = finder_find(&system, &s->find.request);

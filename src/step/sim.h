@@ -54,6 +54,7 @@ struct substeps {
 struct hard_part {
   struct halo halo;
   double smallest_mass, mean_mass, largest_mass, total_mass;   /* of all particles of the run */
+  double mean_square_mass;   /* the mean of m^2 */
   double proposed_for;       /* length of the soft step to which the levels of the particles refer; 0: they have none */
 };
 

@@ -4,7 +4,7 @@
  *
  *   soft steps   |dE/E| = t^2 (OF_MEAN_FIELD + OF_PAIRS / (N R2^1.5)) (1 + (CROSSING_SCALE t v / R2)^4), t the soft step: the error of the mean
  *                field does not depend on R2; each of the pairs within R2, N^2 R2^3 in number, has a random error of m^2 v^2 / R2^3; in long
- *                steps pairs cross the changeover
+ *                steps pairs cross the changeover; with unequal masses OF_PAIRS is larger
  *   hard part    |dE/E| = OF_ETA (eta / 0.2)^4
  *   forces       |dE/E| = OF_NOISE times the relative noise of the soft force, which goes as the square root of Delta
  *   hard entries, per particle and time:  NEIGHBOURS (R2 / d)^3 times the steps, sqrt((RATE (v / d) (d / R2)^0.4 (0.2 / eta))^2 + (4 / t)^2),
@@ -62,10 +62,17 @@ static struct scales scales_of(const struct finder_system *s)
 
 static double square(double x) { return x * x; }
 
+/* The random errors of pairs are the larger where masses differ: in proportion to their products, and with radii by mass to R2^-1.5. */
+static double of_pairs(const struct finder_system *s)
+{
+  double unequal = fmax(s->unequal, 1);
+  return OF_PAIRS * (s->radii_by_mass ? sqrt(unequal) : unequal);
+}
+
 static double soft_error(const struct finder_system *s, const struct scales *u, double r2, double soft_step)
 {
   double crossing = CROSSING_SCALE * soft_step * u->v / r2;
-  return square(soft_step / u->time) * (OF_MEAN_FIELD + OF_PAIRS / (s->count * pow(r2 / u->length, 1.5))) * (1 + square(square(crossing)));
+  return square(soft_step / u->time) * (OF_MEAN_FIELD + of_pairs(s) / (s->count * pow(r2 / u->length, 1.5))) * (1 + square(square(crossing)));
 }
 
 static double hard_error(double eta) { return OF_ETA * square(square(eta / 0.2)); }
@@ -101,11 +108,19 @@ static double longest_step(const struct finder_system *s, const struct finder_re
 static double soft_step_of(const struct finder_system *s, const struct finder_request *q, const struct scales *u, double r2)
 {
   double step = u->time * sqrt(PART_SOFT * q->error / OF_MEAN_FIELD);
+  if (!(u->time < 1e300)) return q->longest > 0 ? q->longest : 1e300;   /* nothing moves and nothing pulls */
   if (u->v > 0) step = fmin(step, CROSSING_MOST * r2 / u->v);
   if (s->largest_mass > 0)
     step = fmin(step, fmin(OF_ORBIT * sqrt(q->error / 1e-6), ORBIT_MOST) * sqrt(r2 * r2 * r2 / (s->gravity * s->largest_mass)));
   if (q->longest > 0) step = fmin(step, q->longest);
   return rounded(longest_step(s, q, u, r2, step));
+}
+
+double finder_soft_step(const struct finder_system *s, double r2, double error)
+{
+  struct finder_request q = {.error = error};
+  struct scales u = scales_of(s);
+  return soft_step_of(s, &q, &u, r2);
 }
 
 static double eta_of(double error)
