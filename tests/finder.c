@@ -100,6 +100,10 @@ static void check_given(void)
   r = finder_find(&s, &q);
   tap_ok(best_of(&r).soft_step == 1e-4 && r.reached && r.best > 2, "a short one allows a small R2");
   q = wanted(1e-6);
+  r = finder_find(&s, &q);
+  tap_ok(finder_soft_step(&s, best_of(&r).r2, 1e-6) == best_of(&r).soft_step, "the soft step alone");
+  struct finder_system nothing = {.count = 1};
+  tap_ok(finder_soft_step(&nothing, 0.1, 1e-6) >= 1e300, "nothing moves and nothing pulls: no limit");
   q.longest = 1e-3;
   r = finder_find(&s, &q);
   tap_ok(best_of(&r).soft_step <= 1e-3, "an upper limit of the soft step");
@@ -145,6 +149,14 @@ static void check_limits(void)
   int shorter = 1;
   for (int k = 0; k < r.n; k++) shorter &= r.choice[k].soft_step < plain.choice[k].soft_step;
   tap_ok(sound(&r) && shorter && best_of(&r).r2 > best_of(&plain).r2, "a central mass: shorter soft steps, for orbits about it at R2; so R2 is larger");
+  struct finder_system spectrum = plummer(4096);
+  spectrum.unequal = 4;
+  two = plummer(4096);
+  double apart = finder_error(&spectrum, 0.05, 0.005, 0.1), equal = finder_error(&two, 0.05, 0.005, 0.1);
+  spectrum.radii_by_mass = 1;
+  double by_mass = finder_error(&spectrum, 0.05, 0.005, 0.1);
+  tap_ok(apart > 2 * equal && by_mass < apart && by_mass > 1.2 * equal, "unequal masses: larger errors, less so with radii by mass");
+  two = plummer(2);
   r = finder_find(&two, &q);
   tap_ok(sound(&r), "two particles");
   q.error = 1e-14;

@@ -10,6 +10,8 @@ shown="$dir/log"
 same=$(cd "${srcdir:-.}" && pwd)/tests/slurm/same.py
 export OMP_NUM_THREADS=1 SOURCE_DATE_EPOCH=1700000000 ESPALIER_DEBUG=checkpoint_ticks=4
 cd "$dir" || exit 99
+with_python "h5py"
+[ -n "$python" ] || echo "# no python3 with h5py: energies alone are compared"
 "$here/espalier" ic hernquist -n 600 -s 7 -o ic.hdf5 > log 2>&1
 for mode in hybrid tree; do
   cat > $mode.ini << END_OF_INI
@@ -50,7 +52,8 @@ chain() {
 }
 # the same values in both folders
 same() {
-  grep -v '^#' "$1/energy.csv" > a && grep -v '^#' "$2/energy.csv" > b && cmp a b && /usr/bin/python3 "$same" "$1/snapshot_001.hdf5" "$2/snapshot_001.hdf5"
+  grep -v '^#' "$1/energy.csv" > a && grep -v '^#' "$2/energy.csv" > b && cmp a b || return 1
+  [ -z "$python" ] || "$python" "$same" "$1/snapshot_001.hdf5" "$2/snapshot_001.hdf5"
 }
 
 for mode in hybrid tree; do

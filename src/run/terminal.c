@@ -220,6 +220,7 @@ void terminal_end(const struct run *r)
     printf("stopped by -n or --substeps before TimeMax = %g\n", r->sim.par->TimeMax);
   substep_log_sum_up(&r->sim.log, r->sim.comm->size, stdout);
   tuning_sum_up(&r->sim.tuning, stdout);
+  find_print_measured(&r->sim, stdout);
   printf("%s: time %g after %lld soft step%s in %s; largest |dE/E| %s\n", r->interrupted ? "interrupted" : "done", r->sim.time,
          r->sim.step, plural((double)r->sim.step), text,
          logs_error_text(logs_worst(&r->logs), 3, error, sizeof error));

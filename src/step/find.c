@@ -6,6 +6,7 @@
 #include <omp.h>
 #include <string.h>
 
+#include "step/hard.h"
 #include "step/radius.h"
 
 #define ROUNDING 1.01   /* as in plan.c: a larger ratio of the means by number and by mass shows unequal masses */
@@ -43,7 +44,9 @@ void find_parameters(struct sim *s)
                                  .energy = now->total,
                                  .v_rms = v,
                                  .distance = radius_by_rule(s->comm, s->be, s->dev, 0.5),
-                                 .largest_mass = s->hard.largest_mass};
+                                 .largest_mass = s->hard.largest_mass,
+                                 .unequal = s->hard.mean_square_mass / (s->hard.mean_mass * s->hard.mean_mass),
+                                 .radii_by_mass = hard_radii_by_mass(s)};
   if (now->bad > 0 || !(system.distance > 0) || !(now->mass > 0) || !isfinite(now->total)) return;
   s->find.request = request_of(s);
   s->find.result = finder_find(&system, &s->find.request);
@@ -57,6 +60,25 @@ void find_parameters(struct sim *s)
   s->own.ErrTolForceAcc = s->find.result.delta;
   s->par = &s->own;
   if (s->mac.kind == MAC_ACCELERATION) s->mac.delta = s->own.ErrTolForceAcc;
+}
+
+void find_measure(struct sim *s, double seconds)
+{
+  const struct hard_tally *t = &s->counts.hermite;
+  double hard = t->seconds - t->list_seconds;
+  s->find.hard_seconds += hard;
+  s->find.entries += (double)t->pairs;
+  s->find.soft_seconds += seconds - hard;
+  s->find.forces += (double)s->be->count(s->dev);
+}
+
+void find_print_measured(const struct sim *s, FILE *out)
+{
+  const struct find_part *m = &s->find;
+  if (!(m->entries > 0 && m->hard_seconds > 0 && m->forces > 0)) return;
+  double soft = m->soft_seconds / m->forces, entry = m->hard_seconds / m->entries;
+  fprintf(out, "costs on rank 0: a soft step %.3g us per particle, a hard pair force %.3g ns; with EnergyError, [Split] SoftForceCost = %.2g\n",
+          1e6 * soft, 1e9 * entry, soft / entry);
 }
 
 void find_print(const struct sim *s, FILE *out)

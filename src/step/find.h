@@ -12,4 +12,8 @@ int find_asked(const struct params *p);
 void find_parameters(struct sim *s);
 /* Print what was found, with reasons. Rank 0. */
 void find_print(const struct sim *s, FILE *out);
+/* Add what a soft step took, in `seconds` in which this rank computed. Local. */
+void find_measure(struct sim *s, double seconds);
+/* Print the measured costs of this rank: SoftForceCost for later runs. Nothing where no soft step had a hard part. Local. */
+void find_print_measured(const struct sim *s, FILE *out);
 #endif

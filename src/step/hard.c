@@ -17,16 +17,18 @@ int hard_used(const struct sim *s) { return s->par->Integrator == INTEGRATOR_HER
 
 void hard_note_masses(struct sim *s, const struct particles *p)
 {
-  double extreme[2] = {0, -1e300}, sum[2] = {0, (double)p->n};
+  double extreme[2] = {0, -1e300}, sum[3] = {0, (double)p->n, 0};
   for (int64_t i = 0; i < p->n; i++) {
     sum[0] += p->mass[i];
+    sum[2] += (double)p->mass[i] * (double)p->mass[i];
     extreme[0] = fmax(extreme[0], p->mass[i]);
     extreme[1] = fmax(extreme[1], -p->mass[i]);
   }
   comm_max_double(s->comm, extreme, 2);
-  comm_sum_double(s->comm, sum, 2);
+  comm_sum_double(s->comm, sum, 3);
   s->hard.total_mass = sum[0];
   s->hard.mean_mass = sum[1] > 0 ? sum[0] / sum[1] : 0;
+  s->hard.mean_square_mass = sum[1] > 0 ? sum[2] / sum[1] : 0;
   s->hard.largest_mass = extreme[0];
   s->hard.smallest_mass = -extreme[1];
 }

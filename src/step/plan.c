@@ -6,6 +6,7 @@
 
 #include "gravity/units.h"
 #include "particles/timeline.h"
+#include "tuning/finder.h"
 
 /* With equal masses the means by mass and by number differ by rounding only; a larger ratio shows unequal masses. */
 #define ROUNDING 1.01
@@ -13,16 +14,14 @@
 /* The larger rms counts: where light particles orbit a heavy one at rest, the mass-weighted rms does not represent their motion. */
 static double larger(double by_mass, double by_number) { return by_number > ROUNDING * by_mass ? by_number : by_mass; }
 
-/* With Integrator = hermite: for an energy error of 1e-6, errors grow as the square of the step. */
-#define HERMITE_OF_CROSSING 0.05     /* of R2 / v_rms */
-#define HERMITE_OF_DYNAMICAL 0.009   /* of G M^(5/2) / |2 E|^(3/2) */
+#define HERMITE_ERROR 1e-6   /* the energy error for which the soft step is chosen with Integrator = hermite */
 
 static double plan_hermite(const struct diagnostics *now, double r2, double gravity)
 {
-  double step = 1e300, v = larger(now->v_rms, now->v_rms_plain);
-  if (v > 0) step = HERMITE_OF_CROSSING * r2 / v;
-  if (now->total < 0) step = fmin(step, HERMITE_OF_DYNAMICAL * gravity * pow(now->mass, 2.5) / pow(-2 * now->total, 1.5));
-  return step;
+  /* by rule R2 is half of the distance to the 28th neighbour */
+  struct finder_system system = {.count = now->count, .gravity = gravity, .mass = now->mass, .energy = now->total,
+                                 .v_rms = larger(now->v_rms, now->v_rms_plain), .distance = 2 * r2};
+  return finder_soft_step(&system, r2, HERMITE_ERROR);
 }
 
 double plan_adaptive(const struct params *p, const struct diagnostics *now, double r2)

@@ -54,14 +54,16 @@ struct substeps {
 struct hard_part {
   struct halo halo;
   double smallest_mass, mean_mass, largest_mass, total_mass;   /* of all particles of the run */
+  double mean_square_mass;   /* the mean of m^2 */
   double proposed_for;       /* length of the soft step to which the levels of the particles refer; 0: they have none */
 };
 
-/* What the finder found (step/find.h). */
+/* What the finder found, and what soft steps of this rank took since the start of the program (step/find.h). */
 struct find_part {
-  int done;                  /* 1: the rest is set */
+  int done;                  /* 1: request and result are set */
   struct finder_request request;
   struct finder_result result;
+  double soft_seconds, forces, hard_seconds, entries;   /* forces: particles times soft steps; neighbour lists count as soft */
 };
 
 struct sim {

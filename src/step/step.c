@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "step/find.h"
 #include "step/hard.h"
 #include "step/substeps.h"
 
@@ -155,6 +156,7 @@ void step_close(struct sim *s, const struct plan *plan, int potential)
   s->time = plan->at_target ? plan->target : s->time + dt;
   s->step++;
   measure_work(s, timer_computing(&s->timer) - s->half.computed);
+  if (hard_used(s)) find_measure(s, s->computing);
   sim_measure(s);
   s->half.part[1][1] = s->timer;
   log_synchronisation(s);

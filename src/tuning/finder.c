@@ -2,8 +2,9 @@
 /* The model. Lengths are in units of the virial radius L = G M^2 / (4 |E|), times in units of T = G M^(5/2) / |4 E|^(3/2)
  * (the N-body units of Henon: 1 and 1 for M = G = 1, E = -1/4).
  *
- *   soft steps   |dE/E| = t^2 (OF_MEAN_FIELD + OF_PAIRS / (N R2^1.5)), t the soft step: the error of the mean field does not depend on
- *                R2; each of the pairs within R2, N^2 R2^3 in number, has a random error of m^2 v^2 / R2^3
+ *   soft steps   |dE/E| = t^2 (OF_MEAN_FIELD + OF_PAIRS / (N R2^1.5)) (1 + (CROSSING_SCALE t v / R2)^4), t the soft step: the error of the mean
+ *                field does not depend on R2; each of the pairs within R2, N^2 R2^3 in number, has a random error of m^2 v^2 / R2^3; in long
+ *                steps pairs cross the changeover; with unequal masses OF_PAIRS is larger
  *   hard part    |dE/E| = OF_ETA (eta / 0.2)^4
  *   forces       |dE/E| = OF_NOISE times the relative noise of the soft force, which goes as the square root of Delta
  *   hard entries, per particle and time:  NEIGHBOURS (R2 / d)^3 times the steps, sqrt((RATE (v / d) (d / R2)^0.4 (0.2 / eta))^2 + (4 / t)^2),
@@ -30,9 +31,10 @@ static const double noise[3] = {0, 3.0e-4, 1.1e-4};
 #define PART_SOFT 0.6
 #define PART_HARD 0.25
 #define PART_FORCES 0.15
-/* The law of the square holds for soft steps up to these parts of R2 / v, and of sqrt(R2^3 / G m), the time of orbits about the heaviest
- * particle. Soft steps in which the latter orbits have the error 1e-6 are OF_ORBIT of that time. */
-#define CROSSING_MOST 0.15
+/* Soft steps are not longer than these parts of R2 / v, and of sqrt(R2^3 / G m), the time of orbits about the heaviest particle. Soft steps in
+ * which the latter orbits have the error 1e-6 are OF_ORBIT of that time. */
+#define CROSSING_MOST 0.25
+#define CROSSING_SCALE 5
 #define ORBIT_MOST 0.1
 #define OF_ORBIT 0.04
 #define ETA_LEAST 0.05
@@ -58,20 +60,27 @@ static struct scales scales_of(const struct finder_system *s)
   return (struct scales){gm * s->mass / (2 * twice), gm * pow(s->mass, 1.5) / pow(2 * twice, 1.5), fmax(s->v_rms, sqrt(twice / s->mass))};
 }
 
-/* |dE/E| of soft steps of T. */
-static double coefficient(const struct finder_system *s, const struct scales *u, double r2)
+static double square(double x) { return x * x; }
+
+/* The random errors of pairs are the larger where masses differ: in proportion to their products, and with radii by mass to R2^-1.5. */
+static double of_pairs(const struct finder_system *s)
 {
-  return OF_MEAN_FIELD + OF_PAIRS / (s->count * pow(r2 / u->length, 1.5));
+  double unequal = fmax(s->unequal, 1);
+  return OF_PAIRS * (s->radii_by_mass ? sqrt(unequal) : unequal);
 }
 
-static double square(double x) { return x * x; }
+static double soft_error(const struct finder_system *s, const struct scales *u, double r2, double soft_step)
+{
+  double crossing = CROSSING_SCALE * soft_step * u->v / r2;
+  return square(soft_step / u->time) * (OF_MEAN_FIELD + of_pairs(s) / (s->count * pow(r2 / u->length, 1.5))) * (1 + square(square(crossing)));
+}
 
 static double hard_error(double eta) { return OF_ETA * square(square(eta / 0.2)); }
 
 double finder_error(const struct finder_system *s, double r2, double soft_step, double eta)
 {
   struct scales u = scales_of(s);
-  return coefficient(s, &u, r2) * square(soft_step / u.time) + hard_error(eta);
+  return soft_error(s, &u, r2, soft_step) + hard_error(eta);
 }
 
 /* Three digits, downwards. */
@@ -84,15 +93,34 @@ static double rounded(double x)
   return strtod(text, NULL);
 }
 
-/* The longest soft step that gives the part of the error that soft steps may have. */
+/* The longest soft step, up to `longest`, that gives the part of the error that soft steps may have: by bisection. */
+static double longest_step(const struct finder_system *s, const struct finder_request *q, const struct scales *u, double r2, double longest)
+{
+  double low = 0, high = longest;
+  for (int k = 0; k < 60; k++) {
+    double middle = 0.5 * (low + high);
+    if (soft_error(s, u, r2, middle) > PART_SOFT * q->error) high = middle;
+    else low = middle;
+  }
+  return high;
+}
+
 static double soft_step_of(const struct finder_system *s, const struct finder_request *q, const struct scales *u, double r2)
 {
-  double step = u->time * sqrt(PART_SOFT * q->error / coefficient(s, u, r2));
+  double step = u->time * sqrt(PART_SOFT * q->error / OF_MEAN_FIELD);
+  if (!(u->time < 1e300)) return q->longest > 0 ? q->longest : 1e300;   /* nothing moves and nothing pulls */
   if (u->v > 0) step = fmin(step, CROSSING_MOST * r2 / u->v);
   if (s->largest_mass > 0)
     step = fmin(step, fmin(OF_ORBIT * sqrt(q->error / 1e-6), ORBIT_MOST) * sqrt(r2 * r2 * r2 / (s->gravity * s->largest_mass)));
   if (q->longest > 0) step = fmin(step, q->longest);
-  return rounded(step);
+  return rounded(longest_step(s, q, u, r2, step));
+}
+
+double finder_soft_step(const struct finder_system *s, double r2, double error)
+{
+  struct finder_request q = {.error = error};
+  struct scales u = scales_of(s);
+  return soft_step_of(s, &q, &u, r2);
 }
 
 static double eta_of(double error)
@@ -144,6 +172,7 @@ static int better(const struct finder_choice *a, const struct finder_choice *b, 
 struct finder_result finder_find(const struct finder_system *s, const struct finder_request *q)
 {
   struct finder_result r = {.delta = fmin(q->delta, delta_of(q->error, q->order)), .delta_at_order_2 = delta_of(q->error, 2)};
+  r.noise = noise[q->order] * sqrt(512 * r.delta);
   r.soft_cost = soft_cost_of(s, q, r.delta);
   if (q->r1 > 0) {
     r.choice[r.n++] = choice_of(s, q, q->r2 > 0 ? q->r2 : q->r1 / RATIO, r.soft_cost);
@@ -171,5 +200,6 @@ void finder_print(const struct finder_result *r, const struct finder_request *q,
             c->entries, c->soft_seconds, c->hard_seconds);
   }
   if (!r->reached) fprintf(out, "  warning: no choice reaches the error that is asked for; the most exact one is taken\n");
+  fprintf(out, "  energies of the log and of energy.csv also have the error of the tree's potential, some %.0e\n", r->noise);
   if (q->order == 1) fprintf(out, "  MultipoleOrder = 2 would need an ErrTolForceAcc of %.2g only, and is cheaper\n", fmin(q->delta, r->delta_at_order_2));
 }

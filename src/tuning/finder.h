@@ -13,6 +13,8 @@ struct finder_system {
   double v_rms;              /* about the centre of mass */
   double distance;           /* median over particles of the distance to the 28th neighbour */
   double largest_mass;       /* of a particle */
+  double unequal;            /* <m^2> / <m>^2; 0: masses are equal, or not known */
+  int radii_by_mass;         /* 1: radii grow as the cube root of the mass */
 };
 
 /* What is wanted and what is given. */
@@ -41,6 +43,7 @@ struct finder_result {
   int n, best;               /* choices; index of the cheapest one that reaches the error, or of the most exact one if none does */
   struct finder_choice choice[FINDER_CHOICES];
   double delta;              /* ErrTolForceAcc */
+  double noise;              /* relative error of forces and of the tree's potential with it */
   double delta_at_order_2;   /* the same for MultipoleOrder = 2 */
   double soft_cost;          /* used: hard entries for the soft force on a particle */
   double error;              /* predicted with the best choice */
@@ -51,6 +54,8 @@ struct finder_result {
 struct finder_result finder_find(const struct finder_system *s, const struct finder_request *q);
 /* Largest |dE/E| that the model predicts of a split (r2), a soft step and an eta. */
 double finder_error(const struct finder_system *s, double r2, double soft_step, double eta);
+/* The longest soft step for a split and a wanted error: that of finder_find where nothing is given. Without mass and motion: 1e300. */
+double finder_soft_step(const struct finder_system *s, double r2, double error);
 /* Print a result: the values with their reasons, then a table of the choices. */
 void finder_print(const struct finder_result *r, const struct finder_request *q, FILE *out);
 #endif
