@@ -240,10 +240,11 @@ static void run_loop(struct loop *l)
 
 /* --- the verbs ---------------------------------------------------------------------------------------------------- */
 
+/* Of the halo too: a bound pair with an own member may have its centre of mass there. */
 static void drift_lonely(struct hard_set *s, double soft_step)
 {
 #pragma omp parallel for schedule(static)
-  for (int64_t i = 0; i < s->own; i++)
+  for (int64_t i = 0; i < s->n; i++)
     if (list_length(s, i) == 0)
       for (int c = 0; c < 3; c++) s->motion[i].x[c] += soft_step * s->motion[i].v[c];
 }
