@@ -75,6 +75,7 @@ mpi_tests = \
 script_tests = \
   %D%/check.sh \
   %D%/cli.sh \
+  %D%/close_pairs.sh \
   %D%/comm_ranks.sh \
   %D%/determinism.sh \
   %D%/docs.sh \
