@@ -44,7 +44,7 @@ static void elements(void)
   for (int i = 0; i < ECCENTRICITIES; i++) {
     for (int k = 0; k < PHASES; k++) {
       double d[3], u[3], q = 1 - eccentricities[i];
-      struct kepler_orbit o;
+      struct kepler_orbit o = {0};
       place(2, 0.01, q, 0.3 + 2 * KEPLER_PI * k / PHASES, d, u);
       good &= kepler_elements(2, d, u, &o);
       good &= fabs(o.a / 0.01 - 1) < 1e-13 && fabs(o.e - (1 - q)) < 1e-12 && fabs(o.binding / 100 - 1) < 1e-13;

@@ -10,6 +10,7 @@ SH_LOG_COMPILER = $(SHELL)
 AM_TESTS_ENVIRONMENT += OMP_WAIT_POLICY=$${OMP_WAIT_POLICY:-passive}; export OMP_WAIT_POLICY;
 
 unit_tests = \
+  %D%/bound_pairs \
   %D%/brent \
   %D%/choices \
   %D%/debug \
@@ -74,6 +75,7 @@ mpi_tests = \
 script_tests = \
   %D%/check.sh \
   %D%/cli.sh \
+  %D%/close_pairs.sh \
   %D%/comm_ranks.sh \
   %D%/determinism.sh \
   %D%/docs.sh \
@@ -307,6 +309,7 @@ clean-local:
 %C%_spool_SOURCES = %D%/spool.c %D%/tap.h
 %C%_split_SOURCES = %D%/split.c %D%/kernels.h %D%/tap.h
 %C%_timeline_SOURCES = %D%/timeline.c %D%/chance.h %D%/tap.h
+%C%_bound_pairs_SOURCES = %D%/bound_pairs.c %D%/binaries.h %D%/chance.h %D%/tap.h
 %C%_brent_SOURCES = %D%/brent.c %D%/chance.h %D%/tap.h
 %C%_tuner_SOURCES = %D%/tuner.c %D%/chance.h %D%/tap.h
 %C%_force_SOURCES = %D%/force.c %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h

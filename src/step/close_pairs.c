@@ -43,9 +43,9 @@ void close_pairs_collapse(const struct hard_tally *total, double time, double so
   snprintf(text, CLOSE_PAIRS_TEXT,
            "at time %g the step of particle %llu at (%.9g, %.9g, %.9g) collapsed:\n"
            "         its nearest neighbour, particle %llu, is at a distance of %.3g. It requires a step of %.3g, and the\n"
-           "         shortest is %.3g (the soft step / 2^%d), which was taken %lld time%s: the energy of this pair is not\n"
-           "         kept. A restart with a smaller SoftStep has shorter steps; a new run with a Softening of more than\n"
-           "         %.1g does not need them",
+           "         shortest is %.3g (the soft step / 2^%d), which was taken %lld time%s. The energy of this pair is not\n"
+           "         kept from this soft step on: do not use what follows. A restart from an earlier checkpoint with a\n"
+           "         smaller SoftStep has shorter steps; a new run with a Softening above %.1g does not need them",
            time, (unsigned long long)w->id, w->pos[0], w->pos[1], w->pos[2], (unsigned long long)w->neighbour, w->distance, w->wanted,
            ldexp(soft_step, -HARD_LEVEL_MAX), HARD_LEVEL_MAX, (long long)total->collapsed, total->collapsed == 1 ? "" : "s", w->distance);
 }

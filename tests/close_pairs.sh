@@ -1,0 +1,80 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Close pairs with Integrator = hermite: what a run says of binaries, a triple, and a collision of points.
+dir=$(mktemp -d) || exit 99
+trap 'rm -rf "$dir"' EXIT
+here=$PWD
+. "${srcdir:-.}/tests/tap.sh"
+shown="$dir/said"
+export OMP_NUM_THREADS=1
+cd "$dir" || exit 99
+# system LINES: these particles of mass 0.25, in a ring of 20 light ones
+system() {
+  {
+    echo "$1"
+    awk 'BEGIN { for (i = 0; i < 20; i++) printf "%.6f %.6f %.6f 0 0 0 0.001\n", 3 * cos(i), 3 * sin(i), 0.1 * i - 1 }'
+  } > stars.txt
+}
+# go RANKS [-P ...]: its words in "said", its files in out/
+go() {
+  ranks=$1
+  shift
+  cat > run.ini << END_OF_INI
+[Input]
+InitCondFile = stars.txt
+[Output]
+OutputDir = out
+[Units]
+GravityConstantInternal = 1
+[Gravity]
+Softening = 0
+[Split]
+R1 = 0.25
+R2 = 1
+SoftStep = 0.0078125
+[Steps]
+Integrator = hermite
+Eta = 0.1
+[Device]
+Backend = cpu
+END_OF_INI
+  # shellcheck disable=SC2086
+  ${MPIRUN:-mpirun} $MPIRUN_FLAGS -n "$ranks" "$here/espalier" run --overwrite run.ini "$@" > said 2>&1 < /dev/null
+}
+# column NAME: its values in steps.csv
+column() {
+  sed '/^#/d' out/steps.csv | awk -F, -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) c = i; next } { print $c }'
+}
+
+# a circular binary of semi-major axis 0.001: relative velocity sqrt(0.5 / 0.001)
+binary='0.0005 0 0 0 11.180340 0 0.25
+-0.0005 0 0 0 -11.180340 0 0.25'
+system "$binary"
+go 1 -P Time:TimeMax=0.125 && [ "$(column binaries | sort -u)" = 1 ] &&
+  column shortest_period | awk '{ bad += !($1 > 2.80e-4 && $1 < 2.82e-4) } END { exit bad || !NR }' &&
+  column largest_eccentricity | awk '{ bad += !($1 < 1e-3) } END { exit bad || !NR }'
+ok $? "steps.csv has the number of binaries, their shortest period and largest eccentricity"
+[ "$(column substeps | sort -n | tail -n 1)" -lt 1000 ] && ! grep -q -e collapsed -e triple said
+ok $? "and their orbits take no steps"
+
+# with a third star on a circle of 0.01 about it: 28 orbits of the inner pair in a soft step
+system "$binary
+0 0.01 0 8.66 0 0 0.25"
+go 1 -P Time:TimeMax=0.5625 && [ "$(column binaries | sort -u)" = 0 ] && tr -s '\n ' '  ' < said > one &&
+  grep -q 'warning: at time 0.5 the bound pair of particles 1 and 2 .* now particle 3, .* for the 64th soft step: a triple' one
+ok $? "a triple is named after 64 soft steps"
+[ "$(grep -c 'the bound pair of' said)" = 1 ]
+ok $? "once"
+
+# two stars at rest fall on each other
+for ranks in 1 2; do
+  rm -rf out
+  system '0.05 0 0 0 0 0 0.25
+-0.05 0 0 0 0 0 0.25'
+  go $ranks -P Time:TimeMax=0.5
+  [ $? = 0 ] && grep -q '^warning: at time 0.05[0-9]* the step of particle [12] at (.*) collapsed:$' said &&
+    grep -q 'nearest neighbour, particle [12], is at a distance' said && grep -q 'the run ends with a checkpoint' said &&
+    grep -q -x 'reason=steps of a close pair collapsed' out/status && grep -q '^checkpoint=checkpoint_' out/status
+  ok $? "a collision of two points on $ranks rank(s): who, where, and the run ends with a checkpoint"
+done
+echo "1..$number"
