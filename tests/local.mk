@@ -74,6 +74,7 @@ mpi_tests = \
 script_tests = \
   %D%/check.sh \
   %D%/cli.sh \
+  %D%/cluster_runs.sh \
   %D%/comm_ranks.sh \
   %D%/determinism.sh \
   %D%/docs.sh \
