@@ -15,13 +15,13 @@ static double larger(double by_mass, double by_number) { return by_number > ROUN
 
 /* With Integrator = hermite: for an energy error of 1e-6, errors grow as the square of the step. */
 #define HERMITE_OF_CROSSING 0.05     /* of R2 / v_rms */
-#define HERMITE_OF_DYNAMICAL 0.009   /* of G M^(5/2) / |2 E|^(3/2) */
+#define HERMITE_OF_DYNAMICAL 0.009   /* of G M^(5/2) / |4 E|^(3/2), the unit of time of N-body units */
 
 static double plan_hermite(const struct diagnostics *now, double r2, double gravity)
 {
   double step = 1e300, v = larger(now->v_rms, now->v_rms_plain);
   if (v > 0) step = HERMITE_OF_CROSSING * r2 / v;
-  if (now->total < 0) step = fmin(step, HERMITE_OF_DYNAMICAL * gravity * pow(now->mass, 2.5) / pow(-2 * now->total, 1.5));
+  if (now->total < 0) step = fmin(step, HERMITE_OF_DYNAMICAL * gravity * pow(now->mass, 2.5) / pow(-4 * now->total, 1.5));
   return step;
 }
 
