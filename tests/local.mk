@@ -152,6 +152,7 @@ tarball_tests = \
 sanitized_tests = \
   %D%/check.sh \
   %D%/cli.sh \
+  %D%/cluster_runs.sh \
   %D%/files_ranks.sh \
   %D%/find.sh \
   %D%/full_disk.sh \
