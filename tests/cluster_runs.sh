@@ -78,5 +78,13 @@ go other 3 -P Checkpoints:CheckpointAtEnd=on -n 5 && [ $status = 0 ] && go other
 [ $status = 0 ] && [ "$(numbers other)" = "16 15" ]
 ok $? "a restart on two ranks of a checkpoint of three ($(numbers other))"
 true_energy other "three ranks, then two"
+# A softened sphere that falls together: R2 by its rule becomes smaller, and the energy is that of the new radii at once.
+"$here/espalier" ic uniform --virial-ratio 0 -n 400 -o cold.hdf5 > log 2>&1 || exit 99
+for ranks in 1 2; do
+  go cold$ranks $ranks -P Input:InitCondFile=cold.hdf5 -P Split:R1=0 -P Split:R2=0 -P Split:SoftStep=0.0625 -P Gravity:Softening=0.003 -P Time:TimeMax=3 -P Output:TimeBetSnapshot=3
+  [ $status = 0 ] && changes=$(awk -F, '/^step/ { for (i = 1; i <= NF; i++) at[$i] = i; next } /^#/ { next }
+    { if (n++ && $at["R2"] < 0.9 * r) changes++; r = $at["R2"]; if ($at["dE"] ^ 2 > 1e-6) bad = 1 } END { print bad ? 0 : changes + 0 }' cold$ranks/steps.csv) && [ "$changes" -ge 1 ]
+  ok $? "R2 changes ($changes times), and the energy does not, on $ranks rank(s)"
+done
 echo "1..$number"
 exit $failed
