@@ -76,6 +76,7 @@ script_tests = \
   %D%/check.sh \
   %D%/cli.sh \
   %D%/close_pairs.sh \
+  %D%/cluster_runs.sh \
   %D%/comm_ranks.sh \
   %D%/determinism.sh \
   %D%/docs.sh \
@@ -155,6 +156,7 @@ tarball_tests = \
 sanitized_tests = \
   %D%/check.sh \
   %D%/cli.sh \
+  %D%/cluster_runs.sh \
   %D%/files_ranks.sh \
   %D%/find.sh \
   %D%/full_disk.sh \

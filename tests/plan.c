@@ -53,6 +53,20 @@ static void check_hybrid(void)
   tap_ok(near(plan.soft_step, 0.2 * 0.5 / 2), "masses alike: what differs by rounding changes nothing");
 }
 
+static void check_hermite(void)
+{
+  struct params p = base();
+  struct diagnostics now = {.v_rms = 0.5, .a_rms = 1e9, .mass = 1, .total = -0.25};
+  p.Integrator = INTEGRATOR_HERMITE;
+  p.GravityConstantInternal = 1;
+  tap_ok(fabs(plan_adaptive(&p, &now, 0.05) - 0.005) < 1e-12, "Integrator = hermite: 0.05 R2 / v_rms, whatever the accelerations");
+  tap_ok(fabs(plan_adaptive(&p, &now, 0.5) - 0.009) < 1e-12, "or 0.009 N-body units of time, where that is shorter");
+  now.mass = 4, now.total = -8, now.v_rms = 1;
+  tap_ok(fabs(plan_adaptive(&p, &now, 0.5) - 0.009 * 32 / pow(32, 1.5)) < 1e-12, "also of a system with other mass and energy");
+  now.total = 1;
+  tap_ok(fabs(plan_adaptive(&p, &now, 0.5) - 0.025) < 1e-12, "unbound: by the crossing time alone");
+}
+
 static void check_tree(void)
 {
   struct params p = base();
@@ -112,6 +126,7 @@ static void check_radius(void)
 int main(void)
 {
   check_hybrid();
+  check_hermite();
   check_tree();
   check_shared();
   check_radius();

@@ -162,6 +162,7 @@ void step_close(struct sim *s, const struct plan *plan, int potential)
   log_synchronisation(s);
 
   if (plan->measure_radius && sim_radius(s, 0)) {
+    if (hard_used(s)) hard_potential(s);   /* to which the walk adds; that of `advance` had the old split, and the soft part by now */
     sim_force(s, &s->mac, potential);   /* hard forces need the new split */
     sim_measure(s);                     /* with the newer a_old forces, and so energies, change within the criterion's error */
   }

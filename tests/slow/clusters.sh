@@ -5,7 +5,7 @@
 #
 #   [RANKS=1] [OPTIONS="-P Device:Backend=cuda"] sh tests/slow/clusters.sh [CASE...]     in the build folder; all cases by default
 #
-# Cases: double single half (soft steps), masses, binary, binaries, nucleus. Two minutes of two cores, make tests/true_energy before it.
+# Cases: double single half (soft steps), masses, binary, binaries, nucleus. Half a minute on two cores, make tests/true_energy before it.
 . "${srcdir:-.}/tests/slow/common.sh"
 [ $# -gt 0 ] || set -- double single half masses binary binaries nucleus
 program=$PWD/espalier judge=$PWD/tests/true_energy
