@@ -43,6 +43,7 @@ void find_parameters(struct sim *s)
                                  .mass = now->mass,
                                  .energy = now->total,
                                  .v_rms = v,
+                                 .a_rms = now->a_rms,
                                  .distance = radius_by_rule(s->comm, s->be, s->dev, 0.5),
                                  .largest_mass = s->hard.largest_mass,
                                  .unequal = s->hard.mean_square_mass / (s->hard.mean_mass * s->hard.mean_mass),

@@ -20,7 +20,7 @@ static double plan_hermite(const struct diagnostics *now, double r2, double grav
 {
   /* by rule R2 is half of the distance to the 28th neighbour */
   struct finder_system system = {.count = now->count, .gravity = gravity, .mass = now->mass, .energy = now->total,
-                                 .v_rms = larger(now->v_rms, now->v_rms_plain), .distance = 2 * r2};
+                                 .v_rms = larger(now->v_rms, now->v_rms_plain), .a_rms = now->a_rms, .distance = 2 * r2};
   return finder_soft_step(&system, r2, HERMITE_ERROR);
 }
 

@@ -17,7 +17,8 @@ struct plan {
 enum { RADIUS_INTERVAL = 8 };   /* soft steps between measurements of R2 */
 
 /* The adaptive soft step for the split radius `r2`, before any limit: the smaller of xs R2 / v_rms and ys sqrt(R2 / a_rms). The soft force
- * changes little within such a step. The second term limits the step in a cold collapse, where v_rms is small. */
+ * changes little within such a step. The second term limits the step in a cold collapse, where v_rms is small. With Integrator = hermite: the
+ * soft step of the finder for an energy error of 1e-6. */
 double plan_adaptive(const struct params *p, const struct diagnostics *now, double r2);
 /* Plan the next soft step. `now`: sums at `time`; `target`: time of the next output or of the end; `r2`: radius by which the soft step is
  * chosen; `hybrid`: 1: the split is on; `step`: soft steps since the start. */

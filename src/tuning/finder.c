@@ -2,9 +2,10 @@
 /* The model. Lengths are in units of the virial radius L = G M^2 / (4 |E|), times in units of T = G M^(5/2) / |4 E|^(3/2)
  * (the N-body units of Henon: 1 and 1 for M = G = 1, E = -1/4).
  *
- *   soft steps   |dE/E| = t^2 (OF_MEAN_FIELD + OF_PAIRS / (N R2^1.5)) (1 + (CROSSING_SCALE t v / R2)^4), t the soft step: the error of the mean
- *                field does not depend on R2; each of the pairs within R2, N^2 R2^3 in number, has a random error of m^2 v^2 / R2^3; in long
- *                steps pairs cross the changeover; with unequal masses OF_PAIRS is larger
+ *   soft steps   |dE/E| = A t^2 (OF_MEAN_FIELD + B OF_PAIRS / (N R2^1.5)) (1 + (CROSSING_SCALE t v / R2)^4), t the soft step: the error of
+ *                the mean field does not depend on R2; each of the pairs within R2, N^2 R2^3 in number, has a random error of
+ *                m^2 v^2 / R2^3; in long steps pairs cross the changeover. A: the mean square of the soft acceleration in units of that in
+ *                a Plummer sphere, at least 1: cusps. B: <m^2> / <m>^2, or its root with radii by mass
  *   hard part    |dE/E| = OF_ETA (eta / 0.2)^4
  *   forces       |dE/E| = OF_NOISE times the relative noise of the soft force, which goes as the square root of Delta
  *   hard entries, per particle and time:  NEIGHBOURS (R2 / d)^3 times the steps, sqrt((RATE (v / d) (d / R2)^0.4 (0.2 / eta))^2 + (4 / t)^2),
@@ -20,6 +21,7 @@
 
 #define OF_MEAN_FIELD 4e-3
 #define OF_PAIRS 2.5
+#define PLUMMER_A2 0.66   /* mean square of the acceleration, G = M = L = 1 */
 #define OF_ETA 3e-7
 #define OF_NOISE 0.005
 #define NEIGHBOURS 75
@@ -69,10 +71,17 @@ static double of_pairs(const struct finder_system *s)
   return OF_PAIRS * (s->radii_by_mass ? sqrt(unequal) : unequal);
 }
 
+/* Errors of kicks grow as the square of the acceleration: their ratio to a Plummer sphere of the same energy. It is large with cusps. */
+static double of_profile(const struct finder_system *s, const struct scales *u)
+{
+  double plummer = s->gravity * s->mass / square(u->length);
+  return plummer > 0 && s->energy < 0 ? fmax(1, square(s->a_rms / plummer) / PLUMMER_A2) : 1;
+}
+
 static double soft_error(const struct finder_system *s, const struct scales *u, double r2, double soft_step)
 {
   double crossing = CROSSING_SCALE * soft_step * u->v / r2;
-  return square(soft_step / u->time) * (OF_MEAN_FIELD + of_pairs(s) / (s->count * pow(r2 / u->length, 1.5))) * (1 + square(square(crossing)));
+  return of_profile(s, u) * square(soft_step / u->time) * (OF_MEAN_FIELD + of_pairs(s) / (s->count * pow(r2 / u->length, 1.5))) * (1 + square(square(crossing)));
 }
 
 static double hard_error(double eta) { return OF_ETA * square(square(eta / 0.2)); }
@@ -107,7 +116,7 @@ static double longest_step(const struct finder_system *s, const struct finder_re
 
 static double soft_step_of(const struct finder_system *s, const struct finder_request *q, const struct scales *u, double r2)
 {
-  double step = u->time * sqrt(PART_SOFT * q->error / OF_MEAN_FIELD);
+  double step = u->time * sqrt(PART_SOFT * q->error / (OF_MEAN_FIELD * of_profile(s, u)));
   if (!(u->time < 1e300)) return q->longest > 0 ? q->longest : 1e300;   /* nothing moves and nothing pulls */
   if (u->v > 0) step = fmin(step, CROSSING_MOST * r2 / u->v);
   if (s->largest_mass > 0)

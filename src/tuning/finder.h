@@ -11,6 +11,7 @@ struct finder_system {
   double count;              /* particles */
   double gravity, mass, energy;   /* total mass, total energy */
   double v_rms;              /* about the centre of mass */
+  double a_rms;              /* rms soft acceleration; 0: not known */
   double distance;           /* median over particles of the distance to the 28th neighbour */
   double largest_mass;       /* of a particle */
   double unequal;            /* <m^2> / <m>^2; 0: masses are equal, or not known */
