@@ -3,7 +3,7 @@
 #include <config.h>
 #include <string.h>
 
-#include "gpu/hermite/loop.cuh"
+#include "gpu/hermite/pairs.cuh"
 #include "particles/timeline.h"
 
 /* --- the begin --------------------------------------------------------------------------------------------------- */
@@ -165,6 +165,10 @@ void gpu_advance(struct device *d, const struct hard_request *r, int64_t n, cons
   CHECK(cudaEventRecord(s->event[0], d->stream));
   clear_numbers(d);
   hermite_lists(d, r, r->soft_step, n, halo, 1);
+  if (hermite_pairs_find(d, r, t) > 0) {
+    hermite_lists_again(d, r, r->soft_step, n);
+    hermite_pairs_begin(d, r);
+  }
   CHECK(cudaEventRecord(s->event[1], d->stream));
   struct finish_job finish = {d->p};
   finish.loop.soft_step = r->soft_step;
@@ -178,7 +182,9 @@ void gpu_advance(struct device *d, const struct hard_request *r, int64_t n, cons
     LAUNCH(d, count_members, min(blocks_for(s->members, THREADS), (int64_t)4 * d->multiprocessors), THREADS, finish, s->who.at, s->body.at,
            s->halo.at);
   }
+  hermite_pairs_end(d, r, &finish.loop);
   LAUNCH(d, finish_particles, blocks_for(d->p.n, THREADS), THREADS, finish);
+  hermite_pairs_restore(d, r, &finish.loop);
   step_state_invalidate(&d->step);
   neighbours_invalidate(&d->hard);
   complete_hard_tally(d, t);
@@ -243,4 +249,7 @@ void hermite_state_free(struct hermite_state *s)
   array_free(&s->ticks);
   array_free(&s->steps);
   array_free(&s->status);
+  array_free(&s->pair);
+  array_free(&s->found);
+  array_free(&s->partner);
 }

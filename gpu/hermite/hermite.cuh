@@ -26,6 +26,8 @@ struct hermite_sum {
  * and who are those of members; otherwise entries are particles. The host waits. */
 void hermite_lists(struct device *d, const struct hard_request *r, double horizon, int64_t n, const struct halo_particle *halo,
                    int numbered);
+/* The numbered lists again, after d->hermite.body was changed. */
+void hermite_lists_again(struct device *d, const struct hard_request *r, double horizon, int64_t n);
 struct hermite_sum hermite_sum_of(struct device *d, const struct hard_request *r);
 
 /* Add what the entries first, first + stride, ... of a list give to a target at x with velocity v. `sources`: has read(entry, x, v, gm,

@@ -325,6 +325,13 @@ void hermite_lists(struct device *d, const struct hard_request *r, double horizo
   LAUNCH(d, write_lists, blocks_for(targets * SHORT_LANES, THREADS), THREADS, lists);
 }
 
+void hermite_lists_again(struct device *d, const struct hard_request *r, double horizon, int64_t n)
+{
+  d->hermite.entries = d->hermite.members = 0;
+  const struct search_job job = make_grid(d, r, horizon, d->p.n + n, d->p.n + n);
+  make_lists(d, &job, 1);
+}
+
 struct hermite_sum hermite_sum_of(struct device *d, const struct hard_request *r)
 {
   struct hermite_sum s = {d->hermite.list.at, d->hermite.entry.at, r->split, d->config.softening * d->config.softening,
