@@ -11,7 +11,7 @@
 /* The first motion, step and status of a member. */
 struct first_motions {
   struct loop_job job;
-  struct bodies_at_begin at;
+  struct hermite_bodies at;
   struct hermite_source *source;
   int blocks, level_shift;
   int first;                           /* 1: no level has been proposed */
@@ -122,6 +122,7 @@ static struct loop_job open_loop(struct device *d, const struct hard_request *r,
   job.source = array_room(&s->source, "device hermite", members);
   job.motion = array_room(&s->motion, "device hermite", 2 * members);
   job.ticks = array_room(&s->ticks, "device hermite", members);
+  job.predicted = array_room(&s->predicted, "device hermite", members);
   job.steps = array_room(&s->steps, "device hermite", members);
   job.status = array_room(&s->status, "device hermite", (int64_t)job.owned * blocks);
   job.members = (int32_t)members;
@@ -202,7 +203,7 @@ struct stored_potentials {
 };
 
 static __global__ void __launch_bounds__(THREADS) add_potentials(const __grid_constant__ struct hermite_sum sum,
-                                                                const __grid_constant__ struct bodies_at_begin at,
+                                                                const __grid_constant__ struct hermite_bodies at,
                                                                 const __grid_constant__ struct stored_potentials to)
 {
   hermite_begin_forces(sum, at, to.p.n, to);
@@ -213,7 +214,7 @@ void gpu_potential(struct device *d, const struct hard_request *r, int64_t n, co
   hermite_lists(d, r, 0, n, halo, 0);
   if (d->p.n == 0) return;
   LAUNCH(d, add_potentials, blocks_for(d->p.n * SHORT_LANES, THREADS), THREADS, hermite_sum_of(d, r),
-         (bodies_at_begin{d->hermite.body.at, NULL}), stored_potentials{d->p});
+         (hermite_bodies{d->hermite.body.at, NULL}), stored_potentials{d->p});
 }
 
 /* --- state ------------------------------------------------------------------------------------------------------- */
@@ -240,6 +241,8 @@ void hermite_state_free(struct hermite_state *s)
   array_free(&s->count);
   array_free(&s->begin);
   array_free(&s->number);
+  array_free(&s->record);
+  array_free(&s->staged);
   array_free(&s->raw);
   array_free(&s->entry);
   array_free(&s->list);
@@ -247,6 +250,7 @@ void hermite_state_free(struct hermite_state *s)
   array_free(&s->source);
   array_free(&s->motion);
   array_free(&s->ticks);
+  array_free(&s->predicted);
   array_free(&s->steps);
   array_free(&s->status);
   array_free(&s->pair);

@@ -13,10 +13,21 @@
 enum {
   CELL_BITS = 20,                      /* of each cell coordinate; farther cells are those at the end */
   CELL_LAST = (1 << CELL_BITS) - 1,
-  LIST_WARPS = THREADS / WARP
+  LIST_WARPS = THREADS / WARP,
+  LIST_STAGED = 24,                    /* neighbours that the first search stores; longer lists are searched again */
+  LIST_SORTED = 128,                   /* longer lists are sorted by a block */
+  FEW_CELLS = 64
 };
 #define CELL_SLACK 1.15                /* width of the smallest cells, in units of the smallest radius of neighbours */
 #define REACH_SLACK (1 + 1e-6)         /* rounding of floats and of cell coordinates */
+
+/* A particle in the order of buckets. */
+struct __align__(16) grid_record {
+  double x[3], v[3];
+  uint64_t cell;
+  float factor;
+  int32_t index;
+};
 
 struct search_job {
   const struct hermite_body *body;
@@ -28,6 +39,7 @@ struct search_job {
   uint32_t *bucket;
   int bucket_bits;
   int32_t *place;
+  struct grid_record *record;          /* [n] in the order of items */
   const int32_t *bucket_begin, *item;  /* items of bucket b: bucket_begin[b] to bucket_begin[b + 1] */
   struct grid_numbers *grid;
 };
@@ -60,11 +72,6 @@ static __global__ void gather_bodies(struct gather_job job, struct hermite_body 
   body[i] = b;
 }
 
-static __device__ double half_path(const struct search_job &job, const struct hermite_body &b)
-{
-  return 0.5 * job.horizon * sqrt(hermite_modulus2(b.v));
-}
-
 /* The cell coordinate of x, monotone. */
 static __device__ int cell_coordinate(double x, double inverse_width)
 {
@@ -94,7 +101,7 @@ static __global__ void enter_cells(struct search_job job)
   __syncthreads();
   if (i < job.n) {
     const struct hermite_body b = job.body[i];
-    double path = half_path(job, b), reach = job.margin * b.factor;
+    double path = 0.5 * job.horizon * sqrt(hermite_modulus2(b.v)), reach = job.margin * b.factor;
     int level = 0, x[3];
     while (level < GRID_LEVELS - 1 && width_of(job, level) < reach + 2 * path) level++;
     for (int c = 0; c < 3; c++) x[c] = cell_coordinate(b.x[c] + 0.5 * job.horizon * b.v[c], 1 / width_of(job, level));
@@ -128,113 +135,192 @@ static __global__ void find_bucket_begins(const uint32_t *bucket, int32_t n, int
   begin[b] = low;
 }
 
+/* The bodies in the order of buckets. */
+static __global__ void place_records(struct search_job job)
+{
+  int64_t s = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+  if (s >= job.n) return;
+  int32_t i = job.item[s];
+  const struct hermite_body b = job.body[i];
+  job.record[s] = grid_record{{b.x[0], b.x[1], b.x[2]}, {b.v[0], b.v[1], b.v[2]}, job.cell[i], b.factor, i};
+}
+
 /* --- the search -------------------------------------------------------------------------------------------------- */
 
-static __device__ bool are_neighbours(const struct search_job &job, const struct hermite_body &a, const struct hermite_body &b)
-{
-  double d[3], u[3], reach = job.margin * (double)fmaxf(a.factor, b.factor);
-  for (int c = 0; c < 3; c++) d[c] = b.x[c] - a.x[c], u[c] = b.v[c] - a.v[c];
-  return hermite_closest2(d, u, job.horizon) < reach * reach;
-}
+/* Rows of cells that a warp searches at once. */
+struct search_rows {
+  uint64_t cell[WARP];                 /* the first one */
+  int32_t end[WARP], shift[WARP];      /* last candidate + 1 in the sequence of all candidates; a candidate's record is shift + its number */
+};
 
-/* A warp's search for the neighbours of target i on one level of the grid: each lane searches cells, or particles where the level has fewer
- * of these. take(j) is called for each neighbour by the lane that finds it. */
-template <class taking>
-static __device__ void search_level(const struct search_job &job, int32_t i, const struct hermite_body &a, int level, const taking &take)
-{
-  int low[3], size[3];
-  double inverse = 1 / width_of(job, level), cells = 1;
-  double reach = (fmax(job.margin * a.factor, (double)__int_as_float(job.grid->radius[level])) + half_path(job, a) +
-                  (double)__int_as_float(job.grid->half[level])) * REACH_SLACK;
-  for (int c = 0; c < 3; c++) {
-    double middle = a.x[c] + 0.5 * job.horizon * a.v[c];
-    low[c] = cell_coordinate(middle - reach, inverse);
-    size[c] = cell_coordinate(middle + reach, inverse) - low[c] + 1;
-    cells *= size[c];
+/* One warp's search for the neighbours of a target. All members are the same in all lanes. */
+struct searcher {
+  const struct search_job &job;
+  struct search_rows &rows;
+  const struct grid_record a;          /* the target */
+  int32_t *out;                        /* [room] gets the neighbours in any order, as far as there is room */
+  int32_t room, found;
+
+  /* Each lane has tested record s: enter those that are neighbours. */
+  __device__ __forceinline__ void enter(const struct grid_record *b, bool candidate)
+  {
+    double d[3], u[3];
+    bool near = false;
+    if (candidate && b->index != a.index) {
+      double reach = job.margin * (double)fmaxf(a.factor, b->factor);
+      for (int c = 0; c < 3; c++) d[c] = b->x[c] - a.x[c], u[c] = b->v[c] - a.v[c];
+      near = hermite_closest2(d, u, job.horizon) < reach * reach;
+    }
+    unsigned mask = __ballot_sync(FULL, near);
+    int32_t at = found + __popc(mask & lanes_below());
+    if (near && at < room) out[at] = b->index;
+    found += __popc(mask);
   }
-  if (cells > job.grid->count[level]) {
-    for (int64_t j = lane_id(); j < job.n; j += WARP)
-      if (j != i && (int)(job.cell[j] >> 3 * CELL_BITS) == level && are_neighbours(job, a, job.body[j])) take((int32_t)j);
-    return;
-  }
-  for (int k = lane_id(); k < (int)cells; k += WARP) {
-    int x = k % size[0], y = k / size[0] % size[1], z = k / size[0] / size[1];
-    uint64_t cell = cell_name(level, low[0] + x, low[1] + y, low[2] + z);
-    uint32_t bucket = bucket_of(cell, job.bucket_bits);
-    for (int32_t s = job.bucket_begin[bucket], end = job.bucket_begin[bucket + 1]; s < end; s++) {
-      int32_t j = job.item[s];
-      if (j != i && job.cell[j] == cell && are_neighbours(job, a, job.body[j])) take(j);
+
+  /* All particles of a level: where cells are more than particles. */
+  __device__ void search_particles(int level)
+  {
+    for (int64_t s = 0; s < job.n; s += WARP) {
+      int64_t mine = min(s + lane_id(), job.n - 1);
+      const struct grid_record *b = &job.record[mine];
+      enter(b, s + lane_id() < job.n && (int)(b->cell >> 3 * CELL_BITS) == level);
     }
   }
-}
 
-template <class taking> static __device__ void search_all(const struct search_job &job, int32_t i, const taking &take)
-{
-  const struct hermite_body a = job.body[i];
-  for (int level = 0; level < GRID_LEVELS; level++)
-    if (job.grid->count[level] > 0) search_level(job, i, a, level, take);
-}
+  /* Lane k finds the candidates of row k. Returns the number of candidates of all rows. */
+  __device__ int32_t enter_row(uint64_t cell, int width)
+  {
+    int32_t count = 0, begin = 0, end;
+    if (width > 0) {
+      uint32_t from = bucket_of(cell, job.bucket_bits), to = bucket_of(cell + (unsigned)width - 1, job.bucket_bits);
+      begin = job.bucket_begin[from];
+      count = job.bucket_begin[to + 1] - begin + (to < from ? (int32_t)job.n : 0);   /* from the last bucket on to the first one */
+    }
+    end = count;
+    for (unsigned step = 1; step < WARP; step *= 2) {
+      int32_t other = __shfl_up_sync(FULL, end, step);
+      if (lane_id() >= (int)step) end += other;
+    }
+    rows.cell[lane_id()] = cell, rows.end[lane_id()] = end, rows.shift[lane_id()] = begin - (end - count);
+    __syncwarp(FULL);
+    return __shfl_sync(FULL, end, WARP - 1);
+  }
 
-struct counted_neighbours {
-  int32_t *count;
-  __device__ __forceinline__ void operator()(int32_t) const { ++*count; }
+  /* The candidates of the rows that were entered. */
+  __device__ void search_rows_entered(int32_t candidates, int width)
+  {
+    for (int32_t first = 0; first < candidates; first += WARP) {
+      int32_t k = min(first + lane_id(), candidates - 1), row = 0;
+      for (int step = WARP / 2; step > 0; step /= 2)
+        if (rows.end[row + step - 1] <= k) row += step;
+      int32_t s = rows.shift[row] + k;
+      const struct grid_record *b = &job.record[s < job.n ? s : s - job.n];
+      enter(b, first + lane_id() < candidates && b->cell - rows.cell[row] < (unsigned)width);
+    }
+    __syncwarp(FULL);
+  }
+
+  __device__ void search_level(int level)
+  {
+    int low[3], size[3];
+    double inverse = 1 / width_of(job, level), half = 0.5 * job.horizon * sqrt(hermite_modulus2(a.v));
+    double reach = (fmax(job.margin * a.factor, (double)__int_as_float(job.grid->radius[level])) + half +
+                    (double)__int_as_float(job.grid->half[level])) * REACH_SLACK;
+    for (int c = 0; c < 3; c++) {
+      double middle = a.x[c] + 0.5 * job.horizon * a.v[c];
+      low[c] = cell_coordinate(middle - reach, inverse);
+      size[c] = cell_coordinate(middle + reach, inverse) - low[c] + 1;
+    }
+    if ((double)size[0] * size[1] * size[2] > job.grid->count[level] + FEW_CELLS) {
+      search_particles(level);
+      return;
+    }
+    for (int first = 0; first < size[1] * size[2]; first += WARP) {
+      int row = first + lane_id(), width = row < size[1] * size[2] ? size[0] : 0;
+      uint64_t cell = cell_name(level, low[0], low[1] + row % size[1], low[2] + row / size[1]);
+      search_rows_entered(enter_row(cell, width), size[0]);
+    }
+  }
+
+  /* Returns the number of neighbours. */
+  __device__ int32_t search()
+  {
+    for (int level = 0; level < GRID_LEVELS; level++)
+      if (job.grid->count[level] > 0) search_level(level);
+    return found;
+  }
 };
 
-/* A warp counts the neighbours of a target. */
-static __global__ void __launch_bounds__(THREADS) count_neighbours(struct search_job job, int32_t *count)
+/* A warp counts the neighbours of a target, and stores the first ones. */
+static __global__ void __launch_bounds__(THREADS) count_neighbours(const __grid_constant__ struct search_job job, int32_t *count,
+                                                                  int32_t *staged)
 {
-  int64_t i = (int64_t)blockIdx.x * LIST_WARPS + threadIdx.x / WARP;
-  int32_t mine = 0;
-  if (i >= job.targets) return;
-  search_all(job, (int32_t)i, counted_neighbours{&mine});
-  mine = __reduce_add_sync(FULL, mine);
-  if (lane_id() == 0) count[i] = mine;
+  __shared__ struct search_rows rows[LIST_WARPS];
+  int64_t s = (int64_t)blockIdx.x * LIST_WARPS + threadIdx.x / WARP;
+  if (s >= job.n || job.record[s].index >= job.targets) return;
+  int64_t i = job.record[s].index;
+  struct searcher w = {job, rows[threadIdx.x / WARP], job.record[s], staged + i * LIST_STAGED, LIST_STAGED, 0};
+  int32_t found = w.search();
+  if (lane_id() > 0) return;
+  count[i] = found;
+  if (found > LIST_STAGED) atomicMax(&job.grid->longest, found);
 }
 
-struct stored_neighbours {
-  int32_t *at, *top;
-  __device__ __forceinline__ void operator()(int32_t j) const { at[atomicAdd(top, 1)] = j; }
-};
-
-/* A warp stores the neighbours of a target, in any order. */
-static __global__ void __launch_bounds__(THREADS) store_neighbours(struct search_job job, const int32_t *count, const int64_t *begin,
-                                                                  int32_t *raw)
+/* A warp stores the neighbours of a target that were too many. */
+static __global__ void __launch_bounds__(THREADS) store_neighbours(const __grid_constant__ struct search_job job, const int32_t *count,
+                                                                  const int64_t *begin, int32_t *raw)
 {
-  __shared__ int32_t top[LIST_WARPS];
-  int64_t i = (int64_t)blockIdx.x * LIST_WARPS + threadIdx.x / WARP;
-  if (i >= job.targets || count[i] == 0) return;
-  if (lane_id() == 0) top[threadIdx.x / WARP] = 0;
-  __syncwarp(FULL);
-  search_all(job, (int32_t)i, stored_neighbours{raw + begin[i], &top[threadIdx.x / WARP]});
+  __shared__ struct search_rows rows[LIST_WARPS];
+  int64_t s = (int64_t)blockIdx.x * LIST_WARPS + threadIdx.x / WARP;
+  if (s >= job.n || job.record[s].index >= job.targets) return;
+  int64_t i = job.record[s].index;
+  if (count[i] <= LIST_STAGED) return;
+  struct searcher w = {job, rows[threadIdx.x / WARP], job.record[s], raw + begin[i], count[i], 0};
+  w.search();
 }
 
 /* --- the lists --------------------------------------------------------------------------------------------------- */
 
 struct list_job {
   int64_t targets;
-  const int32_t *count, *raw;
+  const int32_t *count, *staged, *raw;
   const int64_t *begin, *number;       /* number NULL: entries are particles */
   int32_t *entry, *who;
   struct hermite_list *list;
 };
 
-/* SHORT_LANES lanes write the list of a target in ascending order: an entry's place is the number of smaller ones. */
+/* Write entries first, first + stride, ... of the list of target i to their places in ascending order: as many as are smaller. */
+static __device__ void write_entries(const struct list_job &job, int64_t i, int first, int stride)
+{
+  int32_t count = job.count[i];
+  int64_t begin = job.begin[i];
+  const int32_t *from = count > LIST_STAGED ? job.raw + begin : job.staged + i * LIST_STAGED;
+  for (int32_t k = first; k < count; k += stride) {
+    int32_t mine = from[k], before = 0;
+    for (int32_t other = 0; other < count; other++) before += from[other] < mine;
+    job.entry[begin + before] = job.number ? (int32_t)job.number[mine] : mine;
+  }
+}
+
+/* SHORT_LANES lanes write the list of a target. */
 static __global__ void __launch_bounds__(THREADS) write_lists(struct list_job job)
 {
   int64_t i = ((int64_t)blockIdx.x * THREADS + threadIdx.x) / SHORT_LANES;
   int lane = (int)(threadIdx.x % SHORT_LANES);
   if (i >= job.targets) return;
-  int32_t count = job.count[i];
-  int64_t begin = job.begin[i], m = job.number ? job.number[i] : i;
-  if (lane == 0 && (count > 0 || !job.number)) {
-    job.list[m] = hermite_list{begin, count, 0};
+  int64_t m = job.number ? job.number[i] : i;
+  if (lane == 0 && (job.count[i] > 0 || !job.number)) {
+    job.list[m] = hermite_list{job.begin[i], job.count[i], 0};
     if (job.number) job.who[m] = (int32_t)i;
   }
-  for (int32_t k = lane; k < count; k += SHORT_LANES) {
-    int32_t mine = job.raw[begin + k], before = 0;
-    for (int32_t other = 0; other < count; other++) before += job.raw[begin + other] < mine;
-    job.entry[begin + before] = job.number ? (int32_t)job.number[mine] : mine;
-  }
+  if (job.count[i] <= LIST_SORTED) write_entries(job, i, lane, SHORT_LANES);
+}
+
+/* A block writes the entries of long lists. */
+static __global__ void __launch_bounds__(THREADS) write_long_lists(struct list_job job)
+{
+  for (int64_t i = blockIdx.x; i < job.targets; i += gridDim.x)
+    if (job.count[i] > LIST_SORTED) write_entries(job, i, (int)threadIdx.x, THREADS);
 }
 
 struct entries_of {
@@ -278,7 +364,7 @@ static struct search_job make_grid(struct device *d, const struct hard_request *
   struct search_job job = {};
   size_t bytes = 0;
   double margin = NEIGHBOUR_MARGIN * (double)r->split.r2, least = r->split.mass_scale > 0 ? cbrt(1.0 / SPLIT_MASS_RATIO) : 1;
-  int bits = 4;
+  int bits = 7;                        /* 2^bits buckets are at least n + FEW_CELLS: a row of cells is shorter */
   while ((int64_t)1 << bits < 2 * n) bits++;
   for (int k = 0; k < 2; k++) array_room(&s->bucket[k], "device hermite", n), array_room(&s->place[k], "device hermite", n);
   job.body = s->body.at, job.n = n, job.targets = targets, job.horizon = horizon, job.margin = margin, job.width = CELL_SLACK * least * margin;
@@ -294,23 +380,21 @@ static struct search_job make_grid(struct device *d, const struct hard_request *
   }
   LAUNCH(d, find_bucket_begins, blocks_for(((int64_t)1 << bits) + 1, THREADS), THREADS, s->bucket[1].at, (int32_t)n, s->bucket_begin.at,
          (int64_t)1 << bits);
+  job.record = (struct grid_record *)array_room(&s->record, "device hermite", (int64_t)sizeof *job.record * n);
+  LAUNCH(d, place_records, blocks_for(n, THREADS), THREADS, job);
   return job;
 }
 
-void hermite_lists(struct device *d, const struct hard_request *r, double horizon, int64_t n, const struct halo_particle *halo,
-                   int numbered)
+/* Search for the neighbours of the targets and write their lists. */
+static void make_lists(struct device *d, const struct search_job *job, int numbered)
 {
   struct hermite_state *s = &d->hermite;
-  int64_t all = d->p.n + n, targets = numbered ? all : d->p.n;
-  s->entries = s->members = 0;
-  if (all > INT32_MAX / 2) fatal("%lld particles and copies of other ranks' on one device, at most %d: use more ranks", (long long)all,
-                                 INT32_MAX / 2);
-  device_wait_for_copy(d);
-  make_bodies(d, r, n, halo);
-  if (targets == 0) return;
-  struct search_job job = make_grid(d, r, horizon, all, targets);
-  struct list_job lists = {targets, array_room(&s->count, "device hermite", targets)};
-  LAUNCH(d, count_neighbours, blocks_for(targets, LIST_WARPS), THREADS, job, s->count.at);
+  int64_t targets = job->targets;
+  int32_t longest = 0;
+  struct list_job lists = {targets, array_room(&s->count, "device hermite", targets),
+                           array_room(&s->staged, "device hermite", targets * LIST_STAGED)};
+  LAUNCH(d, count_neighbours, blocks_for(job->n, LIST_WARPS), THREADS, *job, s->count.at, s->staged.at);
+  CHECK(cudaMemcpyAsync(&longest, &s->grid->longest, sizeof longest, cudaMemcpyDeviceToHost, d->stream));
   s->entries = sums_before(d, entries_of{s->count.at, targets}, targets, array_room(&s->begin, "device hermite", targets + 1));
   if (numbered) {
     lists.number = array_room(&s->number, "device hermite", targets + 1);
@@ -318,11 +402,26 @@ void hermite_lists(struct device *d, const struct hard_request *r, double horizo
     lists.who = array_room(&s->who, "device hermite", s->members);
   }
   lists.begin = s->begin.at;
-  lists.raw = array_room(&s->raw, "device hermite", s->entries);
+  lists.raw = array_room(&s->raw, "device hermite", longest > 0 ? s->entries : 0);
   lists.entry = array_room(&s->entry, "device hermite", s->entries);
   lists.list = array_room(&s->list, "device hermite", numbered ? s->members : targets);
-  LAUNCH(d, store_neighbours, blocks_for(targets, LIST_WARPS), THREADS, job, s->count.at, s->begin.at, s->raw.at);
+  if (longest > 0) LAUNCH(d, store_neighbours, blocks_for(job->n, LIST_WARPS), THREADS, *job, s->count.at, s->begin.at, s->raw.at);
   LAUNCH(d, write_lists, blocks_for(targets * SHORT_LANES, THREADS), THREADS, lists);
+  if (longest > LIST_SORTED) LAUNCH(d, write_long_lists, min(targets, (int64_t)8 * d->multiprocessors), THREADS, lists);
+}
+
+void hermite_lists(struct device *d, const struct hard_request *r, double horizon, int64_t n, const struct halo_particle *halo,
+                   int numbered)
+{
+  int64_t all = d->p.n + n, targets = numbered ? all : d->p.n;
+  d->hermite.entries = d->hermite.members = 0;
+  if (all > INT32_MAX / 2) fatal("%lld particles and copies of other ranks' on one device, at most %d: use more ranks", (long long)all,
+                                 INT32_MAX / 2);
+  device_wait_for_copy(d);
+  make_bodies(d, r, n, halo);
+  if (targets == 0) return;
+  const struct search_job job = make_grid(d, r, horizon, all, targets);
+  make_lists(d, &job, numbered);
 }
 
 void hermite_lists_again(struct device *d, const struct hard_request *r, double horizon, int64_t n)

@@ -34,6 +34,7 @@ struct grid_numbers {
   int32_t count[GRID_LEVELS];          /* particles */
   int32_t radius[GRID_LEVELS];         /* bits of the float: the largest radius of neighbours, */
   int32_t half[GRID_LEVELS];           /* and half the longest path */
+  int32_t longest;                     /* list, where it is too long for the first search */
 };
 
 enum {
@@ -84,16 +85,19 @@ struct hermite_state {
   struct array<uint32_t> bucket[2];    /* hashed cells: of the particles; sorted */
   struct array<int32_t> place[2];      /* numbers of particles; in the order of the buckets */
   struct array<int32_t> bucket_begin;
+  struct array<char> record;           /* the particles in the order of buckets */
   /* lists */
   struct array<int32_t> count;         /* entries of each particle */
   struct array<int64_t> begin, number; /* of its first entry; its number among the members */
-  struct array<int32_t> raw, entry;    /* particles; the same in ascending order, as members where there are members */
+  struct array<int32_t> staged, raw;   /* particles, of short and of long lists, */
+  struct array<int32_t> entry;         /* and in ascending order, as members where there are members */
   struct array<struct hermite_list> list;
   /* members */
   struct array<int32_t> who;           /* particle */
   struct array<struct hermite_source> source;
   struct array<struct hermite_motion> motion;   /* [2 members] at the begins of its last two steps */
   struct array<int2> ticks;            /* of the two motions */
+  struct array<struct hermite_body> predicted;
   struct array<int32_t> steps;
   int64_t pairs;                       /* bound pairs of this soft step */
   struct array<struct hermite_bound> pair;
