@@ -166,7 +166,7 @@ struct searcher {
   {
     double d[3], u[3];
     bool near = false;
-    if (candidate && b->index != a.index) {
+    if (candidate && b->index != a.index && fminf(a.factor, b->factor) != BOUND_ABSORBED) {
       double reach = job.margin * (double)fmaxf(a.factor, b->factor);
       for (int c = 0; c < 3; c++) d[c] = b->x[c] - a.x[c], u[c] = b->v[c] - a.v[c];
       near = hermite_closest2(d, u, job.horizon) < reach * reach;

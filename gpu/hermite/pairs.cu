@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "gpu/hermite/pairs.cuh"
 
 /* --- search ------------------------------------------------------------------------------------------------------ */
@@ -171,10 +172,12 @@ int64_t hermite_pairs_find(struct device *d, const struct hard_request *r, struc
   if (count == 0) return 0;
   struct hermite_pair_found *found = (struct hermite_pair_found *)memory_alloc("bound pairs", sizeof *found * (size_t)count);
   struct hermite_bound *pair = (struct hermite_bound *)memory_alloc("bound pairs", sizeof *pair * (size_t)count);
-  CHECK(cudaMemcpy(found, s->found.at, sizeof *found * (size_t)count, cudaMemcpyDeviceToHost));
+  CHECK(cudaMemcpyAsync(found, s->found.at, sizeof *found * (size_t)count, cudaMemcpyDeviceToHost, d->stream));
+  CHECK(cudaStreamSynchronize(d->stream));
   s->pairs = choose_pairs(found, count, d->p.n, pair, t);
   array_room(&s->pair, "device hermite", s->pairs);
-  if (s->pairs > 0) CHECK(cudaMemcpy(s->pair.at, pair, sizeof *pair * (size_t)s->pairs, cudaMemcpyHostToDevice));
+  CHECK(cudaMemcpyAsync(s->pair.at, pair, sizeof *pair * (size_t)s->pairs, cudaMemcpyHostToDevice, d->stream));
+  CHECK(cudaStreamSynchronize(d->stream));   /* before the memory is freed */
   memory_free(found);
   memory_free(pair);
   LAUNCH(d, replace_pairs, blocks_for(s->pairs, THREADS), THREADS, s->pair.at, s->pairs, s->body.at);
