@@ -56,10 +56,10 @@ static inline void binaries_make(struct particles *p, int n, int binaries, doubl
   for (int b = 0; b < binaries; b++) binaries_pair(p, b, n + b, a, e, seed + 1000 + (uint64_t)b);
 }
 
-static inline struct device *binaries_device(void)
+static inline struct device *binaries_device(const struct backend *be)
 {
   const struct device_config config = {.gravity = 1, .softening = 0, .max_leaf = 8, .max_group = 32, .ranks = 1};
-  return backend_cpu.open(&config);
+  return be->open(&config);
 }
 
 /* Of the true system, in double precision. */

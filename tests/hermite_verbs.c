@@ -247,7 +247,7 @@ static int same_levels(const struct system *a, const struct system *b)
 static int same_accelerations(const struct system *a, const struct system *b)
 {
   int same = 1;
-  for (int64_t i = 0; i < 3 * a->n; i++) same &= fabsf(a->acc[0][i] - b->acc[0][i]) <= 1e-6f * fabsf(b->acc[0][i]) + 1e-12f;
+  for (int64_t i = 0; i < 3 * a->n; i++) same &= fabsf(a->acc[0][i] - b->acc[0][i]) <= 1e-5f * fabsf(b->acc[0][i]) + 1e-6f;
   return same;
 }
 
@@ -262,9 +262,11 @@ static struct reference reference;
 
 /* --- checks ------------------------------------------------------------------------------------------------------ */
 
-/* Two soft steps, the second with the levels that the first left. */
+/* Two soft steps, the second with the levels that the first left. Radii by mass have the rounding of a float, which differs from device
+ * to device. */
 static void check_steps(const struct backend *be, const struct hard_request *r, double softening, const char *what)
 {
+  const double allowed = r->split.mass_scale > 0 ? 3e-7 : 1e-11;
   struct hard_tally t = {0};
   char text[128];
   end = expected = start;
@@ -281,9 +283,9 @@ static void check_steps(const struct backend *be, const struct hard_request *r, 
   reference_step(&reference, r, softening, &expected);
   advance(be, &end, softening, r, 1, &t);
   double second = difference(&end, &expected);
-  if (!(first < 1e-11 && second < 1e-9)) printf("# %s: differences %g, %g\n", label, first, second);
+  if (!(first < allowed && second < 30 * allowed)) printf("# %s: differences %g, %g\n", label, first, second);
   snprintf(text, sizeof text, "%s: positions and velocities are those of the reference", what);
-  ok(first < 1e-11 && second < 1e-9, text);
+  ok(first < allowed && second < 30 * allowed, text);
   snprintf(text, sizeof text, "%s: levels, accelerations, ticks, entries are those of the reference", what);
   ok(good && same_levels(&end, &expected), text);
 }

@@ -3,7 +3,7 @@
 #include <config.h>
 #include <string.h>
 
-#include "gpu/hermite/loop.cuh"
+#include "gpu/hermite/pairs.cuh"
 #include "particles/timeline.h"
 
 /* --- the begin --------------------------------------------------------------------------------------------------- */
@@ -11,7 +11,7 @@
 /* The first motion, step and status of a member. */
 struct first_motions {
   struct loop_job job;
-  struct bodies_at_begin at;
+  struct hermite_bodies at;
   struct hermite_source *source;
   int blocks, level_shift;
   int first;                           /* 1: no level has been proposed */
@@ -67,11 +67,7 @@ static __global__ void finish_particles(const __grid_constant__ struct finish_jo
   }
   const int2 t = job.loop.ticks[m];
   const struct hermite_motion w = load_hermite_motion(&job.loop.motion[2 * m + (t.y > t.x)]);
-  for (int c = 0; c < 3; c++) {
-    job.p.pos[3 * i + c] = w.x[c];
-    job.p.vel[3 * i + c] = w.v[c];
-    job.p.acc_hard[3 * i + c] = (float)w.a[c];
-  }
+  for (int c = 0; c < 3; c++) job.p.pos[3 * i + c] = w.x[c], job.p.vel[3 * i + c] = w.v[c];
   job.p.level[i] = job.loop.status[status_place((int32_t)m, job.loop.owned, job.blocks)] & STATUS_LEVEL;
   job.p.work[i] += (float)(job.loop.steps[m] + 1) * (float)job.loop.sum.list[m].count;
 }
@@ -98,14 +94,20 @@ static __global__ void count_members(const __grid_constant__ struct finish_job j
   }
 }
 
-/* The bodies of the members, where they are at the end of the soft step. */
-static __global__ void end_bodies(const __grid_constant__ struct loop_job job, const int32_t *who, struct hermite_body *body)
+/* All bodies, those of the halo too, where they are at the end of the soft step. */
+static __global__ void end_bodies(const __grid_constant__ struct finish_job job, int64_t n, struct hermite_body *body)
 {
-  int64_t m = (int64_t)blockIdx.x * THREADS + threadIdx.x;
-  if (m >= job.members) return;
-  const int2 t = job.ticks[m];
-  const struct hermite_motion w = load_hermite_motion(&job.motion[2 * m + (t.y > t.x)]);
-  for (int c = 0; c < 3; c++) body[who[m]].x[c] = w.x[c], body[who[m]].v[c] = w.v[c];
+  int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+  if (i >= n) return;
+  int64_t m = job.number ? job.number[i] : 0;
+  struct hermite_body *b = &body[i];
+  if (!job.number || job.number[i + 1] == m) {
+    for (int c = 0; c < 3; c++) b->x[c] += job.loop.soft_step * b->v[c];
+    return;
+  }
+  const int2 t = job.loop.ticks[m];
+  const struct hermite_motion w = load_hermite_motion(&job.loop.motion[2 * m + (t.y > t.x)]);
+  for (int c = 0; c < 3; c++) b->x[c] = w.x[c], b->v[c] = w.v[c];
 }
 
 /* The hard part of the potential, and the hard acceleration, of the particles of this rank. */
@@ -122,10 +124,18 @@ struct stored_potentials {
 };
 
 static __global__ void __launch_bounds__(THREADS) store_potentials(const __grid_constant__ struct hermite_sum sum,
-                                                                  const __grid_constant__ struct bodies_at_begin at, int64_t n,
+                                                                  const __grid_constant__ struct hermite_bodies at, int64_t n,
                                                                   const __grid_constant__ struct stored_potentials to)
 {
   hermite_begin_forces(sum, at, n, to);
+}
+
+/* Targets are particles, or the members `who`, where their bodies are now. */
+static void store_forces(struct device *d, const struct hard_request *r, int64_t targets, const int32_t *who)
+{
+  struct hermite_bodies at = {d->hermite.body.at, who};
+  struct stored_potentials to = {d->p, who};
+  if (targets > 0) LAUNCH(d, store_potentials, blocks_for(targets * SHORT_LANES, THREADS), THREADS, hermite_sum_of(d, r), at, targets, to);
 }
 
 /* --- the verb advance -------------------------------------------------------------------------------------------- */
@@ -153,6 +163,7 @@ static struct loop_job open_loop(struct device *d, const struct hard_request *r,
   job.source = array_room(&s->source, "device hermite", members);
   job.motion = array_room(&s->motion, "device hermite", 2 * members);
   job.ticks = array_room(&s->ticks, "device hermite", members);
+  job.predicted = array_room(&s->predicted, "device hermite", members);
   job.steps = array_room(&s->steps, "device hermite", members);
   job.status = array_room(&s->status, "device hermite", (int64_t)job.owned * blocks);
   job.members = (int32_t)members;
@@ -196,6 +207,10 @@ void gpu_advance(struct device *d, const struct hard_request *r, int64_t n, cons
   CHECK(cudaEventRecord(s->event[0], d->stream));
   clear_numbers(d);
   hermite_lists(d, r, r->soft_step, n, halo, 1);
+  if (hermite_pairs_find(d, r, t) > 0) {
+    hermite_lists_again(d, r, r->soft_step, n, 1);
+    hermite_pairs_begin(d, r);
+  }
   CHECK(cudaEventRecord(s->event[1], d->stream));
   struct finish_job finish = {d->p};
   finish.loop.soft_step = r->soft_step;
@@ -209,11 +224,15 @@ void gpu_advance(struct device *d, const struct hard_request *r, int64_t n, cons
     LAUNCH(d, count_members, min(blocks_for(s->members, THREADS), (int64_t)4 * d->multiprocessors), THREADS, finish, s->who.at, s->body.at,
            s->halo.at);
   }
+  hermite_pairs_end(d, r, &finish.loop);
   LAUNCH(d, finish_particles, blocks_for(d->p.n, THREADS), THREADS, finish);
-  if (s->members > 0) {
-    LAUNCH(d, end_bodies, blocks_for(s->members, THREADS), THREADS, finish.loop, s->who.at, s->body.at);
-    LAUNCH(d, store_potentials, blocks_for(s->members * SHORT_LANES, THREADS), THREADS, finish.loop.sum,
-           (bodies_at_begin{s->body.at, s->who.at}), s->members, (stored_potentials{d->p, s->who.at}));
+  LAUNCH(d, end_bodies, blocks_for(d->p.n + n, THREADS), THREADS, finish, d->p.n + n, s->body.at);
+  hermite_pairs_restore(d);
+  if (s->pairs > 0) {   /* the lists of the soft step have centres of mass */
+    hermite_lists_again(d, r, 0, n, 0);
+    store_forces(d, r, d->p.n, NULL);
+  } else if (s->members > 0) {
+    store_forces(d, r, s->members, s->who.at);
   }
   step_state_invalidate(&d->step);
   neighbours_invalidate(&d->hard);
@@ -225,9 +244,7 @@ void gpu_advance(struct device *d, const struct hard_request *r, int64_t n, cons
 void gpu_potential(struct device *d, const struct hard_request *r, int64_t n, const struct halo_particle *halo)
 {
   hermite_lists(d, r, 0, n, halo, 0);
-  if (d->p.n == 0) return;
-  LAUNCH(d, store_potentials, blocks_for(d->p.n * SHORT_LANES, THREADS), THREADS, hermite_sum_of(d, r),
-         (bodies_at_begin{d->hermite.body.at, NULL}), d->p.n, (stored_potentials{d->p, NULL}));
+  store_forces(d, r, d->p.n, NULL);
 }
 
 /* --- state ------------------------------------------------------------------------------------------------------- */
@@ -263,6 +280,10 @@ void hermite_state_free(struct hermite_state *s)
   array_free(&s->source);
   array_free(&s->motion);
   array_free(&s->ticks);
+  array_free(&s->predicted);
   array_free(&s->steps);
   array_free(&s->status);
+  array_free(&s->pair);
+  array_free(&s->found);
+  array_free(&s->partner);
 }

@@ -26,6 +26,8 @@ struct hermite_sum {
  * and who are those of members; otherwise entries are particles. The host waits. */
 void hermite_lists(struct device *d, const struct hard_request *r, double horizon, int64_t n, const struct halo_particle *halo,
                    int numbered);
+/* The lists again, after d->hermite.body was changed. */
+void hermite_lists_again(struct device *d, const struct hard_request *r, double horizon, int64_t n, int numbered);
 struct hermite_sum hermite_sum_of(struct device *d, const struct hard_request *r);
 
 /* Add what the entries first, first + stride, ... of a list give to a target at x with velocity v. `sources`: has read(entry, x, v, gm,
@@ -56,8 +58,8 @@ static __device__ __forceinline__ void hermite_join(struct hermite_force *f, int
   for (int c = 0; c < 3; c++) f->a[c] = hermite_over_lanes(f->a[c], lanes), f->j[c] = hermite_over_lanes(f->j[c], lanes);
 }
 
-/* Sources at the begin of the soft step. */
-struct bodies_at_begin {
+/* Sources that are at the time of the sum: at the begin of the soft step, or predicted. */
+struct hermite_bodies {
   const struct hermite_body *body;
   const int32_t *who;                  /* NULL: entries are particles */
   __device__ __forceinline__ void read(int32_t k, double x[3], double v[3], double *gm, float *factor) const
@@ -72,7 +74,7 @@ struct bodies_at_begin {
 /* Forces at the begin of the soft step on the targets 4 w to 4 w + 3 of warp w: by SHORT_LANES lanes each where the list is short,
  * otherwise by all lanes. store(k, body, force) is called by one lane. */
 template <class storing>
-static __device__ void hermite_begin_forces(const struct hermite_sum &s, const struct bodies_at_begin &at, int64_t n, const storing &to)
+static __device__ void hermite_begin_forces(const struct hermite_sum &s, const struct hermite_bodies &at, int64_t n, const storing &to)
 {
   int64_t warp = ((int64_t)blockIdx.x * THREADS + threadIdx.x) / WARP, first = warp * (WARP / SHORT_LANES);
   int lane = lane_id();

@@ -166,7 +166,7 @@ struct searcher {
   {
     double d[3], u[3];
     bool near = false;
-    if (candidate && b->index != a.index) {
+    if (candidate && b->index != a.index && fminf(a.factor, b->factor) != BOUND_ABSORBED) {
       double reach = job.margin * (double)fmaxf(a.factor, b->factor);
       for (int c = 0; c < 3; c++) d[c] = b->x[c] - a.x[c], u[c] = b->v[c] - a.v[c];
       near = hermite_closest2(d, u, job.horizon) < reach * reach;
@@ -364,7 +364,7 @@ static struct search_job make_grid(struct device *d, const struct hard_request *
   struct search_job job = {};
   size_t bytes = 0;
   double margin = NEIGHBOUR_MARGIN * (double)r->split.r2, least = r->split.mass_scale > 0 ? cbrt(1.0 / SPLIT_MASS_RATIO) : 1;
-  int bits = 4;
+  int bits = 7;                        /* 2^bits buckets are at least n + FEW_CELLS: a row of cells is shorter */
   while ((int64_t)1 << bits < 2 * n) bits++;
   for (int k = 0; k < 2; k++) array_room(&s->bucket[k], "device hermite", n), array_room(&s->place[k], "device hermite", n);
   job.body = s->body.at, job.n = n, job.targets = targets, job.horizon = horizon, job.margin = margin, job.width = CELL_SLACK * least * margin;
@@ -413,12 +413,18 @@ static void make_lists(struct device *d, const struct search_job *job, int numbe
 void hermite_lists(struct device *d, const struct hard_request *r, double horizon, int64_t n, const struct halo_particle *halo,
                    int numbered)
 {
-  int64_t all = d->p.n + n, targets = numbered ? all : d->p.n;
-  d->hermite.entries = d->hermite.members = 0;
+  int64_t all = d->p.n + n;
   if (all > INT32_MAX / 2) fatal("%lld particles and copies of other ranks' on one device, at most %d: use more ranks", (long long)all,
                                  INT32_MAX / 2);
   device_wait_for_copy(d);
   make_bodies(d, r, n, halo);
+  hermite_lists_again(d, r, horizon, n, numbered);
+}
+
+void hermite_lists_again(struct device *d, const struct hard_request *r, double horizon, int64_t n, int numbered)
+{
+  int64_t all = d->p.n + n, targets = numbered ? all : d->p.n;
+  d->hermite.entries = d->hermite.members = 0;
   if (targets == 0) return;
   const struct search_job job = make_grid(d, r, horizon, all, targets);
   make_lists(d, &job, numbered);

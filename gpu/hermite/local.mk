@@ -5,4 +5,6 @@ gpu_sources += \
   %D%/lists.cu \
   %D%/loop.cu \
   %D%/loop.cuh \
+  %D%/pairs.cu \
+  %D%/pairs.cuh \
   %D%/state.cuh

@@ -8,6 +8,8 @@
  * Between two ticks of the grid the first block integrates the members of the deepest levels by itself, if they are few, while the other
  * blocks wait: none of these members is active then. Such a window ends at the first tick at which another member may be active.
  *
+ * Where many members are active, all are predicted first, so that a pair reads half as much.
+ *
  * The order of the particles in lists of active members has no effect on results. */
 #include <config.h>
 #include "gpu/hermite/loop.cuh"
@@ -31,6 +33,7 @@ struct active_list {
   int first_place;                     /* of the piece; -1: members of `swift` */
   int limit;                           /* members of deeper levels are entered into numbers->swift */
   int turn;                            /* of the counters */
+  int crowd;                           /* 1: job.predicted has all members at this tick */
   unsigned long long end;              /* four numbers of 16 bits: the end of each class in `listed` */
 };
 
@@ -62,14 +65,35 @@ static __device__ __forceinline__ int32_t listed_member(const struct loop_shared
 
 /* --- forces ------------------------------------------------------------------------------------------------------ */
 
-/* Add to the force on member m what its entries first, first + stride, ... give. */
-static __device__ void add_member(const struct loop_job &job, int32_t now, int32_t m, int first, int stride, struct hermite_force *f)
+/* Predict all members to a tick: the grid shares them out. */
+static __device__ void predict_members(const struct loop_job &job, int32_t now)
 {
   const struct members_at_tick at = {job, now};
+  for (int32_t m = (int32_t)(blockIdx.x * LOOP_THREADS + threadIdx.x); m < job.members; m += (int32_t)(gridDim.x * LOOP_THREADS)) {
+    struct hermite_body b;
+    at.read(m, b.x, b.v, &b.gm, &b.factor);
+    b.level = 0;
+    job.predicted[m] = b;
+  }
+}
+
+/* Add to the force on member m what its entries first, first + stride, ... give. */
+template <class sources>
+static __device__ __forceinline__ void add_from(const struct loop_job &job, const sources &at, int32_t m, int first, int stride,
+                                                struct hermite_force *f)
+{
   double x[3], v[3], gm;
   float factor;
   at.read(m, x, v, &gm, &factor);
   hermite_add(job.sum, at, job.sum.list[m], x, v, factor, first, stride, f);
+}
+static __device__ void add_member(const struct loop_job &job, const struct active_list &a, int32_t m, int first, int stride,
+                                  struct hermite_force *f)
+{
+  if (a.crowd)
+    add_from(job, hermite_bodies{job.predicted, NULL}, m, first, stride, f);
+  else
+    add_from(job, members_at_tick{job, a.now}, m, first, stride, f);
 }
 
 static __device__ void store_force(double *to, const struct hermite_force &f)
@@ -84,7 +108,7 @@ static __device__ void sum_short_lists(const struct loop_job &job, struct loop_s
     int task = warp_task, begin = 0, end = 0, lanes = 0;
     bool found = false;
     for (int k = 0; k < CLASS_BLOCK && !found; k++) {
-      lanes = k == CLASS_QUAD ? 4 : k == CLASS_EIGHT ? 8 : (int)WARP;
+      lanes = k == CLASS_QUAD ? (int)QUAD_LANES : k == CLASS_HALF ? (int)HALF_LANES : (int)WARP;
       begin = max(k > 0 ? field(a.end, k - 1) : 0, first), end = min(field(a.end, k), last);
       int tasks = end > begin ? ((end - begin) * lanes + WARP - 1) / WARP : 0;
       if (task < tasks) found = true;
@@ -93,7 +117,7 @@ static __device__ void sum_short_lists(const struct loop_job &job, struct loop_s
     if (!found) return;
     int k = begin + task * (WARP / lanes) + lane_id() / lanes, sub = lane_id() % lanes;
     struct hermite_force f = {};
-    if (k < end) add_member(job, a.now, listed_member(s, a, k), sub, lanes, &f);
+    if (k < end) add_member(job, a, listed_member(s, a, k), sub, lanes, &f);
     hermite_join(&f, lanes);
     if (k < end && sub == 0) store_force(s.force[k - first], f);
   }
@@ -103,7 +127,7 @@ static __device__ void sum_short_lists(const struct loop_job &job, struct loop_s
 static __device__ void sum_long_list(const struct loop_job &job, struct loop_shared &s, const struct active_list &a, int k, double *to)
 {
   struct hermite_force f = {};
-  add_member(job, a.now, listed_member(s, a, k), (int)threadIdx.x, LOOP_THREADS, &f);
+  add_member(job, a, listed_member(s, a, k), (int)threadIdx.x, LOOP_THREADS, &f);
   hermite_join(&f, WARP);
   if (lane_id() == 0) store_force(s.part[threadIdx.x / WARP], f);
   __syncthreads();
@@ -290,6 +314,7 @@ static __device__ void meet(const struct loop_job &job, unsigned *meetings)
 /* What each block finds from the members at each level. */
 struct outlook {
   int deepest, limit, swift;           /* swift: members deeper than the limit that held before */
+  int32_t deeper;                      /* of lane k: members of level k and deeper */
 };
 
 /* Publish the block's counters, meet, and read those of all blocks. */
@@ -310,6 +335,7 @@ static __device__ struct outlook count_levels(const struct loop_job &job, struct
     if (lane + (int)step < WARP) deeper += other;
   }
   o.swift = __shfl_sync(FULL, deeper, min(limit + 1, WARP - 1));
+  o.deeper = deeper;
   o.limit = max(__popc(__ballot_sync(FULL, deeper > job.swift_aim)) - 1, 0);
   return o;
 }
@@ -345,6 +371,12 @@ static __global__ void __launch_bounds__(LOOP_THREADS, 1) integrate_soft_step(co
     }
     turn = (turn + 1) % COUNT_TURNS;
     a.now = next, a.align = aligned_level(next), a.limit = o.limit, a.turn = turn;
+    int32_t active = __shfl_sync(FULL, o.deeper, a.align);
+    a.crowd = active >= CROWD_MIN && active >= job.members / CROWD_PART;
+    if (a.crowd) {
+      predict_members(job, a.now);
+      meet(job, &meetings);
+    }
     integrate_tick(job, s, a);
     o = count_levels(job, s, &meetings, turn, a.limit);
     ticks++;

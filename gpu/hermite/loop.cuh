@@ -13,20 +13,23 @@ enum {
   LOOP_WARPS = LOOP_THREADS / WARP,
   STATUS_BYTES = 16,                   /* status bytes that a thread reads at once */
   LOOP_PIECE = LOOP_THREADS * STATUS_BYTES,   /* members that a block searches at once for active ones */
-  MEMBER_RUN = 4,
-  SWIFT_AIM = 192,
+  MEMBER_RUN = 8,
+  SWIFT_AIM = 64,
   MEMBERS_A_BLOCK = 64,                /* fewer need fewer blocks */
+  CROWD_MIN = 256, CROWD_PART = 4,     /* at least so many active members, one of so many: all are predicted first */
   STATUS_LEVEL = 31, STATUS_CLASS = 5  /* mask of the level; shift of the class */
 };
 
 /* Classes of members by the length of their lists: how many lanes sum up a list. */
-enum { CLASSES = 4, CLASS_QUAD = 0, CLASS_EIGHT = 1, CLASS_WARP = 2, CLASS_BLOCK = 3, QUAD_MAX = 4, EIGHT_MAX = 32, WARP_MAX = 512 };
+enum { CLASSES = 4, CLASS_QUAD = 0, CLASS_HALF = 1, CLASS_WARP = 2, CLASS_BLOCK = 3, QUAD_LANES = 4, HALF_LANES = 16 };
+enum { QUAD_MAX = 4, HALF_MAX = 32, WARP_MAX = 512 };   /* entries of lists */
 
 struct loop_job {
   struct hermite_sum sum;
   const struct hermite_source *source;
   struct hermite_motion *motion;
   int2 *ticks;
+  struct hermite_body *predicted;      /* members at the present tick, where all are predicted */
   int32_t *steps;
   uint8_t *status;
   const int32_t *who;                  /* particles of the members; the first `own` particles are of this rank */
@@ -44,7 +47,7 @@ int hermite_loop_blocks(struct device *d, int64_t members);
 
 static __device__ __forceinline__ int list_class(int32_t count)
 {
-  return count <= QUAD_MAX ? CLASS_QUAD : count <= EIGHT_MAX ? CLASS_EIGHT : count <= WARP_MAX ? CLASS_WARP : CLASS_BLOCK;
+  return count <= QUAD_MAX ? CLASS_QUAD : count <= HALF_MAX ? CLASS_HALF : count <= WARP_MAX ? CLASS_WARP : CLASS_BLOCK;
 }
 
 /* Where the status of a member is, with `blocks` blocks; and the member at a place of a block (it may be beyond the last one). */

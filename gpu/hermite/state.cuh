@@ -4,6 +4,7 @@
 #define GPU_HERMITE_STATE_CUH
 #include "backend/hard_verbs.h"
 #include "gpu/device/memory.cuh"
+#include "gravity/bound_pair.h"
 #include "gravity/hermite.h"
 
 /* A particle at the begin of the soft step, own or of the halo. */
@@ -54,6 +55,22 @@ struct loop_numbers {
   uint64_t who_id, neighbour_id;
 };
 
+/* A bound pair that goes by Kepler's equation; the first has the lower id, and holds the centre of mass. */
+struct hermite_bound {
+  int32_t first, second;               /* particles */
+  double d[3], u[3];                   /* the second relative to the first */
+  double m1, m2;                       /* G m */
+  float f1, f2;                        /* factors */
+};
+
+/* One that was found, with the elements; `perturbed`: it has a perturber, and is not taken. */
+struct hermite_pair_found {
+  struct hermite_bound pair;
+  struct hard_triple triple;
+  double e;
+  int perturbed, unused;
+};
+
 struct hermite_state {
   int swift_aim;                       /* at most so many particles are integrated by one block; 0: the default */
   int blocks_max;                      /* 0: as many blocks as fit */
@@ -80,7 +97,12 @@ struct hermite_state {
   struct array<struct hermite_source> source;
   struct array<struct hermite_motion> motion;   /* [2 members] at the begins of its last two steps */
   struct array<int2> ticks;            /* of the two motions */
+  struct array<struct hermite_body> predicted;
   struct array<int32_t> steps;
+  int64_t pairs;                       /* bound pairs of this soft step */
+  struct array<struct hermite_bound> pair;
+  struct array<struct hermite_pair_found> found;
+  struct array<int32_t> partner;       /* work of their search */
   struct array<uint8_t> status;        /* level and class of lists, by thread blocks */
 };
 

@@ -11,8 +11,6 @@
 #include "backend/hard_verbs.h"
 #include "gravity/bound_pair.h"
 
-#define BOUND_ABSORBED 0.0f   /* split_factor of a particle that its partner stands for: it is in no list */
-
 /* The particles of an engine at one time: own ones, then copies from other ranks. Component c of particle i is x[i * stride + c]. */
 struct bound_view {
   int64_t n, own;

@@ -14,6 +14,7 @@
 
 #define BOUND_APOCENTRE 0.5    /* largest apocentre in units of R1: K is 1 on the whole orbit */
 #define BOUND_SOFTENINGS 1e4   /* least pericentre in units of the softening, whose force differs by 1.5e-8 there */
+#define BOUND_ABSORBED 0.0f    /* split_factor of a particle that its partner stands for: it is in no list */
 #define BOUND_CLEARANCE 20.0   /* a particle of half the pair's mass comes no nearer than this many semi-major axes */
 
 /* Returns 1 where a pair may be integrated by Kepler's equation, if it has no perturber: bound, 2 a below `limit`, the period below the
