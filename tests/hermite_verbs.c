@@ -219,7 +219,10 @@ static void reference_step(struct reference *f, const struct hard_request *r, do
     reference_tick(f, s->n, now = next);
   }
   for (int64_t i = 0; i < s->n; i++) {
-    for (int c = 0; c < 3; c++) s->x[i][c] = f->w[i].x[c], s->v[i][c] = f->w[i].v[c], s->acc[i][c] = (float)f->w[i].a[c];
+    double x[3], v[3];
+    struct hermite_force end = force_on(f, s->n, i, TICKS, x, v);   /* all have reached this tick */
+    for (int c = 0; c < 3; c++) s->x[i][c] = f->w[i].x[c], s->v[i][c] = f->w[i].v[c], s->acc[i][c] = (float)end.a[c];
+    s->pot[i] = (float)-end.psi;
     s->level[i] = f->level[i];
   }
 }
@@ -248,6 +251,7 @@ static int same_accelerations(const struct system *a, const struct system *b)
 {
   int same = 1;
   for (int64_t i = 0; i < 3 * a->n; i++) same &= fabsf(a->acc[0][i] - b->acc[0][i]) <= 1e-5f * fabsf(b->acc[0][i]) + 1e-6f;
+  for (int64_t i = 0; i < a->n; i++) same &= fabs(a->pot[i] - b->pot[i]) <= 1e-5 * fabs(b->pot[i]) + 1e-7;
   return same;
 }
 
@@ -286,7 +290,7 @@ static void check_steps(const struct backend *be, const struct hard_request *r, 
   if (!(first < allowed && second < 30 * allowed)) printf("# %s: differences %g, %g\n", label, first, second);
   snprintf(text, sizeof text, "%s: positions and velocities are those of the reference", what);
   ok(first < allowed && second < 30 * allowed, text);
-  snprintf(text, sizeof text, "%s: levels, accelerations, ticks, entries are those of the reference", what);
+  snprintf(text, sizeof text, "%s: levels, accelerations, potentials, ticks, entries are those of the reference", what);
   ok(good && same_levels(&end, &expected), text);
 }
 
