@@ -92,6 +92,11 @@ static void check_softening(void)
   one(&p, FINDING_WARNING, "Softening is not given", "0.005", "... far from what suits a model");
   p.softening = 4;
   one(&p, FINDING_WORTHLESS, "Softening = 4 (default) is larger", "0.005", "... larger than the system");
+  p = ordinary();
+  p.hermite = 1, p.softening = 0;
+  none(&p, "none, with Integrator = hermite");
+  p.softening_is_default = 1, p.softening = 0.01;
+  one(&p, FINDING_WARNING, "its default is 0.01", "give [Gravity] Softening = 0", "a default softening with Integrator = hermite");
 }
 
 static void check_times(void)

@@ -37,11 +37,18 @@ static int at_peak;   /* the sum is the largest so far */
 
 static struct label *label_find(const char *name)
 {
-  for (int i = 0; i < label_count; i++)
-    if (strcmp(labels[i].name, name) == 0) return &labels[i];
-  if (label_count == LABELS_MAX) fatal("more than %d memory labels", LABELS_MAX);
-  labels[label_count].name = name;
-  return &labels[label_count++];
+  struct label *found = NULL;
+#pragma omp critical(memory)
+  {
+    for (int i = 0; i < label_count && !found; i++)
+      if (strcmp(labels[i].name, name) == 0) found = &labels[i];
+    if (!found && label_count < LABELS_MAX) {
+      labels[label_count].name = name;
+      found = &labels[label_count++];
+    }
+  }
+  if (!found) fatal("more than %d memory labels", LABELS_MAX);
+  return found;
 }
 
 static struct head *head_of(void *block) { return (struct head *)((char *)block - ALIGNMENT); }
@@ -54,12 +61,13 @@ static void record_peak(void)
 
 static void account(struct label *l, size_t plus, size_t minus)
 {
-  if (minus) record_peak();
-  l->current += plus - minus;
-  total_current += plus - minus;
-  if (total_current <= total_peak) return;
-  total_peak = total_current;
-  at_peak = 1;
+#pragma omp critical(memory)
+  {
+    if (minus) record_peak();
+    l->current += plus - minus;
+    total_current += plus - minus;
+    if (total_current > total_peak) total_peak = total_current, at_peak = 1;
+  }
 }
 
 static void exhausted(const char *name, size_t bytes)

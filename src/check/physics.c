@@ -161,6 +161,8 @@ static int judge_softening(const struct physics *p, struct findings *f)
         "too weak%s", eps, p->softening_is_default ? " (default)" : "", eps / p->half, p->half, advice(p, what));
     return 0;
   }
+  if (p->hermite && p->softening_is_default)
+    add(f, FINDING_WARNING, "Softening is not given, and its default is %g: stars of a cluster are points; give [Gravity] Softening = 0", eps);
   if (p->hermite) return 0;
   if (p->particles >= SMOOTH && eps < SMALL_SOFTENING * near) {
     add(f, FINDING_WARNING, "Softening = %g%s is %.3g of the distance %.3g of nearest neighbours (median): pairs scatter each other, and "

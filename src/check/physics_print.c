@@ -36,9 +36,9 @@ void physics_print(const struct physics *p, FILE *out)
   double dynamical = physics_dynamical_time(p), crossing = physics_crossing_time(p), seconds = physics_step_seconds(p);
   fprintf(out, "size                half of the particles are within %.4g%s of (%.4g, %.4g, %.4g), 90 %% within %.4g\n", p->half,
           in_units(p->half, p->kpc, "kpc", text), p->centre[0], p->centre[1], p->centre[2], p->most);
-  fprintf(out, "neighbours          nearest ones at %.3g, %.3g and %.3g (10, 50 and 90 %%); the softening is %.2g of the median",
-          p->neighbour[0], p->neighbour[1], p->neighbour[2], p->neighbour[1] > 0 ? p->softening / p->neighbour[1] : 0);
-  if (physics_softening(p) > 0) fprintf(out, ", %.2g suits them", physics_softening(p));
+  fprintf(out, "neighbours          nearest ones at %.3g, %.3g and %.3g (10, 50 and 90 %%)", p->neighbour[0], p->neighbour[1], p->neighbour[2]);
+  if (p->softening > 0) fprintf(out, "; the softening is %.2g of the median", p->neighbour[1] > 0 ? p->softening / p->neighbour[1] : 0);
+  if (p->softening > 0 && physics_softening(p) > 0) fprintf(out, ", %.2g suits them", physics_softening(p));
   fprintf(out, "\nvelocities          dispersion %.4g%s, of the centre of mass %.4g; virial ratio 2 T / |W| %.3g\n", p->v_rms,
           in_units(p->v_rms, p->km_s, "km/s", text), physics_bulk(p), p->potential != 0 ? -2 * p->kinetic / p->potential : 0);
   fprintf(out, "masses              %.3g in all, of particles %.3g to %.3g; the heaviest (id %llu) has %.2g %%\n", p->mass, p->mass_min,
