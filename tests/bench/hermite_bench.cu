@@ -2,9 +2,10 @@
 /* What the hard part by the Hermite scheme costs on a device: a Plummer sphere with some ten neighbours a particle, soft steps without the
  * soft force. Not installed: make tests/bench/hermite_bench.
  *
- *   tests/bench/hermite_bench LOG2_N [RADIUS [SWIFT_AIM [BLOCKS]]]
+ *   tests/bench/hermite_bench LOG2_N [RADIUS [SWIFT_AIM [BLOCKS [SOFT_STEP]]]]
  *
- * R2 is RADIUS N^(-1/3) (default 2.05); SWIFT_AIM: particles of the deepest levels that one block integrates; BLOCKS: at most. */
+ * R2 is RADIUS N^(-1/3) (default 2.05); SWIFT_AIM: particles of the deepest levels that one block integrates; BLOCKS: at most (0: the defaults).
+ * SOFT_STEP: by default a twentieth of R2 / v, at most 0.009, a power of two. */
 #include <config.h>
 #include <math.h>
 #include <stdio.h>
@@ -53,7 +54,7 @@ int main(int argc, char **argv)
   struct device_config config = {};
   struct hard_request r = {};
   double box[6];
-  if (argc < 2) return fprintf(stderr, "usage: hermite_bench LOG2_N [RADIUS [SWIFT_AIM [BLOCKS]]]\n"), 2;
+  if (argc < 2) return fprintf(stderr, "usage: hermite_bench LOG2_N [RADIUS [SWIFT_AIM [BLOCKS [SOFT_STEP]]]]\n"), 2;
   int64_t n = (int64_t)1 << atoi(argv[1]);
   double r2 = (argc > 2 ? atof(argv[2]) : 2.05) / cbrt((double)n);
   fill(&p, n);
@@ -65,7 +66,7 @@ int main(int argc, char **argv)
   be->bounds(d, 0.1, box, box + 3);
   struct lattice lattice = lattice_cover(box, box + 3, 0.05, 0.01);
   r.split = split_make(SPLIT_SEPTIC, 0.25 * r2, r2);
-  r.soft_step = pow(2, floor(log2(fmin(0.05 * r2 / 0.707, 0.009))));
+  r.soft_step = argc > 5 ? atof(argv[5]) : pow(2, floor(log2(fmin(0.05 * r2 / 0.707, 0.009))));
   r.eta = 0.2;
   r.largest_mass = 1.0 / (double)n;
   printf("2^%s particles, R2 = %g, soft step %g, swift_aim %d, blocks %d\n", argv[1], r2, r.soft_step, d->hermite.swift_aim,
