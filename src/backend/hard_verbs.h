@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The table `hard` of a backend: the hard part of a whole soft step from neighbour lists, by the fourth-order Hermite scheme with block
- * steps (gravity/hermite.h). One verb carries it out, so the loop over substeps stays on the device.
+/* The table `hard` of a backend: the hard part of a whole soft step from neighbour lists, with block steps, by the fourth-order Hermite
+ * scheme (gravity/hermite.h) or by kick-drift-kick with time steps by pairs (gravity/pair_steps.h). One verb carries it out, so the loop over substeps stays on the device.
  *
  * On several ranks the neighbours across a domain's face are copies from other ranks (the halo), which a rank integrates along with its own
  * particles. The halo is HALO_LAYERS wide: the first layer are neighbours of own particles, the second one neighbours of the first. So
@@ -26,11 +26,14 @@ enum { HARD_LEVEL_MAX = 28, LEVEL_UNKNOWN = 255 };   /* the deepest block level 
 #define HARD_BACKGROUND 0.1                          /* alpha: background acceleration in units of G m / R2^2 */
 enum { HARD_LONGEST_LEVEL = 2 };                     /* particles with neighbours take steps of at most a quarter of the soft step */
 
+enum hard_scheme { HARD_HERMITE, HARD_LEAPFROG };
+
 struct hard_request {
+  enum hard_scheme scheme;
   struct split split;       /* radii and kernel; on */
   double soft_step;         /* time */
-  double eta;               /* of hermite_step */
-  int first;                /* 1: no particle has proposed a level yet: `level` is not used */
+  double eta;               /* of hermite_step, or of pair_step */
+  int first;                /* 1: no particle has proposed a level yet, or HARD_LEAPFROG: `level` is not used */
   int level_shift;          /* added to the levels that particles proposed: 1 where this soft step is longer than the last one */
   double largest_mass;      /* of all particles of the run: the widest radius is that of this mass */
   double pair_limit;        /* bound pairs with 2a below this length may be integrated by Kepler's equation; 0: none */

@@ -13,6 +13,7 @@ enum { BLOCK = 64, PAD = 8 };   /* sources that are predicted, then summed; a bl
 /* Sources as seen from the target: differences of position and velocity, G m, the inverse of the pair's factor. */
 struct block {
   double d[3][BLOCK], u[3][BLOCK], gm[BLOCK], inverse[BLOCK];
+  double both[BLOCK];   /* of hard_kick: G m of both particles */
 };
 
 typedef double v4 __attribute__((vector_size(32)));
@@ -34,10 +35,23 @@ static inline int pad(struct block *b, int n, double far)
 {
   for (; n % PAD; n++) {
     for (int c = 0; c < 3; c++) b->d[c][n] = far, b->u[c][n] = 0;
-    b->gm[n] = 0;
+    b->gm[n] = b->both[n] = 0;
     b->inverse[n] = 1;
   }
   return n;
+}
+
+/* The sources of entry[count] at the time of the target. */
+static inline void gather(struct block *b, const struct hard_sources *s, const struct hard_target *t, const int32_t *entry, int count)
+{
+  v4 x = {t->x[0], t->x[1], t->x[2], 0}, v = {t->v[0], t->v[1], t->v[2], 0};
+  for (int k = 0; k < count; k++) {
+    int32_t j = entry[k];
+    float factor = s->factor[j] > t->factor ? s->factor[j] : t->factor;
+    predict(b, k, &s->motion[j], (t->now - s->tick[j]) * s->tick_length, x, v);
+    b->gm[k] = s->gm[j];
+    b->inverse[k] = 1 / (double)factor;
+  }
 }
 
 /* hermite_pair for a block. */
@@ -70,16 +84,9 @@ void JOIN(hard_force, ESP_ISA)(const struct hard_sources *s, const struct hard_t
 {
   struct block b;
   double sum[7] = {0};
-  v4 x = {t->x[0], t->x[1], t->x[2], 0}, v = {t->v[0], t->v[1], t->v[2], 0};
   for (int64_t first = 0; first < n; first += BLOCK) {
     int count = n - first < BLOCK ? (int)(n - first) : BLOCK;
-    for (int k = 0; k < count; k++) {
-      int32_t j = entry[first + k];
-      float factor = s->factor[j] > t->factor ? s->factor[j] : t->factor;
-      predict(&b, k, &s->motion[j], (t->now - s->tick[j]) * s->tick_length, x, v);
-      b.gm[k] = s->gm[j];
-      b.inverse[k] = 1 / (double)factor;
-    }
+    gather(&b, s, t, entry + first, count);
     count = pad(&b, count, s->r2);
     switch (s->kernel) {
 #define SUM(name, text) \
@@ -89,6 +96,53 @@ void JOIN(hard_force, ESP_ISA)(const struct hard_sources *s, const struct hard_t
   }
   for (int c = 0; c < 3; c++) f->a[c] = sum[c], f->j[c] = sum[3 + c];
   f->psi = sum[6];
+}
+
+/* pair_kick_add for a block. sum: acceleration, and the largest rate. */
+static inline __attribute__((always_inline)) void add_kick(const struct block *b, int n, const struct hard_sources *s, double eta,
+                                                           const int kernel, double sum[4])
+{
+  double ax = 0, ay = 0, az = 0, most = sum[3], width = s->r2 / (s->r2 - s->r1), per_r2 = 1 / s->r2, eps2 = s->eps2;
+  for (int k = 0; k < n; k++) {
+    double x = b->d[0][k], y = b->d[1][k], z = b->d[2][k], p = b->u[0][k], q = b->u[1][k], w = b->u[2][k];
+    double r2 = x * x + y * y + z * z, rho2 = r2 + eps2, along = x * p + y * q + z * w, u2 = p * p + q * q + w * w;
+    double t = (1 - sqrt(r2) * b->inverse[k] * per_r2) * width, inverse = rho2 > 0 ? 1 / sqrt(rho2) : 0, inverse2 = inverse * inverse;
+    t = t > 1 ? 1 : t;
+    t = t > 0 ? t : 0;
+    double kk = 0;
+    switch (kernel) {
+#define CASE_KICK(name, text) \
+  case SPLIT_##name: kk = SPLIT_K_##name(t); break;
+      SPLIT_KERNELS(CASE_KICK)
+    }
+    double g = b->gm[k] * inverse * inverse2 * kk, binding = b->both[k] * inverse, half = 0.5 * eta * along * inverse2;
+    ax += g * x, ay += g * y, az += g * z;
+    double fall = sqrt(binding) * inverse, fly = b->both[k] > 0 ? sqrt(u2) * inverse : 0;
+    fall = pair_rate(fall, 1.5 * half);
+    fly = pair_rate(fly, u2 > 0 ? half * (1 + binding / u2) : 0);
+    fall = fall > fly ? fall : fly;
+    most = most > fall ? most : fall;
+  }
+  sum[0] += ax, sum[1] += ay, sum[2] += az, sum[3] = most;
+}
+
+void JOIN(hard_kick, ESP_ISA)(const struct hard_sources *s, const struct hard_target *t, const int32_t *entry, int64_t n, struct pair_kick *k)
+{
+  struct block b;
+  double sum[4] = {0};
+  for (int64_t first = 0; first < n; first += BLOCK) {
+    int count = n - first < BLOCK ? (int)(n - first) : BLOCK;
+    gather(&b, s, t, entry + first, count);
+    for (int e = 0; e < count; e++) b.both[e] = b.gm[e] + k->gm;
+    count = pad(&b, count, s->r2);
+    switch (s->kernel) {
+#define SUM_KICK(name, text) \
+  case SPLIT_##name: add_kick(&b, count, s, k->eta, SPLIT_##name, sum); break;
+      SPLIT_KERNELS(SUM_KICK)
+    }
+  }
+  for (int c = 0; c < 3; c++) k->a[c] = sum[c];
+  k->rate = sum[3];
 }
 
 int64_t JOIN(hard_near, ESP_ISA)(const float *x, const float *y, const float *z, int64_t n, const float at[3], float reach2, int32_t *near)

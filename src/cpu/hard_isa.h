@@ -4,7 +4,7 @@
 #define CPU_HARD_ISA_H
 #include <stdint.h>
 
-#include "gravity/hermite.h"
+#include "gravity/pair_steps.h"
 
 /* What a hard force reads. */
 struct hard_sources {
@@ -27,6 +27,9 @@ struct hard_target {
   /* The hard force on a target of the sources entry[n], predicted to its time (gravity/hermite.h). */                                \
   void hard_force_##isa(const struct hard_sources *s, const struct hard_target *t, const int32_t *entry, int64_t n,                    \
                         struct hermite_force *f);                                                                                     \
+  /* The acceleration of a target of mass k->gm, and the largest rate of its pairs (gravity/pair_steps.h). */                         \
+  void hard_kick_##isa(const struct hard_sources *s, const struct hard_target *t, const int32_t *entry, int64_t n,                     \
+                       struct pair_kick *k);                                                                                          \
   /* Those of the points [0, n) that are within sqrt(reach2) of a point, ascending; returns their number. near[n]. */                 \
   int64_t hard_near_##isa(const float *x, const float *y, const float *z, int64_t n, const float at[3], float reach2, int32_t *near);
 HARD_ISA_FUNCTIONS(generic)

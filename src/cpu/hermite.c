@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The hard part of a soft step by the fourth-order Hermite scheme with block steps (gravity/hermite.h): predict, evaluate, correct.
+/* The hard part of a soft step with block steps: predict, evaluate, correct. By the fourth-order Hermite scheme (gravity/hermite.h), or by
+ * kick-drift-kick, where jerks are zero (gravity/pair_steps.h).
  *
  * Steps are aligned, so the active particles at a tick are those of the levels whose steps end there: all from some level down. Particles
  * with neighbours are kept sorted by level, deepest first; a tick looks at the first of them only. */
@@ -85,22 +86,50 @@ static void evaluate(const struct hard_set *s, const struct hard_sources *from, 
   s->isa->hard_force(from, &t, s->entry + s->first[i], list_length(s, i), f);
 }
 
+/* Acceleration and largest rate of pairs of particle i. */
+static void evaluate_kick(const struct loop *l, int64_t i, int32_t tick, const double x[3], const double v[3], struct pair_kick *k)
+{
+  const struct hard_set *s = l->s;
+  struct hard_target t = {{x[0], x[1], x[2]}, {v[0], v[1], v[2]}, tick, s->factor[i]};
+  *k = (struct pair_kick){.gm = s->gm[i], .eta = l->r->eta};
+  s->isa->hard_kick(&l->from, &t, s->entry + s->first[i], list_length(s, i), k);
+}
+
 static struct hard_sources sources_of(const struct hard_set *s, const struct hard_request *r, double eps)
 {
   return (struct hard_sources){s->motion, s->gm, s->factor, s->tick, r->soft_step / TICKS, eps * eps, r->split.r1, r->split.r2, r->split.kernel};
 }
 
-/* Accelerations and jerks of all particles at tick 0. */
+static double background(const struct loop *l, int64_t i)
+{
+  double r2 = l->s->factor[i] * (double)l->r->split.r2;
+  return HARD_BACKGROUND * l->s->gm[i] / (r2 * r2);
+}
+
+/* Acceleration and jerk of particle i at tick 0 to *to. Returns its first step. */
+static double first_force(const struct loop *l, int64_t i, struct hermite_motion *to)
+{
+  const struct hermite_motion *m = &l->s->motion[i];
+  struct hermite_force f = {0};
+  if (l->r->scheme == HARD_LEAPFROG) {
+    struct pair_kick k;
+    evaluate_kick(l, i, 0, m->x, m->v, &k);
+    memcpy(to->a, k.a, sizeof k.a);
+    memcpy(to->j, f.j, sizeof f.j);
+    return pair_step(&k);
+  }
+  evaluate(l->s, &l->from, i, 0, m->x, m->v, &f);
+  memcpy(to->a, f.a, sizeof f.a);
+  memcpy(to->j, f.j, sizeof f.j);
+  return hermite_first_step(f.a, f.j, HARD_FIRST_ETA * l->r->eta, background(l, i));
+}
+
+/* Accelerations, jerks and first steps of all particles at tick 0. */
 static void first_forces(struct loop *l)
 {
   struct hard_set *s = l->s;
 #pragma omp parallel for schedule(dynamic, 64)
-  for (int64_t i = 0; i < s->n; i++) {
-    struct hermite_force f;
-    evaluate(s, &l->from, i, 0, s->motion[i].x, s->motion[i].v, &f);
-    memcpy(l->next[i].a, f.a, sizeof f.a);
-    memcpy(l->next[i].j, f.j, sizeof f.j);
-  }
+  for (int64_t i = 0; i < s->n; i++) l->wanted[i] = first_force(l, i, &l->next[i]);
   for (int64_t i = 0; i < s->n; i++) {   /* no force may see another one's new values */
     memcpy(s->motion[i].a, l->next[i].a, sizeof s->motion[i].a);
     memcpy(s->motion[i].j, l->next[i].j, sizeof s->motion[i].j);
@@ -109,12 +138,6 @@ static void first_forces(struct loop *l)
 }
 
 /* --- levels ------------------------------------------------------------------------------------------------------- */
-
-static double background(const struct loop *l, int64_t i)
-{
-  double r2 = l->s->factor[i] * (double)l->r->split.r2;
-  return HARD_BACKGROUND * l->s->gm[i] / (r2 * r2);
-}
 
 /* Sort the first `count` particles of by_level, which are those of level `lowest` and deeper. */
 static void sort_levels(struct loop *l, int64_t count, int lowest)
@@ -140,10 +163,7 @@ static void first_levels(struct loop *l)
       continue;
     }
     int level = s->level[i] + l->r->level_shift;
-    if (l->r->first || s->level[i] == LEVEL_UNKNOWN) {
-      double step = hermite_first_step(s->motion[i].a, s->motion[i].j, HARD_FIRST_ETA * l->r->eta, background(l, i));
-      level = timeline_level(l->r->soft_step, step);
-    }
+    if (l->r->first || s->level[i] == LEVEL_UNKNOWN) level = timeline_level(l->r->soft_step, l->wanted[i]);
     s->level[i] = (uint8_t)(level < HARD_LONGEST_LEVEL ? HARD_LONGEST_LEVEL : level > HARD_LEVEL_MAX ? HARD_LEVEL_MAX : level);
     l->by_level[l->moving++] = (int32_t)i;
   }
@@ -184,19 +204,34 @@ static void choose_level(struct loop *l, int64_t i, int32_t tick, double wanted)
 
 /* --- a tick ------------------------------------------------------------------------------------------------------- */
 
+/* *m at the begin of the step of particle i, with x and v predicted for its end, becomes its motion there. Returns its next step. */
+static double correct(const struct loop *l, int64_t i, int32_t tick, double dt, const double x[3], const double v[3], struct hermite_motion *m)
+{
+  struct hermite_force f;
+  double a2[3], a3[3];
+  evaluate(l->s, &l->from, i, tick, x, v, &f);
+  hermite_correct(m, dt, x, v, &f, a2, a3);
+  return hermite_step(m->a, m->j, a2, a3, l->r->eta, background(l, i));
+}
+static double correct_kick(const struct loop *l, int64_t i, int32_t tick, double dt, const double x[3], const double v[3],
+                           struct hermite_motion *m)
+{
+  struct pair_kick k;
+  evaluate_kick(l, i, tick, x, v, &k);
+  pair_kick_correct(m, dt, x, &k);
+  return pair_step(&k);
+}
+
 /* The motion of an active particle at the end of its step. Returns the pairs evaluated. */
 static int64_t advance_one(struct loop *l, int64_t k, int32_t tick)
 {
   const struct hard_set *s = l->s;
   int32_t i = l->by_level[k];
-  double dt = (tick - s->tick[i]) * l->tick_length, x[3], v[3], a2[3], a3[3];
+  double dt = (tick - s->tick[i]) * l->tick_length, x[3], v[3];
   struct hermite_motion *m = &l->next[k];
-  struct hermite_force f;
   *m = s->motion[i];
   hermite_predict(m, dt, x, v);
-  evaluate(s, &l->from, i, tick, x, v, &f);
-  hermite_correct(m, dt, x, v, &f, a2, a3);
-  l->wanted[k] = hermite_step(m->a, m->j, a2, a3, l->r->eta, background(l, i));
+  l->wanted[k] = l->r->scheme == HARD_LEAPFROG ? correct_kick(l, i, tick, dt, x, v, m) : correct(l, i, tick, dt, x, v, m);
   return list_length(s, i);
 }
 

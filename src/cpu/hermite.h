@@ -4,7 +4,7 @@
 #define CPU_HERMITE_H
 #include "backend/hard_verbs.h"
 #include "cpu/bound_pairs.h"
-#include "gravity/hermite.h"
+#include "gravity/pair_steps.h"
 
 /* Own particles, then those of the halo, in double precision, with neighbour lists. */
 struct hard_set {

@@ -74,6 +74,7 @@ struct walk_isa {
   const char *name;
   /* The hard part (cpu/hard_isa.h). */
   void (*hard_force)(const struct hard_sources *s, const struct hard_target *t, const int32_t *entry, int64_t n, struct hermite_force *f);
+  void (*hard_kick)(const struct hard_sources *s, const struct hard_target *t, const int32_t *entry, int64_t n, struct pair_kick *k);
   int64_t (*hard_near)(const float *x, const float *y, const float *z, int64_t n, const float at[3], float reach2, int32_t *near);
   /* The largest of what the boxes need of a node (enum need); the same as essential_need. */
   int (*needs)(const struct box_table *t, const struct asked *a);

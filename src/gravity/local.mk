@@ -5,6 +5,7 @@ libespalier_a_SOURCES += \
   %D%/hermite.h \
   %D%/kepler.h \
   %D%/pair.h \
+  %D%/pair_steps.h \
   %D%/reach.h \
   %D%/split.h \
   %D%/units.c \

@@ -20,7 +20,7 @@ enum split_mode { MODE_HYBRID, MODE_TREE, MODE_AUTO };
 enum step_scheme { SCHEME_BLOCK, SCHEME_SHARED };
 enum step_integrator { INTEGRATOR_LEAPFROG, INTEGRATOR_HERMITE };
 enum radii_by_mass { RADII_AUTO, RADII_ON, RADII_OFF };
-enum step_criterion { CRITERION_MIN_AV, CRITERION_A };
+enum step_criterion { CRITERION_MIN_AV, CRITERION_A, CRITERION_PAIRS };
 enum balance { BALANCE_COUNT, BALANCE_HARD, BALANCE_WORK, BALANCE_TIME };
 enum comm_log { COMM_LOG_OFF, COMM_LOG_PHASES, COMM_LOG_PEERS };
 enum substep_log_choice { SUBSTEP_LOG_OFF, SUBSTEP_LOG_ON };
@@ -80,7 +80,11 @@ int params_read(struct params *p, const char *file, const char *const *overrides
 /* The same; *origin (may be NULL) becomes the origin of each value. */
 int params_read_origin(struct params *p, const char *file, const char *const *overrides, int override_count,
                        struct param_origin *origin, struct fault *f);
-/* Eta, or its default for the integrator. */
+/* 1: the hard part, if there is one, is integrated from neighbour lists (the table `hard` of a backend). */
+int params_neighbour_lists(const struct params *p);
+/* Choose the leapfrog with the default criterion where the hard part would be integrated from neighbour lists: its forces are of walks. */
+void params_use_walks(struct params *p);
+/* Eta, or its default for the integrator and the criterion. */
 double params_eta(const struct params *p);
 /* Check the rules between parameters. Before: each value is in its range. `origin` may be NULL. */
 int params_check_rules(const struct params *p, const struct param_origin *origin, struct fault *f);

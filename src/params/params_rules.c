@@ -109,22 +109,33 @@ static int check_split(const struct rules *r)
   return 0;
 }
 
+/* Leapfrog with time steps by pairs. */
+static int check_pairs(const struct rules *r)
+{
+  const struct params *p = r->p;
+  if (p->Criterion != CRITERION_PAIRS) return 0;
+  if (p->Mode == MODE_TREE)
+    return broken(r, "Criterion", "Mode", "expected Mode = hybrid with Criterion = pairs, which needs the neighbour lists of the hard part");
+  if (p->Scheme == SCHEME_SHARED) return broken(r, "Criterion", "Scheme", "expected Scheme = block with Criterion = pairs");
+  return 0;
+}
+
 static int check_integrator(const struct rules *r)
 {
   const struct params *p = r->p;
-  if (p->Integrator != INTEGRATOR_HERMITE) return 0;
+  if (p->Integrator != INTEGRATOR_HERMITE) return check_pairs(r);
   if (p->Mode == MODE_TREE) return broken(r, "Integrator", "Mode", "expected Mode = hybrid with Integrator = hermite, which integrates the hard part");
   if (p->Scheme == SCHEME_SHARED) return broken(r, "Integrator", "Scheme", "expected Scheme = block with Integrator = hermite");
   return 0;
 }
 
-/* Block steps by leapfrog scale with the softening. */
+/* Block steps by acceleration and velocity scale with the softening. */
 static int check_softening(const struct rules *r)
 {
   const struct params *p = r->p;
-  if (p->Softening > 0 || p->Integrator == INTEGRATOR_HERMITE) return 0;
+  if (p->Softening > 0 || params_neighbour_lists(p)) return 0;
   if (p->Mode == MODE_TREE && p->Scheme == SCHEME_SHARED && p->FixedStep > 0) return 0;
-  return broken(r, "Softening", "Integrator", "expected Integrator = hermite where Softening = 0, or one fixed step for all: Mode = tree, "
+  return broken(r, "Softening", "Integrator", "expected Integrator = hermite or Criterion = pairs where Softening = 0, or one fixed step for all: Mode = tree, "
                 "Scheme = shared and FixedStep");
 }
 
@@ -225,4 +236,17 @@ int params_check_files(const struct params *p, const struct param_origin *origin
   return p->OutputListFilename[0] ? check_file(&r, "OutputListFilename", p->OutputListFilename) : 0;
 }
 
-double params_eta(const struct params *p) { return p->Eta > 0 ? p->Eta : p->Integrator == INTEGRATOR_HERMITE ? 0.2 : 1; }
+int params_neighbour_lists(const struct params *p) { return p->Integrator == INTEGRATOR_HERMITE || p->Criterion == CRITERION_PAIRS; }
+
+void params_use_walks(struct params *p)
+{
+  p->Integrator = INTEGRATOR_LEAPFROG;
+  if (p->Criterion == CRITERION_PAIRS) p->Criterion = CRITERION_MIN_AV;
+  p->EnergyError = 0;
+}
+
+double params_eta(const struct params *p)
+{
+  if (p->Eta > 0) return p->Eta;
+  return p->Integrator == INTEGRATOR_HERMITE ? 0.2 : p->Criterion == CRITERION_PAIRS ? 0.1 : 1;
+}

@@ -18,7 +18,7 @@
 #define REPORT_TERMINAL 10.0    /* seconds between lines about a soft step under way: on a terminal, */
 #define REPORT_LOG 60.0         /* and in a log */
 enum { H_STEPS = 20 };          /* soft steps over which h is averaged */
-/* Spacing of the lattice, in units of the softening (with Integrator = hermite: of R1), above which positions are too coarse. */
+/* Spacing of the lattice, in units of the softening (with neighbour lists: of R1), above which positions are too coarse. */
 #define LATTICE_WARNING 1e-3
 #define ENERGY_WARNING 0.05     /* |dE/E| */
 #define SOFT_STEP_WARNING 2     /* given soft step, in units of the one that the rule chooses */

@@ -13,7 +13,7 @@
 /* Bound pairs with 2 a below this part of R1 may go by Kepler's equation. */
 #define PAIR_LIMIT (1.0 / 32)
 
-int hard_used(const struct sim *s) { return s->par->Integrator == INTEGRATOR_HERMITE && s->split.on; }
+int hard_used(const struct sim *s) { return params_neighbour_lists(s->par) && s->split.on; }
 
 void hard_note_masses(struct sim *s, const struct particles *p)
 {
@@ -43,8 +43,9 @@ int hard_radii_by_mass(const struct sim *s)
 static struct hard_request request_of(struct sim *s, double soft_step)
 {
   struct hard_part *h = &s->hard;
-  struct hard_request r = {.split = s->split, .soft_step = soft_step, .eta = params_eta(s->par), .largest_mass = h->largest_mass,
-                           .first = h->proposed_for == 0};
+  enum hard_scheme scheme = s->par->Integrator == INTEGRATOR_HERMITE ? HARD_HERMITE : HARD_LEAPFROG;
+  struct hard_request r = {.scheme = scheme, .split = s->split, .soft_step = soft_step, .eta = params_eta(s->par),
+                           .largest_mass = h->largest_mass, .first = h->proposed_for == 0 || scheme == HARD_LEAPFROG};
   if (soft_step > 0) r.pair_limit = PAIR_LIMIT * (double)s->split.r1;
   if (h->proposed_for > 0 && soft_step > h->proposed_for) r.level_shift = (int)ceil(log2(soft_step / h->proposed_for) - 1e-6);
   return r;

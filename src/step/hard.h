@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The hard part of a soft step by the Hermite scheme (Integrator = hermite): what the step asks of the table `hard` of a backend. */
+/* The hard part of a soft step from neighbour lists (Integrator = hermite, or Criterion = pairs): what the step asks of the table `hard` of a
+ * backend. */
 #ifndef STEP_HARD_H
 #define STEP_HARD_H
 #include "step/sim.h"
 
-/* 1: this run integrates its hard part by the Hermite scheme. Local. */
+/* 1: this run integrates its hard part from neighbour lists. Local. */
 int hard_used(const struct sim *s);
 /* Note the masses of the run, from the particles of this rank, before they move to the device. Collective. */
 void hard_note_masses(struct sim *s, const struct particles *p);

@@ -60,7 +60,8 @@ int sim_open(struct sim *s, const struct comm *c, const struct params *par, cons
   timer_reset(&s->timer);
   s->log.table = par->SubstepLog && c->rank == 0;
   tuning_open(&s->tuning, par, be->tunes, c->size, c->rank);
-  if (par->Integrator == INTEGRATOR_HERMITE && !be->hard) return fault_set(f, "Integrator = hermite: the backend %s does not have it", be->name);
+  if (params_neighbour_lists(par) && !be->hard)
+    return fault_set(f, "%s: the backend %s does not have it", par->Integrator == INTEGRATOR_HERMITE ? "Integrator = hermite" : "Criterion = pairs", be->name);
   return failed;
 }
 
@@ -259,7 +260,7 @@ static void set_split(struct sim *s, double r1, double r2)
 {
   s->split = split_make(s->par->Kernel, r1, r2);
   s->split.largest_mass = (float)s->hard.largest_mass;
-  if (s->par->Integrator == INTEGRATOR_HERMITE && hard_radii_by_mass(s)) s->split.mass_scale = (float)s->hard.mean_mass;
+  if (params_neighbour_lists(s->par) && hard_radii_by_mass(s)) s->split.mass_scale = (float)s->hard.mean_mass;
 }
 
 int sim_radius(struct sim *s, int first)

@@ -21,7 +21,7 @@ struct step_counts {
   struct tally full, hard;
   int64_t substeps, moment_updates, migrated;
   int level_max;
-  struct hard_tally hermite;        /* the hard part with Integrator = hermite */
+  struct hard_tally hermite;        /* the hard part from neighbour lists */
   struct let_traffic soft_let, step_let, updates, renewed_let;
   int64_t violations, late;         /* particles that will exceed, and that have exceeded, the motion bounds of LETs */
   int64_t violations_handled;       /* of `violations`, those before the last selection of LETs */
@@ -50,7 +50,7 @@ struct substeps {
   double began, left;      /* clocks: begin of the row; return from substeps_advance */
 };
 
-/* The hard part with Integrator = hermite (step/hard.h). */
+/* The hard part from neighbour lists (step/hard.h). */
 struct hard_part {
   struct halo halo;
   double smallest_mass, mean_mass, largest_mass, total_mass;   /* of all particles of the run */

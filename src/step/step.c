@@ -90,8 +90,8 @@ void step_print_schedule(struct sim *s, const struct plan *plan, FILE *out)
   if (s->comm->rank == 0) schedule_print(&schedule, out);
 }
 
-/* The opening kick, and the whole hard part by the Hermite scheme. */
-static void open_hermite(struct sim *s, const struct plan *plan)
+/* The opening kick, and the whole hard part from neighbour lists. */
+static void open_listed(struct sim *s, const struct plan *plan)
 {
   s->be->kick(s->dev, &s->field, 0.5 * plan->soft_step);
   s->half.part[0][1] = s->timer;
@@ -115,7 +115,7 @@ void step_open(struct sim *s, const struct plan *plan)
   part[0][0] = s->timer;
 
   if (hard_used(s)) {
-    open_hermite(s, plan);
+    open_listed(s, plan);
     return;
   }
   struct step_rule rule = step_rule_of(s, plan->soft_step);

@@ -79,7 +79,7 @@ int force(const struct comm *c, const struct params *par, const struct force_opt
   struct bench_times seconds;
   struct params own = *par;
   own.Tuning = TUNING_FROZEN;   /* tuned parameters must not change between two measurements */
-  own.Integrator = INTEGRATOR_LEAPFROG, own.EnergyError = 0;   /* whole forces from one walk */
+  params_use_walks(&own);   /* whole forces from one walk */
   par = &own;
   if (options->delta_count > 0) return force_curve(c, par, options);
   if (c->rank == 0 && options->output) check_result(par, options->output, options->overwrite, &fault);

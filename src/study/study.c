@@ -125,7 +125,7 @@ int study_let(const struct comm *c, const struct params *par, const struct study
   struct fault f = {""};
   struct params own = *par;
   own.Tuning = TUNING_FROZEN;   /* counts must not depend on measured times */
-  own.Integrator = INTEGRATOR_LEAPFROG, own.EnergyError = 0;   /* its tables are of hard walks */
+  params_use_walks(&own);   /* its tables are of hard walks */
   par = &own;
   if (c->rank == 0) study_table_open(&s.table, options, par, &f);
   if (comm_verdict(c, &f) == 0) all_radii(&s, par, &f);
