@@ -8,28 +8,52 @@
 
 /* --- the begin --------------------------------------------------------------------------------------------------- */
 
+/* The first step of a member. */
+static __device__ __forceinline__ double first_step(const struct loop_job &job, const struct hermite_body &b, const struct hermite_force &f)
+{
+  return hermite_first_step(f.a, f.j, HARD_FIRST_ETA * job.eta, background_of(job.background, b.gm, b.factor));
+}
+static __device__ __forceinline__ double first_step(const struct loop_job &, const struct hermite_body &, const struct pair_kick &k)
+{
+  return pair_step(&k);
+}
+
+static __device__ __forceinline__ void set_jerk(struct hermite_motion *w, const struct hermite_force &f)
+{
+  for (int c = 0; c < 3; c++) w->j[c] = f.j[c];
+}
+static __device__ __forceinline__ void set_jerk(struct hermite_motion *w, const struct pair_kick &)
+{
+  for (int c = 0; c < 3; c++) w->j[c] = 0;
+}
+
 /* The first motion, step and status of a member. */
+template <class force>
 struct first_motions {
+  typedef force sum;
   struct loop_job job;
   struct hermite_bodies at;
   struct hermite_source *source;
   int blocks, level_shift;
   int first;                           /* 1: no level has been proposed */
 
-  __device__ __forceinline__ int first_level(int64_t m, const struct hermite_body &b, const struct hermite_force &f) const
+  __device__ __forceinline__ void open(force *f, double gm) const { open_sum(job, f, gm); }
+
+  __device__ __forceinline__ int first_level(int64_t m, const struct hermite_body &b, const force &f) const
   {
     bool deeper;
     if (!first && b.level != LEVEL_UNKNOWN) return min(max(b.level + level_shift, (int)HARD_LONGEST_LEVEL), (int)HARD_LEVEL_MAX);
-    double wanted = hermite_first_step(f.a, f.j, HARD_FIRST_ETA * job.eta, background_of(job.background, b.gm, b.factor));
+    double wanted = first_step(job, b, f);
     int level = level_for(job.soft_step, wanted, HARD_LONGEST_LEVEL, &deeper);
     if (deeper && job.who[m] < job.own) note_collapse(job.numbers, job.sum, at, (int32_t)m, b.x, wanted);
     return level;
   }
 
-  __device__ __forceinline__ void store(int64_t m, const struct hermite_body &b, int32_t count, const struct hermite_force &f) const
+  __device__ __forceinline__ void store(int64_t m, const struct hermite_body &b, int32_t count, const force &f) const
   {
     struct hermite_motion w;
-    for (int c = 0; c < 3; c++) w.x[c] = b.x[c], w.v[c] = b.v[c], w.a[c] = f.a[c], w.j[c] = f.j[c];
+    for (int c = 0; c < 3; c++) w.x[c] = b.x[c], w.v[c] = b.v[c], w.a[c] = f.a[c];
+    set_jerk(&w, f);
     job.motion[2 * m] = w;
     job.ticks[m] = int2{0, -1};
     job.steps[m] = 0;
@@ -38,7 +62,8 @@ struct first_motions {
   }
 };
 
-static __global__ void __launch_bounds__(THREADS) begin_members(const __grid_constant__ struct first_motions first)
+template <class force>
+static __global__ void __launch_bounds__(THREADS) begin_members(const __grid_constant__ struct first_motions<force> first)
 {
   hermite_begin_forces(first.job.sum, first.at, first.job.members, first);
 }
@@ -112,8 +137,10 @@ static __global__ void end_bodies(const __grid_constant__ struct finish_job job,
 
 /* The hard part of the potential, and the hard acceleration, of the particles of this rank. */
 struct stored_potentials {
+  typedef struct hermite_force sum;
   struct particles p;
   const int32_t *who;                  /* NULL: targets are particles */
+  __device__ __forceinline__ void open(struct hermite_force *, double) const {}
   __device__ __forceinline__ void store(int64_t k, const struct hermite_body &, int32_t, const struct hermite_force &f) const
   {
     int64_t i = who ? who[k] : k;
@@ -201,6 +228,15 @@ static void complete_hard_tally(struct device *d, struct hard_tally *t)
   t->deepest = max(t->deepest, n->deepest);
 }
 
+/* Motions, levels and status of all members at the begin. */
+template <class force>
+static void begin(struct device *d, const struct hard_request *r, const struct loop_job &loop, int blocks)
+{
+  struct hermite_state *s = &d->hermite;
+  struct first_motions<force> first = {loop, {s->body.at, s->who.at}, s->source.at, blocks, r->level_shift, r->first};
+  LAUNCH(d, begin_members<force>, blocks_for(s->members * SHORT_LANES, THREADS), THREADS, first);
+}
+
 void gpu_advance(struct device *d, const struct hard_request *r, int64_t n, const struct halo_particle *halo, struct hard_tally *t)
 {
   struct hermite_state *s = &d->hermite;
@@ -215,12 +251,14 @@ void gpu_advance(struct device *d, const struct hard_request *r, int64_t n, cons
   struct finish_job finish = {d->p};
   finish.loop.soft_step = r->soft_step;
   if (s->members > 0) {
-    finish.blocks = hermite_loop_blocks(d, s->members);
+    finish.blocks = hermite_loop_blocks(d, r->scheme, s->members);
     finish.loop = open_loop(d, r, finish.blocks);
     finish.number = s->number.at;
-    struct first_motions first = {finish.loop, {s->body.at, s->who.at}, s->source.at, finish.blocks, r->level_shift, r->first};
-    LAUNCH(d, begin_members, blocks_for(s->members * SHORT_LANES, THREADS), THREADS, first);
-    hermite_loop(d, &finish.loop, finish.blocks);
+    if (r->scheme == HARD_LEAPFROG)
+      begin<pair_kick>(d, r, finish.loop, finish.blocks);
+    else
+      begin<hermite_force>(d, r, finish.loop, finish.blocks);
+    hermite_loop(d, r->scheme, &finish.loop, finish.blocks);
     LAUNCH(d, count_members, min(blocks_for(s->members, THREADS), (int64_t)4 * d->multiprocessors), THREADS, finish, s->who.at, s->body.at,
            s->halo.at);
   }

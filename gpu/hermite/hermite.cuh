@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The hard part from neighbour lists by the Hermite scheme (backend/hard_verbs.h): the parts of a soft step, and sums over a list.
+/* The hard part from neighbour lists (backend/hard_verbs.h): the parts of a soft step, and sums over a list. The sums of the Hermite scheme
+ * are struct hermite_force, those of kick-drift-kick struct pair_kick.
  *
  * Particles that have neighbours are the members. They are numbered in the order of the particles, first those of this rank, then those
  * of the halo. A pair is in both lists or in none, so the neighbours of members are members. The entries of a list ascend, and its sum has
@@ -30,11 +31,23 @@ void hermite_lists(struct device *d, const struct hard_request *r, double horizo
 void hermite_lists_again(struct device *d, const struct hard_request *r, double horizon, int64_t n, int numbered);
 struct hermite_sum hermite_sum_of(struct device *d, const struct hard_request *r);
 
+/* Add what one source gives. */
+static __device__ __forceinline__ void hermite_add_pair(struct hermite_force *f, const double d[3], const double u[3], double m, double eps2,
+                                                        const struct hermite_split *h)
+{
+  hermite_pair(f, d, u, m, eps2, h);
+}
+static __device__ __forceinline__ void hermite_add_pair(struct pair_kick *k, const double d[3], const double u[3], double m, double eps2,
+                                                        const struct hermite_split *h)
+{
+  pair_kick_add(k, d, u, m, eps2, h);
+}
+
 /* Add what the entries first, first + stride, ... of a list give to a target at x with velocity v. `sources`: has read(entry, x, v, gm,
  * factor). */
-template <class sources>
+template <class sources, class sum>
 static __device__ void hermite_add(const struct hermite_sum &s, const sources &at, const struct hermite_list &l, const double x[3],
-                                   const double v[3], float factor, int first, int stride, struct hermite_force *f)
+                                   const double v[3], float factor, int first, int stride, sum *f)
 {
   struct hermite_split h = s.common;
   for (int k = first; k < l.count; k += stride) {
@@ -43,7 +56,7 @@ static __device__ void hermite_add(const struct hermite_sum &s, const sources &a
     at.read(s.entry[l.begin + k], y, u, &gm, &other);
     for (int c = 0; c < 3; c++) y[c] -= x[c], u[c] -= v[c];
     if (!s.one_radius) h = hermite_split_of(&s.split, factor, other);
-    hermite_pair(f, y, u, gm, s.eps2, &h);
+    hermite_add_pair(f, y, u, gm, s.eps2, &h);
   }
 }
 
@@ -57,6 +70,18 @@ static __device__ __forceinline__ void hermite_join(struct hermite_force *f, int
 {
   for (int c = 0; c < 3; c++) f->a[c] = hermite_over_lanes(f->a[c], lanes), f->j[c] = hermite_over_lanes(f->j[c], lanes);
 }
+static __device__ __forceinline__ void hermite_join(struct pair_kick *k, int lanes)
+{
+  for (int c = 0; c < 3; c++) k->a[c] = hermite_over_lanes(k->a[c], lanes);
+  for (int step = lanes / 2; step > 0; step /= 2) k->rate = fmax(k->rate, __shfl_xor_sync(FULL, k->rate, step));
+}
+/* The potential too. */
+static __device__ __forceinline__ void hermite_join_all(struct hermite_force *f, int lanes)
+{
+  hermite_join(f, lanes);
+  f->psi = hermite_over_lanes(f->psi, lanes);
+}
+static __device__ __forceinline__ void hermite_join_all(struct pair_kick *k, int lanes) { hermite_join(k, lanes); }
 
 /* Sources that are at the time of the sum: at the begin of the soft step, or predicted. */
 struct hermite_bodies {
@@ -72,7 +97,7 @@ struct hermite_bodies {
 };
 
 /* Forces at the begin of the soft step on the targets 4 w to 4 w + 3 of warp w: by SHORT_LANES lanes each where the list is short,
- * otherwise by all lanes. store(k, body, force) is called by one lane. */
+ * otherwise by all lanes. `storing` has the type `sum`; open(&sum, gm of the target); store(k, body, entries, sum), which one lane calls. */
 template <class storing>
 static __device__ void hermite_begin_forces(const struct hermite_sum &s, const struct hermite_bodies &at, int64_t n, const storing &to)
 {
@@ -81,15 +106,15 @@ static __device__ void hermite_begin_forces(const struct hermite_sum &s, const s
   for (int pass = 0; pass <= WARP / SHORT_LANES; pass++) {   /* pass 0: all short lists; pass k: the list of target k - 1, if it is long */
     int64_t k = pass == 0 ? first + lane / SHORT_LANES : first + pass - 1;
     int lanes = pass == 0 ? (int)SHORT_LANES : (int)WARP, sub = lane % lanes;
-    struct hermite_force f = {};
+    typename storing::sum f = {};
     struct hermite_list l = {0, 0, 0};
     if (k < n) l = s.list[k];
     bool mine = k < n && (l.count > LIST_SHORT) == (pass > 0);
     if (pass > 0 && !mine) continue;
     const struct hermite_body *b = mine ? &at.body[at.who ? at.who[k] : k] : NULL;
+    if (mine) to.open(&f, b->gm);
     if (mine) hermite_add(s, at, l, b->x, b->v, b->factor, sub, lanes, &f);
-    hermite_join(&f, lanes);
-    f.psi = hermite_over_lanes(f.psi, lanes);
+    hermite_join_all(&f, lanes);
     if (mine && sub == 0) to.store(k, *b, l.count, f);
   }
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The kernel of the loop over ticks.
+/* The kernel of the loop over ticks, for each scheme: `force` is the sum over a list, struct hermite_force or struct pair_kick.
  *
  * A tick of the grid: each block lists its active members, sums up their forces and corrects them; then all blocks meet at a barrier,
  * which also adds up the members at each level, from which each block finds the next tick. One barrier suffices: a motion has two places,
@@ -15,9 +15,11 @@
 #include "gpu/hermite/loop.cuh"
 #include "particles/timeline.h"
 
+enum { FORCE_PARTS = 6 };
+
 struct loop_shared {
-  double force[LOOP_THREADS][6];       /* accelerations and jerks of the present batch */
-  double part[LOOP_WARPS][6];
+  double force[LOOP_THREADS][FORCE_PARTS];   /* sums of the present batch: accelerations, and jerks or the largest rate */
+  double part[LOOP_WARPS][FORCE_PARTS];
   unsigned long long warp_sum[LOOP_WARPS];
   int32_t count[LEVEL_BIN];            /* own members at each level */
   int32_t swift_count[LEVEL_BIN];
@@ -78,17 +80,17 @@ static __device__ void predict_members(const struct loop_job &job, int32_t now)
 }
 
 /* Add to the force on member m what its entries first, first + stride, ... give. */
-template <class sources>
-static __device__ __forceinline__ void add_from(const struct loop_job &job, const sources &at, int32_t m, int first, int stride,
-                                                struct hermite_force *f)
+template <class sources, class force>
+static __device__ __forceinline__ void add_from(const struct loop_job &job, const sources &at, int32_t m, int first, int stride, force *f)
 {
   double x[3], v[3], gm;
   float factor;
   at.read(m, x, v, &gm, &factor);
+  open_sum(job, f, gm);
   hermite_add(job.sum, at, job.sum.list[m], x, v, factor, first, stride, f);
 }
-static __device__ void add_member(const struct loop_job &job, const struct active_list &a, int32_t m, int first, int stride,
-                                  struct hermite_force *f)
+template <class force>
+static __device__ void add_member(const struct loop_job &job, const struct active_list &a, int32_t m, int first, int stride, force *f)
 {
   if (a.crowd)
     add_from(job, hermite_bodies{job.predicted, NULL}, m, first, stride, f);
@@ -96,12 +98,28 @@ static __device__ void add_member(const struct loop_job &job, const struct activ
     add_from(job, members_at_tick{job, a.now}, m, first, stride, f);
 }
 
-static __device__ void store_force(double *to, const struct hermite_force &f)
+/* Sums in the memory of a block. */
+static __device__ __forceinline__ int parts_of(const struct hermite_force &) { return 6; }
+static __device__ __forceinline__ int parts_of(const struct pair_kick &) { return 4; }
+static __device__ __forceinline__ void store_force(double *to, const struct hermite_force &f)
 {
   for (int c = 0; c < 3; c++) to[c] = f.a[c], to[3 + c] = f.j[c];
 }
+static __device__ __forceinline__ void store_force(double *to, const struct pair_kick &k)
+{
+  for (int c = 0; c < 3; c++) to[c] = k.a[c];
+  to[3] = k.rate;
+}
+
+/* Join part c of two sums. */
+static __device__ __forceinline__ double join_part(const struct hermite_force &, int, double a, double b) { return a + b; }
+static __device__ __forceinline__ double join_part(const struct pair_kick &, int c, double a, double b)
+{
+  return c < 3 ? a + b : fmax(a, b);
+}
 
 /* One warp's share of the lists of the batch [first, last) that need a warp or less: a task is as many members as a warp sums up at once. */
+template <class force>
 static __device__ void sum_short_lists(const struct loop_job &job, struct loop_shared &s, const struct active_list &a, int first, int last)
 {
   for (int warp_task = (int)(threadIdx.x / WARP);; warp_task += LOOP_WARPS) {
@@ -116,7 +134,7 @@ static __device__ void sum_short_lists(const struct loop_job &job, struct loop_s
     }
     if (!found) return;
     int k = begin + task * (WARP / lanes) + lane_id() / lanes, sub = lane_id() % lanes;
-    struct hermite_force f = {};
+    force f = {};
     if (k < end) add_member(job, a, listed_member(s, a, k), sub, lanes, &f);
     hermite_join(&f, lanes);
     if (k < end && sub == 0) store_force(s.force[k - first], f);
@@ -124,16 +142,17 @@ static __device__ void sum_short_lists(const struct loop_job &job, struct loop_s
 }
 
 /* The whole block sums up the list in place k. */
+template <class force>
 static __device__ void sum_long_list(const struct loop_job &job, struct loop_shared &s, const struct active_list &a, int k, double *to)
 {
-  struct hermite_force f = {};
+  force f = {};
   add_member(job, a, listed_member(s, a, k), (int)threadIdx.x, LOOP_THREADS, &f);
   hermite_join(&f, WARP);
   if (lane_id() == 0) store_force(s.part[threadIdx.x / WARP], f);
   __syncthreads();
-  if (threadIdx.x < 6) {
+  if ((int)threadIdx.x < parts_of(f)) {
     double sum = 0;
-    for (int w = 0; w < LOOP_WARPS; w++) sum += s.part[w][threadIdx.x];
+    for (int w = 0; w < LOOP_WARPS; w++) sum = join_part(f, (int)threadIdx.x, sum, s.part[w][threadIdx.x]);
     to[threadIdx.x] = sum;
   }
   __syncthreads();
@@ -141,20 +160,37 @@ static __device__ void sum_long_list(const struct loop_job &job, struct loop_sha
 
 /* --- corrections ------------------------------------------------------------------------------------------------- */
 
+/* A motion at the begin of a step becomes that at its end. Returns the next step. */
+static __device__ __forceinline__ double correct_motion(const struct loop_job &job, const struct hermite_source &source, double dt,
+                                                        struct hermite_motion *motion, struct hermite_force f, const double *force)
+{
+  double x[3], v[3], a2[3], a3[3];
+  for (int c = 0; c < 3; c++) f.a[c] = force[c], f.j[c] = force[3 + c];
+  hermite_predict(motion, dt, x, v);
+  hermite_correct(motion, dt, x, v, &f, a2, a3);
+  return hermite_step(motion->a, motion->j, a2, a3, job.eta, background_of(job.background, source.gm, source.factor));
+}
+static __device__ __forceinline__ double correct_motion(const struct loop_job &job, const struct hermite_source &, double dt,
+                                                        struct hermite_motion *motion, struct pair_kick k, const double *force)
+{
+  double x[3], v[3];
+  for (int c = 0; c < 3; c++) k.a[c] = force[c];
+  k.rate = force[3], k.eta = job.eta;
+  hermite_predict(motion, dt, x, v);
+  pair_kick_correct(motion, dt, x, &k);
+  return pair_step(&k);
+}
+
 /* Correct member m; returns its next level. */
-static __device__ int correct_member(const struct loop_job &job, const struct active_list &a, int32_t m, int level, const double *force)
+template <class force>
+static __device__ int correct_member(const struct loop_job &job, const struct active_list &a, int32_t m, int level, const double *sum)
 {
   const int2 t = job.ticks[m];
   int which = t.y > t.x;
   struct hermite_motion motion = load_hermite_motion(&job.motion[2 * (int64_t)m + which]);
   const struct hermite_source source = job.source[m];
-  struct hermite_force f = {};
-  double dt = (a.now - (which ? t.y : t.x)) * job.tick_length, x[3], v[3], a2[3], a3[3];
+  double wanted = correct_motion(job, source, (a.now - (which ? t.y : t.x)) * job.tick_length, &motion, force{}, sum);
   bool deeper;
-  for (int c = 0; c < 3; c++) f.a[c] = force[c], f.j[c] = force[3 + c];
-  hermite_predict(&motion, dt, x, v);
-  hermite_correct(&motion, dt, x, v, &f, a2, a3);
-  double wanted = hermite_step(motion.a, motion.j, a2, a3, job.eta, background_of(job.background, source.gm, source.factor));
   level = level_for(job.soft_step, wanted, max(level - 1, (int)HARD_LONGEST_LEVEL), &deeper);
   if (deeper && job.who[m] < job.own) note_collapse(job.numbers, job.sum, members_at_tick{job, a.now}, m, motion.x, wanted);
   job.motion[2 * (int64_t)m + 1 - which] = motion;
@@ -164,12 +200,13 @@ static __device__ int correct_member(const struct loop_job &job, const struct ac
 }
 
 /* Correct the member in place k of `listed`, and note its level. */
+template <class force>
 static __device__ void correct_listed(const struct loop_job &job, struct loop_shared &s, const struct active_list &a, int k,
-                                      const double *force)
+                                      const double *sum)
 {
   int32_t place = s.listed[k], m = listed_member(s, a, k);
   uint8_t *status = a.first_place < 0 ? &s.swift_status[place] : &job.status[(int64_t)blockIdx.x * job.owned + a.first_place + place];
-  int level = correct_member(job, a, m, *status & STATUS_LEVEL, force);
+  int level = correct_member<force>(job, a, m, *status & STATUS_LEVEL, sum);
   *status = (uint8_t)((*status & ~STATUS_LEVEL) | level);
   atomicAdd(a.first_place < 0 ? &s.swift_count[level] : &s.count[level], 1);
   if (a.first_place < 0 || level <= a.limit) return;
@@ -178,15 +215,16 @@ static __device__ void correct_listed(const struct loop_job &job, struct loop_sh
 }
 
 /* Integrate all listed members to the tick. Before and after it the threads are in step. */
+template <class force>
 static __device__ void integrate_listed(const struct loop_job &job, struct loop_shared &s, const struct active_list &a)
 {
   int all = field(a.end, CLASSES - 1), short_end = field(a.end, CLASS_BLOCK - 1);
   for (int first = 0; first < all; first += LOOP_THREADS) {
     int last = min(first + LOOP_THREADS, all), k = first + (int)threadIdx.x;
-    sum_short_lists(job, s, a, first, min(last, short_end));
-    for (int n = max(first, short_end); n < last; n++) sum_long_list(job, s, a, n, s.force[n - first]);
+    sum_short_lists<force>(job, s, a, first, min(last, short_end));
+    for (int n = max(first, short_end); n < last; n++) sum_long_list<force>(job, s, a, n, s.force[n - first]);
     __syncthreads();
-    if (k < last) correct_listed(job, s, a, k, s.force[k - first]);
+    if (k < last) correct_listed<force>(job, s, a, k, s.force[k - first]);
     __syncthreads();
   }
 }
@@ -255,6 +293,7 @@ static __device__ int deepest_of(const int32_t *count)
 }
 
 /* A window of the first block: the members of numbers->swift from tick `now` to tick `end`, at which they are active again. */
+template <class force>
 static __device__ void integrate_window(const struct loop_job &job, struct loop_shared &s, int32_t now, int32_t end, int swift,
                                         unsigned long long *ticks, int *deepest)
 {
@@ -282,18 +321,19 @@ static __device__ void integrate_window(const struct loop_job &job, struct loop_
     if (active) s.listed[field(place, class_of)] = (uint16_t)t;
     if (t >= a.align && t < LEVEL_BIN) s.swift_count[t] = 0;
     __syncthreads();
-    integrate_listed(job, s, a);
+    integrate_listed<force>(job, s, a);
   }
   if (t < swift) job.status[status_place(s.swift[t], job.owned, (int)gridDim.x)] = s.swift_status[t];
 }
 
 /* A tick of the grid: what one block does. */
+template <class force>
 static __device__ void integrate_tick(const struct loop_job &job, struct loop_shared &s, struct active_list a)
 {
   if ((int)threadIdx.x >= a.align && threadIdx.x < LEVEL_BIN) s.count[threadIdx.x] = 0;
   for (a.first_place = 0; a.first_place < job.owned; a.first_place += LOOP_PIECE) {
     list_piece(job, s, &a);
-    integrate_listed(job, s, a);
+    integrate_listed<force>(job, s, a);
   }
 }
 
@@ -352,6 +392,7 @@ static __device__ void count_own(const struct loop_job &job, struct loop_shared 
   __syncthreads();
 }
 
+template <class force>
 static __global__ void __launch_bounds__(LOOP_THREADS, 1) integrate_soft_step(const __grid_constant__ struct loop_job job)
 {
   __shared__ struct loop_shared s;
@@ -366,7 +407,7 @@ static __global__ void __launch_bounds__(LOOP_THREADS, 1) integrate_soft_step(co
     deepest = max(deepest, o.deepest);
     if (a.now > 0 && o.swift > 0 && o.swift <= SWIFT_MAX && a.align <= a.limit + 1) {
       next = timeline_after(a.now, a.limit);
-      if (blockIdx.x == 0) integrate_window(job, s, a.now, next, o.swift, &ticks, &deepest);
+      if (blockIdx.x == 0) integrate_window<force>(job, s, a.now, next, o.swift, &ticks, &deepest);
       meet(job, &meetings);
     }
     turn = (turn + 1) % COUNT_TURNS;
@@ -377,30 +418,37 @@ static __global__ void __launch_bounds__(LOOP_THREADS, 1) integrate_soft_step(co
       predict_members(job, a.now);
       meet(job, &meetings);
     }
-    integrate_tick(job, s, a);
+    integrate_tick<force>(job, s, a);
     o = count_levels(job, s, &meetings, turn, a.limit);
     ticks++;
   }
   if (blockIdx.x == 0 && threadIdx.x == 0) job.numbers->ticks = ticks, job.numbers->deepest = deepest;
 }
 
-int hermite_loop_blocks(struct device *d, int64_t members)
+typedef void (*loop_kernel)(const struct loop_job);
+static loop_kernel kernel_of(enum hard_scheme scheme)
+{
+  return scheme == HARD_LEAPFROG ? integrate_soft_step<pair_kick> : integrate_soft_step<hermite_force>;
+}
+
+int hermite_loop_blocks(struct device *d, enum hard_scheme scheme, int64_t members)
 {
   int device, together = 0, fit = 0;
   CHECK(cudaGetDevice(&device));
   CHECK(cudaDeviceGetAttribute(&together, cudaDevAttrCooperativeLaunch, device));
-  CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&fit, integrate_soft_step, LOOP_THREADS, 0));
+  CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&fit, kernel_of(scheme), LOOP_THREADS, 0));
   int64_t blocks = min(blocks_for(members, MEMBERS_A_BLOCK), (int64_t)(together ? fit > 0 ? d->multiprocessors : 1 : 1));
   if (d->hermite.blocks_max > 0) blocks = min(blocks, (int64_t)d->hermite.blocks_max);
   return (int)max(blocks, (int64_t)1);
 }
 
-void hermite_loop(struct device *d, const struct loop_job *job, int blocks)
+void hermite_loop(struct device *d, enum hard_scheme scheme, const struct loop_job *job, int blocks)
 {
+  loop_kernel integrate = kernel_of(scheme);
   struct loop_job copy = *job;
   void *arguments[] = {&copy};
   if (blocks == 1)
-    LAUNCH(d, integrate_soft_step, 1, LOOP_THREADS, copy);
+    LAUNCH(d, integrate, 1, LOOP_THREADS, copy);
   else
-    CHECK(cudaLaunchCooperativeKernel((const void *)integrate_soft_step, dim3((unsigned)blocks), dim3(LOOP_THREADS), arguments, 0, d->stream));
+    CHECK(cudaLaunchCooperativeKernel((const void *)integrate, dim3((unsigned)blocks), dim3(LOOP_THREADS), arguments, 0, d->stream));
 }

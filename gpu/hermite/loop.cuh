@@ -41,9 +41,16 @@ struct loop_job {
 };
 
 /* Queue the loop. The motions are those at tick 0, and `status` has the first levels; afterwards all are at TICKS. */
-void hermite_loop(struct device *d, const struct loop_job *job, int blocks);
+void hermite_loop(struct device *d, enum hard_scheme scheme, const struct loop_job *job, int blocks);
 /* Thread blocks of the loop for a number of members. */
-int hermite_loop_blocks(struct device *d, int64_t members);
+int hermite_loop_blocks(struct device *d, enum hard_scheme scheme, int64_t members);
+
+/* Begin the sum for a target of mass gm, which is zero. */
+static __device__ __forceinline__ void open_sum(const struct loop_job &, struct hermite_force *, double) {}
+static __device__ __forceinline__ void open_sum(const struct loop_job &job, struct pair_kick *k, double gm)
+{
+  k->gm = gm, k->eta = job.eta;
+}
 
 static __device__ __forceinline__ int list_class(int32_t count)
 {

@@ -5,7 +5,7 @@
 #include "backend/hard_verbs.h"
 #include "gpu/device/memory.cuh"
 #include "gravity/bound_pair.h"
-#include "gravity/hermite.h"
+#include "gravity/pair_steps.h"
 
 /* A particle at the begin of the soft step, own or of the halo. */
 struct __align__(16) hermite_body {

@@ -126,7 +126,8 @@ static inline __attribute__((always_inline)) void add_kick(const struct block *b
   sum[0] += ax, sum[1] += ay, sum[2] += az, sum[3] = most;
 }
 
-void JOIN(hard_kick, ESP_ISA)(const struct hard_sources *s, const struct hard_target *t, const int32_t *entry, int64_t n, struct pair_kick *k)
+void JOIN(hard_kick, ESP_ISA)(const struct hard_sources *s, const struct hard_target *t, const int32_t *entry, int64_t n,
+                              struct pair_kick *k)
 {
   struct block b;
   double sum[4] = {0};

@@ -205,7 +205,8 @@ static void choose_level(struct loop *l, int64_t i, int32_t tick, double wanted)
 /* --- a tick ------------------------------------------------------------------------------------------------------- */
 
 /* *m at the begin of the step of particle i, with x and v predicted for its end, becomes its motion there. Returns its next step. */
-static double correct(const struct loop *l, int64_t i, int32_t tick, double dt, const double x[3], const double v[3], struct hermite_motion *m)
+static double correct(const struct loop *l, int64_t i, int32_t tick, double dt, const double x[3], const double v[3],
+                      struct hermite_motion *m)
 {
   struct hermite_force f;
   double a2[3], a3[3];

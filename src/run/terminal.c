@@ -153,11 +153,12 @@ static void warn_soft_step(struct logs *l, const struct sim *s, double dt)
   l->warned_soft_step = 1;
 }
 
-/* Close pairs that the Hermite scheme cannot integrate well. */
+/* Close pairs that the hard part from neighbour lists cannot integrate well. */
 static void warn_close_pairs(struct logs *l, const struct sim *s, const struct step_report *r)
 {
   char text[CLOSE_PAIRS_TEXT];
-  if (close_pairs_triple(&l->close_pairs, &r->hermite, s->time, r->dt, params_eta(s->par), text)) printf("warning: %s\n", text);
+  struct hard_request request = hard_request_of(s, r->dt);
+  if (close_pairs_triple(&l->close_pairs, &r->hermite, s->time, &request, text)) printf("warning: %s\n", text);
   if (r->hermite.collapsed == 0 || l->warned_collapse) return;
   close_pairs_collapse(&r->hermite, s->time, r->dt, text);
   printf("warning: %s;\n         the run ends with a checkpoint\n", text);

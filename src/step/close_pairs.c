@@ -9,8 +9,9 @@
 #include "base/memory.h"
 
 enum { MANY_STEPS = 64 };   /* soft steps after which a perturbed pair is no fly-by */
-/* The Hermite scheme changes the binding energy of a pair with e = 0.9 by this part an orbit at eta = 0.1; it grows as eta^5 (measured). */
-#define DRIFT 2e-6
+/* The schemes change the binding energy of a pair with e = 0.9 by this part an orbit at eta = 0.1; it grows as eta^5 and eta^4 (measured). */
+#define DRIFT_HERMITE 2e-6
+#define DRIFT_PAIRS 2e-4
 
 /* What a rank contributes. */
 struct extremes {
@@ -50,7 +51,7 @@ void close_pairs_collapse(const struct hard_tally *total, double time, double so
            ldexp(soft_step, -HARD_LEVEL_MAX), HARD_LEVEL_MAX, (long long)total->collapsed, total->collapsed == 1 ? "" : "s", w->distance);
 }
 
-int close_pairs_triple(struct close_pairs *w, const struct hard_tally *total, double time, double soft_step, double eta, char *text)
+int close_pairs_triple(struct close_pairs *w, const struct hard_tally *total, double time, const struct hard_request *r, char *text)
 {
   const struct hard_triple *t = &total->triple;
   int same = total->pairs_perturbed > 0 && w->first == t->first && w->second == t->second;
@@ -58,7 +59,8 @@ int close_pairs_triple(struct close_pairs *w, const struct hard_tally *total, do
   w->first = t->first, w->second = t->second;
   if (w->warned || w->steps < MANY_STEPS) return 0;
   w->warned = 1;
-  double drift = DRIFT * pow(eta / 0.1, 5);
+  double soft_step = r->soft_step, orbits = soft_step / t->period;
+  double drift = r->scheme == HARD_HERMITE ? DRIFT_HERMITE * pow(r->eta / 0.1, 5) : DRIFT_PAIRS * pow(r->eta / 0.1, 4);
   snprintf(text, CLOSE_PAIRS_TEXT,
            "at time %g the bound pair of particles %llu and %llu at (%.9g, %.9g, %.9g),\n"
            "         with a semi-major axis of %.3g and a period of %.3g, has a perturber, now particle %llu, which passes it at a\n"
@@ -66,6 +68,6 @@ int close_pairs_triple(struct close_pairs *w, const struct hard_tally *total, do
            "         soft step, which is slow and changes its binding energy by some %.1g of it in a soft step; a smaller Eta\n"
            "         makes this smaller",
            time, (unsigned long long)t->first, (unsigned long long)t->second, t->pos[0], t->pos[1], t->pos[2], t->a, t->period,
-           (unsigned long long)t->perturber, t->distance, (long long)w->steps, soft_step / t->period, fmin(1, drift * soft_step / t->period));
+           (unsigned long long)t->perturber, t->distance, (long long)w->steps, orbits, fmin(1, drift * orbits));
   return 1;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What close pairs the hard part with Integrator = hermite cannot integrate well, in words: steps that collapse, and bound pairs with a
+/* What close pairs the hard part from neighbour lists cannot integrate well, in words: steps that collapse, and bound pairs with a
  * perturber. */
 #ifndef CLOSE_PAIRS_H
 #define CLOSE_PAIRS_H
@@ -19,7 +19,7 @@ struct close_pairs {
 void close_pairs_gather(const struct comm *c, const struct hard_tally *own, struct hard_tally *total);
 /* Write to text[CLOSE_PAIRS_TEXT] which step collapsed, where, and what it does to the energy. Before: collapsed > 0. Not collective. */
 void close_pairs_collapse(const struct hard_tally *total, double time, double soft_step, char *text);
-/* Follow the bound pair with a perturber of a soft step of this length. Returns 1, once, where the same pair has had one for many soft
- * steps, with a warning in text[CLOSE_PAIRS_TEXT]; else 0. `eta` of the steps. Not collective. */
-int close_pairs_triple(struct close_pairs *w, const struct hard_tally *total, double time, double soft_step, double eta, char *text);
+/* Follow the bound pair with a perturber of the soft step of a request. Returns 1, once, where the same pair has had one for many soft
+ * steps, with a warning in text[CLOSE_PAIRS_TEXT]; else 0. Not collective. */
+int close_pairs_triple(struct close_pairs *w, const struct hard_tally *total, double time, const struct hard_request *r, char *text);
 #endif

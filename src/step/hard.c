@@ -40,9 +40,9 @@ int hard_radii_by_mass(const struct sim *s)
   return h->largest_mass > EQUAL_MASSES * h->smallest_mass && h->largest_mass < DOMINANT_PART * h->total_mass;
 }
 
-static struct hard_request request_of(struct sim *s, double soft_step)
+struct hard_request hard_request_of(const struct sim *s, double soft_step)
 {
-  struct hard_part *h = &s->hard;
+  const struct hard_part *h = &s->hard;
   enum hard_scheme scheme = s->par->Integrator == INTEGRATOR_HERMITE ? HARD_HERMITE : HARD_LEAPFROG;
   struct hard_request r = {.scheme = scheme, .split = s->split, .soft_step = soft_step, .eta = params_eta(s->par),
                            .largest_mass = h->largest_mass, .first = h->proposed_for == 0 || scheme == HARD_LEAPFROG};
@@ -53,7 +53,7 @@ static struct hard_request request_of(struct sim *s, double soft_step)
 
 void hard_advance(struct sim *s, double soft_step)
 {
-  struct hard_request r = request_of(s, soft_step);
+  struct hard_request r = hard_request_of(s, soft_step);
   struct hard_tally *t = &s->counts.hermite;
   timer_phase(&s->timer, PHASE_hard_let);
   halo_exchange(&s->hard.halo, s->comm, s->be, s->dev, &r);
@@ -72,7 +72,7 @@ void hard_advance(struct sim *s, double soft_step)
 
 void hard_potential(struct sim *s)
 {
-  struct hard_request r = request_of(s, 0);
+  struct hard_request r = hard_request_of(s, 0);
   timer_phase(&s->timer, PHASE_hard_let);
   halo_exchange(&s->hard.halo, s->comm, s->be, s->dev, &r);
   timer_phase(&s->timer, PHASE_hard_walk);

@@ -11,6 +11,8 @@ int hard_used(const struct sim *s);
 void hard_note_masses(struct sim *s, const struct particles *p);
 /* 1: radii are in proportion to the cube root of masses (RadiiByMass). Local. */
 int hard_radii_by_mass(const struct sim *s);
+/* What a soft step of length `soft_step` asks of the table `hard`. Local. */
+struct hard_request hard_request_of(const struct sim *s, double soft_step);
 /* Integrate the hard part over a soft step of length `soft_step`, after the opening soft kick. Collective. */
 void hard_advance(struct sim *s, double soft_step);
 /* Add the hard part to the potential, and set the hard accelerations, at a synchronisation. Collective. */

@@ -61,7 +61,7 @@ int sim_open(struct sim *s, const struct comm *c, const struct params *par, cons
   s->log.table = par->SubstepLog && c->rank == 0;
   tuning_open(&s->tuning, par, be->tunes, c->size, c->rank);
   if (params_neighbour_lists(par) && !be->hard)
-    return fault_set(f, "%s: the backend %s does not have it", par->Integrator == INTEGRATOR_HERMITE ? "Integrator = hermite" : "Criterion = pairs", be->name);
+    return fault_set(f, "Integrator = hermite and Criterion = pairs: the backend %s does not have them", be->name);
   return failed;
 }
 
