@@ -78,7 +78,7 @@ struct plain {
   float factor[1024];
   int32_t tick[1024];
   int level[1024];
-  char listed[300][300];
+  char listed[1024][1024];
   int64_t ticks, entries;
 };
 static struct plain plain;
@@ -214,6 +214,11 @@ static void check_spheres(const struct backend *be)
   r = by_pairs(SPLIT_DLL, 0.06, 0.12, 0.02, 30.0f / 300);
   r.split.mass_scale = 1.0f / 300;
   check_steps(be, &r, 0, "pairs, masses that differ");
+  make_sphere(&start, 900, 0.5, 1, 7);
+  start.m[5] = 0.2f, start.x[5][0] = start.x[5][1] = start.x[5][2] = 0;
+  r = by_pairs(SPLIT_SEPTIC, 0.2, 0.4, 0.01, 0.2f);
+  r.split.mass_scale = 20.0f / 900;
+  check_steps(be, &r, 0.005, "pairs, a heavy particle with a list for a thread block");
   make_sphere(&start, 290, 0.1, 1, 7);
   for (int64_t i = 0; i < start.n; i++)
     for (int c = 0; c < 3; c++) start.x[i][c] *= 0.05;
