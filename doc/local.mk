@@ -21,6 +21,7 @@ nobase_dist_doc_DATA += \
   %D%/troubleshooting.md \
   %D%/units.md \
   %D%/images/comm.png \
+  %D%/images/core-collapse.png \
   %D%/images/merger.png \
   %D%/images/study.png \
   %D%/images/work.png

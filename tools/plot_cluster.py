@@ -251,6 +251,8 @@ def draw_column(axis, steps, scale, name):
         values = positive(values)
     if name == "shortest_period" and scale.length:
         values, unit = values * scale.size * MYR / 86400, "d"
+        if np.nanmedian(values) > 1000:
+            values, unit = values / 365.25, "yr"
     axis.plot(steps["time"] * scale.size, values, linestyle="none" if name in OF_PAIRS else "-", **marks(len(values), "." if name in OF_PAIRS else "o"))
     axis.set(title=title, ylabel=Units.label(label, unit))
     if name == "shortest_period":

@@ -68,13 +68,13 @@ check() {
 
 for case in "$@"; do
   case $case in
-    double) check double "Plummer 4096, twice the soft step" 2e-5 "plummer -n 4096" 1 0.018 ;;
-    single) check single "Plummer 4096" 5e-6 "plummer -n 4096" 1 0.009 ;;
-    half) check half "Plummer 4096, half the soft step" 2e-6 "plummer -n 4096" 1 0.0045 ;;
+    double) check double "Plummer 4096, twice the soft step" 1e-5 "plummer -n 4096" 1 0.018 ;;
+    single) check single "Plummer 4096" 3e-6 "plummer -n 4096" 1 0.009 ;;
+    half) check half "Plummer 4096, half the soft step" 8e-7 "plummer -n 4096" 1 0.0045 ;;
     masses) check masses "Plummer 4096, masses 1 : 20" 1e-5 "plummer -n 4096 --mass-function two --heavy-ratio 20" 1 0.009 ;;
     # hard pairs of semi-major axis 1e-4 and eccentricity 0.9
-    binary) check binary "Plummer 4096, a hard binary" 6e-6 "plummer -n 4096 --binaries 0.000245 --binary-min 1e-4 --binary-max 1e-4 --eccentricity 0.9" 1 0.009 ;;
-    binaries) check binaries "Plummer 4096, five hard binaries" 6e-6 "plummer -n 4096 --binaries 0.001222 --binary-min 1e-4 --binary-max 1e-4 --eccentricity 0.9" 1 0.009 ;;
+    binary) check binary "Plummer 4096, a hard binary" 3e-6 "plummer -n 4096 --binaries 0.000245 --binary-min 1e-4 --binary-max 1e-4 --eccentricity 0.9" 1 0.009 ;;
+    binaries) check binaries "Plummer 4096, five hard binaries" 3e-6 "plummer -n 4096 --binaries 0.001222 --binary-min 1e-4 --binary-max 1e-4 --eccentricity 0.9" 1 0.009 ;;
     nucleus) check nucleus "Hernquist 2048, a central mass of 1e-2" 5e-6 "hernquist -n 2048 --central-mass 0.01" 0.25 0.0045 ;;
     *) result 1 "there is no case $case" ;;
   esac
