@@ -32,7 +32,7 @@ static void check_values(void)
   int cheapest = 1;
   tap_ok(r.n == FINDER_CHOICES && r.reached && r.error <= 1e-6 && r.error > 3e-7, "a Plummer sphere: the error is reached, with little to spare");
   tap_ok(best.r2 > 0.02 && best.r2 < 0.257 && near(best.r1, 0.25 * best.r2, 0.01), "R2 below the distance to the 28th neighbour, R1 a quarter of it");
-  tap_ok(best.soft_step > 1.0 / 512 && best.soft_step < 1.0 / 64 && best.eta > 0.1 && best.eta < 0.3, "the soft step and eta");
+  tap_ok(best.soft_step > 1.0 / 512 && best.soft_step < 1.0 / 64 && best.eta > 0.08 && best.eta < 0.11, "the soft step and eta");
   for (int k = 0; k < r.n; k++) cheapest &= r.choice[k].error > 1e-6 || cost(&r.choice[k]) >= cost(&best);
   tap_ok(cheapest, "it is the cheapest choice that reaches the error");
   for (int k = 1, ok = 1; k < r.n; k++) {

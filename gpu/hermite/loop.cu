@@ -35,7 +35,7 @@ struct active_list {
   int first_place;                     /* of the piece; -1: members of `swift` */
   int limit;                           /* members of deeper levels are entered into numbers->swift */
   int turn;                            /* of the counters */
-  int crowd;                           /* 1: job.predicted has all members at this tick */
+  int all_predicted;                   /* 1: job.predicted has all members at this tick */
   unsigned long long end;              /* four numbers of 16 bits: the end of each class in `listed` */
 };
 
@@ -92,7 +92,7 @@ static __device__ __forceinline__ void add_from(const struct loop_job &job, cons
 template <class force>
 static __device__ void add_member(const struct loop_job &job, const struct active_list &a, int32_t m, int first, int stride, force *f)
 {
-  if (a.crowd)
+  if (a.all_predicted)
     add_from(job, hermite_bodies{job.predicted, NULL}, m, first, stride, f);
   else
     add_from(job, members_at_tick{job, a.now}, m, first, stride, f);
@@ -413,8 +413,8 @@ static __global__ void __launch_bounds__(LOOP_THREADS, 1) integrate_soft_step(co
     turn = (turn + 1) % COUNT_TURNS;
     a.now = next, a.align = aligned_level(next), a.limit = o.limit, a.turn = turn;
     int32_t active = __shfl_sync(FULL, o.deeper, a.align);
-    a.crowd = active >= CROWD_MIN && active >= job.members / CROWD_PART;
-    if (a.crowd) {
+    a.all_predicted = active >= PREDICT_MIN && active >= job.members / PREDICT_PART;
+    if (a.all_predicted) {
       predict_members(job, a.now);
       meet(job, &meetings);
     }

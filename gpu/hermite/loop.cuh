@@ -16,7 +16,7 @@ enum {
   MEMBER_RUN = 8,
   SWIFT_AIM = 64,
   MEMBERS_A_BLOCK = 64,                /* fewer need fewer blocks */
-  CROWD_MIN = 256, CROWD_PART = 4,     /* at least so many active members, one of so many: all are predicted first */
+  PREDICT_MIN = 256, PREDICT_PART = 4,     /* at least so many active members, one of so many: all are predicted first */
   STATUS_LEVEL = 31, STATUS_CLASS = 5  /* mask of the level; shift of the class */
 };
 

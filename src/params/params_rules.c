@@ -248,5 +248,5 @@ void params_use_walks(struct params *p)
 double params_eta(const struct params *p)
 {
   if (p->Eta > 0) return p->Eta;
-  return p->Integrator == INTEGRATOR_HERMITE ? 0.2 : p->Criterion == CRITERION_PAIRS ? 0.05 : 1;
+  return p->Integrator == INTEGRATOR_HERMITE ? 0.1 : p->Criterion == CRITERION_PAIRS ? 0.05 : 1;
 }

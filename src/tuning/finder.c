@@ -6,7 +6,8 @@
  *                the mean field does not depend on R2; each of the pairs within R2, N^2 R2^3 in number, has a random error of
  *                m^2 v^2 / R2^3; in long steps pairs cross the changeover. A: the mean square of the soft acceleration in units of that in
  *                a Plummer sphere, at least 1: cusps. B: <m^2> / <m>^2, or its root with radii by mass
- *   hard part    |dE/E| = OF_ETA (eta / 0.2)^4
+ *   hard part    |dE/E| = OF_ETA (eta / 0.2)^4: of stars alone it is 3e-7 (eta / 0.2)^4, but a bound pair that is integrated step by step
+ *                loses energy the whole time
  *   forces       |dE/E| = OF_NOISE times the relative noise of the soft force, which goes as the square root of Delta
  *   hard entries, per particle and time:  NEIGHBOURS (R2 / d)^3 times the steps, sqrt((RATE (v / d) (d / R2)^0.4 (0.2 / eta))^2 + (4 / t)^2),
  *                d: median distance to the 28th neighbour; steps follow encounters, and there are at least four in a soft step
@@ -22,7 +23,7 @@
 #define OF_MEAN_FIELD 4e-3
 #define OF_PAIRS 2.5
 #define PLUMMER_A2 0.66   /* mean square of the acceleration, G = M = L = 1 */
-#define OF_ETA 3e-7
+#define OF_ETA 5e-6
 #define OF_NOISE 0.005
 #define NEIGHBOURS 75
 #define RATE 145
