@@ -329,6 +329,24 @@ static void check_collapse(const struct backend *be)
          fabs(t.worst.pos[0]) < 1e-3, "the tally says who and where");
 }
 
+/* At the edge of R2 forces and their derivatives vanish: the background acceleration is what limits the step there. */
+static void check_massless(const struct backend *be)
+{
+  struct hard_request r = request(SPLIT_SEPTIC, 0.05, 0.2, 0.02, 1);
+  struct hard_tally without = {0}, t = {0};
+  make_sphere(&start, 300, 0.8, 1, 17);
+  for (int i = 0; i < 300; i++) start.m[i] = i % 4 ? 0 : 1.0f / 75;
+  end = start;
+  advance(be, &end, 0, &r, 12, &without);
+  r.mean_mass = 1.0 / 300;
+  end = start;
+  advance(be, &end, 0, &r, 12, &t);
+  if (t.collapsed > 0 || t.steps >= without.steps)
+    printf("# collapsed %lld, steps %lld; without a mean mass %lld, %lld\n", (long long)t.collapsed, (long long)t.steps, (long long)without.collapsed,
+           (long long)without.steps);
+  ok(t.collapsed == 0 && t.deepest < 20 && t.steps < without.steps, "particles without mass take steps of a sound length");
+}
+
 static void check(const struct backend *be)
 {
   if (!be->hard || !be->hard->advance) return;
@@ -340,6 +358,7 @@ static void check(const struct backend *be)
   check_few(be);
   check_repeat(be);
   check_collapse(be);
+  check_massless(be);
 }
 
 int main(void)

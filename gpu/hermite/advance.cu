@@ -11,7 +11,7 @@
 /* The first step of a member. */
 static __device__ __forceinline__ double first_step(const struct loop_job &job, const struct hermite_body &b, const struct hermite_force &f)
 {
-  return hermite_first_step(f.a, f.j, HARD_FIRST_ETA * job.eta, background_of(job.background, b.gm, b.factor));
+  return hermite_first_step(f.a, f.j, HARD_FIRST_ETA * job.eta, background_of(job, b.gm, b.factor));
 }
 static __device__ __forceinline__ double first_step(const struct loop_job &, const struct hermite_body &, const struct pair_kick &k)
 {
@@ -198,6 +198,7 @@ static struct loop_job open_loop(struct device *d, const struct hard_request *r,
   job.tick_length = r->soft_step / TICKS;
   job.eta = r->eta;
   job.background = HARD_BACKGROUND / ((double)r->split.r2 * (double)r->split.r2);
+  job.mean_gm = d->config.gravity * r->mean_mass;
   job.swift_aim = s->swift_aim > 0 ? s->swift_aim : (int)SWIFT_AIM;
   job.numbers = s->numbers;
   CHECK(cudaMemsetAsync(job.status, 0, (size_t)job.owned * (size_t)blocks, d->stream));

@@ -168,7 +168,7 @@ static __device__ __forceinline__ double correct_motion(const struct loop_job &j
   for (int c = 0; c < 3; c++) f.a[c] = force[c], f.j[c] = force[3 + c];
   hermite_predict(motion, dt, x, v);
   hermite_correct(motion, dt, x, v, &f, a2, a3);
-  return hermite_step(motion->a, motion->j, a2, a3, job.eta, background_of(job.background, source.gm, source.factor));
+  return hermite_step(motion->a, motion->j, a2, a3, job.eta, background_of(job, source.gm, source.factor));
 }
 static __device__ __forceinline__ double correct_motion(const struct loop_job &job, const struct hermite_source &, double dt,
                                                         struct hermite_motion *motion, struct pair_kick k, const double *force)

@@ -35,7 +35,7 @@ struct loop_job {
   const int32_t *who;                  /* particles of the members; the first `own` particles are of this rank */
   int32_t own, members, owned;              /* owned: places of a block in `status`, a multiple of STATUS_BYTES */
   double soft_step, tick_length, eta;
-  double background;                   /* factor on G m / factor^2 of a particle */
+  double background, mean_gm;          /* factor on G m / factor^2 of a particle, m at least the mean mass */
   int swift_aim;
   struct loop_numbers *numbers;
 };
@@ -69,9 +69,9 @@ static __device__ __forceinline__ int32_t member_at(int32_t place, int block, in
 }
 
 /* The background acceleration in the step of a particle. */
-static __device__ __forceinline__ double background_of(double background, double gm, float factor)
+static __device__ __forceinline__ double background_of(const struct loop_job &job, double gm, float factor)
 {
-  return background * gm / ((double)factor * factor);
+  return job.background * fmax(gm, job.mean_gm) / ((double)factor * factor);
 }
 
 /* The least level of steps not longer than `wanted`, from `level` on. Sets *deeper where that is deeper than HARD_LEVEL_MAX. */

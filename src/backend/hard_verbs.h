@@ -23,7 +23,7 @@ enum { HALO_LAYERS = 2 };
 enum { HARD_LEVEL_MAX = 28, LEVEL_UNKNOWN = 255 };   /* the deepest block level of hard steps; `level` of a particle that has had no step */
 #define NEIGHBOUR_MARGIN 1.05                        /* neighbours come within this factor of R2 on straight lines */
 #define HARD_FIRST_ETA 0.015                         /* eta of a first step, in units of `eta` */
-#define HARD_BACKGROUND 0.1                          /* alpha: background acceleration in units of G m / R2^2 */
+#define HARD_BACKGROUND 0.1                          /* alpha: background acceleration in units of G m / R2^2, m at least the mean mass */
 enum { HARD_LONGEST_LEVEL = 2 };                     /* particles with neighbours take steps of at most a quarter of the soft step */
 
 enum hard_scheme { HARD_HERMITE, HARD_LEAPFROG };
@@ -35,6 +35,7 @@ struct hard_request {
   double eta;               /* of hermite_step, or of pair_step */
   int first;                /* 1: no particle has proposed a level yet, or HARD_LEAPFROG: `level` is not used */
   int level_shift;          /* added to the levels that particles proposed: 1 where this soft step is longer than the last one */
+  double mean_mass;         /* of all particles of the run: the background of a step is at least that of this mass */
   double largest_mass;      /* of all particles of the run: the widest radius is that of this mass */
   double pair_limit;        /* bound pairs with 2a below this length may be integrated by Kepler's equation; 0: none */
 };

@@ -3,6 +3,7 @@
 #include <config.h>
 #include "checkpoint/params_changed.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -64,8 +65,10 @@ void params_adopt_found(const char *manifest, struct params *p)
   for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
     const struct param_entry *e = &param_table[param_find(NULL, names[k])];
     if (k < sizeof given / sizeof *given && *given[k] > 0) continue;
+    double delta = p->ErrTolForceAcc;
     params_before(manifest, e, value);
     params_set(p, e, value, &unread);
+    p->ErrTolForceAcc = fmin(p->ErrTolForceAcc, delta);   /* a smaller one that is given counts */
   }
 }
 

@@ -23,7 +23,7 @@ struct loop {
   const struct hard_request *r;
   struct hard_tally *tally;
   struct hard_sources from;
-  double tick_length;
+  double tick_length, mean_gm;
   int32_t *by_level;               /* [moving] particles with neighbours, deepest level first */
   int64_t moving, deeper[LEVELS + 1];   /* deeper[l]: particles of level l and deeper */
   struct hermite_motion *next;     /* [moving] of the active ones, in the order of by_level */
@@ -103,7 +103,7 @@ static struct hard_sources sources_of(const struct hard_set *s, const struct har
 static double background(const struct loop *l, int64_t i)
 {
   double r2 = l->s->factor[i] * (double)l->r->split.r2;
-  return HARD_BACKGROUND * l->s->gm[i] / (r2 * r2);
+  return HARD_BACKGROUND * fmax(l->s->gm[i], l->mean_gm) / (r2 * r2);
 }
 
 /* Acceleration and jerk of particle i at tick 0 to *to. Returns its first step. */
@@ -196,8 +196,8 @@ static void choose_level(struct loop *l, int64_t i, int32_t tick, double wanted)
 {
   int level = l->s->level[i], next = HARD_LONGEST_LEVEL;
   double step = ldexp(l->r->soft_step, -HARD_LONGEST_LEVEL);
-  for (; step > wanted && next < HARD_LEVEL_MAX; next++) step *= 0.5;
-  if (step > wanted && i < l->s->own) note_collapse(l, i, wanted);
+  for (; !(step <= wanted) && next < HARD_LEVEL_MAX; next++) step *= 0.5;   /* NaN: the deepest */
+  if (!(step <= wanted) && i < l->s->own) note_collapse(l, i, wanted);
   if (next < level) next = timeline_aligned(tick, level - 1);
   l->s->level[i] = (uint8_t)next;
 }
@@ -326,7 +326,7 @@ void cpu_hard_advance(struct device *d, const struct hard_request *r, int64_t n,
   hard_set_lists(&s, r, r->soft_step);
   hard_set_begin_pairs(&s, r, eps, &bound, t);
   t->list_seconds += cpu_seconds() - began;
-  struct loop l = {.s = &s, .r = r, .tally = t, .from = sources_of(&s, r, eps), .tick_length = r->soft_step / TICKS};
+  struct loop l = {.s = &s, .r = r, .tally = t, .from = sources_of(&s, r, eps), .tick_length = r->soft_step / TICKS, .mean_gm = d->config.gravity * r->mean_mass};
   size_t room = (size_t)(s.n + 1);
   l.by_level = memory_alloc("hard", sizeof *l.by_level * room);
   l.next = memory_alloc("hard", sizeof *l.next * room);

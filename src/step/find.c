@@ -84,5 +84,9 @@ void find_print_measured(const struct sim *s, FILE *out)
 
 void find_print(const struct sim *s, FILE *out)
 {
-  if (s->find.done) finder_print(&s->find.result, &s->find.request, out);
+  if (s->find.done)
+    finder_print(&s->find.result, &s->find.request, out);
+  else if (find_asked(s->par) && s->step == 0)
+    fprintf(out, "warning: EnergyError = %g: no values were found, so R1, R2, SoftStep and Eta follow the rules: distances or the\n"
+            "         energy could not be measured (too few particles, or many at one place)\n", s->par->EnergyError);
 }
