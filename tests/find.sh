@@ -74,6 +74,13 @@ sys.exit(not all(float(a[k]) == float(v) for k, v in zip(("R1", "R2", "SoftStep"
     "$(found R1)" "$(found R2)" "$(found SoftStep)" "$(found Eta)" > log 2>&1
   ok $? "snapshots hold the values"
 fi
+go finer 1 -P $error -P Checkpoints:CheckpointAtEnd=on -n 1 && go finer 1 -P $error -P Gravity:ErrTolForceAcc=1e-8 -r
+[ $status = 0 ] && grep -q 'restart: ErrTolForceAcc = 1e-08 now' log && grep -q '^ErrTolForceAcc *= 1e-08' finer/parameters-used.ini
+ok $? "a smaller ErrTolForceAcc at a restart counts"
+printf '1 0 0 0 0 0 1\n' > few.txt
+go few 1 -P $error -P Gravity:Softening=0.01 -P Input:InitCondFile=few.txt -P Input:ICFormat=ascii -n 1
+grep -q 'warning: EnergyError = 1e-05: no values were found' log
+ok $? "no values are found: a warning"
 go parts1 1 -P Split:EnergyError=1e-6 -P Time:TimeMax=1 -r
 [ $status = 1 ] && grep -q 'EnergyError = .*cannot be changed at a restart' log
 ok $? "another error at a restart: refused"
