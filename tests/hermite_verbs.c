@@ -121,7 +121,8 @@ static int same_levels(const struct system *a, const struct system *b)
 static int same_accelerations(const struct system *a, const struct system *b)
 {
   int same = 1;
-  for (int64_t i = 0; i < 3 * a->n; i++) same &= fabsf(a->acc[0][i] - b->acc[0][i]) <= 1e-5f * fabsf(b->acc[0][i]) + 1e-6f;
+  for (int64_t i = 0; i < a->n; i++)
+    for (int c = 0; c < 3; c++) same &= fabsf(a->acc[i][c] - b->acc[i][c]) <= 1e-5f * fabsf(b->acc[i][c]) + 1e-6f;
   for (int64_t i = 0; i < a->n; i++) same &= fabs(a->pot[i] - b->pot[i]) <= 1e-5 * fabs(b->pot[i]) + 1e-7;
   return same;
 }
