@@ -37,6 +37,7 @@ unit_tests = \
   %D%/pair \
   %D%/pair_steps \
   %D%/pairwise \
+  %D%/accuracy \
   %D%/params \
   %D%/particles \
   %D%/physics \
@@ -272,6 +273,7 @@ clean-local:
 %C%_snapshot_mpi_SOURCES = %D%/snapshot.c %D%/files.h %D%/tap.h
 %C%_snapshot_faults_mpi_SOURCES = %D%/snapshot_faults.c %D%/files.h %D%/tap.h
 %C%_snapshot_files_mpi_SOURCES = %D%/snapshot_files.c %D%/files.h %D%/tap.h
+%C%_accuracy_SOURCES = %D%/accuracy.c %D%/tap.h
 %C%_params_SOURCES = %D%/params.c %D%/tap.h
 %C%_units_SOURCES = %D%/units.c %D%/tap.h
 %C%_hermite_verbs_SOURCES = %D%/hermite_verbs.c %D%/hard_rig.h %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h

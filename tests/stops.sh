@@ -223,7 +223,7 @@ ok $? "... without a snapshot: that it begins again"
 shown="$dir/part/err"
 go part 1 -n 2 && go part 1 -n 4 -r && go part 1 -n 6 -r
 go part 1 -n 6 -r 4
-[ $status = 0 ] && grep -q 'restart from out/checkpoints/checkpoint_000004' "$dir/part/log" && grep -q 'checkpoint_000006 is newer than the chosen checkpoint and is now named checkpoint_000006.unused' "$dir/part/log"
+[ $status = 0 ] && grep -q 'restart from out/checkpoints/checkpoint_000004' "$dir/part/log" && grep -q 'checkpoint_000006 is newer than the chosen checkpoint and is now named checkpoint_000006.unused' "$dir/part/log" && ! grep 'now (it was' "$dir/part/log"
 ok $? "-r N; newer checkpoints are set aside"
 go part 1 -r 99
 [ $status = 1 ] && grep -q 'there is no checkpoint 99' "$dir/part/err"
@@ -244,8 +244,11 @@ go part 1 -r -P Time:TimeMax=0.01
 [ $status = 0 ] && grep -q 'is at time .*, which is not before TimeMax = 0.01: there is nothing left to do' "$dir/part/log" && says state finished part && says reason TimeMax part && says checkpoint checkpoint_000006 part
 ok $? "a TimeMax that is over, and a run that had not finished: it has now"
 go part 1 -r 6 -n 6 -P Steps:Eta=0.5 -P Input:InitCondFile=absent.hdf5
-[ $status = 0 ] && grep -q 'restart: Eta = 0.5 now (it was 0)' "$dir/part/log"
+[ $status = 0 ] && grep -q 'restart: Eta = 0.5 now (it was 1)' "$dir/part/log"
 ok $? "another Eta is taken and named; the initial conditions are not needed"
+go part 1 -r 6 -n 6 -P Accuracy:Accuracy=fine
+[ $status = 0 ] && grep -q 'restart: Accuracy = fine now (it was standard)' "$dir/part/log"
+ok $? "so is another Accuracy"
 (cd "$dir/part" && "$here/espalier" run -n 6 -P Output:OutputDir=branch -r out/checkpoints/checkpoint_000004 ../run.ini) > "$dir/part/log" 2> "$dir/part/err"
 [ $? = 0 ] && [ -s "$dir/part/branch/steps.csv" ] && [ -e "$dir/part/out/checkpoints/checkpoint_000006" ]
 ok $? "-r PATH into another OutputDir leaves the first alone"

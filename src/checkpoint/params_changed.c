@@ -43,11 +43,38 @@ void params_before(const char *manifest, const struct param_entry *e, char value
   params_format(&defaults, e, value, PARAM_TEXT);
 }
 
-/* Whether the value differs from that in the manifest; both values as text. */
-static int differs(const char *manifest, const struct params *p, const struct param_entry *e, char before[PARAM_TEXT], char now[PARAM_TEXT])
+/* Parameters before and now, with the values that Accuracy sets. */
+struct compared {
+  const char *manifest;
+  const struct params *p;
+  struct params before, now;
+};
+
+static struct compared compare(const char *manifest, const struct params *p)
 {
-  params_before(manifest, e, before);
-  params_format(p, e, now, PARAM_TEXT);
+  struct compared c = {.manifest = manifest, .p = p, .now = params_resolved(p)};
+  char value[PARAM_TEXT];
+  double error;
+  params_defaults(&c.before);
+  for (int i = 0; i < param_count; i++) {
+    struct fault unread = {""};
+    params_before(manifest, &param_table[i], value);
+    params_set(&c.before, &param_table[i], value, &unread);
+  }
+  if (params_accuracy(c.before.Accuracy, &error)) memcpy(c.before.Accuracy, p->Accuracy, sizeof p->Accuracy);
+  c.before = params_resolved(&c.before);
+  return c;
+}
+
+/* Whether the value differs from that in the manifest; both values as text. What Accuracy sets is compared as it is used. */
+static int differs(const struct compared *c, const struct param_entry *e, char before[PARAM_TEXT], char now[PARAM_TEXT])
+{
+  params_before(c->manifest, e, before);
+  params_format(c->p, e, now, PARAM_TEXT);
+  if (e->kind == KIND_REAL || e->kind == KIND_WHOLE) {
+    params_format(&c->before, e, before, PARAM_TEXT);
+    params_format(&c->now, e, now, PARAM_TEXT);
+  }
   return strcmp(before, now) != 0;
 }
 
@@ -65,7 +92,7 @@ void params_adopt_found(const char *manifest, struct params *p)
   for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
     const struct param_entry *e = &param_table[param_find(NULL, names[k])];
     if (k < sizeof given / sizeof *given && *given[k] > 0) continue;
-    double delta = p->ErrTolForceAcc;
+    double delta = params_delta(p);
     params_before(manifest, e, value);
     params_set(p, e, value, &unread);
     p->ErrTolForceAcc = fmin(p->ErrTolForceAcc, delta);   /* a smaller one that is given counts */
@@ -75,8 +102,9 @@ void params_adopt_found(const char *manifest, struct params *p)
 int params_same_evolution(const char *manifest, const struct params *p)
 {
   char before[PARAM_TEXT], now[PARAM_TEXT];
+  const struct compared c = compare(manifest, p);
   for (int i = 0; i < param_count; i++)
-    if (differs(manifest, p, &param_table[i], before, now) &&
+    if (differs(&c, &param_table[i], before, now) &&
         !is_among(param_table[i].name, no_influence, sizeof no_influence / sizeof *no_influence))
       return 0;
   return 1;
@@ -84,13 +112,14 @@ int params_same_evolution(const char *manifest, const struct params *p)
 
 int params_changed(const char *manifest, const struct params *p, int list, struct fault *f)
 {
+  const struct compared c = compare(manifest, p);
   for (int i = 0; i < param_count; i++) {
     const struct param_entry *e = &param_table[i];
-    char before[PARAM_TEXT], now[PARAM_TEXT];
-    if (!differs(manifest, p, e, before, now) || is_among(e->name, ignored, sizeof ignored / sizeof *ignored)) continue;
+    char before[PARAM_TEXT], now[PARAM_TEXT], note[200];
+    if (!differs(&c, e, before, now) || is_among(e->name, ignored, sizeof ignored / sizeof *ignored)) continue;
     if (is_among(e->name, fixed, sizeof fixed / sizeof *fixed))
-      return fault_set(f, "%s = %.100s, but the checkpoint was made with %.100s: this cannot be changed at a restart (start a new run "
-                       "from a snapshot instead)", e->name, now, before);
+      return fault_set(f, "%s = %.100s%s, but the checkpoint was made with %.100s: this cannot be changed at a restart (start a new run "
+                       "from a snapshot instead)", e->name, now, params_note(p, e, note, sizeof note) ? " (by Accuracy)" : "", before);
     if (list) printf("restart: %s = %s now (it was %s)\n", e->name, now[0] ? now : "''", before[0] ? before : "''");
   }
   return 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Parameters of a restart compared with those in the checkpoint's manifest. A parameter that the manifest does not have counts as
- * its default. All functions are local. */
+ * its default. What Accuracy sets (0) is compared as it is used. All functions are local. */
 #ifndef PARAMS_CHANGED_H
 #define PARAMS_CHANGED_H
 #include "params/params.h"

@@ -18,6 +18,7 @@ static int print_values(const struct comm *c, const char *file, const struct ove
   struct fault f = {""};
   if (c->rank == 0) params_read(&par, file, o->text, o->count, &f);
   if (comm_verdict(c, &f)) return command_failed(c, &f);
+  if (c->rank == 0) par = params_resolved(&par);
   for (int k = 0; k < count && c->rank == 0; k++) {
     char value[PARAM_TEXT];
     params_format(&par, &param_table[chosen[k]], value, sizeof value);

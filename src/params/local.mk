@@ -1,5 +1,7 @@
 libespalier_a_SOURCES += \
+  %D%/accuracy.def \
   %D%/params.c \
+  %D%/params_accuracy.c \
   %D%/params.def \
   %D%/params.h \
   %D%/params_nearest.c \

@@ -15,9 +15,10 @@ enum { PARAM_TEXT = 512 };   /* bytes of a string value, with the final zero */
 enum ic_format { FORMAT_AUTO, FORMAT_GADGET1, FORMAT_GADGET2, FORMAT_HDF5, FORMAT_TIPSY, FORMAT_ASCII };
 enum opening { OPENING_ACCELERATION, OPENING_MULTIPOLE, OPENING_ANGLE };
 /* WalkMethod: enum walk_method (backend/backend.h) */
+enum repeatable { REPEATABLE_OFF, REPEATABLE_ON };
 enum split_mode { MODE_HYBRID, MODE_TREE, MODE_AUTO };
 /* Kernel: enum split_kernel (params/split_kernels.h) */
-enum step_scheme { SCHEME_BLOCK, SCHEME_SHARED };
+enum step_scheme { SCHEME_BLOCK, SCHEME_SHARED, SCHEME_AUTO };
 enum step_integrator { INTEGRATOR_LEAPFROG, INTEGRATOR_HERMITE };
 enum radii_by_mass { RADII_AUTO, RADII_ON, RADII_OFF };
 enum step_criterion { CRITERION_MIN_AV, CRITERION_A, CRITERION_PAIRS };
@@ -84,8 +85,27 @@ int params_read_origin(struct params *p, const char *file, const char *const *ov
 int params_neighbour_lists(const struct params *p);
 /* Choose the leapfrog with the default criterion where the hard part would be integrated from neighbour lists: its forces are of walks. */
 void params_use_walks(struct params *p);
-/* Eta, or its default for the integrator and the criterion. */
-double params_eta(const struct params *p);
+/* The wanted |dE/E| per dynamical time from the text of Accuracy, a name or a number: *error. Returns 0, or -1 where it is neither. */
+int params_accuracy(const char *text, double *error);
+/* The same for parameters that params_check_rules has accepted. */
+double params_error(const struct params *p);
+/* Values that Accuracy sets where the parameter is 0 (accuracy.def): code reads them by these functions, never the members themselves.
+ * They follow *p: a copy with another Accuracy, Mode or MultipoleOrder has other values.
+ * params_delta: ErrTolForceAcc for the MultipoleOrder in use. params_order: 1 or 2. */
+double params_delta(const struct params *p);
+int params_order(const struct params *p);
+double params_xs(const struct params *p);
+double params_ys(const struct params *p);
+double params_r1_over_r0(const struct params *p);
+/* Eta; where it is 0, that of the integrator, of the criterion, or by Accuracy. `split`: 1: forces are split (hybrid), 0: they are not. */
+double params_eta(const struct params *p, int split);
+/* A copy in which the values above are in place of zeros (Eta: with the split unless Mode = tree); for files and comparisons. */
+struct params params_resolved(const struct params *p);
+/* Write the value in use and its origin, "0.2, by Accuracy = standard", where the parameter is 0 and has one of the rules above; else "".
+ * Returns 1 or 0. */
+int params_note(const struct params *p, const struct param_entry *e, char *text, size_t size);
+/* 1: one time step for all particles: Scheme = shared, or auto with FixedStep. */
+int params_shared(const struct params *p);
 /* Check the rules between parameters. Before: each value is in its range. `origin` may be NULL. */
 int params_check_rules(const struct params *p, const struct param_origin *origin, struct fault *f);
 /* Numbers of domains along x, y, z from the text of DomainGrid, "4x2x2"; zeros for "auto". Returns 0, or -1 where the text is neither. */

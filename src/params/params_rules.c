@@ -99,6 +99,18 @@ static int check_outputs(const struct rules *r)
   return 0;
 }
 
+static int check_accuracy(const struct rules *r)
+{
+  double error;
+  if (params_accuracy(r->p->Accuracy, &error) == 0) return 0;
+  static const char *const names[] = {"coarse", "standard", "fine", "finest"};
+  const char *near = nearest_name(r->p->Accuracy, names, sizeof names / sizeof *names);
+  char expected[300];
+  snprintf(expected, sizeof expected, "expected coarse, standard, fine, finest, or the wanted |dE/E| per dynamical time, a number above 0, "
+           "at most 0.1%s%s%s", near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+  return broken(r, "Accuracy", NULL, expected);
+}
+
 static int check_split(const struct rules *r)
 {
   const struct params *p = r->p;
@@ -134,7 +146,7 @@ static int check_softening(const struct rules *r)
 {
   const struct params *p = r->p;
   if (p->Softening > 0 || params_neighbour_lists(p)) return 0;
-  if (p->Mode == MODE_TREE && p->Scheme == SCHEME_SHARED && p->FixedStep > 0) return 0;
+  if (p->Mode == MODE_TREE && params_shared(p) && p->FixedStep > 0) return 0;
   return broken(r, "Softening", "Integrator", "expected Integrator = hermite or Criterion = pairs where Softening = 0, or one fixed step for all: Mode = tree, "
                 "Scheme = shared and FixedStep");
 }
@@ -152,7 +164,7 @@ static int check_fixed_step(const struct rules *r)
 {
   const struct params *p = r->p;
   if (!(p->FixedStep > 0)) return 0;
-  if (p->Scheme == SCHEME_BLOCK) return broken(r, "FixedStep", "Scheme", "expected Scheme = shared where FixedStep is given");
+  if (!params_shared(p)) return broken(r, "FixedStep", "Scheme", "expected Scheme = shared (or auto) where FixedStep is given");
   if (p->Mode != MODE_TREE && !(p->SoftStep > 0))
     return broken(r, "FixedStep", "SoftStep", "expected SoftStep too: FixedStep times a power of two (" POWERS ")");
   if (p->SoftStep > 0 && !is_power_multiple(p->SoftStep, p->FixedStep))
@@ -198,7 +210,7 @@ int params_check_ranks(const struct params *p, int ranks, struct fault *f)
 int params_check_rules(const struct params *p, const struct param_origin *origin, struct fault *f)
 {
   struct rules r = {p, origin, f};
-  return check_paths(&r) || check_outputs(&r) || check_split(&r) || check_integrator(&r) || check_softening(&r) || check_finder(&r) ||
+  return check_paths(&r) || check_outputs(&r) || check_accuracy(&r) || check_split(&r) || check_integrator(&r) || check_softening(&r) || check_finder(&r) ||
              check_fixed_step(&r) || check_domain(&r)
            ? -1 : 0;
 }
@@ -245,8 +257,4 @@ void params_use_walks(struct params *p)
   p->EnergyError = 0;
 }
 
-double params_eta(const struct params *p)
-{
-  if (p->Eta > 0) return p->Eta;
-  return p->Integrator == INTEGRATOR_HERMITE ? 0.1 : p->Criterion == CRITERION_PAIRS ? 0.05 : 1;
-}
+int params_shared(const struct params *p) { return p->Scheme == SCHEME_SHARED || (p->Scheme == SCHEME_AUTO && p->FixedStep > 0); }

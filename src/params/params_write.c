@@ -14,7 +14,7 @@ void params_write_ini(FILE *out, const struct params *p)
   fprintf(out, "# Written by '%s'; lines starting with ; or # are comments.\n", p ? PACKAGE_NAME : PACKAGE_NAME " params --ini");
   for (int i = 0; i < param_count; i++) {
     const struct param_entry *e = &param_table[i];
-    char range[200], value[PARAM_TEXT];
+    char range[200], value[PARAM_TEXT], note[200];
     param_range(e, range, sizeof range);
     if (p)
       params_format(p, e, value, sizeof value);
@@ -24,7 +24,8 @@ void params_write_ini(FILE *out, const struct params *p)
     fprintf(out, "# %s", e->meaning);
     if (e->unit[0]) fprintf(out, " [%s]", e->unit);
     if (range[0]) fprintf(out, "; values: %s", range);
-    fprintf(out, "\n%s =%s%s\n", e->name, value[0] ? " " : "", value);
+    int noted = p && params_note(p, e, note, sizeof note);
+    fprintf(out, "\n%s =%s%s%s%s\n", e->name, value[0] ? " " : "", value, noted ? "   # " : "", noted ? note : "");
   }
 }
 

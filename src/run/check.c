@@ -181,8 +181,9 @@ static void report_input(const struct comm *c, const struct params *p, const str
   printf("gravity             G = %.9g%s\n", units_gravity(p), p->GravityConstantInternal > 0 ? "" : " (from the units)");
   printf("force               softening %g%s, %s criterion, %s cells\n", p->Softening, default_mark(o, "Softening"),
          params_choice("TypeOfOpeningCriterion", p->TypeOfOpeningCriterion),
-         p->MultipoleOrder == 2 ? "quadrupole" : "monopole");
+         params_order(p) == 2 ? "quadrupole" : "monopole");
   physical_time(p, p->TimeMax, end);
+  printf("accuracy            %s%s: |dE/E| of %g per dynamical time is wanted\n", p->Accuracy, default_mark(o, "Accuracy"), params_error(p));
   if (b->from) printf("ends at             %s%s\n", end, default_mark(o, "TimeMax"));
   else printf("begins at           %g, ends at %s%s\n", e->begin, end, default_mark(o, "TimeMax"));
 }

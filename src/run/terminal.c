@@ -47,7 +47,7 @@ void terminal_start(const struct run *r)
   transport_describe(&s->transport, stdout);
   find_print(s, stdout);
   if (s->split.on) printf("split: R1 = %g, R2 = %g\n", s->split.r1, s->split.r2);
-  if (s->par->RebuildInterval > 0 && (s->split.on || s->par->Scheme == SCHEME_SHARED))
+  if (s->par->RebuildInterval > 0 && (s->split.on || params_shared(s->par)))
     printf("note: RebuildInterval = %d has no effect %s\n", s->par->RebuildInterval,
            s->split.on ? "while the split is on" : "with one step for all particles");
   note_defaults(r);

@@ -27,8 +27,8 @@ static struct finder_request request_of(const struct sim *s)
                                  .soft_step = p->SoftStep,
                                  .eta = p->Eta,
                                  .longest = p->MaxSizeTimestep,
-                                 .delta = p->ErrTolForceAcc,
-                                 .order = p->MultipoleOrder,
+                                 .delta = params_delta(p),
+                                 .order = params_order(p),
                                  .soft_cost = p->SoftForceCost,
                                  .on_device = on_device,
                                  .workers = (double)s->comm->size * (on_device ? 1 : omp_get_max_threads())};

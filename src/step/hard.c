@@ -44,7 +44,7 @@ struct hard_request hard_request_of(const struct sim *s, double soft_step)
 {
   const struct hard_part *h = &s->hard;
   enum hard_scheme scheme = s->par->Integrator == INTEGRATOR_HERMITE ? HARD_HERMITE : HARD_LEAPFROG;
-  struct hard_request r = {.scheme = scheme, .split = s->split, .soft_step = soft_step, .eta = params_eta(s->par),
+  struct hard_request r = {.scheme = scheme, .split = s->split, .soft_step = soft_step, .eta = params_eta(s->par, 1),
                            .mean_mass = (double)(float)h->mean_mass,   /* whatever the order of the sum */
                            .largest_mass = h->largest_mass, .first = h->proposed_for == 0 || scheme == HARD_LEAPFROG};
   if (soft_step > 0) r.pair_limit = PAIR_LIMIT * (double)s->split.r1;

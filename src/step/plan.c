@@ -28,8 +28,8 @@ double plan_adaptive(const struct params *p, const struct diagnostics *now, doub
 {
   if (p->Integrator == INTEGRATOR_HERMITE && p->Mode != MODE_TREE) return plan_hermite(now, r2, units_gravity(p));
   double step = 1e300, v = larger(now->v_rms, now->v_rms_plain), a = larger(now->a_rms, now->a_rms_plain);
-  if (v > 0) step = p->xs * r2 / v;
-  if (a > 0) step = fmin(step, p->ys * sqrt(r2 / a));
+  if (v > 0) step = params_xs(p) * r2 / v;
+  if (a > 0) step = fmin(step, params_ys(p) * sqrt(r2 / a));
   return step;
 }
 
@@ -49,7 +49,7 @@ struct plan plan_next(const struct params *p, const struct diagnostics *now, dou
   struct plan plan = {.target = target, .shared_level = -1};
   double wanted = criterion_step(p, now, r2, hybrid);
   plan.soft_step = timeline_step(time, target, wanted, &plan.at_target);
-  plan.shared = p->Scheme == SCHEME_SHARED;
+  plan.shared = params_shared(p);
   if (plan.shared && p->FixedStep > 0) plan.shared_level = timeline_level(wanted, p->FixedStep * (1 + 1e-9));
   int used = hybrid || (p->MaxSizeTimestep == 0 && p->FixedStep == 0);
   plan.measure_radius = used && step > 0 && step % RADIUS_INTERVAL == 0 && p->R1 == 0 && p->R2 == 0;

@@ -25,8 +25,8 @@
 
 static struct mac criterion(const struct params *p, int kind, double gravity)
 {
-  double delta = kind == OPENING_ANGLE ? p->ErrTolTheta : kind == OPENING_MULTIPOLE ? p->ErrTolMultipole : p->ErrTolForceAcc;
-  return (struct mac){kind, p->MultipoleOrder, gravity, delta};
+  double delta = kind == OPENING_ANGLE ? p->ErrTolTheta : kind == OPENING_MULTIPOLE ? p->ErrTolMultipole : params_delta(p);
+  return (struct mac){kind, params_order(p), gravity, delta};
 }
 
 int sim_open(struct sim *s, const struct comm *c, const struct params *par, const struct backend *be, struct particles *p, struct fault *f)
@@ -41,7 +41,7 @@ int sim_open(struct sim *s, const struct comm *c, const struct params *par, cons
                                  .softening = par->Softening,
                                  .max_leaf = par->MaxLeafSize,
                                  .max_group = par->MaxGroupSize,
-                                 .quadrupole = par->MultipoleOrder == 2,
+                                 .quadrupole = params_order(par) == 2,
                                  .ranks = c->size,
                                  .rank = c->rank,
                                  .node_rank = comm_node_rank(c),
@@ -277,7 +277,7 @@ int sim_radius(struct sim *s, int first)
   if (!first && fabs(rule - s->radius_rule) < RADIUS_CHANGE * s->radius_rule) return 0;
   /* coincident particles have no distances */
   s->radius_rule = fmax(rule, p->Softening > 0 ? 1e-3 * p->Softening : RADIUS_SPACINGS * s->lattice.spacing);
-  double r2 = s->radius_rule * p->R1OverR0 / ratio;   /* hermite: half of the rule */
+  double r2 = s->radius_rule * params_r1_over_r0(p) / ratio;   /* hermite: half of the rule */
   if (p->Mode != MODE_TREE && (first || s->split.on)) set_split(s, r2 / ratio, r2);
   return s->split.on;
 }

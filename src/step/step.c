@@ -64,7 +64,7 @@ static void measure_work(struct sim *s, double seconds)
 
 struct step_rule step_rule_of(const struct sim *s, double soft_step)
 {
-  struct step_rule rule = {.eta = params_eta(s->par),
+  struct step_rule rule = {.eta = params_eta(s->par, s->split.on),
                            .softening = s->par->Softening,
                            .use_velocity = s->par->Criterion == CRITERION_MIN_AV,
                            .soft_step = soft_step};

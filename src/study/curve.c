@@ -63,7 +63,7 @@ static void print_facts(FILE *out, const char *mark, const struct sim *s, int64_
   fprintf(out, "%sranks x threads    %d x %d\n%sbackend            %s\n", mark, s->comm->size, omp_get_max_threads(), mark, s->be->name);
   fprintf(out, "%sopening criterion  %s; %s cells; leaf %d, group %d; walk: %s\n", mark,
           params_choice("TypeOfOpeningCriterion", par->TypeOfOpeningCriterion),
-          par->MultipoleOrder == 2 ? "quadrupole" : "monopole", par->MaxLeafSize, par->MaxGroupSize,
+          params_order(par) == 2 ? "quadrupole" : "monopole", par->MaxLeafSize, par->MaxGroupSize,
           params_choice("WalkMethod", par->WalkMethod));
   fprintf(out, "%ssoftening          %g\n", mark, par->Softening);
   if (s->split.on) fprintf(out, "%ssplit              R1 = %g, R2 = %g\n", mark, s->split.r1, s->split.r2);

@@ -38,7 +38,7 @@ static const char *opening_name(const struct params *p, char *text, size_t size)
   switch (p->TypeOfOpeningCriterion) {
   case OPENING_ANGLE: snprintf(text, size, "opening angle, theta = %g", p->ErrTolTheta); break;
   case OPENING_MULTIPOLE: snprintf(text, size, "multipole, Delta = %g", p->ErrTolMultipole); break;
-  default: snprintf(text, size, "acceleration, Delta = %g (2^%.1f)", p->ErrTolForceAcc, log2(p->ErrTolForceAcc));
+  default: snprintf(text, size, "acceleration, Delta = %g (2^%.1f)", params_delta(p), log2(params_delta(p)));
   }
   return text;
 }
@@ -51,7 +51,7 @@ static void print_table(const struct sim *s, const struct tally *t, const double
   printf("particles          %lld\nranks x threads    %d x %d\n", (long long)t->targets, s->comm->size, omp_get_max_threads());
   printf("backend            %s\n", s->be->name);
   printf("opening criterion  %s; %s cells; leaf %d, group %d\n", opening_name(s->par, text, sizeof text),
-         s->par->MultipoleOrder == 2 ? "quadrupole" : "monopole", s->par->MaxLeafSize, s->par->MaxGroupSize);
+         params_order(s->par) == 2 ? "quadrupole" : "monopole", s->par->MaxLeafSize, s->par->MaxGroupSize);
   if (s->split.on) printf("split              R1 = %g, R2 = %g\n", s->split.r1, s->split.r2);
   printf("interactions       %.4g particle pairs, %.4g cell pairs, of both %.4g through the split\n", (double)t->particle_pairs,
          (double)t->cell_pairs, (double)t->split_pairs);

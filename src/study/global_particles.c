@@ -95,7 +95,7 @@ struct device *global_particles_open_device(const struct global_particles *w, in
                                  .softening = w->par->Softening,
                                  .max_leaf = w->par->MaxLeafSize,
                                  .max_group = w->par->MaxGroupSize,
-                                 .quadrupole = w->par->MultipoleOrder == 2,
+                                 .quadrupole = params_order(w->par) == 2,
                                  .ranks = ranks};
   return be->open(&config);
 }

@@ -74,9 +74,10 @@ static herr_t put_units(hid_t at, const struct units *u)
   return s;
 }
 
-/* One attribute per parameter of the run. */
-static herr_t put_parameters(hid_t at, const struct params *p)
+/* One attribute per parameter of the run: the values in use. */
+static herr_t put_parameters(hid_t at, const struct params *given)
 {
+  const struct params used = params_resolved(given), *p = &used;
   herr_t s = 0;
   for (int i = 0; i < param_count; i++) {
     const struct param_entry *e = &param_table[i];

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The parameters that Accuracy sets: values from the table accuracy.def, and between its lines by interpolation in the logarithms of the
+ * error and of the value. */
+#include <config.h>
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "params/params.h"
+
+#define ERROR_MAX 0.1   /* largest number that Accuracy can be */
+
+enum column { DELTA_MONOPOLES, DELTA_QUADRUPOLES, ETA_UNSPLIT, ETA_SPLIT, COLUMN_XS, COLUMN_YS, COLUMN_R1, COLUMNS };
+static const struct line {
+  const char *name;
+  double error;
+  int order;
+  double value[COLUMNS];
+} line[] = {
+#define ACCURACY(name, error, delta1, delta2, order, eta, eta_split, xs, ys, r1) \
+  {name, error, order, {delta1, delta2, eta, eta_split, xs, ys, r1}},
+#include "params/accuracy.def"
+#undef ACCURACY
+};
+enum { LINES = sizeof line / sizeof *line };
+
+int params_accuracy(const char *text, double *error)
+{
+  for (int i = 0; i < LINES; i++)
+    if (strcmp(line[i].name, text) == 0) return *error = line[i].error, 0;
+  char *end;
+  double x = strtod(text, &end);
+  if (end == text || *end || strspn(text, "0123456789+-.eE") != strlen(text) || !(x > 0 && x <= ERROR_MAX)) return -1;
+  *error = x;
+  return 0;
+}
+
+double params_error(const struct params *p)
+{
+  double error;
+  if (params_accuracy(p->Accuracy, &error)) fatal("Accuracy = %.60s is neither a name nor a number", p->Accuracy);
+  return error;
+}
+
+/* Three digits, so that the value can be given by hand. */
+static double rounded(double x)
+{
+  char text[40];
+  snprintf(text, sizeof text, "%.3g", x);
+  return strtod(text, NULL);
+}
+
+/* The last line whose error is not below `error`, or the first one. */
+static int line_of(double error)
+{
+  int i = 0;
+  while (i + 1 < LINES && error <= line[i + 1].error) i++;
+  return i;
+}
+
+static double by_accuracy(const struct params *p, enum column k)
+{
+  double error = params_error(p);
+  int i = line_of(error);
+  double here = line[i].value[k], next = line[i + 1 < LINES ? i + 1 : i].value[k];
+  if (error >= line[i].error || here == next) return here;
+  double x = log(line[i].error / error) / log(line[i].error / line[i + 1].error);
+  return rounded(here * pow(next / here, x));
+}
+
+int params_order(const struct params *p)
+{
+  if (p->MultipoleOrder > 0) return p->MultipoleOrder;
+  double error = params_error(p);
+  int i = line_of(error);
+  return line[error < line[i].error && i + 1 < LINES ? i + 1 : i].order;   /* between two lines that of the smaller error */
+}
+
+double params_delta(const struct params *p)
+{
+  if (p->ErrTolForceAcc > 0) return p->ErrTolForceAcc;
+  return by_accuracy(p, params_order(p) == 2 ? DELTA_QUADRUPOLES : DELTA_MONOPOLES);
+}
+
+double params_xs(const struct params *p) { return p->xs > 0 ? p->xs : by_accuracy(p, COLUMN_XS); }
+double params_ys(const struct params *p) { return p->ys > 0 ? p->ys : by_accuracy(p, COLUMN_YS); }
+double params_r1_over_r0(const struct params *p) { return p->R1OverR0 > 0 ? p->R1OverR0 : by_accuracy(p, COLUMN_R1); }
+
+double params_eta(const struct params *p, int split)
+{
+  if (p->Eta > 0) return p->Eta;
+  if (p->Integrator == INTEGRATOR_HERMITE) return 0.1;
+  if (p->Criterion == CRITERION_PAIRS) return 0.05;
+  return by_accuracy(p, split ? ETA_SPLIT : ETA_UNSPLIT);
+}
+
+/* What the value 0 of these parameters means. */
+static int has_rule(const struct param_entry *e)
+{
+  static const char *const names[] = {"ErrTolForceAcc", "MultipoleOrder", "xs", "ys", "R1OverR0", "Eta"};
+  for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+    if (strcmp(e->name, names[k]) == 0) return 1;
+  return 0;
+}
+
+struct params params_resolved(const struct params *p)
+{
+  struct params r = *p;
+  r.MultipoleOrder = params_order(p);
+  r.ErrTolForceAcc = params_delta(p);
+  r.xs = params_xs(p);
+  r.ys = params_ys(p);
+  r.R1OverR0 = params_r1_over_r0(p);
+  r.Eta = params_eta(p, p->Mode != MODE_TREE);
+  return r;
+}
+
+int params_note(const struct params *p, const struct param_entry *e, char *text, size_t size)
+{
+  struct params r = params_resolved(p);
+  char given[PARAM_TEXT], used[PARAM_TEXT];
+  *text = 0;
+  if (!has_rule(e)) return 0;
+  params_format(p, e, given, sizeof given);
+  params_format(&r, e, used, sizeof used);
+  if (strcmp(given, used) == 0) return 0;
+  double unsplit = params_eta(p, 0);
+  int of_eta = strcmp(e->name, "Eta") == 0;
+  if (of_eta && params_neighbour_lists(p))
+    snprintf(text, size, "%.40s, by Integrator and Criterion", used);
+  else if (of_eta && p->Mode == MODE_AUTO && unsplit != r.Eta)
+    snprintf(text, size, "%.40s with the split, %g without, by Accuracy = %.60s", used, unsplit, p->Accuracy);
+  else
+    snprintf(text, size, "%.40s, by Accuracy = %.60s", used, p->Accuracy);
+  return 1;
+}
