@@ -183,7 +183,7 @@ static void report_input(const struct comm *c, const struct params *p, const str
          params_choice("TypeOfOpeningCriterion", p->TypeOfOpeningCriterion),
          params_order(p) == 2 ? "quadrupole" : "monopole");
   physical_time(p, p->TimeMax, end);
-  printf("accuracy            %s%s: |dE/E| of %g per dynamical time is wanted\n", p->Accuracy, default_mark(o, "Accuracy"), params_error(p));
+  printf("accuracy            %s: |dE/E| of %g per dynamical time is wanted\n", p->Accuracy, params_error(p));
   if (b->from) printf("ends at             %s%s\n", end, default_mark(o, "TimeMax"));
   else printf("begins at           %g, ends at %s%s\n", e->begin, end, default_mark(o, "TimeMax"));
 }
