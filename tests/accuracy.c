@@ -152,6 +152,24 @@ static void check_restart(void)
   tap_ok(params_changed("Split:R1OverR0 = 7\n", &p, 0, &f) == -1 && strstr(f.text, value), "another R1OverR0 by Accuracy is refused");
 }
 
+static void check_mode(void)
+{
+  static const struct {
+    const char *name[2], *value[2];
+    int mode;
+  } list[] = {{{"Mode", "Eta"}, {"auto", "1"}, MODE_AUTO}, {{"R1", "Eta"}, {"0.1", "1"}, MODE_HYBRID}, {{"SoftStep", "FixedStep"}, {"0.1", "0.1"}, MODE_HYBRID},
+              {{"FixedStep", "Eta"}, {"0.1", "1"}, MODE_TREE}, {{"Integrator", "Eta"}, {"hermite", "0.1"}, MODE_HYBRID},
+              {{"Criterion", "Eta"}, {"pairs", "0.1"}, MODE_HYBRID}, {{"SoftStep", "Mode"}, {"0.1", "tree"}, MODE_TREE}};
+  int good = 1;
+  for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+    struct params p = with("standard");
+    set(&p, "Mode", "auto");
+    for (int k = 0; k < 2; k++) set(&p, list[i].name[k], list[i].value[k]);
+    good = good && params_mode(&p) == list[i].mode;
+  }
+  tap_ok(good, "Mode = auto is open unless parameters of one mode are given");
+}
+
 int main(void)
 {
   check_lines();
@@ -160,6 +178,7 @@ int main(void)
   check_bad();
   check_notes();
   check_scheme();
+  check_mode();
   check_restart();
   return tap_end();
 }

@@ -24,9 +24,12 @@ TimeMax = 0.0625
 [Gravity]
 Softening = 0.03
 [Split]
+Mode = hybrid
 SoftStep = 0.03125
 [Device]
 Backend = cpu
+[Steps]
+Scheme = block
 END
 "$here/espalier" ic plummer -n 20000 -o ic.hdf5 > out.log || exit 99
 check() {

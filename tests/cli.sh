@@ -157,8 +157,8 @@ file equals.ini '[Split]' 'Kernel'
 file long.ini '[Output]' "OutputDir = $(printf %0600d 0)"
 file times.ini '[Time]' 'TimeMax = 1' 'TimeBegin = 2'
 file radii.ini '[Split]' 'R1 = 3' 'R2 = 2'
-file block.ini '[Steps]' 'FixedStep = 0.1'
-file fixed.ini '[Steps]' 'FixedStep = 0.1' 'Scheme = shared' '[Split]' 'SoftStep = 0.3'
+file block.ini '[Steps]' 'FixedStep = 0.1' 'Scheme = block'
+file fixed.ini '[Steps]' 'FixedStep = 0.1' 'Scheme = shared' '[Split]' 'Mode = hybrid' 'SoftStep = 0.3'
 file base.ini '[Output]' 'SnapshotFileBase = a.b'
 file grid.ini '[Input]' 'InitCondFile = there.hdf5' '[Domain]' 'DomainGrid = 2x2x2'
 file nogrid.ini '[Domain]' 'DomainGrid = 2x2'
@@ -247,7 +247,7 @@ expect 0 '^particles  *10' force --overwrite -o forces.hdf5 force.ini
 expect 1 'made.hdf5: is the input' study let --overwrite -o made.hdf5 force.ini
 expect 1 'WalkMethod = direct' study let --ranks 2 --overwrite -o rows.csv -P Gravity:WalkMethod=direct force.ini
 expect 1 'WalkMethod = direct' study let --ranks 2 -o never.csv -P Gravity:WalkMethod=direct force.ini
-expect 0 '^note: RebuildInterval = 8 has no effect while the split is on' run -n 1 -P Gravity:RebuildInterval=8 -P Output:OutputDir=o1 force.ini
+expect 0 '^note: RebuildInterval = 8 has no effect while the split is on' run -n 1 -P Gravity:RebuildInterval=8 -P Split:Mode=hybrid -P Output:OutputDir=o1 force.ini
 RANKS=3 expect 0 '^note: RebuildInterval = 8 has no effect with one step for all' run -n 1 -P Gravity:RebuildInterval=8 -P Split:Mode=tree -P Steps:Scheme=shared -P Output:OutputDir=o2 force.ini
 expect 0 '^10 particles on 1 rank x ' run -n 1 -P Output:OutputDir=o3 force.ini
 expect 1 'DomainGrid = 2x2x2 is for 8 ranks' force --delta 5 --overwrite -o table.csv -P Domain:DomainGrid=2x2x2 force.ini

@@ -29,10 +29,12 @@ GravityConstantInternal = 1
 [Gravity]
 Softening = 0
 [Split]
+Mode = hybrid
 R1 = 0.25
 R2 = 1
 SoftStep = 0.0078125
 [Steps]
+Scheme = block
 Integrator = hermite
 Eta = 0.1
 [Device]

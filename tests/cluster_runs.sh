@@ -27,11 +27,13 @@ Softening = 0
 MultipoleOrder = 2
 ErrTolForceAcc = 0.0001
 [Split]
+Mode = hybrid
 Kernel = septic
 R1 = 0.05
 R2 = 0.2
 SoftStep = 0.0078125
 [Steps]
+Scheme = block
 Integrator = hermite
 Eta = 0.1
 [Device]

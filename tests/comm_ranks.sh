@@ -34,7 +34,10 @@ TimeMax = 0.125
 [Gravity]
 Softening = 0.03
 [Split]
+Mode = hybrid
 SoftStep = 0.03125
+[Steps]
+Scheme = block
 END
 run() {
   n=$1

@@ -45,6 +45,7 @@ static struct params params_of(const struct set *set, const struct scheme *how)
   par.R1 = set->r1;
   par.R2 = set->r2;
   par.ErrTolForceAcc = 1.0 / 4096;
+  par.MultipoleOrder = 1;
   par.Mode = how->mode;
   par.Scheme = how->scheme;
   par.Eta = 0.1;

@@ -25,6 +25,8 @@ Tuning = frozen
 [Split]
 Mode = hybrid
 SoftStep = 0.03125
+[Steps]
+Scheme = block
 END
 # same FILE FILE: the same datasets, bit by bit
 cat > "$dir/same.py" << 'END'

@@ -26,6 +26,7 @@ MultipoleOrder = 2
 [Split]
 Mode = hybrid
 [Steps]
+Scheme = block
 Integrator = hermite
 [Device]
 Backend = cpu

@@ -240,7 +240,7 @@ static struct params params_of(const struct set *set, double delta)
   par.Transport = asked;
   par.R1 = set->r1;
   par.R2 = set->r2;
-  par.ErrTolForceAcc = delta;
+  par.ErrTolForceAcc = delta, par.MultipoleOrder = 1;
   par.MaxLeafSize = 8;
   par.MaxGroupSize = 32;
   par.TimeMax = 1e3 * set->r2;

@@ -29,6 +29,8 @@ Softening = 0.003
 Mode = $mode
 [Device]
 Backend = cpu
+[Steps]
+Scheme = block
 END_OF_INI
 done
 # go RANKS MODE FOLDER ARGUMENT...

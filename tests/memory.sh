@@ -24,6 +24,10 @@ Softening = 0.01
 Balance = count
 [Device]
 Backend = cpu
+[Split]
+Mode = hybrid
+[Steps]
+Scheme = block
 END
 # check RANKS MODE BYTES
 check() {

@@ -11,6 +11,8 @@ static struct params base(void)
 {
   struct params p;
   params_defaults(&p);
+  p.Mode = MODE_HYBRID;
+  p.Scheme = SCHEME_BLOCK;
   p.xs = 0.2;
   p.ys = 0.1;
   return p;

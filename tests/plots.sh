@@ -25,7 +25,10 @@ TimeMax = 0.09375
 [Gravity]
 Softening = 0.03
 [Split]
+Mode = hybrid
 SoftStep = 0.03125
+[Steps]
+Scheme = block
 END
 # run RANKS FOLDER -P ...
 run() {

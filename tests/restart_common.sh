@@ -35,7 +35,10 @@ Softening = 0.0139
 Tuning = frozen
 Backend = cpu
 [Split]
+Mode = hybrid
 SoftStep = 0.015625
+[Steps]
+Scheme = block
 END_OF_INI
 }
 

@@ -24,6 +24,8 @@ MaxSizeTimestep = 0.03125
 Softening = 0.03
 [Split]
 Mode = tree
+[Steps]
+Scheme = block
 END
 make() { "$scaling" make --program "$here/espalier" "$@" > out 2> err; }
 

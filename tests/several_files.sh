@@ -23,9 +23,12 @@ TimeMax = 0.125
 [Gravity]
 Softening = 0.03
 [Split]
+Mode = hybrid
 SoftStep = 0.015625
 [Device]
 Backend = cpu
+[Steps]
+Scheme = block
 END
 run() {
   out=$1

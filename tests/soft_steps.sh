@@ -31,6 +31,10 @@ GravityConstantInternal = 1
 Softening = 0.02
 [Device]
 Backend = cpu
+[Split]
+Mode = hybrid
+[Steps]
+Scheme = block
 END_OF_INI
   # shellcheck disable=SC2086
   ${MPIRUN:-mpirun} $MPIRUN_FLAGS -n 1 "$here/espalier" run --overwrite run.ini "$@" > said 2>&1 < /dev/null

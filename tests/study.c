@@ -47,6 +47,7 @@ static void parameters(const struct set *set, int order, int angle, struct param
   par->R1 = set->r1;
   par->R2 = set->r2;
   par->MultipoleOrder = order;
+  par->Mode = MODE_HYBRID;
   par->MaxLeafSize = 8;
   par->MaxGroupSize = 32;
   if (angle) par->TypeOfOpeningCriterion = OPENING_ANGLE;

@@ -20,6 +20,8 @@ MaxSizeTimestep = 0.125
 Softening = 0.0139
 [Split]
 Mode = tree
+[Steps]
+Scheme = block
 END_INI
 
 cd "$dir" || exit 99

@@ -31,7 +31,10 @@ TimeMax = 1000
 [Gravity]
 Softening = 0.03
 [Split]
+Mode = hybrid
 SoftStep = 0.001
+[Steps]
+Scheme = block
 END
 
 under_way() { [ "$(cat "$dir/out/steps.csv" 2> /dev/null | wc -l)" -gt 8 ] || ! kill -0 "$job" 2> /dev/null; }

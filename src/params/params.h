@@ -104,6 +104,9 @@ struct params params_resolved(const struct params *p);
 /* Write the value in use and its origin, "0.2, by Accuracy = standard", where the parameter is 0 and has one of the rules above; else "".
  * Returns 1 or 0. */
 int params_note(const struct params *p, const struct param_entry *e, char *text, size_t size);
+/* Mode; where it is auto, hybrid with neighbour lists or where R1, R2 or SoftStep is given, else tree where FixedStep is; MODE_AUTO where
+ * the parameters leave it open. Code reads Mode by this function. */
+int params_mode(const struct params *p);
 /* 1: one time step for all particles: Scheme = shared, or auto with FixedStep. */
 int params_shared(const struct params *p);
 /* Check the rules between parameters. Before: each value is in its range. `origin` may be NULL. */

@@ -112,7 +112,7 @@ struct params params_resolved(const struct params *p)
   r.xs = params_xs(p);
   r.ys = params_ys(p);
   r.R1OverR0 = params_r1_over_r0(p);
-  r.Eta = params_eta(p, p->Mode != MODE_TREE);
+  r.Eta = params_eta(p, params_mode(p) != MODE_TREE);
   return r;
 }
 
@@ -129,7 +129,7 @@ int params_note(const struct params *p, const struct param_entry *e, char *text,
   int of_eta = strcmp(e->name, "Eta") == 0;
   if (of_eta && params_neighbour_lists(p))
     snprintf(text, size, "%.40s, by Integrator and Criterion", used);
-  else if (of_eta && p->Mode == MODE_AUTO && unsplit != r.Eta)
+  else if (of_eta && params_mode(p) == MODE_AUTO && unsplit != r.Eta)
     snprintf(text, size, "%.40s with the split, %g without, by Accuracy = %.60s", used, unsplit, p->Accuracy);
   else
     snprintf(text, size, "%.40s, by Accuracy = %.60s", used, p->Accuracy);

@@ -111,12 +111,24 @@ static int check_accuracy(const struct rules *r)
   return broken(r, "Accuracy", NULL, expected);
 }
 
+/* What rests on clocks is refused where results are to repeat. */
+static int check_repeatable(const struct rules *r)
+{
+  const struct params *p = r->p;
+  if (p->Repeatable == REPEATABLE_OFF) return 0;
+  if (p->Balance == BALANCE_TIME)
+    return broken(r, "Repeatable", "Balance", "expected Balance = count, hard or work with Repeatable = on: measured seconds differ between runs");
+  if (p->Tuning == TUNING_ON)
+    return broken(r, "Repeatable", "Tuning", "expected Tuning = frozen or auto with Repeatable = on: measured seconds differ between runs");
+  return 0;
+}
+
 static int check_split(const struct rules *r)
 {
   const struct params *p = r->p;
   if (p->R2 > 0 && !(p->R1 > 0)) return broken(r, "R2", "R1", "expected R1 above 0 where R2 is given (or R2 = 0: both by rule)");
   if (p->R2 > 0 && !(p->R2 > p->R1)) return broken(r, "R2", "R1", "expected R2 above R1");
-  if (p->Mode != MODE_TREE && p->SoftStep > 0 && p->MaxSizeTimestep > 0 && p->SoftStep > p->MaxSizeTimestep)
+  if (params_mode(p) != MODE_TREE && p->SoftStep > 0 && p->MaxSizeTimestep > 0 && p->SoftStep > p->MaxSizeTimestep)
     return broken(r, "SoftStep", "MaxSizeTimestep", "expected SoftStep not above MaxSizeTimestep, which caps it");
   return 0;
 }
@@ -136,6 +148,8 @@ static int check_integrator(const struct rules *r)
 {
   const struct params *p = r->p;
   if (p->Integrator != INTEGRATOR_HERMITE) return check_pairs(r);
+  if (p->Criterion == CRITERION_PAIRS)
+    return broken(r, "Criterion", "Integrator", "expected Criterion = pairs with Integrator = leapfrog only: hermite has its own criterion (leave it out)");
   if (p->Mode == MODE_TREE) return broken(r, "Integrator", "Mode", "expected Mode = hybrid with Integrator = hermite, which integrates the hard part");
   if (p->Scheme == SCHEME_SHARED) return broken(r, "Integrator", "Scheme", "expected Scheme = block with Integrator = hermite");
   return 0;
@@ -146,9 +160,8 @@ static int check_softening(const struct rules *r)
 {
   const struct params *p = r->p;
   if (p->Softening > 0 || params_neighbour_lists(p)) return 0;
-  if (p->Mode == MODE_TREE && params_shared(p) && p->FixedStep > 0) return 0;
-  return broken(r, "Softening", "Integrator", "expected Integrator = hermite or Criterion = pairs where Softening = 0, or one fixed step for all: Mode = tree, "
-                "Scheme = shared and FixedStep");
+  if (params_mode(p) == MODE_TREE && params_shared(p) && p->FixedStep > 0) return 0;
+  return broken(r, "Softening", "Integrator", "expected Integrator = hermite or Criterion = pairs where Softening = 0, or one fixed step for all: Mode = tree and FixedStep");
 }
 
 static int check_finder(const struct rules *r)
@@ -165,11 +178,11 @@ static int check_fixed_step(const struct rules *r)
   const struct params *p = r->p;
   if (!(p->FixedStep > 0)) return 0;
   if (!params_shared(p)) return broken(r, "FixedStep", "Scheme", "expected Scheme = shared (or auto) where FixedStep is given");
-  if (p->Mode != MODE_TREE && !(p->SoftStep > 0))
-    return broken(r, "FixedStep", "SoftStep", "expected SoftStep too: FixedStep times a power of two (" POWERS ")");
+  if (params_mode(p) != MODE_TREE && !(p->SoftStep > 0))
+    return broken(r, "FixedStep", "SoftStep", "expected SoftStep too: FixedStep times a power of two (" POWERS "), or Mode = tree");
   if (p->SoftStep > 0 && !is_power_multiple(p->SoftStep, p->FixedStep))
     return broken(r, "FixedStep", "SoftStep", "expected SoftStep to be FixedStep times a power of two (" POWERS ")");
-  if (p->Mode != MODE_HYBRID && p->MaxSizeTimestep > 0 && !is_power_multiple(p->MaxSizeTimestep, p->FixedStep))
+  if (params_mode(p) != MODE_HYBRID && p->MaxSizeTimestep > 0 && !is_power_multiple(p->MaxSizeTimestep, p->FixedStep))
     return broken(r, "FixedStep", "MaxSizeTimestep",
                   "expected MaxSizeTimestep, without the split the soft step, to be FixedStep times a power of two (" POWERS ")");
   return 0;
@@ -210,7 +223,7 @@ int params_check_ranks(const struct params *p, int ranks, struct fault *f)
 int params_check_rules(const struct params *p, const struct param_origin *origin, struct fault *f)
 {
   struct rules r = {p, origin, f};
-  return check_paths(&r) || check_outputs(&r) || check_accuracy(&r) || check_split(&r) || check_integrator(&r) || check_softening(&r) || check_finder(&r) ||
+  return check_paths(&r) || check_outputs(&r) || check_accuracy(&r) || check_repeatable(&r) || check_split(&r) || check_integrator(&r) || check_softening(&r) || check_finder(&r) ||
              check_fixed_step(&r) || check_domain(&r)
            ? -1 : 0;
 }
@@ -255,6 +268,13 @@ void params_use_walks(struct params *p)
   p->Integrator = INTEGRATOR_LEAPFROG;
   if (p->Criterion == CRITERION_PAIRS) p->Criterion = CRITERION_MIN_AV;
   p->EnergyError = 0;
+}
+
+int params_mode(const struct params *p)
+{
+  if (p->Mode != MODE_AUTO) return p->Mode;
+  if (params_neighbour_lists(p) || p->R1 > 0 || p->R2 > 0 || p->SoftStep > 0) return MODE_HYBRID;
+  return p->FixedStep > 0 ? MODE_TREE : MODE_AUTO;
 }
 
 int params_shared(const struct params *p) { return p->Scheme == SCHEME_SHARED || (p->Scheme == SCHEME_AUTO && p->FixedStep > 0); }

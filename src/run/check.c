@@ -92,8 +92,8 @@ static struct estimate estimate(const struct comm *c, const struct params *p, co
 {
   struct estimate e = {.particles = b->particles, .begin = b->time};
   double mine = e.particles / c->size, bytes = (double)particle_bytes();
-  e.need = (struct need_input){mine, c->size, p->Mode != MODE_TREE, be->particle_bytes > 0, bytes, baseline};
-  e.device = mine * (be->particle_bytes + (p->Mode != MODE_TREE ? be->split_bytes : 0));
+  e.need = (struct need_input){mine, c->size, params_mode(p) != MODE_TREE, be->particle_bytes > 0, bytes, baseline};
+  e.device = mine * (be->particle_bytes + (params_mode(p) != MODE_TREE ? be->split_bytes : 0));
   e.snapshot = snapshot_bytes(e.particles, SNAPSHOT_RUN);
   e.snapshots = count_snapshots(o, b);
   e.checkpoint = e.particles * bytes + CHECKPOINT_OWN * c->size;

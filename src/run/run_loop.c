@@ -43,7 +43,7 @@ int run_check_advance(const struct sim *s, const struct plan *plan, struct fault
 static void decide_split(struct run *r, const struct step_report *report)
 {
   struct sim *s = &r->sim;
-  if (s->par->Mode != MODE_AUTO || hard_used(s) || !s->split.on || r->state.judged || report->hard.targets == 0) return;
+  if (params_mode(s->par) != MODE_AUTO || hard_used(s) || !s->split.on || r->state.judged || report->hard.targets == 0) return;
   r->state.judged = 1;
   double ratio = report->list_hard / report->list_full;
   int pays = ratio < 0.5;

@@ -216,7 +216,7 @@ int state_load(struct sim *s, struct run_state *r, struct checkpoint *k, const s
     s->own = found;
     s->par = &s->own;
     load_missing(k->text, &r->missing, f);
-    s->split.on = s->split.on && par->Mode != MODE_TREE;
+    s->split.on = s->split.on && params_mode(par) != MODE_TREE;
     if (has(k->text, "substeps.paused")) items_read(k->text, item, list_substeps(s, item), f);
     if (has(k->text, "run.clamped")) items_read(k->text, &(const struct item){"run.clamped", ITEM_REAL, 3, r->clamped}, 1, f);
     if (comm_agree(c, f) == 0) {

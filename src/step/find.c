@@ -13,7 +13,7 @@
 
 int find_asked(const struct params *p)
 {
-  if (p->Integrator != INTEGRATOR_HERMITE || p->Mode == MODE_TREE || !(p->EnergyError > 0)) return 0;
+  if (p->Integrator != INTEGRATOR_HERMITE || params_mode(p) == MODE_TREE || !(p->EnergyError > 0)) return 0;
   return p->R1 == 0 || p->SoftStep == 0 || p->Eta == 0;
 }
 

@@ -26,7 +26,7 @@ static double plan_hermite(const struct diagnostics *now, double r2, double grav
 
 double plan_adaptive(const struct params *p, const struct diagnostics *now, double r2)
 {
-  if (p->Integrator == INTEGRATOR_HERMITE && p->Mode != MODE_TREE) return plan_hermite(now, r2, units_gravity(p));
+  if (p->Integrator == INTEGRATOR_HERMITE && params_mode(p) != MODE_TREE) return plan_hermite(now, r2, units_gravity(p));
   double step = 1e300, v = larger(now->v_rms, now->v_rms_plain), a = larger(now->a_rms, now->a_rms_plain);
   if (v > 0) step = params_xs(p) * r2 / v;
   if (a > 0) step = fmin(step, params_ys(p) * sqrt(r2 / a));

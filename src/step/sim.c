@@ -269,7 +269,7 @@ int sim_radius(struct sim *s, int first)
   double ratio = p->Integrator == INTEGRATOR_HERMITE ? 4 : 2;   /* R2 / R1 */
   if (p->R1 > 0 || p->R2 > 0) {   /* given: R1, and R2 or R1 times the ratio */
     double r2 = p->R2 > 0 ? p->R2 : ratio * p->R1;
-    if (first && p->Mode != MODE_TREE) set_split(s, p->R1, r2);
+    if (first && params_mode(p) != MODE_TREE) set_split(s, p->R1, r2);
     s->radius_rule = r2;
     return first;
   }
@@ -278,7 +278,7 @@ int sim_radius(struct sim *s, int first)
   /* coincident particles have no distances */
   s->radius_rule = fmax(rule, p->Softening > 0 ? 1e-3 * p->Softening : RADIUS_SPACINGS * s->lattice.spacing);
   double r2 = s->radius_rule * params_r1_over_r0(p) / ratio;   /* hermite: half of the rule */
-  if (p->Mode != MODE_TREE && (first || s->split.on)) set_split(s, r2 / ratio, r2);
+  if (params_mode(p) != MODE_TREE && (first || s->split.on)) set_split(s, r2 / ratio, r2);
   return s->split.on;
 }
 

@@ -109,9 +109,9 @@ static int all_radii(struct study *s, const struct params *par, struct fault *f)
 {
   const struct study_options *o = s->options;
   struct params own = *par;
-  if (o->r1_count > 0 && (par->Mode == MODE_TREE || par->R1 > 0 || par->R2 > 0))
+  if (o->r1_count > 0 && (params_mode(par) == MODE_TREE || par->R1 > 0 || par->R2 > 0))
     return fault_set(f, "--r1 sets the rule's R1OverR0, which does nothing %s",
-                     par->Mode == MODE_TREE ? "with Mode = tree" : "where R1 or R2 is given");
+                     params_mode(par) == MODE_TREE ? "with Mode = tree" : "where R1 or R2 is given");
   for (int k = 0; k < o->r1_count || k == 0; k++) {
     if (o->r1_count > 0) own.R1OverR0 = o->r1[k];
     if (one_radius(s, &own, k == 0, f)) return -1;

@@ -23,8 +23,8 @@ void tuning_open(struct tuning *t, const struct params *par, int by_default, int
   memset(t, 0, sizeof *t);
   t->given_width = par->MaxGroupWidth;
   t->tunes_width = on && !(t->given_width > 0);
-  t->tunes_rebuild = on && par->RebuildInterval == 0 && par->Mode != MODE_HYBRID && !params_shared(par) && ranks == 1;
-  t->waits = t->tunes_rebuild && par->Mode == MODE_TREE;
+  t->tunes_rebuild = on && par->RebuildInterval == 0 && params_mode(par) != MODE_HYBRID && !params_shared(par) && ranks == 1;
+  t->waits = t->tunes_rebuild && params_mode(par) == MODE_TREE;
   t->log = par->TunerLog && rank == 0;
   rebuild_open(&t->rebuild, 0, 0);
 }

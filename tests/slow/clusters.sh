@@ -24,10 +24,12 @@ Softening = 0
 MultipoleOrder = 2
 ErrTolForceAcc = 0.00006103515625
 [Split]
+Mode = hybrid
 Kernel = septic
 R1 = 0.032
 R2 = 0.128
 [Steps]
+Scheme = block
 Integrator = hermite
 Eta = 0.1
 END

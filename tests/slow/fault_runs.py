@@ -41,7 +41,10 @@ Softening = 0.0139
 Tuning = frozen
 Backend = cpu
 [Split]
+Mode = hybrid
 SoftStep = 0.015625
+[Steps]
+Scheme = block
 """
 
 

@@ -52,9 +52,12 @@ TimeMax = 100
 [Gravity]
 Softening = 0.03
 [Split]
+Mode = hybrid
 SoftStep = 0.0078125
 [Device]
 Backend = cpu
+[Steps]
+Scheme = block
 END
 mpirun="mpirun --oversubscribe -n 2"
 espalier ic plummer -n 4000 -s 3 -o ic.hdf5 > ic.log 2>&1
