@@ -97,11 +97,15 @@ static void check_given(void)
            params_eta(&p, 0) == 0.125 && params_eta(&p, 1) == 0.125, "values given by hand stay");
   struct params r = params_resolved(&p);
   tap_ok(memcmp(&r, &p, sizeof p) == 0, "... and nothing is resolved");
-  p = with("fine");
+  p = with("standard");
   set(&p, "Integrator", "hermite");
   int hermite = params_eta(&p, 1) == 0.1;
+  set(&p, "Accuracy", "fine");
+  hermite = hermite && params_eta(&p, 1) == 0.0562;
+  set(&p, "Accuracy", "0.01");
+  tap_ok(hermite && params_eta(&p, 1) == 0.2, "hermite: 0.1, and with the fourth root of the error");
   set(&p, "Integrator", "leapfrog"), set(&p, "Criterion", "pairs");
-  tap_ok(hermite && params_eta(&p, 1) == 0.05, "Eta of neighbour lists does not follow Accuracy");
+  tap_ok(params_eta(&p, 1) == 0.05, "pairs: 0.05");
 }
 
 static void check_bad(void)

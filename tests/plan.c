@@ -63,6 +63,9 @@ static void check_hermite(void)
   p.GravityConstantInternal = 1;
   double step = plan_adaptive(&p, &now, 0.128);
   tap_ok(step > 0.004 && step < 0.012, "Integrator = hermite: about 0.009 N-body units of time");
+  struct params fine = p;
+  snprintf(fine.Accuracy, sizeof fine.Accuracy, "fine");
+  tap_ok(plan_adaptive(&fine, &now, 0.128) < 0.6 * step && plan_adaptive(&fine, &now, 0.128) > 0.2 * step, "a third of it with Accuracy = fine");
   tap_ok(plan_adaptive(&p, &now, 0.02) < 0.25 * 0.02 / 0.707 && plan_adaptive(&p, &now, 0.02) < 0.5 * step, "shorter with smaller radii");
   now.a_rms = 3;
   tap_ok(plan_adaptive(&p, &now, 0.128) < 0.4 * step, "and with larger accelerations, as in cusps");

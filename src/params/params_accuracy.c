@@ -9,6 +9,7 @@
 
 #include "params/params.h"
 
+#define ETA_HERMITE_MAX 0.2   /* errors go as the fourth power of eta up to there (src/tuning/finder.c) */
 #define ERROR_MAX 0.1   /* largest number that Accuracy can be */
 
 enum column { DELTA_MONOPOLES, DELTA_QUADRUPOLES, ETA_UNSPLIT, ETA_SPLIT, COLUMN_XS, COLUMN_YS, COLUMN_R1, COLUMNS };
@@ -90,7 +91,7 @@ double params_r1_over_r0(const struct params *p) { return p->R1OverR0 > 0 ? p->R
 double params_eta(const struct params *p, int split)
 {
   if (p->Eta > 0) return p->Eta;
-  if (p->Integrator == INTEGRATOR_HERMITE) return 0.1;
+  if (p->Integrator == INTEGRATOR_HERMITE) return rounded(fmin(0.1 * pow(params_error(p) / 1e-5, 0.25), ETA_HERMITE_MAX));
   if (p->Criterion == CRITERION_PAIRS) return 0.05;
   return by_accuracy(p, split ? ETA_SPLIT : ETA_UNSPLIT);
 }
@@ -127,8 +128,8 @@ int params_note(const struct params *p, const struct param_entry *e, char *text,
   if (strcmp(given, used) == 0) return 0;
   double unsplit = params_eta(p, 0);
   int of_eta = strcmp(e->name, "Eta") == 0;
-  if (of_eta && params_neighbour_lists(p))
-    snprintf(text, size, "%.40s, by Integrator and Criterion", used);
+  if (of_eta && p->Criterion == CRITERION_PAIRS)
+    snprintf(text, size, "%.40s, by Criterion = pairs", used);
   else if (of_eta && params_mode(p) == MODE_AUTO && unsplit != r.Eta)
     snprintf(text, size, "%.40s with the split, %g without, by Accuracy = %.60s", used, unsplit, p->Accuracy);
   else

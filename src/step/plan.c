@@ -14,19 +14,20 @@
 /* The larger rms counts: where light particles orbit a heavy one at rest, the mass-weighted rms does not represent their motion. */
 static double larger(double by_mass, double by_number) { return by_number > ROUNDING * by_mass ? by_number : by_mass; }
 
-#define HERMITE_ERROR 1e-6   /* the energy error for which the soft step is chosen with Integrator = hermite */
+/* The energy error for which the soft step is chosen with Integrator = hermite is the wanted one divided by this: 1e-6 by default. */
+#define HERMITE_PART 10
 
-static double plan_hermite(const struct diagnostics *now, double r2, double gravity)
+static double plan_hermite(const struct params *p, const struct diagnostics *now, double r2)
 {
   /* by rule R2 is half of the distance to the 28th neighbour */
-  struct finder_system system = {.count = now->count, .gravity = gravity, .mass = now->mass, .energy = now->total,
+  struct finder_system system = {.count = now->count, .gravity = units_gravity(p), .mass = now->mass, .energy = now->total,
                                  .v_rms = larger(now->v_rms, now->v_rms_plain), .a_rms = now->a_rms, .distance = 2 * r2};
-  return finder_soft_step(&system, r2, HERMITE_ERROR);
+  return finder_soft_step(&system, r2, params_error(p) / HERMITE_PART);
 }
 
 double plan_adaptive(const struct params *p, const struct diagnostics *now, double r2)
 {
-  if (p->Integrator == INTEGRATOR_HERMITE && params_mode(p) != MODE_TREE) return plan_hermite(now, r2, units_gravity(p));
+  if (p->Integrator == INTEGRATOR_HERMITE && params_mode(p) != MODE_TREE) return plan_hermite(p, now, r2);
   double step = 1e300, v = larger(now->v_rms, now->v_rms_plain), a = larger(now->a_rms, now->a_rms_plain);
   if (v > 0) step = params_xs(p) * r2 / v;
   if (a > 0) step = fmin(step, params_ys(p) * sqrt(r2 / a));
