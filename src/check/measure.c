@@ -59,8 +59,8 @@ static void measure_neighbours(struct sim *s, const struct sample *all, int64_t 
   memory_free(at);
 }
 
-/* Masses, coordinates and block levels of this rank's particles. */
-static void measure_particles(const struct particles *q, const struct step_rule *rule, struct physics *p)
+/* Masses, coordinates (with `place` added: those of the input) and block levels of this rank's particles. */
+static void measure_particles(const struct particles *q, const struct step_rule *rule, const double place[3], struct physics *p)
 {
   double low = HUGE_VAL, high = 0, far = 0;
   int64_t level[PHYSICS_LEVELS] = {0};
@@ -70,7 +70,7 @@ static void measure_particles(const struct particles *q, const struct step_rule 
     if (q->mass[i] > 0) low = fmin(low, q->mass[i]);
     high = fmax(high, q->mass[i]);
     for (int c = 0; c < 3; c++) {
-      double x = q->pos[3 * i + c];
+      double x = q->pos[3 * i + c] + place[c];
       far = fmax(far, fabs(x));
       single = single && (double)(float)x == x;
     }
@@ -128,6 +128,7 @@ void measure_physics(struct sim *s, const struct plan *plan, struct physics *p)
 {
   const struct diagnostics *now = &s->now;
   struct sample *all;
+  double place[3];
   memset(p, 0, sizeof *p);
   take_parameters(s, plan, p);
   p->particles = now->count;
@@ -135,17 +136,16 @@ void measure_physics(struct sim *s, const struct plan *plan, struct physics *p)
   p->kinetic = 0.5 * now->mass * now->v_rms * now->v_rms;
   p->potential = now->potential;
   p->v_rms = now->v_rms;
-  memcpy(p->v_com, now->v_com, sizeof p->v_com);
+  frame_shift(&s->frame, s->time, place, p->v_com);
   p->soft_step = plan->soft_step;
-  p->extent = sim_extent(s);
-  p->reach = sim_reach(s, p->extent);
   int64_t n = radius_samples(s->comm, s->be, s->dev, &all);
   measure_size(all, n, p);
+  for (int c = 0; c < 3; c++) p->centre[c] += place[c], p->v_com[c] += now->v_com[c];
   measure_neighbours(s, all, n, p);
   memory_free(all);
   const struct particles *q = s->be->view(s->dev);
   struct step_rule rule = step_rule_of(s, plan->soft_step);
-  measure_particles(q, &rule, p);
+  measure_particles(q, &rule, place, p);
   reduce_particles(s->comm, q, plan, p);
   if (p->hermite) {   /* steps follow from jerks, which are not known: the longest ones */
     memset(p->level, 0, sizeof p->level);

@@ -23,7 +23,6 @@ enum {
 #define VIRIAL_MIN 1e-3
 #define HEAVY_PART 0.01          /* of the mass in one particle, */
 #define HEAVY_RATIO 100          /* which has so many times the mean mass of the others */
-#define BULK_MAX 10              /* bulk velocity, in velocity dispersions */
 #define RESOLUTION_MIN 0.3       /* resolution of coordinates, in softenings */
 #define SUBSTEPS_MAX 1024        /* block steps of a soft step; ordinary systems have 4 to 128 */
 #define DAY 86400.0
@@ -85,8 +84,6 @@ double physics_step_seconds(const struct physics *p)
 }
 
 double physics_bulk(const struct physics *p) { return length3(p->v_com); }
-double physics_bulk_displacement(const struct physics *p) { return physics_bulk(p) * p->soft_step; }
-int physics_bulk_too_fast(const struct physics *p) { return p->reach > 0 && physics_bulk_displacement(p) > p->reach; }
 
 /* --- findings ---------------------------------------------------------------------------------------------------- */
 
@@ -209,20 +206,10 @@ static void judge_state(const struct physics *p, struct findings *f)
         (unsigned long long)p->heaviest, 100 * p->mass_max / p->mass, p->mass_max / rest);
 }
 
-/* Motion and place of the whole system against the resolution of positions. */
-static void judge_frame(const struct physics *p, struct findings *f)
+/* Place of the whole system against the resolution of positions. */
+static void judge_place(const struct physics *p, struct findings *f)
 {
-  double bulk = physics_bulk(p), resolution = p->coordinate_max * (p->single ? 0x1p-24 : 0x1p-52);
-  if (physics_bulk_too_fast(p))
-    add(f, FINDING_WARNING, "this run cannot be trusted: its bulk velocity of %.3g moves the system by %.3g in a soft step, and the "
-        "lattice covers %.3g (the distance of its points must be small beside Softening = %g): particles will be clamped and positions wrong; subtract "
-        "the velocity of the centre of mass, (%.9g, %.9g, %.9g), from all particles", bulk, physics_bulk_displacement(p), p->reach,
-        p->softening, p->v_com[0], p->v_com[1], p->v_com[2]);
-  else if (p->v_rms > 0 && bulk > BULK_MAX * p->v_rms)
-    add(f, FINDING_WARNING, "the bulk velocity of %.3g is %.3g times the velocity dispersion: energy.csv and |dE/E| contain its energy, "
-        "so that errors look small; subtract the velocity of the centre of mass, (%.9g, %.9g, %.9g), from all particles", bulk,
-        bulk / p->v_rms,
-        p->v_com[0], p->v_com[1], p->v_com[2]);
+  double resolution = p->coordinate_max * (p->single ? 0x1p-24 : 0x1p-52);
   double shortest = p->softening > 0 ? p->softening : SMALL_SOFTENING * p->neighbour[0];
   if (shortest > 0 && resolution > RESOLUTION_MIN * shortest && p->particles >= FEW)
     add(f, FINDING_WARNING, "coordinates up to %.3g are %s precision numbers, which resolve %.2g there, %.2g %s: subtract the "
@@ -252,6 +239,6 @@ void physics_judge(const struct physics *p, struct findings *f)
   int small = judge_softening(p, f);
   judge_times(p, f);
   judge_state(p, f);
-  judge_frame(p, f);
+  judge_place(p, f);
   judge_cost(p, small, f);
 }

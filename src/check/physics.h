@@ -24,18 +24,16 @@ struct physics {
   double particles, mass;
   double centre[3];             /* median position */
   double half, most;            /* radii about it that hold 50 and 90 per cent of the particles */
-  double extent;                /* longest side of the box of all particles */
   double neighbour[3];          /* distance to the nearest neighbour: 10, 50 and 90 per cent quantiles */
-  double coordinate_max;        /* largest |coordinate| */
+  double coordinate_max;        /* largest |coordinate| of the input */
   int single;                   /* 1: all coordinates are single precision numbers, as of a file with 4 bytes for each */
   double kinetic, potential;    /* energies; kinetic: about the centre of mass */
-  double v_rms, v_com[3];       /* about the centre of mass; of the centre of mass */
+  double v_rms, v_com[3];       /* about the centre of mass; of the centre of mass, in the user's frame */
   double mass_min, mass_max;    /* lightest particle with a mass, heaviest particle */
   uint64_t heaviest;            /* id of the heaviest particle */
   /* steps */
   double soft_step;
   int64_t level[PHYSICS_LEVELS];   /* particles by block level: their step is the soft step / 2^level */
-  double reach;                 /* displacement in a soft step that the lattice can cover (sim_reach) */
   /* speed of this machine; 0: not measured */
   double sync_seconds;          /* seconds of a synchronisation: order, tree, forces of all particles */
   double walk_seconds;          /* seconds of its walk alone */
@@ -79,9 +77,6 @@ double physics_substeps(const struct physics *p);
 double physics_soft_steps(const struct physics *p);
 /* Seconds of the first soft step: measured, or predicted from block levels and the speed of forces; 0: unknown. */
 double physics_step_seconds(const struct physics *p);
-/* |v_com|, and the displacement by it in a soft step. */
+/* |v_com| */
 double physics_bulk(const struct physics *p);
-double physics_bulk_displacement(const struct physics *p);
-/* 1: the bulk motion carries the system farther in a soft step than the lattice can cover, so positions will be wrong. */
-int physics_bulk_too_fast(const struct physics *p);
 #endif

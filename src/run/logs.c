@@ -443,7 +443,7 @@ void logs_energy(struct logs *l, const struct sim *s)
   l->has_energy = 1;
   l->worst = fmax(l->worst, logs_error(l, s->now.total));
   if (!l->energy) return;
-  diagnostics_row(l->energy, s->time, &s->now);
+  diagnostics_row(l->energy, s->time, &s->now, &s->frame);
   fflush(l->energy);
 }
 

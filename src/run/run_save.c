@@ -10,6 +10,14 @@
 
 enum { FAILURES_MAX = 3 };   /* attempts to write the checkpoint of a run that is to stop */
 
+/* Of a snapshot of the present state, in the user's frame. */
+static struct snapshot_facts facts_of(const struct sim *s, unsigned extras, int files)
+{
+  struct snapshot_facts facts = {s->par, s->time, s->step, s->gravity, extras, files, {0}, {0}};
+  frame_shift(&s->frame, s->time, facts.place, facts.motion);
+  return facts;
+}
+
 void run_write_snapshot(struct run *r, int number)
 {
   struct sim *s = &r->sim;
@@ -19,7 +27,7 @@ void run_write_snapshot(struct run *r, int number)
   if (r->options->no_output) return;
   timer_phase(&s->timer, PHASE_output);
   snprintf(path, sizeof path, "%s/%s_%03d.hdf5", s->par->OutputDir, s->par->SnapshotFileBase, number);
-  struct snapshot_facts facts = {s->par, s->time, s->step, s->gravity, SNAPSHOT_RUN, s->par->NumFilesPerSnapshot};
+  struct snapshot_facts facts = facts_of(s, SNAPSHOT_RUN, s->par->NumFilesPerSnapshot);
   int was_pending = r->state.pending;
   r->state.pending = snapshot_write(s->comm, path, s->be->view(s->dev), &facts, &f) != 0;
   if (r->state.pending && !was_pending) {
@@ -87,7 +95,7 @@ void run_emergency(struct run *r)
   struct fault f = {""};
   char path[PARAM_TEXT + 64];
   snprintf(path, sizeof path, "%s/emergency_%06lld.hdf5", s->par->OutputDir, s->step);
-  struct snapshot_facts facts = {s->par, s->time, s->step, s->gravity, SNAPSHOT_ALL, 1};
+  struct snapshot_facts facts = facts_of(s, SNAPSHOT_ALL, 1);
   timer_phase(&s->timer, PHASE_output);
   if (snapshot_write(s->comm, path, s->be->view(s->dev), &facts, &f)) comm_print_fault(s->comm, "warning", &f);
   else if (s->comm->rank == 0) fprintf(stderr, "espalier: the state is in %s\n", path);

@@ -94,6 +94,7 @@ static int start(struct sim *s, const struct comm *c, const struct params *par, 
 {
   struct particles p;
   struct initial_facts facts;
+  struct frame frame;
   const struct backend *be;
   if (sim_choose_backend(c, par, &be, f)) return -1;
   particles_init(&p);
@@ -103,6 +104,7 @@ static int start(struct sim *s, const struct comm *c, const struct params *par, 
     units_warn(par, stderr, "espalier: warning: ");
   }
   initial_check_units(par->InitCondFile, &facts, par, f);
+  frame_choose(&frame, c, &p, facts.own ? facts.time : par->TimeBegin);
   check_range(c, &p, par, f);
   if (comm_agree(c, f)) {
     particles_free(&p);
@@ -112,7 +114,8 @@ static int start(struct sim *s, const struct comm *c, const struct params *par, 
     sim_close(s);
     return -1;
   }
-  s->time = facts.own ? facts.time : par->TimeBegin;
+  s->time = frame.begin;
+  s->frame = frame;
   return 0;
 }
 

@@ -3,8 +3,8 @@
 #define START_H
 #include "step/sim.h"
 
-/* Open a system without forces: choose the backend, read and check the initial conditions, compare their units with the parameters.
- * Collective. 0, or -1 with a fault and nothing allocated. */
+/* Open a system without forces: choose the backend, read and check the initial conditions, compare their units with the parameters, and move
+ * to the frame of the centre of mass. Collective. 0, or -1 with a fault and nothing allocated. */
 int sim_start(struct sim *s, const struct comm *c, const struct params *par, struct fault *f);
 /* The same without warnings of what the file states and this program ignores. */
 int sim_start_silently(struct sim *s, const struct comm *c, const struct params *par, struct fault *f);

@@ -55,6 +55,15 @@ static int list_substeps(struct sim *s, struct item *item)
   return sizeof all / sizeof *all;
 }
 
+static int list_frame(struct sim *s, struct item *item)
+{
+  struct frame *f = &s->frame;
+  const struct item all[] = {{"frame.x0", ITEM_REAL, 3, f->x0}, {"frame.v0", ITEM_REAL, 3, f->v0}, {"frame.v_com", ITEM_REAL, 3, f->v_com},
+                             REAL("frame.begin", f->begin)};
+  memcpy(item, all, sizeof all);
+  return sizeof all / sizeof *all;
+}
+
 static int list_logs(struct logs *l, struct item *item)
 {
   const struct item all[] = {REAL("logs.first_energy", l->first_energy), REAL("logs.worst", l->worst),
@@ -124,6 +133,7 @@ int state_save(struct sim *s, struct logs *l, struct run_state *r, struct fault 
   items += list_logs(l, item + items);
   items += list_tables(&ends, item + items);
   items += list_missing(&r->missing, item + items);
+  items += list_frame(s, item + items);
   item[items++] = (struct item){"run.clamped", ITEM_REAL, 3, r->clamped};
   int owns = list_own(s, own);
   own[owns++] = (struct section){ROWS, rows, (uint64_t)logs_unwritten(&ends)};
@@ -200,6 +210,14 @@ static int is_foreign(const struct sim *s, const struct checkpoint *k)
          !same_value(k->text, s->par, "Gravity", "RebuildInterval");
 }
 
+/* A checkpoint of an older version has no frame: that of its particles is the user's, and the momentum is kept as it is. */
+static void load_frame(struct sim *s, const char *text, struct fault *f)
+{
+  struct item item[ITEMS];
+  memcpy(s->frame.v_com, s->now.v_com, sizeof s->frame.v_com);
+  if (has(text, "frame.begin")) items_read(text, item, list_frame(s, item), f);
+}
+
 int state_load(struct sim *s, struct run_state *r, struct checkpoint *k, const struct comm *c, const struct params *par, const char *which,
                struct fault *f)
 {
@@ -217,6 +235,7 @@ int state_load(struct sim *s, struct run_state *r, struct checkpoint *k, const s
     s->par = &s->own;
     load_missing(k->text, &r->missing, f);
     s->split.on = s->split.on && params_mode(par) != MODE_TREE;
+    load_frame(s, k->text, f);
     if (has(k->text, "substeps.paused")) items_read(k->text, item, list_substeps(s, item), f);
     if (has(k->text, "run.clamped")) items_read(k->text, &(const struct item){"run.clamped", ITEM_REAL, 3, r->clamped}, 1, f);
     if (comm_agree(c, f) == 0) {

@@ -44,12 +44,18 @@ void diagnostics_header(FILE *out)
 
 static void row_of_three(FILE *out, const double *x) { fprintf(out, ",%.12g,%.12g,%.12g", x[0], x[1], x[2]); }
 
-void diagnostics_row(FILE *out, double time, const struct diagnostics *d)
+void diagnostics_row(FILE *out, double time, const struct diagnostics *d, const struct frame *frame)
 {
+  double com[3], momentum[3];
+  frame_shift(frame, time, com, momentum);
+  for (int k = 0; k < 3; k++) {
+    com[k] += d->com[k];
+    momentum[k] = d->momentum[k] + d->mass * momentum[k];
+  }
   fprintf(out, "%.15g,%.15g,%.15g,%.15g", time, d->kinetic, d->potential, d->total);
-  row_of_three(out, d->momentum);
+  row_of_three(out, momentum);
   row_of_three(out, d->angular);
-  row_of_three(out, d->com);
+  row_of_three(out, com);
   for (int t = 0; t < PARTICLE_TYPES; t++) fprintf(out, ",%.12g,%.12g", d->kinetic_type[t], d->potential_type[t]);
   fputc('\n', out);
 }

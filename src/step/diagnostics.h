@@ -5,8 +5,9 @@
 
 #include "backend/backend.h"
 #include "mpi/comm.h"
+#include "step/frame.h"
 
-/* Global sums at a synchronisation. */
+/* Global sums at a synchronisation, in the run's frame. */
 struct diagnostics {
   double mass, count;
   double kinetic, potential, total;
@@ -21,7 +22,7 @@ struct diagnostics {
 void diagnostics_measure(struct diagnostics *d, const struct comm *c, const struct backend *be, struct device *device,
                          const struct field *field);
 
-/* Columns of energy.csv: time,kinetic,potential,total,... */
+/* Columns of energy.csv: time,kinetic,potential,total,... Centre of mass and momentum are written in the user's frame. */
 void diagnostics_header(FILE *out);
-void diagnostics_row(FILE *out, double time, const struct diagnostics *d);
+void diagnostics_row(FILE *out, double time, const struct diagnostics *d, const struct frame *frame);
 #endif

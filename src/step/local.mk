@@ -5,6 +5,8 @@ libespalier_a_SOURCES += \
   %D%/diagnostics.h \
   %D%/find.c \
   %D%/find.h \
+  %D%/frame.c \
+  %D%/frame.h \
   %D%/hard.c \
   %D%/hard.h \
   %D%/plan.c \

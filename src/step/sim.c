@@ -96,22 +96,10 @@ static double reachable_box(struct sim *s, double horizon, double box[6])
   return side;
 }
 
-double sim_extent(struct sim *s)
-{
-  double box[6];
-  return reachable_box(s, 0, box);
-}
-
 /* The widest box that the lattice covers whatever the width of the particles is. */
 static double widest_box(const struct sim *s)
 {
   return SPACING_TO_SOFTENING_MAX * s->par->Softening * LATTICE_SIDE / (s->domain.align ? LATTICE_WIDER : 1);
-}
-
-double sim_reach(const struct sim *s, double extent)
-{
-  double widest = widest_box(s);
-  return fmax(widest - extent, 0.5 * extent);
 }
 
 /* The box that the lattice must cover. Collective. */
@@ -304,4 +292,5 @@ void sim_first_force(struct sim *s)
   if (hard_used(s)) hard_potential(s);
   sim_force(s, &s->mac, 1);
   sim_measure(s);
+  memcpy(s->frame.v_com, s->now.v_com, sizeof s->frame.v_com);
 }

@@ -12,6 +12,7 @@
 #include "mpi/transport.h"
 #include "params/params.h"
 #include "step/diagnostics.h"
+#include "step/frame.h"
 #include "step/substep_log.h"
 #include "tuning/finder.h"
 #include "tuning/tuning.h"
@@ -79,6 +80,7 @@ struct sim {
   struct lattice lattice;
   struct split split;        /* .on: hybrid */
   struct field field;        /* external field */
+  struct frame frame;        /* the frame of the particles */
   struct mac mac;            /* acceptance criterion of all forces but the first */
   double gravity;
   double a_floor;            /* lower bound on |a_old| in the criterion */
@@ -135,11 +137,6 @@ void sim_force(struct sim *s, const struct mac *mac, int potential);
 void sim_first_force(struct sim *s);
 /* Measure the sums at a synchronisation (s->now) and set the lower bound on |a_old|. Collective. */
 void sim_measure(struct sim *s);
-/* The longest side of the bounding box of all particles (length). Collective. */
-double sim_extent(struct sim *s);
-/* The displacement (length) in a soft step up to which the lattice covers all particles, where `extent` is the longest side of their box
- * and all move alike. Particles that move farther are clamped. Local. */
-double sim_reach(const struct sim *s, double extent);
 /* Measure R2 (radius_by_rule) and use it if it has changed by a fifth; with `first`, in any case. Returns 1 if the split has changed.
  * Collective. */
 int sim_radius(struct sim *s, int first);

@@ -58,7 +58,7 @@ static int check_space(const char *path, const struct layout *l, struct fault *f
   if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
     return fault_set(f, "snapshot %s: something of this name exists and is not a regular file", path);
   for (int t = 0; t < PARTICLE_TYPES; t++) particles += (double)l->total[t];
-  double needed = 1.1 * snapshot_bytes(particles, l->extras) + 1e6;
+  double needed = 1.1 * snapshot_bytes(particles, l->facts->extras) + 1e6;
   if (statvfs(folder, &fs) != 0) return fault_set(f, "snapshot %s: %s: %s", path, folder, strerror(errno));
   double space = (double)fs.f_bavail * (double)fs.f_frsize;
   struct rlimit limit;
@@ -219,7 +219,7 @@ static void write_group(const struct comm *c, int group, int groups, const struc
   comm_open(&part, ranks);
   part.largest_message = c->largest_message;
   MPI_Comm_free(&ranks);
-  layout_open(&l, &part, p, facts->extras);
+  layout_open(&l, &part, p, facts);
   l.files = groups;
   memcpy(l.all, whole->total, sizeof l.all);
   snprintf(path, sizeof path, "%.*s/%s.%d.hdf5", SNAPSHOT_PATH - 300, n->temporary, n->base, group);
@@ -287,7 +287,7 @@ int snapshot_write(const struct comm *c, const char *path, const struct particle
 {
   struct layout l;
   h5_quiet();
-  layout_open(&l, c, particles, facts->extras);
+  layout_open(&l, c, particles, facts);
   int status = facts->files > 1 ? write_several(c, path, &l, particles, facts, f) : write_one(c, path, &l, particles, facts, f);
   layout_close(&l);
   return status;

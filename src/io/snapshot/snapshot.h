@@ -16,6 +16,7 @@ struct snapshot_facts {
   double gravity;                /* gravitational constant, internal units */
   unsigned extras;               /* optional datasets: sum of SNAPSHOT_... (io/columns.h) */
   int files;                     /* number of files, at most one per rank; 0 or 1: one file */
+  double place[3], motion[3];    /* are added to positions and velocities */
 };
 
 /* Write a snapshot.

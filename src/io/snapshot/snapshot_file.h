@@ -23,9 +23,9 @@ struct layout {
   int64_t total[PARTICLE_TYPES];                /* rows in the file */
   int64_t *order;                               /* [particles of this rank] local indices, sorted by type */
   uint64_t sums[PARTICLE_TYPES][COLUMNS_MAX];   /* checksums over all rows of the file, by type and column */
-  unsigned extras;                              /* optional datasets: sum of SNAPSHOT_... */
   int files;                                    /* files of the snapshot that this file belongs to */
   int64_t all[PARTICLE_TYPES];                  /* particles of the whole snapshot */
+  const struct snapshot_facts *facts;
   /* After snapshot_create, on rank 0: */
   struct h5_image image;                        /* the file but for its rows, which follow it */
   dataset_offsets offset;                       /* after snapshot_rows on all ranks */
@@ -40,8 +40,8 @@ struct virtual_sources {
   const void *of;
 };
 
-/* Count and order the particles by type, and compute the checksums of their values in memory. Collective. */
-void layout_open(struct layout *l, const struct comm *c, const struct particles *p, unsigned extras);
+/* Count and order the particles by type, and compute the checksums of their rows. `facts` must live as long as the layout. Collective. */
+void layout_open(struct layout *l, const struct comm *c, const struct particles *p, const struct snapshot_facts *facts);
 void layout_close(struct layout *l);
 /* Whether the file has this column. */
 int layout_has(const struct layout *l, const struct column *k);

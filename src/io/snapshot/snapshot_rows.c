@@ -20,7 +20,17 @@ enum { BUFFER_BYTES = 16 << 20 };
  * its session files is full, and HDF5 crashes at exit after a failed write or close. With pwrite every failure is an error on the rank
  * where it occurs. */
 
-int layout_has(const struct layout *l, const struct column *k) { return !k->extra || (l->extras & k->extra); }
+int layout_has(const struct layout *l, const struct column *k) { return !k->extra || (l->facts->extras & k->extra); }
+
+/* Row `i` as it is in the file; `room`: for one that differs from the array in memory. */
+static const void *file_row(const struct layout *l, const struct column *k, const struct particles *p, int64_t i, double room[3])
+{
+  const double *row = columns_row(k, p, i), *add = k == &columns[0] ? l->facts->place : k == &columns[1] ? l->facts->motion : NULL;
+  if (!add || (add[0] == 0 && add[1] == 0 && add[2] == 0)) return row;
+  for (int c = 0; c < 3; c++) room[c] = row[c] + add[c];
+  return room;
+}
+
 
 static void add_sums(struct layout *l, const struct particles *p)
 {
@@ -28,17 +38,18 @@ static void add_sums(struct layout *l, const struct particles *p)
   for (int t = 0; t < PARTICLE_TYPES; begin += l->mine.count[t++])
     for (int k = 0; k < column_count; k++) {
       uint64_t sum = 0;
+      double room[3];
       if (!layout_has(l, &columns[k])) continue;
       for (int64_t i = 0; i < l->mine.count[t]; i++)
-        sum += row_checksum(columns_row(&columns[k], p, l->order[begin + i]), columns[k].bytes, (uint64_t)(l->mine.first[t] + i));
+        sum += row_checksum(file_row(l, &columns[k], p, l->order[begin + i], room), columns[k].bytes, (uint64_t)(l->mine.first[t] + i));
       l->sums[t][k] = sum;
     }
 }
 
-void layout_open(struct layout *l, const struct comm *c, const struct particles *p, unsigned extras)
+void layout_open(struct layout *l, const struct comm *c, const struct particles *p, const struct snapshot_facts *facts)
 {
   memset(l, 0, sizeof *l);
-  l->extras = extras;
+  l->facts = facts;
   for (int64_t i = 0; i < p->n; i++) l->mine.count[p->type[i]]++;
   int64_t next[PARTICLE_TYPES], begin = 0;
   for (int t = 0; t < PARTICLE_TYPES; begin += l->mine.count[t++]) {
@@ -89,7 +100,8 @@ static void write_column(int fd, uint64_t offset, int t, const struct column *k,
   int64_t n = l->mine.count[t], limit = rows_per_transfer(c, k);
   for (int64_t done = 0; done < n; done += limit) {
     int64_t rows = n - done < limit ? n - done : limit;
-    for (int64_t i = 0; i < rows; i++) memcpy(buffer + k->bytes * (size_t)i, columns_row(k, p, l->order[begin + done + i]), k->bytes);
+    double room[3];
+    for (int64_t i = 0; i < rows; i++) memcpy(buffer + k->bytes * (size_t)i, file_row(l, k, p, l->order[begin + done + i], room), k->bytes);
     int64_t at = (int64_t)(offset + k->bytes * (uint64_t)(l->mine.first[t] + done));
     if (write_all(fd, buffer, (int64_t)k->bytes * rows, at)) {
       fault_set(f, "snapshot %s: writing /PartType%d/%s failed on rank %d: %s", path, t, k->name, c->rank, strerror(errno));
