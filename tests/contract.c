@@ -69,6 +69,7 @@ static void reopen(struct sim *s, const struct comm *c, const struct params *par
   sim_close(s);
   sim_open(s, c, par, before.be, &p, &f);
   s->field = before.field;
+  s->frame = before.frame;
   s->split = before.split;
   s->a_floor = before.a_floor;
   s->radius_rule = before.radius_rule;

@@ -95,22 +95,6 @@ static void nudged(struct particles *p)
   for (int64_t i = 0; i < 3 * p->n; i++) p->vel[i] += 1e-4;
 }
 
-/* `outside` positions were clamped, at a bulk velocity in units of the velocity dispersion. */
-static void check_frame(double bulk, int64_t outside, int trusted, const char *what)
-{
-  begin();
-  now.v_com[0] = bulk * now.v_rms;
-  guard.untrusted[0] = 0;
-  guard_frame(&guard, &now, 0.5, 0.01, outside);
-  const char *words = "from time 0.5 on positions outside the lattice were clamped";
-  all_ok(&c, trusted == !guard.untrusted[0] && (trusted || strstr(guard.untrusted, words)), what);
-  struct guard again = {.particles = 1};
-  guard_clamped(&again, guard.clamped);
-  all_ok(&c, trusted || strcmp(again.untrusted, guard.untrusted) == 0, "... and a restart knows it");
-  memset(guard.clamped, 0, sizeof guard.clamped);
-  end();
-}
-
 int main(int argc, char **argv)
 {
   MPI_Init(&argc, &argv);
@@ -125,9 +109,6 @@ int main(int argc, char **argv)
   check(kicked, 0, "momentum jumped", "ids 1 (speed 1e+06)", "a jump of the momentum, and who it was");
   check(kicked, 0, "smaller Eta, a shorter soft step (SoftStep, or MaxSizeTimestep), or a larger Softening", "",
         "... and what to do about it");
-  check_frame(1e6, 20, 0, "a bulk velocity that carries particles out of the lattice: not to be trusted");
-  check_frame(1e6, 0, 1, "... the lattice covers them");
-  check_frame(1, 20, 1, "... a few particles escape from a system that does not move");
   int failed = c.rank == 0 ? tap_end() : 0;
   comm_close(&c);
   MPI_Finalize();

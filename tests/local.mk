@@ -65,6 +65,7 @@ mpi_tests = \
   %D%/domain_ranks.mpi \
   %D%/force_ranks.mpi \
   %D%/formats.mpi \
+  %D%/frame_ranks.mpi \
   %D%/fuzz_input.mpi \
   %D%/guard.mpi \
   %D%/halo_ranks.mpi \
@@ -85,6 +86,7 @@ script_tests = \
   %D%/files_ranks.sh \
   %D%/find.sh \
   %D%/folders.sh \
+  %D%/frame.sh \
   %D%/full_disk.sh \
   %D%/full_disk_run.sh \
   %D%/jobs.sh \
@@ -161,6 +163,7 @@ sanitized_tests = \
   %D%/cluster_runs.sh \
   %D%/files_ranks.sh \
   %D%/find.sh \
+  %D%/frame.sh \
   %D%/full_disk.sh \
   %D%/full_disk_run.sh \
   %D%/restart.sh \
@@ -281,6 +284,7 @@ clean-local:
 %C%_ic_SOURCES = %D%/ic.c %D%/ic_sets.h %D%/tap.h
 %C%_ic_stars_SOURCES = %D%/ic_stars.c %D%/ic_sets.h %D%/tap.h
 %C%_ic_ranks_mpi_SOURCES = %D%/ic_ranks.c %D%/tap.h
+%C%_frame_ranks_mpi_SOURCES = %D%/frame_ranks.c %D%/chance.h %D%/tap.h
 %C%_formats_mpi_SOURCES = %D%/formats.c %D%/writers.h %D%/files.h %D%/tap.h
 %C%_bad_input_mpi_SOURCES = %D%/bad_input.c %D%/writers.h %D%/files.h %D%/tap.h
 %C%_bad_storage_mpi_SOURCES = %D%/bad_storage.c %D%/writers.h %D%/files.h %D%/tap.h

@@ -136,7 +136,7 @@ void measure_physics(struct sim *s, const struct plan *plan, struct physics *p)
   p->kinetic = 0.5 * now->mass * now->v_rms * now->v_rms;
   p->potential = now->potential;
   p->v_rms = now->v_rms;
-  frame_shift(&s->frame, s->time, place, p->v_com);
+  sim_shift(s, place, p->v_com);
   p->soft_step = plan->soft_step;
   int64_t n = radius_samples(s->comm, s->be, s->dev, &all);
   measure_size(all, n, p);

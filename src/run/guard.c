@@ -13,7 +13,6 @@
 #define JUMP 0.01
 #define JUMP_FEW 1.0
 #define MASS_LOST 1e-6     /* largest relative change of the total mass: rounding */
-#define BULK 10            /* velocity of the centre of mass, in velocity dispersions, from which it is what carries particles out */
 enum { NAMED = 8 };        /* largest number of particles in a message */
 
 void guard_remember(struct guard *g, const struct diagnostics *now, int first)
@@ -46,22 +45,6 @@ static int bad_value(const struct particles *p, int64_t i)
   if (!finite3(&p->pos[3 * i])) return 0;
   if (!finite3(&p->vel[3 * i])) return 1;
   return isfinite(p->pot[i]) && isfinite(p->mass[i]) ? -1 : 3;
-}
-
-void guard_frame(struct guard *g, const struct diagnostics *now, double time, double dt, int64_t outside)
-{
-  const double *v = now->v_com;
-  double bulk = sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
-  if (g->untrusted[0] || outside == 0 || !(bulk > BULK * fmax(now->v_rms, now->a_rms * dt))) return;
-  guard_clamped(g, (const double[3]){bulk, bulk * dt, time});
-}
-
-void guard_clamped(struct guard *g, const double clamped[3])
-{
-  if (clamped[0] == 0) return;
-  memcpy(g->clamped, clamped, sizeof g->clamped);
-  snprintf(g->untrusted, sizeof g->untrusted, "the bulk velocity of %.3g moves the system by %.3g in a soft step, and from time %g on "
-           "positions outside the lattice were clamped", clamped[0], clamped[1], clamped[2]);
 }
 
 int64_t guard_bad(const struct particles *p)

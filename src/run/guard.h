@@ -10,8 +10,6 @@
 struct guard {
   double particles, mass;             /* at the start */
   double momentum[3], v_rms, a_rms;   /* at the last synchronisation */
-  double clamped[3];                  /* the numbers of `untrusted`: bulk velocity, displacement in a soft step, time; 0: none */
-  char untrusted[200];                /* why the positions of this run cannot be trusted (guard_frame); empty: no reason */
 };
 
 /* Store the sums of a sound system as reference; `first`: the number of particles and the mass too. Not collective. */
@@ -20,12 +18,6 @@ void guard_remember(struct guard *g, const struct diagnostics *now, int first);
  * 0, or -1 with a fault that names step, time, what is wrong, the phase that caused it, and the ids of particles. */
 int guard_check(const struct guard *g, const struct diagnostics *now, const struct comm *c, const struct backend *be, struct device *d,
                 long long step, double time, double dt, struct fault *f);
-/* Whether the bulk motion of the system is too fast for the lattice: `outside` positions of all ranks were clamped in a soft step of length
- * `dt`, and the centre of mass moves much faster than the particles about it. Then g->untrusted says so, from the first such step on.
- * Not collective. */
-void guard_frame(struct guard *g, const struct diagnostics *now, double time, double dt, int64_t outside);
-/* The same after a restart, from the numbers of an earlier job (g->clamped; zero: there is no reason). Not collective. */
-void guard_clamped(struct guard *g, const double clamped[3]);
 /* Number of this rank's particles with a position or velocity that is not finite: a checkpoint of them is useless. Not collective. */
 int64_t guard_bad(const struct particles *p);
 #endif

@@ -443,7 +443,10 @@ void logs_energy(struct logs *l, const struct sim *s)
   l->has_energy = 1;
   l->worst = fmax(l->worst, logs_error(l, s->now.total));
   if (!l->energy) return;
-  diagnostics_row(l->energy, s->time, &s->now, &s->frame);
+  double place[3], motion[3], gained[3];
+  sim_gained(s, gained);
+  sim_shift(s, place, motion);
+  diagnostics_row(l->energy, s->time, &s->now, place, motion, gained);
   fflush(l->energy);
 }
 

@@ -24,7 +24,6 @@ static int first_state(struct run *r, struct fault *f)
     guard_remember(&r->guard, &s->now, 1);
     r->guard.particles = r->state.particles;
     r->guard.mass = r->state.mass;
-    guard_clamped(&r->guard, r->state.clamped);
     return 0;
   }
   guard_remember(&r->guard, &s->now, 1);
@@ -70,10 +69,9 @@ static int report_finished(struct run *r)
                     : r->sim.time < r->sim.par->TimeMax ? "-n or --substeps"
                                                         : "TimeMax";
   char text[32], cause[200], reason[300];
-  if (!r->logs.warned_energy && !r->guard.untrusted[0]) return status_end(&r->status, STATE_FINISHED, why, 0) ? RUN_FAILED : 0;
+  if (!r->logs.warned_energy) return status_end(&r->status, STATE_FINISHED, why, 0) ? RUN_FAILED : 0;
   logs_error_text(logs_worst(&r->logs), 2, text, sizeof text);
-  if (r->guard.untrusted[0]) snprintf(cause, sizeof cause, "%s", r->guard.untrusted);
-  else snprintf(cause, sizeof cause, "the largest |dE/E| is %s", text);
+  snprintf(cause, sizeof cause, "the largest |dE/E| is %s", text);
   fprintf(stderr, "espalier: error: the run has finished, but cannot be trusted: %s (exit status %d)\n", cause, RUN_UNTRUSTED);
   snprintf(reason, sizeof reason, "%s; %s", why, cause);
   return status_end(&r->status, STATE_UNTRUSTED, reason, 0) ? RUN_FAILED : RUN_UNTRUSTED;

@@ -146,7 +146,6 @@ static void report_step(struct run *r, int energy)
   struct step_report report;
   logs_traffic(&r->logs, s);
   logs_collect(&report, s, r->state.plan.soft_step);
-  guard_frame(&r->guard, &s->now, s->time, r->state.plan.soft_step, report.outside);
   logs_step(&r->logs, s, &report, energy);
   if (s->comm->rank == 0) terminal_step(&r->logs, s, &report, energy);
   decide_split(r, &report);

@@ -3,7 +3,6 @@
 #include <config.h>
 #include "run/run_parts.h"
 
-#include <string.h>
 
 #include "io/snapshot/snapshot.h"
 #include "run/continuation.h"
@@ -14,7 +13,7 @@ enum { FAILURES_MAX = 3 };   /* attempts to write the checkpoint of a run that i
 static struct snapshot_facts facts_of(const struct sim *s, unsigned extras, int files)
 {
   struct snapshot_facts facts = {s->par, s->time, s->step, s->gravity, extras, files, {0}, {0}};
-  frame_shift(&s->frame, s->time, facts.place, facts.motion);
+  sim_shift(s, facts.place, facts.motion);
   return facts;
 }
 
@@ -118,10 +117,7 @@ static int write_checkpoint(struct run *r, struct fault *f)
   int64_t bad = guard_bad(s->be->view(s->dev));
   comm_sum_int64(s->comm, &bad, 1);
   if (bad) fault_set(f, "%lld particle%s positions or velocities that are not finite", (long long)bad, bad == 1 ? " has" : "s have");
-  else {
-    memcpy(r->state.clamped, r->guard.clamped, sizeof r->state.clamped);
-    state_save(s, &r->logs, &r->state, f);
-  }
+  else state_save(s, &r->logs, &r->state, f);
   double seconds = timer_clock() - began;
   comm_max_double(s->comm, &seconds, 1);
   control_wrote(&r->control, seconds, !f->text[0], s->stop_request >= REQUEST_STOP);

@@ -19,7 +19,6 @@ struct run_state {
   int judged;                /* Mode = auto: whether the split pays has been decided */
   long long block_steps;     /* block steps of earlier jobs, for --substeps */
   double particles, mass;    /* number of particles and total mass at the start, for the guard */
-  double clamped[3];         /* struct guard, clamped */
   double checkpoint_seconds; /* seconds that the last checkpoint took; 0: unknown */
 };
 

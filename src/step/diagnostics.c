@@ -39,23 +39,25 @@ void diagnostics_header(FILE *out)
 {
   fprintf(out, "time,kinetic,potential,total,momentum_x,momentum_y,momentum_z,angular_x,angular_y,angular_z,com_x,com_y,com_z");
   for (int t = 0; t < PARTICLE_TYPES; t++) fprintf(out, ",kinetic_%d,potential_%d", t, t);
-  fputc('\n', out);
+  fprintf(out, ",momentum_removed\n");
 }
 
-static void row_of_three(FILE *out, const double *x) { fprintf(out, ",%.12g,%.12g,%.12g", x[0], x[1], x[2]); }
+static void row_of_three(FILE *out, const double *x, int digits)
+{
+  fprintf(out, ",%.*g,%.*g,%.*g", digits, x[0], digits, x[1], digits, x[2]);
+}
 
-void diagnostics_row(FILE *out, double time, const struct diagnostics *d, const struct frame *frame)
+void diagnostics_row(FILE *out, double time, const struct diagnostics *d, const double place[3], const double motion[3], const double gained[3])
 {
   double com[3], momentum[3];
-  frame_shift(frame, time, com, momentum);
   for (int k = 0; k < 3; k++) {
-    com[k] += d->com[k];
-    momentum[k] = d->momentum[k] + d->mass * momentum[k];
+    com[k] = d->com[k] + place[k];
+    momentum[k] = d->momentum[k] + d->mass * motion[k];
   }
   fprintf(out, "%.15g,%.15g,%.15g,%.15g", time, d->kinetic, d->potential, d->total);
-  row_of_three(out, momentum);
-  row_of_three(out, d->angular);
-  row_of_three(out, com);
+  row_of_three(out, momentum, 15);   /* small changes beside those of a bulk motion */
+  row_of_three(out, d->angular, 12);
+  row_of_three(out, com, 15);
   for (int t = 0; t < PARTICLE_TYPES; t++) fprintf(out, ",%.12g,%.12g", d->kinetic_type[t], d->potential_type[t]);
-  fputc('\n', out);
+  fprintf(out, ",%.6g\n", d->mass * sqrt(gained[0] * gained[0] + gained[1] * gained[1] + gained[2] * gained[2]));
 }

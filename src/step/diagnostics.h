@@ -5,7 +5,6 @@
 
 #include "backend/backend.h"
 #include "mpi/comm.h"
-#include "step/frame.h"
 
 /* Global sums at a synchronisation, in the run's frame. */
 struct diagnostics {
@@ -22,7 +21,8 @@ struct diagnostics {
 void diagnostics_measure(struct diagnostics *d, const struct comm *c, const struct backend *be, struct device *device,
                          const struct field *field);
 
-/* Columns of energy.csv: time,kinetic,potential,total,... Centre of mass and momentum are written in the user's frame. */
+/* Columns of energy.csv: time,kinetic,potential,total,... `place` and `motion` are added to the centre of mass and its velocity
+ * (sim_shift); `gained`: the velocity of the centre of mass that was taken out (sim_gained). */
 void diagnostics_header(FILE *out);
-void diagnostics_row(FILE *out, double time, const struct diagnostics *d, const struct frame *frame);
+void diagnostics_row(FILE *out, double time, const struct diagnostics *d, const double place[3], const double motion[3], const double gained[3]);
 #endif

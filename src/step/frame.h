@@ -19,6 +19,6 @@ struct frame {
  * the user's. The result depends on the number of ranks and the order of the particles only where a centre is half-way between two multiples
  * to rounding. Collective. */
 void frame_choose(struct frame *f, const struct comm *c, struct particles *p, double begin);
-/* What is added to positions and velocities at `time` for the user's frame. Local. */
+/* x0 + v0 (time - begin), and v0. Local. */
 void frame_shift(const struct frame *f, double time, double place[3], double motion[3]);
 #endif

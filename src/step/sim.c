@@ -244,6 +244,27 @@ void sim_measure(struct sim *s)
   timer_phase(&s->timer, PHASE_other);
 }
 
+int sim_gained(const struct sim *s, double gained[3])
+{
+  const struct field *field = &s->field;
+  int known = field->kind == FIELD_NONE || field->kind == FIELD_UNIFORM;
+  for (int k = 0; k < 3; k++) {
+    double by_field = field->kind == FIELD_UNIFORM ? field->acc[k] * (s->time - s->frame.begin) : 0;
+    gained[k] = s->now.v_com[k] - s->frame.v_com[k] - by_field;
+    known = known && isfinite(gained[k]);
+  }
+  if (!known) memset(gained, 0, 3 * sizeof *gained);
+  return known;
+}
+
+void sim_shift(const struct sim *s, double place[3], double motion[3])
+{
+  double gained[3];
+  frame_shift(&s->frame, s->time, place, motion);
+  if (!sim_gained(s, gained)) return;
+  for (int k = 0; k < 3; k++) motion[k] -= gained[k];
+}
+
 static void set_split(struct sim *s, double r1, double r2)
 {
   s->split = split_make(s->par->Kernel, r1, r2);

@@ -137,6 +137,12 @@ void sim_force(struct sim *s, const struct mac *mac, int potential);
 void sim_first_force(struct sim *s);
 /* Measure the sums at a synchronisation (s->now) and set the lower bound on |a_old|. Collective. */
 void sim_measure(struct sim *s);
+/* What the velocity of the centre of mass has gained since the start but for the external field, at a synchronisation. Returns 1; 0 with
+ * zeros where it is not known: without mass, with values that are not finite, in a field that is not uniform. Local. */
+int sim_gained(const struct sim *s, double gained[3]);
+/* What is added to positions and velocities at a synchronisation for the user's frame. The velocity that the centre of mass has gained, which
+ * the next opening kick takes out, is taken out here too. Local. */
+void sim_shift(const struct sim *s, double place[3], double motion[3]);
 /* Measure R2 (radius_by_rule) and use it if it has changed by a fifth; with `first`, in any case. Returns 1 if the split has changed.
  * Collective. */
 int sim_radius(struct sim *s, int first);

@@ -72,11 +72,24 @@ struct step_rule step_rule_of(const struct sim *s, double soft_step)
   return rule;
 }
 
+/* The field of the opening kick by the time `dt`: the external one, and a uniform one that takes out what the velocity of the centre of mass
+ * has gained: forces of trees do not add up to zero. */
+static struct field opening_field(const struct sim *s, double dt)
+{
+  struct field field = s->field;
+  double gained[3];
+  if (!sim_gained(s, gained)) return field;
+  if (field.kind == FIELD_NONE) field = (struct field){FIELD_UNIFORM, {0, 0, 0}};
+  for (int k = 0; k < 3; k++) field.acc[k] -= gained[k] / dt;
+  return field;
+}
+
 /* From the synchronisation to the first substep: opening kick, block levels, and a lattice that covers the soft step. *shared: as in the
  * verb `levels`. */
 static void open_kick(struct sim *s, const struct plan *plan, const struct step_rule *rule, int *shared)
 {
-  s->be->kick(s->dev, &s->field, 0.5 * plan->soft_step);
+  struct field field = opening_field(s, 0.5 * plan->soft_step);
+  s->be->kick(s->dev, &field, 0.5 * plan->soft_step);
   choose_levels(s, plan, rule, shared);
   sim_make_room(s, plan->soft_step);
 }
@@ -93,7 +106,8 @@ void step_print_schedule(struct sim *s, const struct plan *plan, FILE *out)
 /* The opening kick, and the whole hard part from neighbour lists. */
 static void open_listed(struct sim *s, const struct plan *plan)
 {
-  s->be->kick(s->dev, &s->field, 0.5 * plan->soft_step);
+  struct field field = opening_field(s, 0.5 * plan->soft_step);
+  s->be->kick(s->dev, &field, 0.5 * plan->soft_step);
   s->half.part[0][1] = s->timer;
   s->soft_step = plan->soft_step;
   hard_advance(s, plan->soft_step);

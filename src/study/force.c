@@ -109,7 +109,7 @@ int force(const struct comm *c, const struct params *par, const struct force_opt
   int status = 0;
   if (options->output) {
     struct snapshot_facts facts = {par, s.time, 0, s.gravity, SNAPSHOT_ALL, 1, {0}, {0}};
-    frame_shift(&s.frame, s.time, facts.place, facts.motion);
+    sim_shift(&s, facts.place, facts.motion);
     status = snapshot_write(c, options->output, s.be->view(s.dev), &facts, &fault) != 0;
     comm_print_fault(c, "error", &fault);
   }
