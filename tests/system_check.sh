@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The check of the system before a run: what run --check prints and a start warns of, what needs --force, and a run that moves too fast.
+# The check of the system before a run: what run --check prints and a start warns of, and what needs --force.
 dir=$(mktemp -d) || exit 99
 trap 'rm -rf "$dir"' EXIT
 here=$PWD
@@ -95,11 +95,10 @@ run --check -P Time:TimeMax=1e300
 ok $? "--check: steps that cannot get to the end, also with --force"
 ini="-P Input:InitCondFile=fast.txt run.ini"
 run --check
-[ $status = 0 ] && grep -q 'warning: this run cannot be trusted: its bulk velocity of 1e+06 moves the system by .* in a soft step.*subtract the velocity of the centre of mass, (1000000, ' said
-ok $? "--check: a bulk velocity of 10^6: the run cannot be trusted"
+[ $status = 0 ] && ! grep -q warning said err && grep -q 'of the centre of mass 1e+06' said
+ok $? "--check: a bulk velocity of 10^6 is no finding"
 run
-[ $status = 3 ] && grep -q 'warning: this run cannot be trusted' err && grep -q 'cannot be trusted: the bulk velocity of 1e+06 moves the system by' err &&
-  grep -q '^state=untrusted$' output/status && grep -q '^reason=TimeMax; the bulk velocity of 1e+06' output/status
-ok $? "the run says so at its start and its end: exit status 3, state=untrusted"
+[ $status = 0 ] && ! grep -q warning err && grep -q '^state=finished$' output/status
+ok $? "... and the run may be trusted"
 echo "1..$number"
 exit $failed
