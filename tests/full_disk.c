@@ -103,7 +103,7 @@ static void layout_on_full(void)
   struct fault f = {""};
   struct layout l;
   particles_make(&p, &c, FEW, 3);
-  layout_open(&l, &c, &p, 7);
+  layout_open(&l, &c, &p, &facts);
   fill(0);
   if (c.rank == 0) snapshot_create(path, &l, &facts, NULL, &f);
   report(comm_verdict(&c, &f) == -1, &f, "laying out the file on a full disk fails, and the program goes on");
@@ -124,7 +124,7 @@ static void rows_on_full(long leave, const char *what)
   struct fault f = {""};
   struct layout l;
   particles_make(&p, &c, FEW, 3);
-  layout_open(&l, &c, &p, 7);
+  layout_open(&l, &c, &p, &facts);
   if (c.rank == 0) snapshot_create(path, &l, &facts, NULL, &f);
   int ok = comm_verdict(&c, &f) == 0;
   release(&l);
@@ -144,7 +144,7 @@ static void lost_values(void)
   struct fault f = {""};
   struct layout l;
   particles_make(&p, &c, FEW, 3);
-  layout_open(&l, &c, &p, 7);
+  layout_open(&l, &c, &p, &facts);
   if (c.rank == 0) snapshot_create(path, &l, &facts, NULL, &f);
   int ok = comm_verdict(&c, &f) == 0;
   snapshot_rows(&c, path, &l, &p, &f);
