@@ -78,8 +78,28 @@ static int differs(const struct compared *c, const struct param_entry *e, char b
   return strcmp(before, now) != 0;
 }
 
+/* Set a parameter to its value in the manifest. */
+static void adopt(const char *manifest, const char *name, struct params *p)
+{
+  const struct param_entry *e = &param_table[param_find(NULL, name)];
+  char value[PARAM_TEXT];
+  struct fault unread = {""};
+  params_before(manifest, e, value);
+  params_set(p, e, value, &unread);
+}
+
+/* The scheme that the run chose. */
+static void adopt_scheme(const char *manifest, struct params *p)
+{
+  int mode = p->Mode == MODE_AUTO, scheme = p->Scheme == SCHEME_AUTO, ratio = p->R1OverR0 == 0;
+  if (mode) adopt(manifest, "Mode", p);
+  if (scheme) adopt(manifest, "Scheme", p);
+  if (ratio) adopt(manifest, "R1OverR0", p);
+}
+
 void params_adopt_found(const char *manifest, struct params *p)
 {
+  adopt_scheme(manifest, p);
   static const char *const names[] = {"R1", "R2", "SoftStep", "Eta", "ErrTolForceAcc"};
   const double *const given[] = {&p->R1, &p->R2, &p->SoftStep, &p->Eta};
   char value[PARAM_TEXT];

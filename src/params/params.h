@@ -83,7 +83,8 @@ int params_read_origin(struct params *p, const char *file, const char *const *ov
                        struct param_origin *origin, struct fault *f);
 /* 1: the hard part, if there is one, is integrated from neighbour lists (the table `hard` of a backend). */
 int params_neighbour_lists(const struct params *p);
-/* Choose the leapfrog with the default criterion where the hard part would be integrated from neighbour lists: its forces are of walks. */
+/* Choose the leapfrog with the default criterion where the hard part would be integrated from neighbour lists: its forces are of walks.
+ * Where Mode and Scheme are auto: the split with block steps. */
 void params_use_walks(struct params *p);
 /* The wanted |dE/E| per dynamical time from the text of Accuracy, a name or a number: *error. Returns 0, or -1 where it is neither. */
 int params_accuracy(const char *text, double *error);
