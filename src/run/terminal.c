@@ -122,7 +122,7 @@ void terminal_substeps(const struct run *r, struct substeps_progress *p)
 /* h, averaged over H_STEPS soft steps because clocks are noisy. Printed once. */
 static void note_h(struct logs *l, const struct sim *s, const struct step_report *r)
 {
-  if (!s->split.on || hard_used(s) || r->hard.targets == 0 || l->h_steps == H_STEPS) return;
+  if (!s->split.on || hard_used(s) || choose_used(s) || r->hard.targets == 0 || l->h_steps == H_STEPS) return;
   l->h_sum += r->h;
   l->list_sum += r->list_hard / r->list_full;
   if (++l->h_steps < H_STEPS || l->h_sum <= H_WARNING * H_STEPS) return;

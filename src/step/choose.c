@@ -190,16 +190,14 @@ static int look(struct sim *s, struct params *p)
   c->seconds = c->time = 0;
   int cheapest = choice_cheapest(&c->table, c->now), pays = agreed(s, choice_pays(&c->table, c->now, cheapest));
   if (!pays) return 0;
-  if (p->Repeatable == REPEATABLE_ON) {
-    change(s, p, agreed(s, cheapest));
-    return 1;
-  }
-  c->trials = agreed(s, choice_trials(&c->table, c->now, c->now, p->TimeMax - s->time, c->order));
+  c->trials = p->Repeatable == REPEATABLE_ON ? 1 : choice_trials(&c->table, c->now, c->now, p->TimeMax - s->time, c->order);
+  c->trials = agreed(s, c->trials);
   comm_broadcast(s->comm, c->order, sizeof c->order);
   c->trial = 1;   /* the present one is measured */
   if (c->trials > 1) return try_next(s, p);
-  c->trials = c->trial = 0;
-  return 0;
+  c->trials = c->trial = 0;   /* the model alone */
+  change(s, p, agreed(s, cheapest));
+  return 1;
 }
 
 int choose_step(struct sim *s, struct params *p, double seconds)
