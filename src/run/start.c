@@ -104,8 +104,9 @@ static int start(struct sim *s, const struct comm *c, const struct params *par, 
     units_warn(par, stderr, "espalier: warning: ");
   }
   initial_check_units(par->InitCondFile, &facts, par, f);
+  const struct params known = params_of_run(par, 0, be->particle_bytes > 0);
   frame_choose(&frame, c, &p, facts.own ? facts.time : par->TimeBegin);
-  check_range(c, &p, par, f);
+  check_range(c, &p, &known, f);
   if (comm_agree(c, f)) {
     particles_free(&p);
     return -1;

@@ -69,7 +69,7 @@ struct find_part {
 
 struct sim {
   const struct comm *comm;
-  const struct params *par;   /* the caller's, or `own` once values have been found */
+  const struct params *par;   /* `own`, or the caller's copy of it */
   struct params own;
   struct find_part find;
   const struct backend *be;
