@@ -1,4 +1,5 @@
 nobase_dist_doc_DATA += \
+  %D%/accuracy.md \
   %D%/architecture.md \
   %D%/building.md \
   %D%/communication.md \

@@ -97,14 +97,22 @@ static void adopt_scheme(const char *manifest, struct params *p)
   if (ratio) adopt(manifest, "R1OverR0", p);
 }
 
+/* The rule of the radii does not change with Accuracy. */
+static void keep_radii(const char *manifest, struct params *p)
+{
+  const struct compared c = compare(manifest, p);
+  if (p->R1OverR0 == 0 && c.before.R1OverR0 != c.now.R1OverR0) p->R1OverR0 = c.before.R1OverR0;
+}
+
 void params_adopt_found(const char *manifest, struct params *p)
 {
-  adopt_scheme(manifest, p);
   static const char *const names[] = {"R1", "R2", "SoftStep", "Eta", "ErrTolForceAcc"};
   const double *const given[] = {&p->R1, &p->R2, &p->SoftStep, &p->Eta};
   char value[PARAM_TEXT];
   struct params before;
   struct fault unread = {""};
+  adopt_scheme(manifest, p);
+  keep_radii(manifest, p);
   params_defaults(&before);
   params_before(manifest, &param_table[param_find("Split", "EnergyError")], value);
   params_set(&before, &param_table[param_find("Split", "EnergyError")], value, &unread);
@@ -135,11 +143,11 @@ int params_changed(const char *manifest, const struct params *p, int list, struc
   const struct compared c = compare(manifest, p);
   for (int i = 0; i < param_count; i++) {
     const struct param_entry *e = &param_table[i];
-    char before[PARAM_TEXT], now[PARAM_TEXT], note[200];
+    char before[PARAM_TEXT], now[PARAM_TEXT];
     if (!differs(&c, e, before, now) || is_among(e->name, ignored, sizeof ignored / sizeof *ignored)) continue;
     if (is_among(e->name, fixed, sizeof fixed / sizeof *fixed))
-      return fault_set(f, "%s = %.100s%s, but the checkpoint was made with %.100s: this cannot be changed at a restart (start a new run "
-                       "from a snapshot instead)", e->name, now, params_note(p, e, note, sizeof note) ? " (by Accuracy)" : "", before);
+      return fault_set(f, "%s = %.100s, but the checkpoint was made with %.100s: this cannot be changed at a restart (start a new run "
+                       "from a snapshot instead)", e->name, now, before);
     if (list) printf("restart: %s = %s now (it was %s)\n", e->name, now[0] ? now : "''", before[0] ? before : "''");
   }
   return 0;

@@ -10,7 +10,7 @@
  * \return 0; -1 with a fault */
 int params_changed(const char *manifest, const struct params *p, int list, struct fault *f);
 /* Complete the parameters of a restart: values that the run found at its start (EnergyError) and that *p does not give are those of the
- * manifest; of ErrTolForceAcc the smaller one. Nothing changes where the manifest has no EnergyError. */
+ * manifest, of ErrTolForceAcc the smaller one, where the manifest has EnergyError. R1OverR0 by Accuracy stays that of the manifest. */
 void params_adopt_found(const char *manifest, struct params *p);
 /* Whether a run with these parameters writes the same snapshots from the checkpoint on as the run that wrote the checkpoint: no
  * parameter that influences snapshots differs. TimeMax is not compared: up to the smaller one the snapshots are the same. */

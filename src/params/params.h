@@ -41,6 +41,11 @@ struct params {
 #undef PARAM_WHOLE
 #undef PARAM_CHOICE
 #undef PARAM_STRING
+  /* Not parameters: what rules for values need to know of the run; zeros: not known (params_of_run). */
+  struct {
+    double particles;      /* of all ranks */
+    long long on_device;   /* 1: a device computes forces, 0: the host */
+  } run;
 };
 
 /* An entry of the table. */
@@ -92,7 +97,8 @@ int params_accuracy(const char *text, double *error);
 double params_error(const struct params *p);
 /* Values that Accuracy sets where the parameter is 0 (accuracy.def): code reads them by these functions, never the members themselves.
  * They follow *p: a copy with another Accuracy, Mode or MultipoleOrder has other values.
- * params_delta: ErrTolForceAcc for the MultipoleOrder in use. params_order: 1 or 2. */
+ * params_order: 1 or 2, on a device and on the host. params_delta: ErrTolForceAcc for the MultipoleOrder in use and the number of particles
+ * (where it is not known: for 100,000): the sum of the force errors falls with the root of the number. */
 double params_delta(const struct params *p);
 int params_order(const struct params *p);
 double params_xs(const struct params *p);
@@ -100,7 +106,10 @@ double params_ys(const struct params *p);
 double params_r1_over_r0(const struct params *p);
 /* Eta; where it is 0, that of the integrator, of the criterion, or by Accuracy. `split`: 1: forces are split (hybrid), 0: they are not. */
 double params_eta(const struct params *p, int split);
-/* A copy in which the values above are in place of zeros (Eta: with the split unless Mode = tree); for files and comparisons. */
+/* A copy that knows of the run: the number of particles of all ranks (0: not known), and whether a device computes forces. */
+struct params params_of_run(const struct params *p, double particles, int on_device);
+/* A copy in which the values above are in place of zeros (Eta: with the split unless Mode = tree), but of those that follow the system at each
+ * soft step too (step/plan.h: Eta, and xs with ys, for the leapfrog with Criterion = min-av); for files and comparisons. */
 struct params params_resolved(const struct params *p);
 /* Write the value in use and its origin, "0.2, by Accuracy = standard", where the parameter is 0 and has one of the rules above; else "".
  * Returns 1 or 0. */

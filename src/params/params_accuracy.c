@@ -10,17 +10,24 @@
 #include "params/params.h"
 
 #define ETA_HERMITE_MAX 0.2   /* errors go as the fourth power of eta up to there (src/tuning/finder.c) */
+/* The energy error by forces goes as (512 Delta)^q / sqrt(N), with q = 0.55 for monopoles and 0.75 for quadrupoles (measured); Delta in the
+ * table is that of this number of particles. */
+#define PARTICLES 1e5
+#define BY_PARTICLES_1 (0.5 / 0.55)
+#define BY_PARTICLES_2 (0.5 / 0.75)
+#define DELTA_LEAST (1.0 / 32768)
+#define DELTA_MOST (1.0 / 64)
 #define ERROR_MAX 0.1   /* largest number that Accuracy can be */
 
 enum column { DELTA_MONOPOLES, DELTA_QUADRUPOLES, ETA_UNSPLIT, ETA_SPLIT, COLUMN_XS, COLUMN_YS, COLUMN_R1, COLUMNS };
 static const struct line {
   const char *name;
   double error;
-  int order;
+  int order[2];   /* on the host, on a device */
   double value[COLUMNS];
 } line[] = {
-#define ACCURACY(name, error, delta1, delta2, order, eta, eta_split, xs, ys, r1) \
-  {name, error, order, {delta1, delta2, eta, eta_split, xs, ys, r1}},
+#define ACCURACY(name, error, delta1, delta2, order, order_on_device, eta, eta_split, xs, ys, r1) \
+  {name, error, {order, order_on_device}, {delta1, delta2, eta, eta_split, xs, ys, r1}},
 #include "params/accuracy.def"
 #undef ACCURACY
 };
@@ -75,13 +82,16 @@ int params_order(const struct params *p)
   if (p->MultipoleOrder > 0) return p->MultipoleOrder;
   double error = params_error(p);
   int i = line_of(error);
-  return line[error < line[i].error && i + 1 < LINES ? i + 1 : i].order;   /* between two lines that of the smaller error */
+  return line[error < line[i].error && i + 1 < LINES ? i + 1 : i].order[p->run.on_device != 0];   /* between two lines that of the smaller error */
 }
 
 double params_delta(const struct params *p)
 {
   if (p->ErrTolForceAcc > 0) return p->ErrTolForceAcc;
-  return by_accuracy(p, params_order(p) == 2 ? DELTA_QUADRUPOLES : DELTA_MONOPOLES);
+  int quadrupole = params_order(p) == 2;
+  double delta = by_accuracy(p, quadrupole ? DELTA_QUADRUPOLES : DELTA_MONOPOLES);
+  if (p->run.particles > 0) delta = rounded(delta * pow(p->run.particles / PARTICLES, quadrupole ? BY_PARTICLES_2 : BY_PARTICLES_1));
+  return fmin(fmax(delta, DELTA_LEAST), DELTA_MOST);
 }
 
 double params_xs(const struct params *p) { return p->xs > 0 ? p->xs : by_accuracy(p, COLUMN_XS); }
@@ -105,15 +115,27 @@ static int has_rule(const struct param_entry *e)
   return 0;
 }
 
+struct params params_of_run(const struct params *p, double particles, int on_device)
+{
+  struct params r = *p;
+  r.run.particles = particles;
+  r.run.on_device = on_device;
+  return r;
+}
+
+/* 1: xs, ys and Eta that are 0 follow the system too, at each soft step (step/plan.h). */
+static int follows_system(const struct params *p) { return !params_neighbour_lists(p) && p->Criterion == CRITERION_MIN_AV; }
+
 struct params params_resolved(const struct params *p)
 {
   struct params r = *p;
   r.MultipoleOrder = params_order(p);
   r.ErrTolForceAcc = params_delta(p);
+  r.R1OverR0 = params_r1_over_r0(p);
+  if (follows_system(p) && p->xs == 0 && p->ys == 0) return r;   /* and Eta is that of the system, or given */
   r.xs = params_xs(p);
   r.ys = params_ys(p);
-  r.R1OverR0 = params_r1_over_r0(p);
-  r.Eta = params_eta(p, params_mode(p) != MODE_TREE);
+  if (!follows_system(p)) r.Eta = params_eta(p, params_mode(p) != MODE_TREE);
   return r;
 }
 
@@ -125,6 +147,8 @@ int params_note(const struct params *p, const struct param_entry *e, char *text,
   if (!has_rule(e)) return 0;
   params_format(p, e, given, sizeof given);
   params_format(&r, e, used, sizeof used);
+  if (strcmp(given, "0") == 0 && strcmp(used, "0") == 0)
+    return snprintf(text, size, "by Accuracy = %.60s, and by the system at each soft step", p->Accuracy) > 0;
   if (strcmp(given, used) == 0) return 0;
   double unsplit = params_eta(p, 0);
   int of_eta = strcmp(e->name, "Eta") == 0;

@@ -183,7 +183,7 @@ static void report_input(const struct comm *c, const struct params *p, const str
          params_choice("TypeOfOpeningCriterion", p->TypeOfOpeningCriterion),
          params_order(p) == 2 ? "quadrupole" : "monopole");
   physical_time(p, p->TimeMax, end);
-  printf("accuracy            %s: |dE/E| of %g per dynamical time is wanted\n", p->Accuracy, params_error(p));
+  printf("accuracy            %s: |dE/E| of %g per dynamical time is wanted; Delta = %g\n", p->Accuracy, params_error(p), params_delta(p));
   if (b->from) printf("ends at             %s%s\n", end, default_mark(o, "TimeMax"));
   else printf("begins at           %g, ends at %s%s\n", e->begin, end, default_mark(o, "TimeMax"));
 }
@@ -207,7 +207,8 @@ static void report(const struct comm *c, const struct params *p, const struct ru
 {
   char one[16], room[16];
   struct memory_need need = need_estimate(&e->need);
-  report_input(c, p, options, b, e);
+  const struct params known = params_of_run(p, e->particles, be->particle_bytes > 0);
+  report_input(c, &known, options, b, e);
   if (b->from) report_discards(p, b, o);
   printf("ranks x threads     %d x %d, backend %s\n", c->size, omp_get_max_threads(), be->name);
   placement_print(places, c->size, stdout);

@@ -40,7 +40,7 @@ static int check_range(const struct comm *c, const struct particles *p, const st
   if (typical / (size * size) * 1e-10 < 1 / FLOAT_MAX || 1 / (size * size * size) < 1 / FLOAT_MAX)
     return fault_set(f, "forces of a mass of %g at distances up to %g are too small: %s", mass, size, advice);
   if (params_order(par) == 2 && (pow(size, 5) > FLOAT_MAX || (par->Softening > 0 && pow(eps, -5) * fmax(1, mass) > FLOAT_MAX * 100)))
-    return fault_set(f, "lengths from %g to %g are too wide a range for MultipoleOrder = 2: %s", eps, size, advice);
+    return fault_set(f, "lengths from %g to %g are too wide a range for MultipoleOrder = 2: set MultipoleOrder = 1, or %s", eps, size, advice);
   return 0;
 }
 
@@ -104,8 +104,9 @@ static int start(struct sim *s, const struct comm *c, const struct params *par, 
     units_warn(par, stderr, "espalier: warning: ");
   }
   initial_check_units(par->InitCondFile, &facts, par, f);
+  const struct params known = params_of_run(par, 0, be->particle_bytes > 0);
   frame_choose(&frame, c, &p, facts.own ? facts.time : par->TimeBegin);
-  check_range(c, &p, par, f);
+  check_range(c, &p, &known, f);
   if (comm_agree(c, f)) {
     particles_free(&p);
     return -1;

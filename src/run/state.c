@@ -261,8 +261,6 @@ int state_load(struct sim *s, struct run_state *r, struct checkpoint *k, const s
   params_changed(k->text, &found, c->rank == 0, f);
   if (comm_agree(c, f) == 0 && checkpoint_particles(c, k, &p, f) == 0) {
     if (sim_open(s, c, &found, be, &p, f) == 0) items_read(k->text, item, list_system(s, r, item), f);
-    s->own = found;
-    s->par = &s->own;
     choose_resume(s, par);
     load_missing(k->text, &r->missing, f);
     s->split.on = s->split.on && params_mode(&found) != MODE_TREE;

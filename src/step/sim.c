@@ -30,12 +30,21 @@ static struct mac criterion(const struct params *p, int kind, double gravity)
   return (struct mac){kind, params_order(p), gravity, delta};
 }
 
+/* Make the parameters, with what is known of the run, those of the system. Collective. */
+static void own_parameters(struct sim *s, const struct params *par, int64_t particles)
+{
+  comm_sum_int64(s->comm, &particles, 1);
+  s->own = params_of_run(par, (double)particles, s->be->particle_bytes > 0);
+  s->par = &s->own;
+}
+
 int sim_open(struct sim *s, const struct comm *c, const struct params *par, const struct backend *be, struct particles *p, struct fault *f)
 {
   memset(s, 0, sizeof *s);
   s->comm = c;
-  s->par = par;
   s->be = be;
+  own_parameters(s, par, p->n);
+  par = s->par;
   s->gravity = units_gravity(par);
   s->mac = criterion(par, par->TypeOfOpeningCriterion, s->gravity);
   struct device_config config = {.gravity = s->gravity,

@@ -84,7 +84,7 @@ struct choose_part {
 
 struct sim {
   const struct comm *comm;
-  const struct params *par;   /* the caller's, or `own` once values have been found */
+  const struct params *par;   /* `own`, or the caller's copy of it */
   struct params own;
   struct find_part find;
   struct choose_part choose;

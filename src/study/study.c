@@ -21,6 +21,7 @@ struct study {
   struct virtual_rank *rows[STUDY_MAX];   /* for each number of ranks; kept for all R1, because soft LETs do not depend on R1 */
   double begun, printed;                  /* clock: start of this number of ranks; last progress line */
   int ranks, disagree;
+  struct params used;                     /* of the radius under way */
 };
 
 /* --- progress ---------------------------------------------------------------------------------------------------- */
@@ -77,7 +78,8 @@ static int prepare(struct study *s, const struct params *par, struct global_part
   if (sim.now.bad > 0) fault_set(f, "%.0f particle%s forces that are not finite", sim.now.bad, sim.now.bad == 1 ? " has" : "s have");
   int failed = comm_agree(s->c, f);
   if (!failed) global_particles_gather(w, &sim, plan.soft_step);
-  w->par = par;
+  s->used = params_of_run(par, sim.now.count, sim.be->particle_bytes > 0);
+  w->par = &s->used;
   *facts = (struct study_facts){.particles = sim.now.count,
                                 .r0 = r0,
                                 .r1 = sim.split.on ? sim.split.r1 : 0,

@@ -22,7 +22,7 @@ begin() {
   folder=$1
   shift
   # shellcheck disable=SC2086
-  (cd "$folder" && exec timeout --foreground 3000 $MPIRUN $MPIRUN_FLAGS -n 2 "$program" run -P Input:InitCondFile=$input -P Output:OutputDir=out "$@" ../run.ini) \
+  (cd "$folder" && exec timeout --foreground 3000 $MPIRUN $MPIRUN_FLAGS -n 2 "$program" run -P Input:InitCondFile=$input -P Output:OutputDir=out -P Accuracy:Repeatable=on "$@" ../run.ini) \
     > "$folder/log" 2>&1 < /dev/null &
   job=$!
 }
