@@ -1,5 +1,8 @@
 nobase_dist_pkgdata_DATA += \
+  %D%/models.py \
   %D%/plotting.py \
+  %D%/runs.py \
+  %D%/schemes.py \
   %D%/snapshots.py
 nobase_dist_pkgdata_SCRIPTS += \
   %D%/espalier-plot \
