@@ -14,7 +14,10 @@ import time
 
 
 class Failed(Exception):
-    """A run that has no result; the message is a sentence."""
+    """A run that has no result. The message ends with the reason, a sentence."""
+
+    def reason(self):
+        return last_line(str(self))
 
 
 def program():

@@ -205,7 +205,7 @@ def run_all(runner, espalier, o):
                     table.add(dict(row, parameters=" ".join(parameters), **runner.run(model, row["time"], parameters)))
                 except Failed as problem:
                     failed += 1
-                    warn(f"{model.name}, {row['scheme']}, {row['label']}: no result: {problem}")
+                    warn(f"{model.name}, {row['scheme']}, {row['label']}: no result: {problem.reason()}")
                 progress.step(f"{row['scheme']}, {row['label']}")
         rows_of[model.name] = [r for r in table.rows if r["model"] == model.name and r["time"] == model.length(o["--time"])]
         print_comparison(model, rows_of[model.name])
