@@ -53,6 +53,7 @@ all="./espalier --all"
 refuses compare-schemes '--models needs --all' ./espalier "$src/tests/schemes.sh" 0.1 --models plummer6
 echo "not a snapshot" > "$dir/bad.dat"
 refuses compare-schemes "bad.dat: espalier: error: " ./espalier --all --models m31 --m31 "$dir/bad.dat"
+refuses compare-schemes "m31: expected files of different names, found " ./espalier --all --m31 "$dir/bad.dat" --m31 "$dir/bad.dat"
 refuses calibrate-accuracy 'absent: there is no such program' ./espalier absent
 refuses calibrate-accuracy "exact: expected DELTA:ORDER, as 2^-15:2 or 0.001:1, found '2'" ./espalier ./tests/true_energy --exact 2
 refuses calibrate-accuracy "scans: there is no scan 'steps'" ./espalier ./tests/true_energy --scans forces,steps
@@ -128,7 +129,7 @@ ok $? "the error of the forces falls with Delta"
 awk 'BEGIN { srand(2); for (i = 0; i < 64; i++) { r = 1 + 9 * rand(); a = 6.28 * rand(); print r * cos(a), r * sin(a), rand(), -9 * sin(a), 9 * cos(a), 0, 9 } }' > "$dir/disk.txt"
 tool compare-schemes ./espalier --all --models m31 --m31 "$dir/disk.txt" --few --time 0.01 --true ./tests/true_energy --snapshots 2 --table "$dir/disk.csv"
 [ $status = 0 ] && [ "$(column "$dir/disk.csv" particles auto)" = 64 ] && [ "$(column "$dir/disk.csv" true auto)" = "$(column "$dir/disk.csv" error auto)" ] &&
-  [ "$(column "$dir/disk.csv" label hybrid | wc -l)" = 12 ] && grep -q '^m31: 64 particles, softening 0.015625, time 0.0' "$dir/out"
+  [ "$(column "$dir/disk.csv" label hybrid | wc -l)" = 12 ] && grep -q '^m31-disk: 64 particles, softening 0.015625, time 0.0' "$dir/out"
 ok $? "a user's file, with true errors"
 echo "1..$number"
 exit $failed

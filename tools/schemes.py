@@ -93,9 +93,10 @@ def matrix(espalier, o):
             if not files and o["--models"]:
                 fail(f"--models: {name} needs --{name} FILE with its particles")
             softening, units, criterion = (0.015625, M31_UNITS, "a") if name == "m31" else (0.4, {}, "min-av")
-            for number, path in enumerate(files):
-                label = name if len(files) == 1 else f"{name}-{number + 1}"
-                result.append(from_file(label, path, units, softening, criterion, espalier))
+            labels = [f"{name}-{os.path.splitext(os.path.basename(path))[0]}" for path in files]
+            if len(set(labels)) < len(labels):
+                fail(f"--{name}: expected files of different names, found {', '.join(files)}")
+            result += [from_file(label, path, units, softening, criterion, espalier) for label, path in zip(labels, files)]
         else:
             result.append(named(name))
     chosen = [m for m in result if m.particles <= o["--largest"]]
