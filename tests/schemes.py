@@ -133,7 +133,9 @@ def definitions():
     assert scans.definition(lines[0]) == ('ACCURACY("standard", 1e-05, 0.0078125, 0.0078125, 2, 1.4, 2, 0.4, 0.27, 1)'
                                           "   /* not reached: without the split 4.0e-05 */")
     assert set(lines[1]["missing"]) == {"forces", 1, 2, "block", "hybrid"}
-    assert all(1.2 <= v["eta"] / v["xs"] <= 25 for _, v, *_ in scans.settings("hybrid", 1, 1))
+    assert all(1.2 <= v["eta"] / v["xs"] <= 25 for _, v, *_ in scans.settings("hybrid", 1, 1, False))
+    for scan in scans.SCANS:
+        assert 4 <= len(list(scans.settings(scan, 1, 1, True))) < len(list(scans.settings(scan, 1, 1, False)))
 
 
 globals()[group]()

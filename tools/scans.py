@@ -7,10 +7,11 @@ COLUMNS = ["model", "particles", "softening", "time", "scan", "label", "delta", 
            "seconds", "price", "soft_steps", "h", "evaluations_full", "evaluations_hard", "errors"]
 VALUES = "delta", "order", "step", "eta", "xs", "r1"
 NAMES = {1e-4: "coarse", 1e-5: "standard", 1e-6: "fine", 1e-7: "finest"}
-DELTAS = {1: range(3, 18, 2), 2: range(1, 16, 2)}   # powers of 1/2, by the order of multipoles
-SHARED = (16, 8, 4, 2, 1, 0.5, 0.25, 0.125)                  # steps in dh
-BLOCK = (4, 2.8, 2, 1.4, 1, 0.7, 0.5, 0.35, 0.25, 0.18, 0.125)   # Eta
-HYBRID_R1, HYBRID_XS, HYBRID_ETA = (1, 2), (0.05, 0.1, 0.2, 0.4, 0.8), (2, 1, 0.5, 0.25, 0.125)
+# Of all scans, and of few settings: powers of 1/2 that are Delta, by the order of multipoles; shared steps in dh; Eta; R1, xs, Eta.
+DELTAS = {False: {1: range(3, 18, 2), 2: range(1, 16, 2)}, True: {1: range(5, 15, 3), 2: range(3, 13, 3)}}
+SHARED = {False: (16, 8, 4, 2, 1, 0.5, 0.25, 0.125), True: (8, 4, 2, 1, 0.5)}
+BLOCK = {False: (4, 2.8, 2, 1.4, 1, 0.7, 0.5, 0.35, 0.25, 0.18, 0.125), True: (2.8, 1.4, 0.7, 0.35)}
+HYBRID = {False: ((1, 2), (0.05, 0.1, 0.2, 0.4, 0.8), (2, 1, 0.5, 0.25, 0.125)), True: ((1, 2), (0.1, 0.2, 0.4, 0.8), (2, 1, 0.5))}
 BALANCED = 1.2, 25   # Eta over xs: beyond, one of the two steps is far shorter than the other one allows
 EXACT = "exact"      # label of the runs with which the scan of forces is compared
 
@@ -31,24 +32,25 @@ def hybrid_words(r1, xs, eta):
     return ["Split:Mode=hybrid", "Steps:Scheme=block", f"Steps:Eta={eta:g}", f"Split:xs={xs:g}", f"Split:ys={0.675 * xs:g}", f"Split:R1OverR0={r1:g}"]
 
 
-def settings(scan, dh, tiny):
+def settings(scan, dh, tiny, few):
     """(label, values, parameters without forces, mean step in dh, about) of a scan; dh: the model's step (models.py), tiny: the step of the
     scan of forces in dh. The first run of this scan is that with exact forces."""
     if scan == "forces":
         yield EXACT, {}, shared_words(tiny * dh), tiny
-        for order, powers in DELTAS.items():
+        for order, powers in DELTAS[few].items():
             for power in powers:
                 yield f"Delta = 2^-{power}, order {order}", dict(delta=2.0**-power, order=order), shared_words(tiny * dh), tiny
     elif scan == "shared":
-        for k in SHARED:
+        for k in SHARED[few]:
             yield f"dt = {k:g} dh", dict(step=k), shared_words(k * dh), k
     elif scan == "block":
-        for eta in BLOCK:
+        for eta in BLOCK[few]:
             yield f"eta = {eta:g}", dict(eta=eta), block_words(eta), eta
     else:
-        for r1 in HYBRID_R1:
-            for xs in HYBRID_XS:
-                for eta in (e for e in HYBRID_ETA if BALANCED[0] <= e / xs <= BALANCED[1]):
+        all_r1, all_xs, etas = HYBRID[few]
+        for r1 in all_r1:
+            for xs in all_xs:
+                for eta in (e for e in etas if BALANCED[0] <= e / xs <= BALANCED[1]):
                     yield f"R1 = {r1:g} R0, xs = {xs:g}, eta = {eta:g}", dict(eta=eta, xs=xs, r1=r1), hybrid_words(r1, xs, eta), eta
 
 
