@@ -56,10 +56,13 @@ def choice():
     for mode, scheme, expected in ("hybrid", "block", "hybrid"), ("tree", "shared", "shared"), ("tree", "block", "block"):
         write("parameters-used.ini", f"# Mode = x\n[Split]\nMode = {mode}\n[Steps]\nScheme = {scheme}\n")
         assert runs.chosen_scheme(folder) == expected
-    write("choice.csv", "# of a run\ntime,chosen,seconds\n0,block,1\n5,\"hybrid, R1OverR0 = 1\",2\n")
-    assert runs.chosen_scheme(folder) == "hybrid, R1OverR0 = 1"
-    write("choice.csv", "time,scheme,chosen\n0,block,1\n0,hybrid,0\n7,shared,1\n7,block,0\n")
+    head = "# of a run\nstep,time,candidate,R1OverR0,error,chosen\n"
+    write("choice.csv", head + "1,0,shared,,1e-5,0\n1,0,hybrid,1,1e-5,1\n")
+    assert runs.chosen_scheme(folder) == "hybrid, R1 = 1 R0"
+    write("choice.csv", head + "1,0,shared,,1e-5,0\n1,0,hybrid,1,1e-5,1\n100,3,shared,,1e-5,1\n100,3,hybrid,1,1e-5,0\n")
     assert runs.chosen_scheme(folder) == "shared"
+    write("choice.csv", head)
+    assert runs.chosen_scheme(folder) == ""
 
 
 def names():

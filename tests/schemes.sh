@@ -86,7 +86,7 @@ mkdir "$out" && awk -v scheme=$scheme -v x="$x" 'BEGIN { dh = 0.1 * 64 ^ -0.26 /
   if (scheme == "shared") { e = 1e-4 * (x / dh) ^ 2; t = 4 * dh / x } else if (scheme == "block") { e = 1e-6 * x ^ 2; t = 2 / x }
   else if (scheme == "hybrid") { e = 1e-5 * x ^ 2; t = 1 / x } else { e = 1e-6 * x ^ 2; t = x == 1 ? 6 : 1.5 }
   print "dE,seconds,evaluations_full,evaluations_hard,h\n-" e "," t ",64,64,0.5" }' > "$out/steps.csv"
-printf 'time,chosen\n0,block\n' > "$out/choice.csv"
+printf 'step,candidate,chosen\n1,shared,0\n1,block,1\n' > "$out/choice.csv"
 END_OF_PROGRAM
 chmod +x "$dir/schemes"
 tool compare-schemes "$dir/schemes" --all --models plummer6 --few --accuracy fine --table "$dir/all.csv"

@@ -110,11 +110,11 @@ def chosen_scheme(folder):
     """The scheme that the last choice of a run took, of choice.csv; without this table that of the parameters. '' if unknown."""
     path = os.path.join(folder, "choice.csv")
     if os.path.exists(path):
-        rows = table_of(path)
-        taken = [r for r in rows if r.get("chosen") in ("1", "yes", "on")]
-        if taken:
-            return taken[-1].get("scheme") or ""
-        return next((rows[-1][name] for name in ("chosen", "choice", "scheme") if rows and rows[-1].get(name)), "")
+        taken = [row for row in table_of(path) if row.get("chosen") == "1"]
+        if not taken:
+            return ""
+        ratio = taken[-1].get("R1OverR0")
+        return (taken[-1].get("candidate") or "") + (f", R1 = {ratio} R0" if ratio else "")
     values = {}
     try:
         with open(os.path.join(folder, "parameters-used.ini")) as file:
