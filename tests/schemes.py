@@ -3,6 +3,7 @@
 import io
 import math
 import os
+import subprocess
 import sys
 from contextlib import redirect_stderr
 
@@ -92,6 +93,29 @@ def progress():
         assert math.isclose(p.left(), 2 * 1)
     assert said.getvalue().splitlines()[0] == "[1/4] a x: 10 s, about 26 s left"
     assert [runs.duration(s) for s in (99, 600, 7200)] == ["99 s", "10 min", "2.0 h"]
+
+
+def limit():
+    pid = os.path.join(folder, "pid")
+    assert runs.call(["sh", "-c", "echo out; echo err >&2; exit 3"]) == (3, "out\nerr\n")
+    try:
+        runs.call(["sh", "-c", f"sleep 100 & echo $! > {pid}.part; mv {pid}.part {pid}; wait"], 1)
+        raise AssertionError("no end")
+    except subprocess.TimeoutExpired:
+        pass
+    if os.path.exists(pid):   # else it did not come so far
+        with open(pid) as file, open(os.devnull, "w") as nothing:
+            child = int(file.read())
+            assert subprocess.run(["kill", "-0", str(child)], stderr=nothing).returncode or zombie(child)
+
+
+def zombie(pid):
+    """Whether a process has ended, and nothing has asked how."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] in "ZX"
+    except OSError:
+        return True
 
 
 def tables():

@@ -13,7 +13,7 @@ if ! with_python "csv, tempfile"; then
 fi
 export OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=1 MPLCONFIGDIR="$dir"
 
-for group in interpolation comparison choice names progress tables cheapest definitions; do
+for group in interpolation comparison choice names progress limit tables cheapest definitions; do
   mkdir "$dir/$group"
   "$python" "$src/tests/schemes.py" "$src/tools" "$dir/$group" "$group" > "$dir/out" 2> "$dir/err"
   ok $? "functions: $group"

@@ -3,10 +3,9 @@
 import math
 import os
 import re
-import subprocess
 import tempfile
 
-from runs import Failed, fail, last_line
+from runs import Failed, call, fail, last_line
 
 FAMILIES = {"plummer": ["plummer"], "hernquist": ["hernquist"], "king": ["king"], "cold": ["uniform"], "merger": ["merger"]}
 LEAST_TIME = {"cold": 6, "merger": 6}   # beyond the collapse (at 4.1) and the first passage
@@ -67,14 +66,14 @@ def from_file(name, path, units, softening, criterion, espalier):
         with open(ini, "w") as file:
             file.write(f"[Input]\nInitCondFile = {os.path.abspath(path)}\n[Output]\nOutputDir = {folder}/out\n[Units]\n"
                        + "".join(f"{k} = {v}\n" for k, v in units.items()) + f"[Time]\nTimeMax = 1e6\n[Gravity]\nSoftening = {softening:g}\n")
-        done = subprocess.run([espalier, "run", "--check", "--force", ini], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    if done.returncode:
-        fail(f"{path}: {last_line(done.stdout)}")
+        status, output = call([espalier, "run", "--check", "--force", ini])
+    if status:
+        fail(f"{path}: {last_line(output)}")
 
     def value(title, pattern):
-        found = re.search(pattern, done.stdout)
+        found = re.search(pattern, output)
         if not found:
-            fail(f"{path}: espalier run --check does not say its {title}: {last_line(done.stdout)}")
+            fail(f"{path}: espalier run --check does not say its {title}: {last_line(output)}")
         return float(found.group(1))
     return Model(name, int(value("number of particles", r", (\d+) particles")), softening,
                  softening / (0.92 * value("velocity dispersion", r"dispersion ([0-9.e+-]+)")), path=path, units=units,

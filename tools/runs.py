@@ -7,6 +7,7 @@ import math
 import os
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -104,6 +105,30 @@ def table_of(path):
         return list(csv.DictReader(line for line in file if not line.startswith("#")))
 
 
+def end(process):
+    """End a program and what it has started: mpirun ends its ranks at SIGTERM."""
+    for sign, seconds in (signal.SIGTERM, 20), (signal.SIGKILL, None):
+        try:
+            os.killpg(process.pid, sign)
+            process.communicate(timeout=seconds)
+            return
+        except ProcessLookupError:
+            return
+        except subprocess.TimeoutExpired:
+            pass
+
+
+def call(command, limit=None):
+    """Run a program to its end, or for `limit` seconds (subprocess.TimeoutExpired): its exit status and its output with its errors."""
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
+    try:
+        output = process.communicate(timeout=limit)[0]
+    except BaseException:
+        end(process)
+        raise
+    return process.returncode, output
+
+
 # --- runs ------------------------------------------------------------------------------------------------------------
 
 def chosen_scheme(folder):
@@ -131,13 +156,13 @@ def errors_of_snapshots(true_energy, folder):
     """dE/E of the snapshots of a folder, relative to the first, by the program tests/true_energy."""
     names = sorted(n for n in os.listdir(folder) if n.startswith("snapshot_") and n.endswith(".hdf5"))
     command = [true_energy] + [os.path.join(folder, n) for n in names]
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    status, output = call(command)
     try:
-        total = [float(line.split()[3]) for line in done.stdout.splitlines() if not line.startswith("#")]
+        total = [float(line.split()[3]) for line in output.splitlines() if not line.startswith("#")]
     except (ValueError, IndexError):
         total = []
-    if done.returncode or len(total) != len(names) or len(total) < 2:
-        raise Failed(f"{true_energy} does not give the energies of {len(names)} snapshots: {last_line(done.stdout)}")
+    if status or len(total) != len(names) or len(total) < 2:
+        raise Failed(f"{true_energy} does not give the energies of {len(names)} snapshots: {last_line(output)}")
     return [(e - total[0]) / abs(total[0]) if total[0] else e for e in total]
 
 
@@ -159,9 +184,9 @@ class Runner:
         if model.make is None:
             return
         model.path = os.path.join(folder, model.name + ".hdf5")
-        done = subprocess.run([self.espalier, "ic"] + model.make + ["-o", model.path], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        if done.returncode:
-            raise Failed(f"espalier ic {' '.join(model.make)}: {last_line(done.stdout)}")
+        status, output = call([self.espalier, "ic"] + model.make + ["-o", model.path])
+        if status:
+            raise Failed(f"espalier ic {' '.join(model.make)}: {last_line(output)}")
 
     def run(self, model, length, parameters):
         """A run of this length of time: its largest |dE/E| as reported and (None without `true`) from snapshots, `error`: the second if it
@@ -178,13 +203,13 @@ class Runner:
             given = [w for p in list(parameters) + self.extra for w in ("-P", p)]
             command = self.words + [self.espalier, "run"] + (["--force"] if self.force else []) + given + [ini]
             try:
-                done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=self.limit)
+                status, output = call(command, self.limit)
             except subprocess.TimeoutExpired:
                 raise Failed(f"it takes longer than {self.limit:g} s") from None
             except OSError as problem:
                 fail(f"{command[0]}: {problem.strerror}")
-            if done.returncode not in (0, 3):   # 3: finished, with a large energy error
-                raise Failed(" ".join(command) + "\n" + done.stdout[-2000:])
+            if status not in (0, 3):   # 3: finished, with a large energy error
+                raise Failed(" ".join(command) + "\n" + output[-2000:])
             result = self.read(os.path.join(out, "steps.csv"), length)
             result["chosen"] = chosen_scheme(out)
             result["errors"] = errors_of_snapshots(self.true, out) if self.true else []
