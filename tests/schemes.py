@@ -134,7 +134,7 @@ def tables():
 
 
 def setting(scan, model, label, error, price, **values):
-    return dict(dict.fromkeys(scans.VALUES), scan=scan, model=model, label=label, error=error, price=price, **values)
+    return dict(dict.fromkeys(scans.VALUES), scan=scan, model=model, label=label, error=10 * error, time=10, price=price, **values)
 
 
 def cheapest():
@@ -144,21 +144,21 @@ def cheapest():
     assert scans.cheapest(rows, 1e-5)["eta"] == 1    # 4 has the error by luck: 2 lacks it
     assert scans.cheapest(rows, 2e-6)["eta"] == 0.5 and scans.cheapest(rows, 1e-4)["eta"] == 4 and scans.cheapest(rows, 1e-7) is None
     assert math.isclose(scans.cheapest(rows, 1e-5)["cost"], 3)
-    rows[2]["error"] = 5e-5                          # of one model: the largest error of all counts
+    rows[2]["error"] = 5e-4                          # of one model: the largest error of all counts
     assert scans.cheapest(rows, 1e-5)["eta"] == 0.5
     del rows[7]                                      # a setting that lacks a model does not count
     assert scans.cheapest(rows, 2e-6) is None and scans.finest(rows)["eta"] == 4
 
 
 def definitions():
-    rows = [setting("hybrid", "a", "h", 1e-5, 1, eta=2, xs=0.4, r1=1), setting("block", "a", "b", 4e-5, 1, eta=1.4),
+    rows = [setting("hybrid", "a", "h", 1e-6, 1, eta=2, xs=0.4, r1=1), setting("block", "a", "b", 4e-6, 1, eta=1.4),
             setting("forces", "a", "exact", 1e-3, 1)]
     for order, price in (1, 3.0), (2, 2.0):
-        rows += [setting("forces", "a", f"{order} {delta}", 1e-2 * delta, price / delta, delta=delta, order=order) for delta in (0.25, 0.0078125)]
-    lines = scans.table(rows, [1e-5, 1e-6], 10, 0.8)
+        rows += [setting("forces", "a", f"{order} {delta}", 1e-3 * delta, price / delta, delta=delta, order=order) for delta in (0.25, 0.0078125)]
+    lines = scans.table(rows, [1e-5, 1e-6], 0.8)
     assert lines[0]["forces"]["order"] == 2 and not lines[0]["missing"].get(1)
     assert scans.definition(lines[0]) == ('ACCURACY("standard", 1e-05, 0.0078125, 0.0078125, 2, 1.4, 2, 0.4, 0.27, 1)'
-                                          "   /* not reached: without the split 4.0e-05 */")
+                                          "   /* not reached: without the split 4.0e-06 */")
     assert set(lines[1]["missing"]) == {"forces", 1, 2, "block", "hybrid"}
     assert all(1.2 <= v["eta"] / v["xs"] <= 25 for _, v, *_ in scans.settings("hybrid", 1, 1, False))
     for scan in scans.SCANS:

@@ -142,5 +142,9 @@ tool calibrate-accuracy ./espalier ./tests/true_energy --models plummer6 --scans
 ok $? "scans of forces and of the shared step"
 column "$dir/scans.csv" error forces | awk 'NR == 2 { coarse = $1 } NR == 9 { fine = $1 } END { exit !(fine >= 0 && fine < coarse / 5) }'
 ok $? "the error of the forces falls with Delta"
+cp "$dir/out" "$dir/before"
+tool calibrate-accuracy ./espalier ./tests/true_energy --models plummer6 --scans forces,shared --few --time 0.0625 --snapshots 2 --table "$dir/scans.csv" --continue
+[ $status = 0 ] && cmp -s "$dir/before" "$dir/out" && [ ! -s "$dir/err" ]
+ok $? "a complete table needs no run"
 echo "1..$number"
 exit $failed

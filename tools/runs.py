@@ -253,8 +253,7 @@ def seconds_within(rows, error):
 
 # --- tables and progress ---------------------------------------------------------------------------------------------
 
-NUMBERS = {"particles", "softening", "time", "error", "reported", "true", "seconds", "soft_steps", "h", "evaluations_full", "evaluations_hard",
-           "delta", "order", "eta", "xs", "r1", "step"}
+TEXTS = {"model", "scheme", "scan", "label", "accuracy", "chosen", "parameters", "errors"}   # columns; the others are numbers
 
 
 class Table:
@@ -280,7 +279,7 @@ class Table:
 
     def numbers(self, row):
         try:
-            return {k: (float(v) if v else None) if k in NUMBERS else v for k, v in row.items()}
+            return {k: v if k in TEXTS else float(v) if v else None for k, v in row.items()}
         except ValueError as problem:
             fail(f"--continue: {self.path}: {problem}")
 

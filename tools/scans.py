@@ -70,9 +70,14 @@ def finer(a, b):
     return kind(a) == kind(b) and all(a[k] is None or a[k] <= b[k] for k in ("delta", "step", "eta", "xs"))
 
 
+def rate(row):
+    """The error per dynamical time, which is 1 in all models."""
+    return row["error"] / row["time"]
+
+
 def joined(rows):
-    """The settings of a scan over all its models: values, label, the largest error, and the cost: the geometric mean over the models of the
-    seconds over those of the model's cheapest setting. Settings that lack a model are left out."""
+    """The settings of a scan over all its models: values, label, the largest error per dynamical time, and the cost: the geometric mean over
+    the models of the seconds over those of the model's cheapest setting. Settings that lack a model are left out."""
     rows = [r for r in rows if r["label"] != EXACT]
     models = {r["model"] for r in rows}
     least = {m: min(r["price"] for r in rows if r["model"] == m) for m in models}
@@ -81,12 +86,12 @@ def joined(rows):
         mine = [r for r in rows if r["label"] == label]
         if {r["model"] for r in mine} == models:
             cost = math.exp(sum(math.log(r["price"] / least[r["model"]]) for r in mine) / len(mine)) if all(least.values()) else 1.0
-            result.append(dict({k: mine[0][k] for k in VALUES}, label=label, error=max(r["error"] for r in mine), cost=cost))
+            result.append(dict({k: mine[0][k] for k in VALUES}, label=label, error=max(rate(r) for r in mine), cost=cost))
     return result
 
 
 def cheapest(rows, wanted):
-    """The cheapest setting with at most this error on all models; None if there is none. A setting counts only where all finer ones
+    """The cheapest setting with at most this error per dynamical time on all models; None if there is none. A setting counts only where all finer ones
     have at most this error too, so luck of one run does not count."""
     every = joined(rows)
     good = [s for s in every if all(f["error"] <= wanted for f in every if finer(f, s))]
@@ -98,9 +103,8 @@ def finest(rows):
     return min(joined(rows), key=lambda s: s["error"], default=None)
 
 
-def table(rows, wanted, length, share):
-    """For each wanted error per dynamical time, of runs of `length` dynamical times: the cheapest setting of each scan, of forces also by
-    order (1, 2). Forces may have `share` of the error, steps the rest. missing: scans in which no setting has so small an error,
+def table(rows, wanted, share):
+    """For each wanted error per dynamical time: the cheapest setting of each scan, of forces also by order (1, 2). Forces may have `share` of the error, steps the rest. missing: scans in which no setting has so small an error,
     whose most exact one is taken; a scan without runs is left out."""
     result = []
     for error in wanted:
@@ -109,7 +113,7 @@ def table(rows, wanted, length, share):
             mine = [r for r in rows if (r["scan"] == "forces" and r["order"] == name if name in (1, 2) else r["scan"] == name)]
             if not mine or not joined(mine):
                 continue
-            most = error * length * (share if name in ("forces", 1, 2) else 1 - share)
+            most = error * (share if name in ("forces", 1, 2) else 1 - share)
             line[name] = cheapest(mine, most)
             if line[name] is None:
                 line[name] = finest(mine)
@@ -162,9 +166,9 @@ def curves(rows, scan):
     return result
 
 
-def picture(path, rows, lines, length):
-    """A panel for each scan: error against the value, a colour for each model, a line style for each of the other values, and the wanted
-    errors of a whole run."""
+def picture(path, rows, lines):
+    """A panel for each scan: error per dynamical time against the value, a colour for each model, a line style for each of the other values,
+    and the wanted errors."""
     from plotting import legend_on_top, line_colours, plt, save
     scans = [s for s in SCANS if any(r["scan"] == s for r in rows)]
     models = list(dict.fromkeys(r["model"] for r in rows))
@@ -176,14 +180,14 @@ def picture(path, rows, lines, length):
         rests = list(dict.fromkeys(rest for rest, _ in found))
         for (rest, model), mine in found.items():
             i = rests.index(rest)
-            drawn, = axis.plot([r[AXES[scan][0]] for r in mine], [r["error"] for r in mine], marker="osD^v<>P"[i % 8],
+            drawn, = axis.plot([r[AXES[scan][0]] for r in mine], [rate(r) for r in mine], marker="osD^v<>P"[i % 8],
                                linestyle=("-", "--", ":", "-.")[i % 4], color=colour[model], markersize=4, linewidth=1)
             handles.setdefault(model, drawn)
         for line in lines:
-            axis.axhline(line["error"] * length, color="0.7", linewidth=0.8, zorder=0)
+            axis.axhline(line["error"], color="0.7", linewidth=0.8, zorder=0)
         if len(rests) > 1:
             axis.legend(handles=[plt.Line2D([], [], color="0.3", marker="osD^v<>P"[i % 8], linestyle=("-", "--", ":", "-.")[i % 4], markersize=4, label=rest)
                                  for i, rest in enumerate(rests)], fontsize=7, loc="upper left")
-        axis.set(xscale="log", yscale="log", xlabel=AXES[scan][1], ylabel=r"true $|\Delta E / E_0|$", title=TITLES[scan])
+        axis.set(xscale="log", yscale="log", xlabel=AXES[scan][1], ylabel=r"true $|\Delta E / E_0|$ per dynamical time", title=TITLES[scan])
     legend_on_top(figure, [plt.Line2D([], [], color=colour[m], label=m) for m in handles], most=6)
     save(figure, [path])
