@@ -33,13 +33,13 @@ def hybrid_words(r1, xs, eta):
 
 
 def settings(scan, dh, tiny, few):
-    """(label, values, parameters without forces, mean step in dh, about) of a scan; dh: the model's step (models.py), tiny: the step of the
-    scan of forces in dh. The first run of this scan is that with exact forces."""
+    """(label, values, parameters without forces, mean step in dh, about) of a scan; dh: the model's step (models.py), tiny: Eta of the scan
+    of forces. The first run of this scan is that with exact forces."""
     if scan == "forces":
-        yield EXACT, {}, shared_words(tiny * dh), tiny
+        yield EXACT, {}, block_words(tiny), tiny
         for order, powers in DELTAS[few].items():
             for power in powers:
-                yield f"Delta = 2^-{power}, order {order}", dict(delta=2.0**-power, order=order), shared_words(tiny * dh), tiny
+                yield f"Delta = 2^-{power}, order {order}", dict(delta=2.0**-power, order=order), block_words(tiny), tiny
     elif scan == "shared":
         for k in SHARED[few]:
             yield f"dt = {k:g} dh", dict(step=k), shared_words(k * dh), k
