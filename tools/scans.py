@@ -166,10 +166,14 @@ def curves(rows, scan):
     return result
 
 
+def style(i):
+    return dict(marker="osD^v<>PXh"[i % 10], linestyle=("-", "--")[i % 2], markersize=4)
+
+
 def picture(path, rows, lines):
     """A panel for each scan: error per dynamical time against the value, a colour for each model, a line style for each of the other values,
     and the wanted errors."""
-    from plotting import legend_on_top, line_colours, plt, save
+    from plotting import legend_beside, legend_on_top, line_colours, plt, save
     scans = [s for s in SCANS if any(r["scan"] == s for r in rows)]
     models = list(dict.fromkeys(r["model"] for r in rows))
     colour = dict(zip(models, line_colours(len(models))))
@@ -177,17 +181,16 @@ def picture(path, rows, lines):
     handles = {}
     for axis, scan in zip(axes.flat, scans):
         found = curves(rows, scan)
-        rests = list(dict.fromkeys(rest for rest, _ in found))
+        rests = sorted({rest for rest, _ in found})
         for (rest, model), mine in found.items():
             i = rests.index(rest)
-            drawn, = axis.plot([r[AXES[scan][0]] for r in mine], [rate(r) for r in mine], marker="osD^v<>P"[i % 8],
-                               linestyle=("-", "--", ":", "-.")[i % 4], color=colour[model], markersize=4, linewidth=1)
+            drawn, = axis.plot([r[AXES[scan][0]] for r in mine], [rate(r) for r in mine], color=colour[model], linewidth=1, **style(i))
             handles.setdefault(model, drawn)
         for line in lines:
             axis.axhline(line["error"], color="0.7", linewidth=0.8, zorder=0)
         if len(rests) > 1:
-            axis.legend(handles=[plt.Line2D([], [], color="0.3", marker="osD^v<>P"[i % 8], linestyle=("-", "--", ":", "-.")[i % 4], markersize=4, label=rest)
-                                 for i, rest in enumerate(rests)], fontsize=7, loc="upper left")
+            handles_of_rests = [plt.Line2D([], [], color="0.3", label=rest, **style(i)) for i, rest in enumerate(rests)]
+            legend_beside(axis, handles=handles_of_rests, fontsize=7) if len(rests) > 3 else axis.legend(handles=handles_of_rests, fontsize=7)
         axis.set(xscale="log", yscale="log", xlabel=AXES[scan][1], ylabel=r"true $|\Delta E / E_0|$ per dynamical time", title=TITLES[scan])
     legend_on_top(figure, [plt.Line2D([], [], color=colour[m], label=m) for m in handles], most=6)
     save(figure, [path])
