@@ -56,6 +56,7 @@ ok $? "what was found is told"
 [ "$(grep -c '^  \*  *0\.' log)" = 1 ]
 ok $? "with a table of the choices"
 cp log said
+alone=$(found SoftStep)
 for ranks in 1 2; do
   go straight$ranks $ranks -P $error
   go parts$ranks $ranks -P $error -P Checkpoints:CheckpointAtEnd=on -n 2 && [ $status = 0 ] && go parts$ranks $ranks -P $error -r
@@ -91,4 +92,15 @@ ok $? "values that are given stay"
 go none 1 -P $error -P Steps:Integrator=leapfrog
 [ $status = 1 ] && grep -q 'expected Integrator = hermite where EnergyError is given' log && [ ! -e none ]
 ok $? "not with the leapfrog: a sentence"
+# two runs whose soft steps follow the rule, at each of which the energy is known in one of them
+go often 1 -P Output:TimeBetStatistics=0 && [ $status = 0 ] && go seldom 1 -P Output:TimeBetStatistics=1
+# times FOLDER: of its soft steps
+times() { grep -v '^#' "$1/steps.csv" | cut -d , -f 1-3; }
+[ $status = 0 ] && [ "$(times often)" = "$(times seldom)" ] && [ "$(wc -l < seldom/energy.csv)" -lt "$(wc -l < often/energy.csv)" ]
+ok $? "without EnergyError: soft steps do not depend on when energies are measured"
+"$here/espalier" ic plummer -n 501 -s 7 --binaries 0.002 --binary-min 1e-5 --binary-max 1e-5 -o pair.hdf5 > log 2>&1 || exit 99
+go pair 1 -P $error -P Input:InitCondFile=pair.hdf5 -n 1
+cp log said
+awk -v a="$alone" -v b="$(found SoftStep)" 'BEGIN {exit !(b > 0.85 * a && b < 1.15 * a)}'
+ok $? "a hard binary: the soft step that is found hardly changes"
 echo "1..$number"

@@ -2,6 +2,7 @@
 #include <config.h>
 #include "run/state.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -26,7 +27,7 @@ static int list_system(struct sim *s, struct run_state *r, struct item *item)
       FLOAT("split.r2", s->split.r2), FLOAT("split.inverse", s->split.inverse), FLOAT("split.mass_scale", s->split.mass_scale),
       FLOAT("split.largest_mass", s->split.largest_mass),
       REAL("hard.proposed_for", s->hard.proposed_for),
-      {"now", ITEM_REAL, sizeof s->now / sizeof(double), &s->now},   /* doubles only */
+      {"now", ITEM_REAL, offsetof(struct diagnostics, virial) / sizeof(double), &s->now},   /* doubles only */
       REAL("plan.soft_step", r->plan.soft_step), REAL("plan.target", r->plan.target), WHOLE("plan.at_target", r->plan.at_target),
       WHOLE("plan.shared_level", r->plan.shared_level), WHOLE("plan.shared", r->plan.shared),
       WHOLE("plan.measure_radius", r->plan.measure_radius), WHOLE("run.snapshots", r->snapshots),

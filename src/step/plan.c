@@ -6,7 +6,6 @@
 
 #include "gravity/units.h"
 #include "particles/timeline.h"
-#include "tuning/finder.h"
 
 /* With equal masses the means by mass and by number differ by rounding only; a larger ratio shows unequal masses. */
 #define ROUNDING 1.01
@@ -16,12 +15,23 @@ static double larger(double by_mass, double by_number) { return by_number > ROUN
 
 /* The energy error for which the soft step is chosen with Integrator = hermite is the wanted one divided by this: 1e-6 by default. */
 #define HERMITE_PART 10
+/* The rms velocity of a Maxwell distribution in units of its mean speed, sqrt(3 pi / 8). In Plummer's, Hernquist's and King's spheres the
+ * ratio is up to SPREAD times as large; a still larger one shows orbits within pairs. */
+#define MAXWELL 1.0854
+#define SPREAD 1.05
+
+struct finder_system plan_system(const struct diagnostics *now, double r2, double gravity)
+{
+  double v = larger(now->v_rms, now->v_rms_plain), most = SPREAD * MAXWELL * now->speed, part = v > most && most > 0 ? most / v : 1;
+  double kinetic = 0.5 * now->mass * now->v_rms * now->v_rms * part * part, potential = fmin(now->virial, 0);
+  /* by rule R2 is half of the distance to the 28th neighbour */
+  return (struct finder_system){.count = now->count, .gravity = gravity, .mass = now->mass, .energy = fmin(kinetic + potential, 0.5 * potential),
+                                .v_rms = part * v, .a_rms = now->a_rms, .distance = 2 * r2};
+}
 
 static double plan_hermite(const struct params *p, const struct diagnostics *now, double r2)
 {
-  /* by rule R2 is half of the distance to the 28th neighbour */
-  struct finder_system system = {.count = now->count, .gravity = units_gravity(p), .mass = now->mass, .energy = now->total,
-                                 .v_rms = larger(now->v_rms, now->v_rms_plain), .a_rms = now->a_rms, .distance = 2 * r2};
+  struct finder_system system = plan_system(now, r2, units_gravity(p));
   return finder_soft_step(&system, r2, params_error(p) / HERMITE_PART);
 }
 

@@ -4,6 +4,7 @@
 #define PLAN_H
 #include "params/params.h"
 #include "step/diagnostics.h"
+#include "tuning/finder.h"
 
 struct plan {
   double soft_step;      /* length of the soft step */
@@ -16,6 +17,10 @@ struct plan {
 
 enum { RADIUS_INTERVAL = 8 };   /* soft steps between measurements of R2 */
 
+/* The system as the soft part of the forces shows it, for the finder: velocity and energy are those of the centres of mass of close pairs.
+ * The potential energy is the virial of the forces in `now`, and the energy is at most half of it, that of a system in equilibrium; the
+ * velocity is bounded by the mean speed, to which few pairs contribute little. Without largest_mass, unequal and radii_by_mass. */
+struct finder_system plan_system(const struct diagnostics *now, double r2, double gravity);
 /* The adaptive soft step for the split radius `r2`, before any limit: the smaller of xs R2 / v_rms and ys sqrt(R2 / a_rms). The soft force
  * changes little within such a step. The second term limits the step in a cold collapse, where v_rms is small. With Integrator = hermite: the
  * soft step of the finder for an energy error of 1e-6. */

@@ -60,15 +60,19 @@ static struct scales scales_of(const struct finder_system *s)
   /* a system that is not bound: its extent, by neighbours; equal to the virial radius for a Plummer sphere */
   double length = 0.74 * s->distance * cbrt(s->count / 28);
   if (!(s->energy < 0)) return (struct scales){length, s->v_rms > 0 ? length / (sqrt(2) * s->v_rms) : 1e300, s->v_rms};
-  return (struct scales){gm * s->mass / (2 * twice), gm * pow(s->mass, 1.5) / pow(2 * twice, 1.5), fmax(s->v_rms, sqrt(twice / s->mass))};
+  double v = fmax(s->v_rms, sqrt(twice / s->mass));
+  length = gm * s->mass / (2 * twice);
+  return (struct scales){length, length / (sqrt(2) * v), v};   /* where nothing moves faster than in equilibrium T as above */
 }
 
 static double square(double x) { return x * x; }
 
-/* The random errors of pairs are the larger where masses differ: in proportion to their products, and with radii by mass to R2^-1.5. */
+/* The random errors of pairs are the larger where masses differ: in proportion to their products, and with radii by mass to R2^-1.5. The
+ * heaviest particle makes no pair with itself. */
 static double of_pairs(const struct finder_system *s)
 {
-  double unequal = fmax(s->unequal, 1);
+  double itself = s->mass > 0 ? s->count * square(s->largest_mass / s->mass) : 0;
+  double unequal = sqrt(fmax(square(s->unequal) - square(itself), 1));
   return OF_PAIRS * (s->radii_by_mass ? sqrt(unequal) : unequal);
 }
 
