@@ -135,6 +135,7 @@ int state_save(struct sim *s, struct logs *l, struct run_state *r, struct fault 
   items += list_tables(&ends, item + items);
   items += list_missing(&r->missing, item + items);
   items += list_frame(s, item + items);
+  item[items++] = (struct item){"run.collapsed", ITEM_REAL, 4, r->collapsed};
   int owns = list_own(s, own);
   own[owns++] = (struct section){ROWS, rows, (uint64_t)logs_unwritten(&ends)};
   if (s->be->remember) s->be->remember(s->dev, remembered, 0);
@@ -218,6 +219,19 @@ static void load_frame(struct sim *s, const char *text, struct fault *f)
   if (has(text, "frame.begin")) items_read(text, item, list_frame(s, item), f);
 }
 
+/* A fault where the run ended with this checkpoint because the step of a close pair had collapsed, and its steps would be no shorter now. */
+static int check_collapsed(const struct checkpoint *k, struct run_state *r, const struct params *p, struct fault *f)
+{
+  const double *c = r->collapsed;
+  if (!has(k->text, "run.collapsed")) return 0;
+  if (items_read(k->text, &(const struct item){"run.collapsed", ITEM_REAL, 4, r->collapsed}, 1, f)) return -1;
+  if (c[3] == 0 || !params_same_steps(k->text, p)) return 0;
+  return fault_set(f, "%s was written after the step of a close pair had collapsed (time %g, soft step %.0f), and nothing that follows can be "
+                   "trusted: restart from an earlier checkpoint (-r NUMBER) with a SoftStep below %.3g, or begin a new run with a small "
+                   "Softening; with a SoftStep below %.3g this checkpoint is accepted too, but the energy of the pair remains wrong",
+                   k->path, c[1], c[0], c[2], c[2]);
+}
+
 int state_load(struct sim *s, struct run_state *r, struct checkpoint *k, const struct comm *c, const struct params *par, const char *which,
                struct fault *f)
 {
@@ -228,7 +242,7 @@ int state_load(struct sim *s, struct run_state *r, struct checkpoint *k, const s
   if (sim_choose_backend(c, par, &be, f) || checkpoint_find(c, par, which, k, f)) return -1;
   particles_init(&p);
   params_adopt_found(k->text, &found);
-  params_changed(k->text, &found, c->rank == 0, f);
+  if (params_changed(k->text, &found, c->rank == 0, f) == 0) check_collapsed(k, r, &found, f);
   if (comm_agree(c, f) == 0 && checkpoint_particles(c, k, &p, f) == 0) {
     if (sim_open(s, c, &found, be, &p, f) == 0) items_read(k->text, item, list_system(s, r, item), f);
     s->own = found;

@@ -211,7 +211,7 @@ void terminal_end(const struct run *r)
   printf("memory: at most %.4g MB per rank (resident set %.4g MB with %.3g MB of program and libraries);\n  on rank 0 %.1f bytes per particle at the "
          "peak:\n", memory[0] / 1e6, memory[1] / 1e6, memory[2] / 1e6, local > 0 ? (double)memory_peak() / local : 0);
   if (local > 0) memory_report(stdout, local, "  ", SUMMARY_COLUMNS);
-  int worthless = r->lost[0] || r->logs.warned_collapse;
+  int worthless = r->lost[0] || r->collapsed;
   const char *then = r->options->no_output ? ", without a checkpoint (--no-output)" : worthless ? "" : ": continue with --restart";
   if (r->interrupted && r->sim.substeps.paused > 0)
     printf("interrupted (%s) within soft step %lld, of which %.1f %% are done%s\n", run_stop_reason(r), r->sim.step + 1,

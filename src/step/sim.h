@@ -22,6 +22,7 @@ struct step_counts {
   struct tally full, hard;
   int64_t substeps, moment_updates, migrated;
   int level_max;
+  int collapsed;                    /* 1: steps of a close pair collapsed, on any rank */
   struct hard_tally hermite;        /* the hard part from neighbour lists */
   struct let_traffic soft_let, step_let, updates, renewed_let;
   int64_t violations, late;         /* particles that will exceed, and that have exceeded, the motion bounds of LETs */
