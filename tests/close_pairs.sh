@@ -102,4 +102,28 @@ ok $? "a collapse in the last soft step: not trusted"
 go 1 -P Time:TimeMax=0.5 -r
 [ $? = 1 ] && grep -q 'after the step of a close pair had collapsed' said
 ok $? "and its checkpoint is refused"
+
+# at the same place from the start
+rm -rf out
+for ranks in 1 2; do
+  system '0.5 0 0 1 0 0 0.25
+0.5 -0 0 0 0 0 0.25
+-1 0.5 0 0 0 0 0.25
+-1 0.5 0 0 0 0 0.25'
+  go $ranks -P Time:TimeMax=0.5
+  [ $? = 1 ] && [ ! -e out ] &&
+    grep -q 'particles 1 and 2 are at the same place, (0.5, 0, 0); so is 1 other: their force has no value with Softening = 0; move' said
+  ok $? "two particles at the same place on $ranks rank(s) are named, and nothing is started"
+done
+go 1 -P Time:TimeMax=0.0078125 -P Gravity:Softening=0.001
+ok $? "with a softening they may be"
+for place in 1e-6 0 1e6; do
+  echo "$place 0 0 1 0 0 2" > stars.txt
+  go 1 -P Time:TimeMax=0.0625 && ! grep -q warning said
+  ok $? "one particle, at $place, runs"
+done
+printf '%s\n' '1e-6 0 0 0 1 0 1' '-1e-6 0 0 0 -1 0 1' > stars.txt
+go 1 -P Time:TimeMax=0.5
+[ $? = 1 ] && grep -q 'Softening = 0, and coordinates are at most 1e-06: .* choose a unit of length so that coordinates are about 1' said
+ok $? "two that are too near each other for single precision: what to do"
 echo "1..$number"

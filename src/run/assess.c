@@ -10,6 +10,8 @@
 #include "check/measure.h"
 #include "run/run_parts.h"
 #include "run/start.h"
+#include "step/hard.h"
+#include "step/same_place.h"
 #include "step/step.h"
 
 /* Predicted seconds up to which run --check carries out the first soft step. */
@@ -29,6 +31,7 @@ static int assess(struct sim *s, const struct run_options *o, double target, str
   sim_first_force(s);
   double seconds = timer_clock() - began;
   comm_max_double(s->comm, &seconds, 1);
+  if (hard_used(s) && s->par->Softening == 0 && same_place_check(s->comm, s->be->view(s->dev), f)) return -1;
   if (s->now.bad > 0) return 1;
   a->plan = plan_next(s->par, &s->now, s->time, target, s->split.on ? s->split.r2 : s->radius_rule, s->split.on, s->step);
   if (run_check_advance(s, &a->plan, f)) return -1;
