@@ -1,13 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Close pairs with Integrator = hermite: what a run says of binaries, a triple, and a collision of points.
-dir=$(mktemp -d) || exit 99
-trap 'rm -rf "$dir"' EXIT
-here=$PWD
 . "${srcdir:-.}/tests/tap.sh"
+new_folder
 shown="$dir/said"
 export OMP_NUM_THREADS=1
-cd "$dir" || exit 99
 # system LINES: these particles of mass 0.25, in a ring of 20 light ones
 system() {
   {
@@ -42,7 +39,7 @@ Eta = 0.1
 Backend = cpu
 END_OF_INI
   # shellcheck disable=SC2086
-  ${MPIRUN:-mpirun} $MPIRUN_FLAGS -n "$ranks" "$here/espalier" run $results run.ini "$@" > said 2>&1 < /dev/null
+  launch "$ranks" run $results run.ini "$@" > said 2>&1
 }
 # column NAME: its values in steps.csv
 column() {

@@ -1,25 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # EnergyError: what a run finds at its start is told and kept, so restarts, repeats and runs with the same values given have the same bits.
-dir=$(mktemp -d) || exit 99
-trap 'rm -rf "$dir"' EXIT
-here=$PWD
 . "${srcdir:-.}/tests/tap.sh"
+new_folder
 shown="$dir/log"
-same=$(cd "${srcdir:-.}" && pwd)/tests/slurm/same.py
 export OMP_NUM_THREADS=1 SOURCE_DATE_EPOCH=1700000000
-cd "$dir" || exit 99
 with_python "h5py"
 "$here/espalier" ic plummer -n 500 -s 7 -o ic.hdf5 > log 2>&1 || exit 99
-cat > run.ini << END_OF_INI
-[Input]
-InitCondFile = ic.hdf5
-[Output]
-TimeBetSnapshot = 0.03125
-[Units]
-GravityConstantInternal = 1
-[Time]
-TimeMax = 0.0625
+for_model 0.03125 0.0625 > run.ini
+cat >> run.ini << END_OF_INI
 [Gravity]
 Softening = 0.0001
 MultipoleOrder = 2
@@ -36,8 +25,7 @@ END_OF_INI
 go() {
   folder=$1 ranks=$2
   shift 2
-  # shellcheck disable=SC2086
-  ${MPIRUN:-mpirun} $MPIRUN_FLAGS -n "$ranks" "$here/espalier" run run.ini -P Output:OutputDir="$folder" "$@" > log 2>&1 < /dev/null
+  launch "$ranks" run run.ini -P Output:OutputDir="$folder" "$@" > log 2>&1
   status=$?
 }
 # equal ONE TWO: the same energies and particles

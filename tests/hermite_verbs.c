@@ -94,14 +94,7 @@ static void reference_step(struct reference *f, const struct hard_request *r, do
   f->r = r;
   f->eps2 = softening * softening;
   reference_begin(f, s);
-  for (int32_t now = 0; now < TICKS;) {
-    int32_t next = TICKS;
-    for (int64_t i = 0; i < s->n; i++) {
-      int32_t end = f->tick[i] + timeline_ticks(f->level[i]);
-      next = end < next ? end : next;
-    }
-    reference_tick(f, s->n, now = next);
-  }
+  for (int32_t now = 0; now < TICKS;) reference_tick(f, s->n, now = next_tick(s->n, f->tick, f->level));
   for (int64_t i = 0; i < s->n; i++) {
     double x[3], v[3];
     struct hermite_force end = force_on(f, s->n, i, TICKS, x, v);   /* all have reached this tick */
