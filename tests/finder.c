@@ -70,6 +70,11 @@ static void check_wanted(void)
   q.order = 2;
   r = finder_find(&s, &q);
   tap_ok(one.delta < 0.5 * r.delta && one.delta_at_order_2 == r.delta, "monopoles need a smaller Delta than quadrupoles");
+  struct finder_system many = plummer(1 << 20);
+  struct finder_result noisy = finder_find(&many, &(struct finder_request){.error = 1e-7, .delta = 1, .order = 2, .workers = 1});
+  many.count = 1 << 12;
+  struct finder_result exact = finder_find(&many, &(struct finder_request){.error = 1e-7, .delta = 1, .order = 2, .workers = 1});
+  tap_ok(noisy.delta > 20 * exact.delta && noisy.delta < 100 * exact.delta, "the noise of many particles adds up at random: a larger Delta");
   q.delta = 1e-7;
   tap_ok(finder_find(&s, &q).delta == 1e-7, "a smaller Delta that is given stays");
   q = wanted(1e-6);
