@@ -158,9 +158,13 @@ static void warn_close_pairs(struct logs *l, const struct sim *s, const struct s
 {
   char text[CLOSE_PAIRS_TEXT];
   struct hard_request request = hard_request_of(s, r->dt);
-  if (close_pairs_triple(&l->close_pairs, &r->hermite, s->time, &request, text)) printf("warning: %s\n", text);
+  struct hard_tally tally = r->hermite;
+  double origin[3], motion[3];
+  frame_shift(&s->frame, s->time, origin, motion);
+  for (int c = 0; c < 3; c++) tally.worst.pos[c] += origin[c], tally.triple.pos[c] += origin[c];
+  if (close_pairs_triple(&l->close_pairs, &tally, s->time, &request, text)) printf("warning: %s\n", text);
   if (r->hermite.collapsed == 0 || l->warned_collapse) return;
-  close_pairs_collapse(&r->hermite, s->time, r->dt, text);
+  close_pairs_collapse(&tally, s->time, r->dt, text);
   printf("warning: %s;\n         the run ends with a checkpoint\n", text);
   l->warned_collapse = 1;
 }

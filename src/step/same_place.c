@@ -57,7 +57,7 @@ static struct found search(const struct particles *p)
   return found;
 }
 
-int same_place_check(const struct comm *c, const struct particles *p, struct fault *f)
+int same_place_check(const struct comm *c, const struct particles *p, const double origin[3], struct fault *f)
 {
   struct found mine = search(p);
   const struct found *first = NULL;
@@ -72,7 +72,7 @@ int same_place_check(const struct comm *c, const struct particles *p, struct fau
   if (count > 1) snprintf(more, sizeof more, "; so %s %lld other%s", count > 2 ? "are" : "is", (long long)(count - 1), count > 2 ? "s" : "");
   fault_set(f, "particles %llu and %llu are at the same place, (%.9g, %.9g, %.9g)%s: their force has no value with Softening = 0; move one of "
             "them, replace both by one of their mass, or give a Softening above 0", (unsigned long long)first->id[0],
-            (unsigned long long)first->id[1], first->pos[0] + 0.0, first->pos[1] + 0.0, first->pos[2] + 0.0, more);
+            (unsigned long long)first->id[1], first->pos[0] + origin[0], first->pos[1] + origin[1], first->pos[2] + origin[2], more);
   memory_free(all);
   return -1;
 }
