@@ -244,6 +244,27 @@ static void fly_by(const struct backend *be)
   particles_free(&p);
 }
 
+/* A pair that becomes bound: its centre of mass does not take the levels at which its members orbited. */
+static void new_pair(const struct backend *be)
+{
+  struct particles p;
+  struct hard_request r = {.split = split_make(SPLIT_SEPTIC, 5, 20), .soft_step = 0.004, .eta = 0.05, .pair_limit = 1e-3, .largest_mass = 1};
+  struct hard_tally t = {0};
+  particles_init(&p);
+  particles_reserve(&p, 3);
+  p.n = 3;
+  for (int i = 0; i < 3; i++) p.mass[i] = 0.01f, p.id[i] = (uint64_t)i + 1, p.level[i] = i < 2 ? 18 : HARD_LONGEST_LEVEL;
+  p.pos[6] = 1;
+  binaries_pair(&p, 0, 1, 1e-4, 0.5, 9);
+  struct device *dev = binaries_device(be);
+  be->upload(dev, &p);
+  be->hard->advance(dev, &r, 0, NULL, &t);
+  be->download(dev, &p);
+  ok(t.pairs_bound == 1 && t.deepest < 10, "the centre of mass of a new pair begins with a step of its own");
+  be->close(dev);
+  particles_free(&p);
+}
+
 /* The pair's members on two ranks: each rank has one and a copy of all others. */
 static void two_ranks(const struct backend *be)
 {
@@ -304,6 +325,7 @@ int main(void)
     snprintf(label, sizeof label, "%s: ", list[k]->name);
     sphere(list[k]);
     fly_by(list[k]);
+    new_pair(list[k]);
     two_ranks(list[k]);
   }
   return tap_end();

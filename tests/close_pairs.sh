@@ -1,13 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Close pairs with Integrator = hermite: what a run says of binaries, a triple, and a collision of points.
-dir=$(mktemp -d) || exit 99
-trap 'rm -rf "$dir"' EXIT
-here=$PWD
 . "${srcdir:-.}/tests/tap.sh"
+new_folder
 shown="$dir/said"
 export OMP_NUM_THREADS=1
-cd "$dir" || exit 99
 # system LINES: these particles of mass 0.25, in a ring of 20 light ones
 system() {
   {
@@ -17,8 +14,9 @@ system() {
 }
 # go RANKS [-P ...]: its words in "said", its files in out/
 go() {
-  ranks=$1
+  ranks=$1 results=--overwrite
   shift
+  case " $* " in *' -r '*) results='' ;; esac
   cat > run.ini << END_OF_INI
 [Input]
 InitCondFile = stars.txt
@@ -41,7 +39,7 @@ Eta = 0.1
 Backend = cpu
 END_OF_INI
   # shellcheck disable=SC2086
-  ${MPIRUN:-mpirun} $MPIRUN_FLAGS -n "$ranks" "$here/espalier" run --overwrite run.ini "$@" > said 2>&1 < /dev/null
+  launch "$ranks" run $results run.ini "$@" > said 2>&1
 }
 # column NAME: its values in steps.csv
 column() {
@@ -74,9 +72,55 @@ for ranks in 1 2; do
   system '0.05 0 0 0 0 0 0.25
 -0.05 0 0 0 0 0 0.25'
   go $ranks -P Time:TimeMax=0.5
-  [ $? = 0 ] && grep -q '^warning: at time 0.05[0-9]* the step of particle [12] at (.*) collapsed:$' said &&
+  [ $? = 3 ] && grep -q '^warning: at time 0.05[0-9]* the step of particle [12] at (.*) collapsed:$' said &&
     grep -q 'nearest neighbour, particle [12], is at a distance' said && grep -q 'the run ends with a checkpoint' said &&
-    grep -q -x 'reason=steps of a close pair collapsed' out/status && grep -q '^checkpoint=checkpoint_' out/status
-  ok $? "a collision of two points on $ranks rank(s): who, where, and the run ends with a checkpoint"
+    grep -q -x 'reason=steps of a close pair collapsed' out/status && grep -q '^checkpoint=checkpoint_' out/status &&
+    grep -q -x 'state=untrusted' out/status && [ ! -e out/cont ]
+  ok $? "a collision of two points on $ranks rank(s): who, where, and the run ends with a checkpoint; exit status 3, state=untrusted"
+  cp said ended
+  go $ranks -P Time:TimeMax=0.5 -r
+  [ $? = 1 ] && grep -q 'after the step of a close pair had collapsed (time 0.05.* with a SoftStep below 0.00781' said
+  ok $? "a restart from that checkpoint without a change of the steps is refused"
 done
+grep '^checkpoint_step' out/status > before
+go 2 -P Time:TimeMax=0.5 -P Checkpoints:TimeBetCheckpoints=3 -r
+[ $? = 1 ] && grep '^checkpoint_step' out/status | cmp -s - before && [ ! -e out/cont ]
+ok $? "also with a change of something else"
+go 2 -P Time:TimeMax=0.5 -P Split:SoftStep=0.001953125 -r -n 30
+[ $? = 3 ] && ! grep -q 'ends with a checkpoint' said && grep -q '^reason=.*the step of a close pair collapsed at time 0.05' out/status &&
+  [ "$(column step | tail -n 1)" = 30 ]
+ok $? "with a smaller SoftStep it goes on, and is not trusted at its end"
+# the soft step of the collapse is the last one
+last=$(sed -n 's/^.*at time \(0.05[0-9]*\) the step of.*/\1/p' ended)
+rm -rf out
+go 1 -P Time:TimeMax="$last" -P Checkpoints:CheckpointAtEnd=on
+[ $? = 3 ] && grep -q -x "reason=TimeMax; the step of a close pair collapsed at time $last .*" out/status
+ok $? "a collapse in the last soft step: not trusted"
+go 1 -P Time:TimeMax=0.5 -r
+[ $? = 1 ] && grep -q 'after the step of a close pair had collapsed' said
+ok $? "and its checkpoint is refused"
+
+# at the same place from the start
+rm -rf out
+for ranks in 1 2; do
+  system '0.5 0 0 1 0 0 0.25
+0.5 -0 0 0 0 0 0.25
+-1 0.5 0 0 0 0 0.25
+-1 0.5 0 0 0 0 0.25'
+  go $ranks -P Time:TimeMax=0.5
+  [ $? = 1 ] && [ ! -e out ] &&
+    grep -q 'particles 1 and 2 are at the same place, (0.5, 0, 0); so is 1 other: their force has no value with Softening = 0; move' said
+  ok $? "two particles at the same place on $ranks rank(s) are named, and nothing is started"
+done
+go 1 -P Time:TimeMax=0.0078125 -P Gravity:Softening=0.001
+ok $? "with a softening they may be"
+for place in 1e-6 0 1e6; do
+  echo "$place 0 0 1 0 0 2" > stars.txt
+  go 1 -P Time:TimeMax=0.0625 && ! grep -q warning said
+  ok $? "one particle, at $place, runs"
+done
+printf '%s\n' '1e-6 0 0 0 1 0 1' '-1e-6 0 0 0 -1 0 1' > stars.txt
+go 1 -P Time:TimeMax=0.5
+[ $? = 1 ] && grep -q 'Softening = 0, and coordinates are at most 1e-06: .* choose a unit of length so that coordinates are about 1' said
+ok $? "two that are too near each other for single precision: what to do"
 echo "1..$number"

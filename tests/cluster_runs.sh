@@ -2,26 +2,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Runs of a star cluster without softening, with two masses and two hard binaries: true energies on one rank and three, bound pairs in
 # steps.csv, restarts on the same ranks (the same bits) and on others. tests/slow/clusters.sh has the accuracy of larger ones.
-dir=$(mktemp -d) || exit 99
-trap 'rm -rf "$dir"' EXIT
-here=$PWD
 . "${srcdir:-.}/tests/tap.sh"
-shown="$dir/log"
-same=$(cd "${srcdir:-.}" && pwd)/tests/slurm/same.py
+new_folder
+shown="$dir/log" limit=200
 export OMP_NUM_THREADS=1 SOURCE_DATE_EPOCH=1700000000
-cd "$dir" || exit 99
 with_python "h5py"
 "$here/espalier" ic plummer -n 800 -s 3 --mass-function two --binaries 0.0026 --binary-min 1e-4 --binary-max 1e-4 --eccentricity 0.9 -o ic.hdf5 > log 2>&1 ||
   exit 99
-cat > run.ini << END_OF_INI
-[Input]
-InitCondFile = ic.hdf5
-[Output]
-TimeBetSnapshot = 0.0625
-[Units]
-GravityConstantInternal = 1
-[Time]
-TimeMax = 0.125
+for_model 0.0625 0.125 > run.ini
+cat >> run.ini << END_OF_INI
 [Gravity]
 Softening = 0
 MultipoleOrder = 2
@@ -44,8 +33,7 @@ END_OF_INI
 go() {
   folder=$1 ranks=$2
   shift 2
-  # shellcheck disable=SC2086
-  timeout 200 ${MPIRUN:-mpirun} $MPIRUN_FLAGS -n "$ranks" "$here/espalier" run -q run.ini -P Output:OutputDir="$folder" "$@" > log 2>&1 < /dev/null
+  launch "$ranks" run -q run.ini -P Output:OutputDir="$folder" "$@" > log 2>&1
   status=$?
 }
 # true_energy FOLDER TEXT: its largest error is below the limit

@@ -156,10 +156,5 @@ int main(int argc, char **argv)
     tested = backend_everywhere(&world, choices[k]);
     if (tested) check_all(&world);
   }
-  int64_t left = comm_max_int64(&world, (int64_t)memory_current());
-  if (world.rank == 0) tap_ok(left == 0, "all memory is given back");
-  int failed = world.rank == 0 ? tap_end() : 0;
-  comm_close(&world);
-  MPI_Finalize();
-  return failed;
+  return everywhere_end(&world);
 }

@@ -1,25 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # EnergyError: what a run finds at its start is told and kept, so restarts, repeats and runs with the same values given have the same bits.
-dir=$(mktemp -d) || exit 99
-trap 'rm -rf "$dir"' EXIT
-here=$PWD
 . "${srcdir:-.}/tests/tap.sh"
+new_folder
 shown="$dir/log"
-same=$(cd "${srcdir:-.}" && pwd)/tests/slurm/same.py
 export OMP_NUM_THREADS=1 SOURCE_DATE_EPOCH=1700000000
-cd "$dir" || exit 99
 with_python "h5py"
 "$here/espalier" ic plummer -n 500 -s 7 -o ic.hdf5 > log 2>&1 || exit 99
-cat > run.ini << END_OF_INI
-[Input]
-InitCondFile = ic.hdf5
-[Output]
-TimeBetSnapshot = 0.03125
-[Units]
-GravityConstantInternal = 1
-[Time]
-TimeMax = 0.0625
+for_model 0.03125 0.0625 > run.ini
+cat >> run.ini << END_OF_INI
 [Gravity]
 Softening = 0.0001
 MultipoleOrder = 2
@@ -36,8 +25,7 @@ END_OF_INI
 go() {
   folder=$1 ranks=$2
   shift 2
-  # shellcheck disable=SC2086
-  ${MPIRUN:-mpirun} $MPIRUN_FLAGS -n "$ranks" "$here/espalier" run run.ini -P Output:OutputDir="$folder" "$@" > log 2>&1 < /dev/null
+  launch "$ranks" run run.ini -P Output:OutputDir="$folder" "$@" > log 2>&1
   status=$?
 }
 # equal ONE TWO: the same energies and particles
@@ -56,6 +44,7 @@ ok $? "what was found is told"
 [ "$(grep -c '^  \*  *0\.' log)" = 1 ]
 ok $? "with a table of the choices"
 cp log said
+alone=$(found SoftStep)
 for ranks in 1 2; do
   go straight$ranks $ranks -P $error
   go parts$ranks $ranks -P $error -P Checkpoints:CheckpointAtEnd=on -n 2 && [ $status = 0 ] && go parts$ranks $ranks -P $error -r
@@ -91,4 +80,15 @@ ok $? "values that are given stay"
 go none 1 -P $error -P Steps:Integrator=leapfrog
 [ $status = 1 ] && grep -q 'expected Integrator = hermite where EnergyError is given' log && [ ! -e none ]
 ok $? "not with the leapfrog: a sentence"
+# two runs whose soft steps follow the rule, at each of which the energy is known in one of them
+go often 1 -P Output:TimeBetStatistics=0 && [ $status = 0 ] && go seldom 1 -P Output:TimeBetStatistics=1
+# times FOLDER: of its soft steps
+times() { grep -v '^#' "$1/steps.csv" | cut -d , -f 1-3; }
+[ $status = 0 ] && [ "$(times often)" = "$(times seldom)" ] && [ "$(wc -l < seldom/energy.csv)" -lt "$(wc -l < often/energy.csv)" ]
+ok $? "without EnergyError: soft steps do not depend on when energies are measured"
+"$here/espalier" ic plummer -n 501 -s 7 --binaries 0.002 --binary-min 1e-5 --binary-max 1e-5 -o pair.hdf5 > log 2>&1 || exit 99
+go pair 1 -P $error -P Input:InitCondFile=pair.hdf5 -n 1
+cp log said
+awk -v a="$alone" -v b="$(found SoftStep)" 'BEGIN {exit !(b > 0.85 * a && b < 1.15 * a)}'
+ok $? "a hard binary: the soft step that is found hardly changes"
 echo "1..$number"

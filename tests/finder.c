@@ -70,6 +70,11 @@ static void check_wanted(void)
   q.order = 2;
   r = finder_find(&s, &q);
   tap_ok(one.delta < 0.5 * r.delta && one.delta_at_order_2 == r.delta, "monopoles need a smaller Delta than quadrupoles");
+  struct finder_system many = plummer(1 << 20);
+  struct finder_result noisy = finder_find(&many, &(struct finder_request){.error = 1e-7, .delta = 1, .order = 2, .workers = 1});
+  many.count = 1 << 12;
+  struct finder_result exact = finder_find(&many, &(struct finder_request){.error = 1e-7, .delta = 1, .order = 2, .workers = 1});
+  tap_ok(noisy.delta > 20 * exact.delta && noisy.delta < 100 * exact.delta, "the noise of many particles adds up at random: a larger Delta");
   q.delta = 1e-7;
   tap_ok(finder_find(&s, &q).delta == 1e-7, "a smaller Delta that is given stays");
   q = wanted(1e-6);
@@ -149,6 +154,10 @@ static void check_limits(void)
   int shorter = 1;
   for (int k = 0; k < r.n; k++) shorter &= r.choice[k].soft_step < plain.choice[k].soft_step;
   tap_ok(sound(&r) && shorter && best_of(&r).r2 > best_of(&plain).r2, "a central mass: shorter soft steps, for orbits about it at R2; so R2 is larger");
+  plain = finder_find(&hole, &q);
+  hole.largest_mass = 0.3, hole.unequal = 4096 * 0.3 * 0.3;
+  r = finder_find(&hole, &q);
+  tap_ok(best_of(&r).soft_step > 0.5 * best_of(&plain).soft_step, "the error of pairs is not that of a pair of two such masses");
   struct finder_system cusp = plummer(4096), plain_sphere = plummer(4096);
   cusp.a_rms = 1.6;
   tap_ok(finder_soft_step(&cusp, 0.1, 1e-6) < 0.55 * finder_soft_step(&plain_sphere, 0.1, 1e-6), "a cusp: shorter soft steps");

@@ -591,10 +591,5 @@ int main(int argc, char **argv)
     usual = asked = getenv("ESPALIER_CUDA_MPI") && !tested->probe->identify ? TRANSPORT_CUDA_MPI : TRANSPORT_AUTO;
     check_all(&world, brief);
   }
-  int64_t left = comm_max_int64(&world, (int64_t)memory_current());
-  if (world.rank == 0) tap_ok(left == 0, "all memory is given back");
-  int failed = world.rank == 0 ? tap_end() : 0;
-  comm_close(&world);
-  MPI_Finalize();
-  return failed;
+  return everywhere_end(&world);
 }

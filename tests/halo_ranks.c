@@ -217,10 +217,5 @@ int main(int argc, char **argv)
     const struct backend *be = backend_everywhere(&world, choices[k]);
     if (be && be->hard) check_all(&world, be);
   }
-  int64_t left = comm_max_int64(&world, (int64_t)memory_current());
-  if (world.rank == 0) tap_ok(left == 0, "all memory is given back");
-  int failed = world.rank == 0 ? tap_end() : 0;
-  comm_close(&world);
-  MPI_Finalize();
-  return failed;
+  return everywhere_end(&world);
 }

@@ -131,6 +131,17 @@ static int level_of(const struct hard_request *r, double wanted, int least)
   return level;
 }
 
+/* The tick at which the first of n steps ends. */
+static int32_t next_tick(int64_t n, const int32_t *tick, const int *level)
+{
+  int32_t next = TICKS;
+  for (int64_t i = 0; i < n; i++) {
+    int32_t end = tick[i] + timeline_ticks(level[i]);
+    next = end < next ? end : next;
+  }
+  return next;
+}
+
 static struct hard_request request(int kernel, double r1, double r2, double soft_step, float largest)
 {
   struct hard_request r = {.split = split_make(kernel, r1, r2), .soft_step = soft_step, .eta = 0.2, .largest_mass = (double)largest};

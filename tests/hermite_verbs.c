@@ -94,14 +94,7 @@ static void reference_step(struct reference *f, const struct hard_request *r, do
   f->r = r;
   f->eps2 = softening * softening;
   reference_begin(f, s);
-  for (int32_t now = 0; now < TICKS;) {
-    int32_t next = TICKS;
-    for (int64_t i = 0; i < s->n; i++) {
-      int32_t end = f->tick[i] + timeline_ticks(f->level[i]);
-      next = end < next ? end : next;
-    }
-    reference_tick(f, s->n, now = next);
-  }
+  for (int32_t now = 0; now < TICKS;) reference_tick(f, s->n, now = next_tick(s->n, f->tick, f->level));
   for (int64_t i = 0; i < s->n; i++) {
     double x[3], v[3];
     struct hermite_force end = force_on(f, s->n, i, TICKS, x, v);   /* all have reached this tick */
@@ -331,6 +324,24 @@ static void check_collapse(const struct backend *be)
          fabs(t.worst.pos[0]) < 1e-3, "the tally says who and where");
 }
 
+/* Two particles that have just passed each other, at `distance` and with the relative velocity 600: first steps are the shortest ones. */
+static void check_first_step(const struct backend *be, double distance, const char *text)
+{
+  struct hard_request r = request(SPLIT_SEPTIC, 0.2, 0.4, 0.25, 1e-3f);
+  struct hard_tally t = {0};
+  memset(&end, 0, sizeof end);
+  end.n = 2;
+  end.m[0] = end.m[1] = 1e-3f;
+  end.x[0][0] = -0.5 * distance, end.x[1][0] = 0.5 * distance;
+  end.v[0][0] = -300, end.v[1][0] = 300;
+  end.level[0] = end.level[1] = LEVEL_UNKNOWN;
+  /* |a| / |j| of a distance that grows from d with the velocity v is d / (2 v) */
+  int level = level_of(&r, HARD_FIRST_ETA * r.eta * distance / 1200, HARD_LONGEST_LEVEL);
+  advance(be, &end, 0, &r, 1, &t);
+  if (t.deepest != level) printf("# level %d, expected %d\n", t.deepest, level);
+  ok(t.collapsed == 0 && t.deepest == level && level > LEVEL_MAX, text);
+}
+
 /* At the edge of R2 forces and their derivatives vanish: the background acceleration is what limits the step there. */
 static void check_massless(const struct backend *be)
 {
@@ -360,6 +371,8 @@ static void check(const struct backend *be)
   check_few(be);
   check_repeat(be);
   check_collapse(be);
+  check_first_step(be, 1e-3, "a first step may have the deepest levels");
+  check_first_step(be, 1.8e-4, "one that should be deeper still is no collapse by itself");
   check_massless(be);
 }
 

@@ -1,13 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # The options of `espalier ic` for star clusters on the command line, the units of scaled models, and the parameter files for them.
-dir=$(mktemp -d) || exit 99
-trap 'rm -rf "$dir"' EXIT
-src=$(cd "${srcdir:-.}" && pwd) here=$PWD
-. "$src/tests/tap.sh"
+. "${srcdir:-.}/tests/tap.sh"
+src=$(cd "${srcdir:-.}" && pwd)
+new_folder
 shown="$dir/out $dir/err"
 export OMP_NUM_THREADS=2
-cd "$dir" || exit 99
 espalier() { timeout 100 "$here/espalier" "$@" > out 2> err < /dev/null; }
 # refuses TEXT OPTION...: status 2 and this text
 refuses() {

@@ -2,27 +2,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Soft steps that are interrupted: requests are served at checkpoint ticks, and the run goes on from there to the same bits; on another
 # number of ranks within the error of the forces. A long soft step reports its progress.
-dir=$(mktemp -d) || exit 99
-trap 'rm -rf "$dir"' EXIT
-here=$PWD
 . "${srcdir:-.}/tests/tap.sh"
+new_folder
 shown="$dir/log"
-same=$(cd "${srcdir:-.}" && pwd)/tests/slurm/same.py
 export OMP_NUM_THREADS=1 SOURCE_DATE_EPOCH=1700000000 ESPALIER_DEBUG=checkpoint_ticks=4
-cd "$dir" || exit 99
 with_python "h5py"
 [ -n "$python" ] || echo "# no python3 with h5py: energies alone are compared"
 "$here/espalier" ic hernquist -n 600 -s 7 -o ic.hdf5 > log 2>&1
 for mode in hybrid tree; do
-  cat > $mode.ini << END_OF_INI
-[Input]
-InitCondFile = ic.hdf5
-[Output]
-TimeBetSnapshot = 0.0625
-[Units]
-GravityConstantInternal = 1
-[Time]
-TimeMax = 0.0625
+  for_model 0.0625 0.0625 > $mode.ini
+  cat >> $mode.ini << END_OF_INI
 [Gravity]
 Softening = 0.003
 [Split]
@@ -39,8 +28,7 @@ done
 go() {
   ranks=$1 mode=$2 folder=$3
   shift 3
-  # shellcheck disable=SC2086
-  ${MPIRUN:-mpirun} $MPIRUN_FLAGS -n "$ranks" "$here/espalier" run "$mode.ini" -P Output:OutputDir="$folder" "$@" >> log 2>&1 < /dev/null
+  launch "$ranks" run "$mode.ini" -P Output:OutputDir="$folder" "$@" >> log 2>&1
 }
 state() { sed -n 's/^state=//p' "$1/status"; }
 # chain RANKS_FIRST RANKS MODE FOLDER: jobs without time, each of which ends at the next checkpoint tick

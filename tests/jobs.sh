@@ -31,6 +31,7 @@ case $what in
   finish) end finished end "$step" "checkpoint_$step"; exit 0 ;;
   stop) : > "$out/cont"; end interrupted walltime "$step" "checkpoint_$step"; exit 0 ;;
   bad) end untrusted "TimeMax; the largest |dE/E| is 1.10e+00" "$step" "checkpoint_$step"; exit "${LAUNCHED:-3}" ;;
+  close) end untrusted "steps of a close pair collapsed" "$step" "checkpoint_$step"; echo time=0.25 >> "$out/status"; exit 3 ;;
   asked) end interrupted "file stop" "$step" "checkpoint_$step"; exit 0 ;;
   fail) end failed "not a number" "$step" "checkpoint_$step"; exit 3 ;;
   refuse) exit "${LAUNCHED:-1}" ;;
@@ -161,13 +162,25 @@ for launched in 3 0; do
   rm -rf bad
   printf '[Output]\nOutputDir = bad\n' > bad.ini
   echo bad 20 > plan
-  OUT=bad LAUNCHED=$launched try 3 'bad: the run has finished, but cannot be trusted (TimeMax; the largest |dE/E| is 1.10e+00): no further job' \
+  OUT=bad LAUNCHED=$launched try 3 'bad: the run has ended, but cannot be trusted (TimeMax; the largest |dE/E| is 1.10e+00): no further job' \
     "a run that cannot be trusted, launcher's exit status $launched" -a 'echo again > submitted' bad.ini ./launcher 1
   [ ! -e submitted ]; ok $? "no job follows that"
 done
 rm -f calls
 try 3 'cannot be trusted' "a job too many" bad.ini ./launcher 1
 [ ! -e calls ]; ok $? "starts nothing"
+# a run that ended before its end because steps collapsed: the program decides whether it goes on
+rm -rf bad submitted
+echo close 7 > plan
+OUT=bad try 3 'bad: the run has ended, but cannot be trusted (steps of a close pair collapsed): no further job' "collapsed steps" \
+  -a 'echo again > submitted' bad.ini ./launcher 1
+echo refuse > plan
+OUT=bad try 1 'exit status 1, state untrusted' "the same parameters again" -a 'echo again > submitted' bad.ini ./launcher 1
+called 'run --restart last bad.ini'
+OUT=bad LAUNCHED=0 try 1 'its status file is not new' "with a launcher that ends with 0" -a 'echo again > submitted' bad.ini ./launcher 1
+[ ! -e submitted ]; ok $? "no job follows"
+echo finish 30 > plan
+OUT=bad try 0 'exit status 0, state finished' "other parameters" --stalls 4 bad.ini ./launcher 1
 
 # beyond the end
 printf '[Time]\nTimeMax = 2.0e0 ; longer\n' >> run.ini

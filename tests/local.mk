@@ -105,6 +105,7 @@ script_tests = \
   %D%/rules.sh \
   %D%/scheme.sh \
   %D%/scaling.sh \
+  %D%/schemes.sh \
   %D%/several_files.sh \
   %D%/shellcheck.sh \
   %D%/soft_steps.sh \
@@ -155,6 +156,7 @@ tarball_tests = \
   %D%/quickstart.sh \
   %D%/rules.sh \
   %D%/scaling.sh \
+  %D%/schemes.sh \
   %D%/several_files.sh \
   %D%/shellcheck.sh
 # Those by script whose C code no unit test runs, for sanitizers: the others are about shell scripts, Python and documents, end by
@@ -219,6 +221,7 @@ EXTRA_DIST += \
   %D%/slurm/same.py \
   %D%/plots_input.py \
   %D%/plots_layout.py \
+  %D%/schemes.py \
   %D%/lane.sh \
   %D%/recipe.sh \
   %D%/tap.sh \

@@ -155,14 +155,7 @@ static void plain_step(struct plain *p, const struct hard_request *r, double sof
   p->r = r;
   p->eps2 = softening * softening;
   plain_begin(p, s);
-  for (int32_t now = 0; now < TICKS; plain_tick(p, s->n, now)) {
-    int32_t next = TICKS;
-    for (int64_t i = 0; i < s->n; i++) {
-      int32_t end = p->tick[i] + timeline_ticks(p->level[i]);
-      next = end < next ? end : next;
-    }
-    now = next;
-  }
+  for (int32_t now = 0; now < TICKS;) plain_tick(p, s->n, now = next_tick(s->n, p->tick, p->level));
   for (int64_t i = 0; i < s->n; i++) {
     for (int c = 0; c < 3; c++) s->x[i][c] = p->x[i][c], s->v[i][c] = p->v[i][c];
     s->level[i] = p->level[i];

@@ -7,7 +7,7 @@
 #include "backend/backend.h"
 #include "tap.h"
 
-static const struct plan_system none;
+static const struct plan_facts none;
 
 static struct params base(void)
 {
@@ -60,7 +60,7 @@ static void check_hybrid(void)
 static void check_hermite(void)
 {
   struct params p = base();
-  struct diagnostics now = {.count = 4096, .v_rms = 0.707, .a_rms = 0.8, .mass = 1, .total = -0.25}, other = now;
+  struct diagnostics now = {.count = 4096, .v_rms = 0.707, .speed = 0.65, .a_rms = 0.8, .mass = 1, .virial = -0.5}, other = now;
   p.Integrator = INTEGRATOR_HERMITE;
   p.GravityConstantInternal = 1;
   double step = plan_adaptive(&p, &now, 0.128);
@@ -69,13 +69,22 @@ static void check_hermite(void)
   snprintf(fine.Accuracy, sizeof fine.Accuracy, "fine");
   tap_ok(plan_adaptive(&fine, &now, 0.128) < 0.6 * step && plan_adaptive(&fine, &now, 0.128) > 0.2 * step, "a third of it with Accuracy = fine");
   tap_ok(plan_adaptive(&p, &now, 0.02) < 0.25 * 0.02 / 0.707 && plan_adaptive(&p, &now, 0.02) < 0.5 * step, "shorter with smaller radii");
+  struct diagnostics pairs = now, fast = now;
+  pairs.v_rms *= 10, pairs.kinetic *= 100, pairs.total = 24.5;
+  tap_ok(fabs(plan_adaptive(&p, &pairs, 0.128) / step - 1) < 0.1, "orbits within few pairs, which hardly change the mean speed: no shorter");
+  pairs.total = pairs.potential = -1e3;
+  tap_ok(fabs(plan_adaptive(&p, &pairs, 0.128) / step - 1) < 0.1, "nor by their energy");
+  fast.v_rms *= 10, fast.speed *= 10;
+  tap_ok(plan_adaptive(&p, &fast, 0.128) < 0.2 * step, "shorter where all particles are faster");
+  fast.v_rms = fast.speed = 0;
+  tap_ok(plan_adaptive(&p, &fast, 0.128) < 0.6 * step, "and in a collapse from rest, for the speed that it will have");
   now.a_rms = 3;
   tap_ok(plan_adaptive(&p, &now, 0.128) < 0.4 * step, "and with larger accelerations, as in cusps");
-  /* of this mass and energy: length 1/2, velocity sqrt 8 */
-  other.mass = 4, other.total = -8, other.v_rms *= sqrt(8), other.a_rms *= 16;
+  /* of this mass and virial: length 1/2, velocity sqrt 8 */
+  other.mass = 4, other.virial = -16, other.v_rms *= sqrt(8), other.speed *= sqrt(8), other.a_rms *= 16;
   tap_ok(fabs(plan_adaptive(&p, &other, 0.064) / (step * 0.5 / sqrt(8)) - 1) < 0.01, "the same step in other units");
-  other.total = 1;
-  tap_ok(plan_adaptive(&p, &other, 0.064) <= 0.25 * 0.064 / other.v_rms, "unbound: by the crossing time");
+  other.virial = 1;
+  tap_ok(plan_adaptive(&p, &other, 0.064) <= 0.25 * 0.064 / other.v_rms, "forces that do not hold it together: by the crossing time");
 }
 
 static void check_tree(void)
@@ -101,7 +110,7 @@ static void check_errors(void)
 {
   struct params p = base();
   struct diagnostics now = {.count = 16384, .mass = 1, .kinetic = 0.25, .potential = -0.5, .total = -0.25, .v_rms = 0.707, .a_rms = 0.81}, far = now;
-  struct plan_system y = {.energy = plan_energy(&now), .mean_mass = 1.0 / 16384, .largest_mass = 1.0 / 16384, .distance = 0.15,
+  struct plan_facts y = {.energy = plan_energy(&now), .mean_mass = 1.0 / 16384, .largest_mass = 1.0 / 16384, .distance = 0.15,
                           .mean_square_mass = 1.0 / 16384 / 16384}, hole = y;
   p.GravityConstantInternal = 1, p.Softening = 0.008;
   plan_note_profile(&p, &now, &y);

@@ -1,13 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Soft steps of systems whose particles are of very different masses, and what a run says of steps that are too long.
-dir=$(mktemp -d) || exit 99
-trap 'rm -rf "$dir"' EXIT
-here=$PWD
 . "${srcdir:-.}/tests/tap.sh"
+new_folder
 shown="$dir/said"
 export OMP_NUM_THREADS=1
-cd "$dir" || exit 99
 # ring NUMBER MASS: particles on circles from 0.5 to 2 about one of mass 1 at rest
 ring() {
   awk -v n="$1" -v mass="$2" 'BEGIN {
@@ -36,8 +33,7 @@ Mode = hybrid
 [Steps]
 Scheme = block
 END_OF_INI
-  # shellcheck disable=SC2086
-  ${MPIRUN:-mpirun} $MPIRUN_FLAGS -n 1 "$here/espalier" run --overwrite run.ini "$@" > said 2>&1 < /dev/null
+  launch 1 run --overwrite run.ini "$@" > said 2>&1
 }
 # error_below MOST: |dE/E| of the run
 error_below() { sed -n 's/^done: .*largest |dE\/E| //p' said | awk -v most="$1" '$1 < most { good = 1 } END { exit !good }'; }

@@ -27,6 +27,25 @@ within() {
     sleep 0.05
   done
 }
+# new_folder: the script goes on in a new folder, $dir, which is removed at its end. $here is the folder before; $same compares snapshots
+new_folder() {
+  dir=$(mktemp -d) || exit 99
+  trap 'rm -rf "$dir"' EXIT
+  here=$PWD
+  same=$(cd "${srcdir:-.}" && pwd)/tests/slurm/same.py
+  cd "$dir" || exit 99
+}
+# launch RANKS ARGUMENT...: the program of the build folder, $here; for at most $limit seconds, where that is set
+launch() {
+  on=$1
+  shift
+  # shellcheck disable=SC2086
+  ${limit:+timeout $limit} ${MPIRUN:-mpirun} $MPIRUN_FLAGS -n "$on" "$here/espalier" "$@" < /dev/null
+}
+# for_model BETWEEN MAX: the first lines of a parameter file for a model in ic.hdf5, with TimeBetSnapshot and TimeMax
+for_model() {
+  printf '%s\n' '[Input]' 'InitCondFile = ic.hdf5' '[Output]' "TimeBetSnapshot = $1" '[Units]' 'GravityConstantInternal = 1' '[Time]' "TimeMax = $2"
+}
 # with_python MODULES: $python, a python3 that has these modules ("h5py, numpy"); none where it is empty
 with_python() {
   for python in "${PYTHON-}" python3 /usr/bin/python3; do

@@ -2,10 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # What files say of their units: dimensionless models and physical runs, in snapshots, tables and parameters-used.ini; models that are
 # given units; snapshots without the statement.
-dir=$(mktemp -d) || exit 99
-trap 'rm -rf "$dir"' EXIT
-here=$PWD
 . "${srcdir:-.}/tests/tap.sh"
+new_folder
 with_python "h5py"
 if [ -z "$python" ]; then
   echo "1..0 # SKIP no python3 with h5py"
@@ -13,7 +11,6 @@ if [ -z "$python" ]; then
 fi
 shown="$dir/said $dir/err"
 export OMP_NUM_THREADS=1
-cd "$dir" || exit 99
 espalier() { timeout 60 "$here/espalier" "$@" > said 2> err < /dev/null; }
 # ini FILE LINE...: a parameter file with these lines under [Units]
 ini() {

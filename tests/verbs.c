@@ -90,19 +90,24 @@ static void check_reduce(const struct rig *g, const struct set *s, const struct 
       want.com[c] += m * x[c], scale.com[c] += m * fabs(x[c]);
       want.angular[c] += l, scale.angular[c] += fabs(l) + m * fabs(x[(c + 1) % 3] * v[(c + 2) % 3]);
       want.acc2 += m * a * a;
+      want.virial += m * x[c] * a, scale.virial += fabs(m * x[c] * a);
+      want.force[c] += m * a, scale.force[c] += m * fabs(a);
       want.acc2_count += a * a;
       want.vel2_count += v[c] * v[c];
       want.vel_count[c] += v[c], scale.vel_count[c] += fabs(v[c]);
     }
+    want.speed_count += sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
     want.potential[p->type[i]] += 0.5 * m * p->pot[i];
   }
   int good = near(sums.mass, want.mass, want.mass) && sums.count == want.count && sums.bad == 0 && near(sums.acc2, want.acc2, want.acc2) &&
-             near(sums.acc2_count, want.acc2_count, want.acc2_count) && near(sums.vel2_count, want.vel2_count, want.vel2_count);
+             near(sums.acc2_count, want.acc2_count, want.acc2_count) && near(sums.vel2_count, want.vel2_count, want.vel2_count) &&
+             near(sums.virial, want.virial, scale.virial) && near(sums.speed_count, want.speed_count, want.speed_count);
   for (int t = 0; t < PARTICLE_TYPES; t++)
     good &= near(sums.kinetic[t], want.kinetic[t], want.kinetic[t]) && near(sums.potential[t], want.potential[t], -want.potential[t]);
   for (int c = 0; c < 3; c++)
     good &= near(sums.momentum[c], want.momentum[c], scale.momentum[c]) && near(sums.com[c], want.com[c], scale.com[c]) &&
-            near(sums.angular[c], want.angular[c], scale.angular[c]) && near(sums.vel_count[c], want.vel_count[c], scale.vel_count[c]);
+            near(sums.angular[c], want.angular[c], scale.angular[c]) && near(sums.force[c], want.force[c], scale.force[c]) &&
+            near(sums.vel_count[c], want.vel_count[c], scale.vel_count[c]);
   say(good, s, "sums for diagnostics");
 }
 

@@ -1,8 +1,13 @@
 nobase_dist_pkgdata_DATA += \
+  %D%/models.py \
   %D%/plotting.py \
+  %D%/runs.py \
+  %D%/scans.py \
+  %D%/schemes.py \
   %D%/snapshots.py
 nobase_dist_pkgdata_SCRIPTS += \
   %D%/espalier-plot \
+  %D%/calibrate-accuracy \
   %D%/compare-schemes \
   %D%/espalier-xdmf \
   %D%/plot_cluster.py \
@@ -19,7 +24,7 @@ EXTRA_DIST += %D%/README.md
 
 # The scripts stay together; those that are called by name are in PATH. The links hold wherever the tree is moved to, as DESTDIR's
 # is; only where bin and share have no folder in common they name the whole path.
-scripts_in_path = espalier-plot espalier-xdmf compare-schemes
+scripts_in_path = espalier-plot espalier-xdmf compare-schemes calibrate-accuracy
 install-exec-local:
 	$(MKDIR_P) "$(DESTDIR)$(bindir)"
 	@from="$(bindir)"; to="$(pkgdatadir)/tools"; up=; \

@@ -34,17 +34,22 @@ template <class OP, int COUNT> static __device__ void reduce_block(const double 
   }
 }
 
-/* One block of WARP x REDUCE_ROWS threads combines the rows; columns are lanes, so COUNT is at most WARP. */
+/* One block of WARP x REDUCE_ROWS threads combines the rows; lanes are columns, WARP of them at a time. */
 template <class OP, int COUNT> static __global__ void reduce_rows(const double *rows, int n, double *result)
 {
   __shared__ double part[REDUCE_ROWS][WARP];
-  int column = lane_id(), first = threadIdx.x / WARP;
-  double x = OP::start();
-  for (int r = first; r < n && column < COUNT; r += REDUCE_ROWS) x = OP::join(x, rows[(int64_t)r * COUNT + column]);
-  part[first][column] = x;
-  __syncthreads();
-  if (first > 0 || column >= COUNT) return;
-  for (int r = 1; r < REDUCE_ROWS; r++) x = OP::join(x, part[r][column]);
-  result[column] = x;
+  int first = threadIdx.x / WARP;
+  for (int begin = 0; begin < COUNT; begin += WARP) {
+    int column = begin + lane_id();
+    double x = OP::start();
+    for (int r = first; r < n && column < COUNT; r += REDUCE_ROWS) x = OP::join(x, rows[(int64_t)r * COUNT + column]);
+    part[first][lane_id()] = x;
+    __syncthreads();
+    if (first == 0 && column < COUNT) {
+      for (int r = 1; r < REDUCE_ROWS; r++) x = OP::join(x, part[r][lane_id()]);
+      result[column] = x;
+    }
+    __syncthreads();
+  }
 }
 #endif

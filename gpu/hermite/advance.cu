@@ -39,14 +39,12 @@ struct first_motions {
 
   __device__ __forceinline__ void open(force *f, double gm) const { open_sum(job, f, gm); }
 
-  __device__ __forceinline__ int first_level(int64_t m, const struct hermite_body &b, const force &f) const
+  /* A first step that is too long is not noted: where accelerations cancel the first criterion is far below the second one. */
+  __device__ __forceinline__ int first_level(const struct hermite_body &b, const force &f) const
   {
     bool deeper;
     if (!first && b.level != LEVEL_UNKNOWN) return min(max(b.level + level_shift, (int)HARD_LONGEST_LEVEL), (int)HARD_LEVEL_MAX);
-    double wanted = first_step(job, b, f);
-    int level = level_for(job.soft_step, wanted, HARD_LONGEST_LEVEL, &deeper);
-    if (deeper && job.who[m] < job.own) note_collapse(job.numbers, job.sum, at, (int32_t)m, b.x, wanted);
-    return level;
+    return level_for(job.soft_step, first_step(job, b, f), HARD_LONGEST_LEVEL, &deeper);
   }
 
   __device__ __forceinline__ void store(int64_t m, const struct hermite_body &b, int32_t count, const force &f) const
@@ -58,7 +56,7 @@ struct first_motions {
     job.ticks[m] = int2{0, -1};
     job.steps[m] = 0;
     source[m] = hermite_source{b.gm, b.factor, 0};
-    job.status[status_place((int32_t)m, job.owned, blocks)] = (uint8_t)(first_level(m, b, f) | list_class(count) << STATUS_CLASS);
+    job.status[status_place((int32_t)m, job.owned, blocks)] = (uint8_t)(first_level(b, f) | list_class(count) << STATUS_CLASS);
   }
 };
 

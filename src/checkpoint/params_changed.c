@@ -138,6 +138,16 @@ int params_same_evolution(const char *manifest, const struct params *p)
   return 1;
 }
 
+int params_same_steps(const char *manifest, const struct params *p)
+{
+  static const char *const names[] = {"SoftStep", "MaxSizeTimestep", "Eta", "Integrator", "Criterion", "Accuracy"};
+  char before[PARAM_TEXT], now[PARAM_TEXT];
+  const struct compared c = compare(manifest, p);
+  for (int i = 0; i < param_count; i++)
+    if (is_among(param_table[i].name, names, sizeof names / sizeof *names) && differs(&c, &param_table[i], before, now)) return 0;
+  return 1;
+}
+
 int params_changed(const char *manifest, const struct params *p, int list, struct fault *f)
 {
   const struct compared c = compare(manifest, p);

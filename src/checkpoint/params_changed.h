@@ -15,6 +15,8 @@ void params_adopt_found(const char *manifest, struct params *p);
 /* Whether a run with these parameters writes the same snapshots from the checkpoint on as the run that wrote the checkpoint: no
  * parameter that influences snapshots differs. TimeMax is not compared: up to the smaller one the snapshots are the same. */
 int params_same_evolution(const char *manifest, const struct params *p);
+/* Whether no parameter differs that limits the lengths of soft steps or of the steps of close pairs. */
+int params_same_steps(const char *manifest, const struct params *p);
 /* The value of a parameter in the manifest, as text; the default if it is missing. */
 void params_before(const char *manifest, const struct param_entry *e, char value[PARAM_TEXT]);
 #endif

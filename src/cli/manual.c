@@ -136,7 +136,8 @@ void manual_print(FILE *out)
         ".TP\n.B SIGUSR2\nwrite a checkpoint and continue\n", out);
   put_environment(out);
   fputs(".SH EXIT STATUS\n0 success, or interrupted with a checkpoint; 1 error, or a run that has finished without all its snapshots;\n"
-        "2 wrong command line; 3 the run has finished, but its energy error is so large that it cannot be trusted (state=untrusted).\n"
+        "2 wrong command line; 3 the run has ended, but cannot be trusted: its energy error\n"
+        "is too large, or the steps of a close pair collapsed (state=untrusted).\n"
         ".SH SEE ALSO\n.BR mpirun (1),\n.BR espalier\\-job (1)\n.PP\n"
         "The pages in\n.IR share/doc/espalier/doc :\nrunning, job scripts, file formats, numerics, troubleshooting.\n", out);
 }

@@ -54,6 +54,15 @@ static inline void gather(struct block *b, const struct hard_sources *s, const s
   }
 }
 
+/* The next block of entry[n], from `first` on. Returns the sources in it. */
+static inline __attribute__((always_inline)) int gather_next(struct block *b, const struct hard_sources *s, const struct hard_target *t,
+                                                             const int32_t *entry, int64_t n, int64_t first)
+{
+  int count = n - first < BLOCK ? (int)(n - first) : BLOCK;
+  gather(b, s, t, entry + first, count);
+  return count;
+}
+
 /* hermite_pair for a block. */
 static inline __attribute__((always_inline)) void add(const struct block *b, int n, const struct hard_sources *s, const int kernel, double sum[7])
 {
@@ -85,9 +94,7 @@ void JOIN(hard_force, ESP_ISA)(const struct hard_sources *s, const struct hard_t
   struct block b;
   double sum[7] = {0};
   for (int64_t first = 0; first < n; first += BLOCK) {
-    int count = n - first < BLOCK ? (int)(n - first) : BLOCK;
-    gather(&b, s, t, entry + first, count);
-    count = pad(&b, count, s->r2);
+    int count = pad(&b, gather_next(&b, s, t, entry, n, first), s->r2);
     switch (s->kernel) {
 #define SUM(name, text) \
   case SPLIT_##name: add(&b, count, s, SPLIT_##name, sum); break;
@@ -132,8 +139,7 @@ void JOIN(hard_kick, ESP_ISA)(const struct hard_sources *s, const struct hard_ta
   struct block b;
   double sum[4] = {0};
   for (int64_t first = 0; first < n; first += BLOCK) {
-    int count = n - first < BLOCK ? (int)(n - first) : BLOCK;
-    gather(&b, s, t, entry + first, count);
+    int count = gather_next(&b, s, t, entry, n, first);
     for (int e = 0; e < count; e++) b.both[e] = b.gm[e] + k->gm;
     count = pad(&b, count, s->r2);
     switch (s->kernel) {

@@ -154,23 +154,6 @@ static void sort_levels(struct loop *l, int64_t count, int lowest)
   for (int64_t k = 0; k < count; k++) l->by_level[at[l->s->level[l->scratch[k]]]++] = l->scratch[k];
 }
 
-static void first_levels(struct loop *l)
-{
-  struct hard_set *s = l->s;
-  for (int64_t i = 0; i < s->n; i++) {
-    if (list_length(s, i) == 0) {
-      s->level[i] = LEVEL_UNKNOWN;
-      continue;
-    }
-    int level = s->level[i] + l->r->level_shift;
-    if (l->r->first || s->level[i] == LEVEL_UNKNOWN) level = timeline_level(l->r->soft_step, l->wanted[i]);
-    s->level[i] = (uint8_t)(level < HARD_LONGEST_LEVEL ? HARD_LONGEST_LEVEL : level > HARD_LEVEL_MAX ? HARD_LEVEL_MAX : level);
-    l->by_level[l->moving++] = (int32_t)i;
-  }
-  for (int v = 0; v <= LEVELS; v++) l->deeper[v] = 0;
-  sort_levels(l, l->moving, HARD_LONGEST_LEVEL);
-}
-
 /* The nearest neighbour of a particle whose step collapses. */
 static void note_collapse(struct loop *l, int64_t i, double wanted)
 {
@@ -191,13 +174,40 @@ static void note_collapse(struct loop *l, int64_t i, double wanted)
   }
 }
 
+/* The least level of steps not longer than `wanted`. Sets *deeper where that is deeper than HARD_LEVEL_MAX. */
+static int level_for(const struct loop *l, double wanted, int *deeper)
+{
+  int level = HARD_LONGEST_LEVEL;
+  double step = ldexp(l->r->soft_step, -HARD_LONGEST_LEVEL);
+  for (; !(step <= wanted) && level < HARD_LEVEL_MAX; level++) step *= 0.5;   /* NaN: the deepest */
+  *deeper = !(step <= wanted);
+  return level;
+}
+
+/* A first step that is too long is not noted: where accelerations cancel the first criterion is far below the second one. */
+static void first_levels(struct loop *l)
+{
+  struct hard_set *s = l->s;
+  int deeper;
+  for (int64_t i = 0; i < s->n; i++) {
+    if (list_length(s, i) == 0) {
+      s->level[i] = LEVEL_UNKNOWN;
+      continue;
+    }
+    int level = s->level[i] + l->r->level_shift;
+    if (l->r->first || s->level[i] == LEVEL_UNKNOWN) level = level_for(l, l->wanted[i], &deeper);
+    s->level[i] = (uint8_t)(level < HARD_LONGEST_LEVEL ? HARD_LONGEST_LEVEL : level > HARD_LEVEL_MAX ? HARD_LEVEL_MAX : level);
+    l->by_level[l->moving++] = (int32_t)i;
+  }
+  for (int v = 0; v <= LEVELS; v++) l->deeper[v] = 0;
+  sort_levels(l, l->moving, HARD_LONGEST_LEVEL);
+}
+
 /* The next level of particle i at the end of its step: at most one above the present one, where a longer step may begin. */
 static void choose_level(struct loop *l, int64_t i, int32_t tick, double wanted)
 {
-  int level = l->s->level[i], next = HARD_LONGEST_LEVEL;
-  double step = ldexp(l->r->soft_step, -HARD_LONGEST_LEVEL);
-  for (; !(step <= wanted) && next < HARD_LEVEL_MAX; next++) step *= 0.5;   /* NaN: the deepest */
-  if (!(step <= wanted) && i < l->s->own) note_collapse(l, i, wanted);
+  int level = l->s->level[i], deeper, next = level_for(l, wanted, &deeper);
+  if (deeper && i < l->s->own) note_collapse(l, i, wanted);
   if (next < level) next = timeline_aligned(tick, level - 1);
   l->s->level[i] = (uint8_t)next;
 }

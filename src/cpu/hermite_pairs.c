@@ -21,6 +21,7 @@ void hard_set_begin_pairs(struct hard_set *s, const struct hard_request *r, doub
   struct bound_view view = view_of(s);
   bound_pairs_find(p, &view, &(struct bound_lists){s->first, s->entry}, r, softening, t);
   if (p->n == 0) return;
+  for (int64_t k = 0; k < p->n; k++) s->level[p->pair[k].first] = LEVEL_UNKNOWN;   /* that of a member says nothing of the centre of mass */
   /* the centres of mass move on other straight lines */
   hard_set_lists(s, r, r->soft_step);
   kick(s, r, p);

@@ -6,7 +6,8 @@
 #include "base/fault.h"
 #include "params/params.h"
 
-/* States of a run that has reached its end; untrusted: with an energy error above the bound of doc/restarting.md. */
+/* States of a run that has reached its end; untrusted: with an energy error above the bound of doc/restarting.md; also one that ended
+ * before TimeMax since the steps of a close pair collapsed. */
 #define STATE_FINISHED "finished"
 #define STATE_UNTRUSTED "untrusted"
 
@@ -37,7 +38,7 @@ void status_running(struct status *s, int now);
 int status_end(struct status *s, const char *state, const char *reason, int again);
 /* Returns 1 where the status file says that the run has finished; *step, *time: soft step and simulated time in the file. */
 int status_finished(const struct params *p, long long *step, double *time);
-/* Returns 1 where it says that the run has finished and cannot be trusted. */
+/* Returns 1 where it says that the run has ended and cannot be trusted. */
 int status_untrusted(const struct params *p);
 /* A restart was refused: remove cont, since the next job would be refused too. The status of the earlier job, and files that are not of a
  * run (status_check), are left unchanged. */

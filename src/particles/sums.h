@@ -16,6 +16,8 @@ struct sums {
   double acc2;                              /* sum of m a^2 */
   double acc2_count;                        /* sum of a^2 */
   double vel_count[3], vel2_count;          /* sums of v and v^2 */
+  double virial, force[3];                  /* sums of m x a and of m a; a as in acc2 */
+  double speed_count;                       /* sum of |v| */
   double bad;                               /* particles with a value that is not finite */
 };
 
@@ -32,6 +34,8 @@ HD void sums_add(struct sums *s, const struct particles *p, int64_t i, double ex
     s->momentum[c] += m * v[c];
     s->vel_count[c] += v[c];
     s->com[c] += m * x[c];
+    s->virial += m * x[c] * a[c];
+    s->force[c] += m * a[c];
     s->angular[c] += m * (x[(c + 1) % 3] * v[(c + 2) % 3] - x[(c + 2) % 3] * v[(c + 1) % 3]);
   }
   s->mass += m;
@@ -43,6 +47,7 @@ HD void sums_add(struct sums *s, const struct particles *p, int64_t i, double ex
   s->acc2 += m * a2;
   s->acc2_count += a2;
   s->vel2_count += v2;
+  s->speed_count += sqrt(v2);
   s->bad += !(isfinite(v2) && isfinite(a2) && isfinite(pot) && isfinite(external) && isfinite(x[0] + x[1] + x[2]));
 }
 #endif

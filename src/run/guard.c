@@ -47,6 +47,14 @@ static int bad_value(const struct particles *p, int64_t i)
   return isfinite(p->pot[i]) && isfinite(p->mass[i]) ? -1 : 3;
 }
 
+void guard_collapsed(struct guard *g, const double collapsed[3])
+{
+  if (collapsed[0] == 0 || g->collapsed[0] > 0) return;
+  memcpy(g->collapsed, collapsed, sizeof g->collapsed);
+  snprintf(g->untrusted, sizeof g->untrusted, "the step of a close pair collapsed at time %g (soft step %.0f, of length %.3g), and its energy "
+           "is not kept from then on", collapsed[1], collapsed[0], collapsed[2]);
+}
+
 int64_t guard_bad(const struct particles *p)
 {
   int64_t bad = 0;

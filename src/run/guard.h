@@ -10,6 +10,8 @@
 struct guard {
   double particles, mass;             /* at the start */
   double momentum[3], v_rms, a_rms;   /* at the last synchronisation */
+  double collapsed[3];                /* the step of a close pair collapsed: first soft step in which one did, its time, its length; 0: none did */
+  char untrusted[200];                /* why this run cannot be trusted (guard_collapsed); empty: no reason */
 };
 
 /* Store the sums of a sound system as reference; `first`: the number of particles and the mass too. Not collective. */
@@ -18,6 +20,9 @@ void guard_remember(struct guard *g, const struct diagnostics *now, int first);
  * 0, or -1 with a fault that names step, time, what is wrong, the phase that caused it, and the ids of particles. */
 int guard_check(const struct guard *g, const struct diagnostics *now, const struct comm *c, const struct backend *be, struct device *d,
                 long long step, double time, double dt, struct fault *f);
+/* The step of a close pair collapsed in a soft step that ended at `time`; the first one counts. Also after a restart, with the numbers of an
+ * earlier job (g->collapsed; zero: none did). Not collective. */
+void guard_collapsed(struct guard *g, const double collapsed[3]);
 /* Number of this rank's particles with a position or velocity that is not finite: a checkpoint of them is useless. Not collective. */
 int64_t guard_bad(const struct particles *p);
 #endif

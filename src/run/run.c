@@ -24,6 +24,8 @@ static int first_state(struct run *r, struct fault *f)
     guard_remember(&r->guard, &s->now, 1);
     r->guard.particles = r->state.particles;
     r->guard.mass = r->state.mass;
+    guard_collapsed(&r->guard, r->state.collapsed);
+    r->logs.warned_collapse = s->counts.collapsed;
     return 0;
   }
   guard_remember(&r->guard, &s->now, 1);
@@ -70,12 +72,25 @@ static int report_finished(struct run *r)
                     : r->sim.time < r->sim.par->TimeMax ? "-n or --substeps"
                                                         : "TimeMax";
   char text[32], cause[200], reason[300];
-  if (!r->logs.warned_energy) return status_end(&r->status, STATE_FINISHED, why, 0) ? RUN_FAILED : 0;
+  if (!r->logs.warned_energy && !r->guard.untrusted[0]) return status_end(&r->status, STATE_FINISHED, why, 0) ? RUN_FAILED : 0;
   logs_error_text(logs_worst(&r->logs), 2, text, sizeof text);
-  snprintf(cause, sizeof cause, "the largest |dE/E| is %s", text);
+  if (r->guard.untrusted[0]) snprintf(cause, sizeof cause, "%s", r->guard.untrusted);
+  else snprintf(cause, sizeof cause, "the largest |dE/E| is %s", text);
   fprintf(stderr, "espalier: error: the run has finished, but cannot be trusted: %s (exit status %d)\n", cause, RUN_UNTRUSTED);
   snprintf(reason, sizeof reason, "%s; %s", why, cause);
   return status_end(&r->status, STATE_UNTRUSTED, reason, 0) ? RUN_FAILED : RUN_UNTRUSTED;
+}
+
+/* The same for a run that ended before TimeMax. */
+static int report_interrupted(struct run *r)
+{
+  if (!r->collapsed) {
+    int again = r->interrupted == REQUEST_YIELD && !r->options->no_output;
+    return status_end(&r->status, "interrupted", run_stop_reason(r), again) ? RUN_FAILED : 0;
+  }
+  fprintf(stderr, "espalier: error: the run has ended before TimeMax, and what followed cannot be trusted: %s (exit status %d)\n",
+          r->guard.untrusted, RUN_UNTRUSTED);
+  return status_end(&r->status, STATE_UNTRUSTED, run_stop_reason(r), 0) ? RUN_FAILED : RUN_UNTRUSTED;
 }
 
 /* Write the outcome to OutputDir/status for job scripts (rank 0). `status`: not 0 where the run has failed. Collective. Returns the exit
@@ -84,9 +99,7 @@ static int report_end(struct run *r, int status, const struct fault *f)
 {
   if (r->sim.comm->rank != 0) status = 0;
   else if (status) status_end(&r->status, "failed", f->text[0] ? f->text : "files could not be written", 0);
-  else if (!r->interrupted) status = report_finished(r);
-  else if (status_end(&r->status, "interrupted", run_stop_reason(r), r->interrupted == REQUEST_YIELD && !r->options->no_output))
-    status = RUN_FAILED;
+  else status = r->interrupted ? report_interrupted(r) : report_finished(r);
   comm_broadcast(r->sim.comm, &status, sizeof status);
   return status;
 }

@@ -86,6 +86,17 @@ static int ask(struct run *r)
   return (int)control_request(&r->control);
 }
 
+/* The step of a close pair collapsed in the soft step under way: checkpoints say so from now on, and the run ends in the next one. */
+static void note_collapse(struct run *r)
+{
+  const struct sim *s = &r->sim;
+  const struct plan *plan = &r->state.plan;
+  if (!s->counts.collapsed) return;
+  guard_collapsed(&r->guard, (const double[3]){(double)(s->step + 1), plan->at_target ? plan->target : s->time + plan->soft_step, plan->soft_step});
+  r->collapsed = 1;
+  r->control.forced = "steps of a close pair collapsed";
+}
+
 /* Plan the next soft step and begin it. Collective. 0 or -1. */
 static int open_step(struct run *r, struct fault *f)
 {
@@ -96,6 +107,7 @@ static int open_step(struct run *r, struct fault *f)
   if (run_check_advance(s, plan, f)) return -1;
   s->stop_request = ask(r);
   step_open(s, plan);
+  note_collapse(r);
   return 0;
 }
 
@@ -147,7 +159,6 @@ static void report_step(struct run *r, int energy)
   logs_step(&r->logs, s, &report, energy);
   if (s->comm->rank == 0) terminal_step(&r->logs, s, &report, energy);
   choose(r, seconds);
-  if (report.hermite.collapsed > 0) r->control.forced = "steps of a close pair collapsed";
 }
 
 /* Carry out one soft step with its outputs. Collective. Returns 0, 1 where the run ends within the step, -1 on a fault. */

@@ -32,6 +32,7 @@ struct run {
   double asked;                        /* clock at which requests were last looked for; 0: not yet */
   int nothing_left;                    /* the checkpoint is not before TimeMax, or the run has finished */
   int interrupted;                     /* the stop request (control.h) that ended the run; 0: none */
+  int collapsed;                       /* the step of a close pair collapsed in this job, which ends for that */
   int unsaved;                         /* the checkpoint of CheckpointAtEnd could not be written */
   int first_again;                     /* the first snapshot that a restart from the last checkpoint writes; negative: no checkpoint */
 };

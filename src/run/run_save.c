@@ -117,7 +117,11 @@ static int write_checkpoint(struct run *r, struct fault *f)
   int64_t bad = guard_bad(s->be->view(s->dev));
   comm_sum_int64(s->comm, &bad, 1);
   if (bad) fault_set(f, "%lld particle%s positions or velocities that are not finite", (long long)bad, bad == 1 ? " has" : "s have");
-  else state_save(s, &r->logs, &r->state, f);
+  else {
+    memcpy(r->state.collapsed, r->guard.collapsed, sizeof r->guard.collapsed);
+    r->state.collapsed[3] = r->collapsed;
+    state_save(s, &r->logs, &r->state, f);
+  }
   double seconds = timer_clock() - began;
   comm_max_double(s->comm, &seconds, 1);
   control_wrote(&r->control, seconds, !f->text[0], s->stop_request >= REQUEST_STOP);

@@ -19,6 +19,7 @@
 static int check_range(const struct comm *c, const struct particles *p, const struct params *par, struct fault *f)
 {
   double length = 0, mass = 0, speed = 0;
+  int64_t count = p->n;
   for (int64_t i = 0; i < 3 * p->n; i++) {
     length = fmax(length, fabs(p->pos[i]));
     speed = fmax(speed, fabs(p->vel[i]));
@@ -27,6 +28,7 @@ static int check_range(const struct comm *c, const struct particles *p, const st
   comm_max_double(c, &length, 1);
   comm_max_double(c, &speed, 1);
   comm_sum_double(c, &mass, 1);
+  comm_sum_int64(c, &count, 1);
   double size = fmax(length, par->Softening);
   if (!(size > 0)) size = 1;   /* all at the origin, without softening */
   double eps = par->Softening > 0 ? par->Softening : RESOLUTION * size, typical = mass / size;
@@ -35,8 +37,12 @@ static int check_range(const struct comm *c, const struct particles *p, const st
     return fault_set(f, "Softening = %g is below %g (0: none): %s", eps, SOFTENING_MIN, advice);
   if (size * size * fmax(mass, 1) > FLOAT_MAX || speed > FLOAT_MAX)
     return fault_set(f, "coordinates up to %g and a mass of %g in all are too large: %s", length, mass, advice);
-  if (mass / (eps * eps * eps) > FLOAT_MAX || 1 / (eps * eps * eps) > FLOAT_MAX)
-    return fault_set(f, "a mass of %g within %s of %g is too dense: %s", mass, par->Softening > 0 ? "a softening" : "a distance", eps, advice);
+  if (count < 2) return 0;   /* no forces */
+  double density = fmax(mass, 1) / (eps * eps * eps);
+  if (par->Softening > 0 && density > FLOAT_MAX) return fault_set(f, "a mass of %g within a softening of %g is too dense: %s", mass, eps, advice);
+  if (density > FLOAT_MAX)
+    return fault_set(f, "Softening = 0, and coordinates are at most %g: forces of a mass of %g at 2^-26 of that, which single precision must "
+                     "represent, are too large; choose a unit of length so that coordinates are about 1", size, mass);
   if (typical / (size * size) * 1e-10 < 1 / FLOAT_MAX || 1 / (size * size * size) < 1 / FLOAT_MAX)
     return fault_set(f, "forces of a mass of %g at distances up to %g are too small: %s", mass, size, advice);
   if (params_order(par) == 2 && (pow(size, 5) > FLOAT_MAX || (par->Softening > 0 && pow(eps, -5) * fmax(1, mass) > FLOAT_MAX * 100)))

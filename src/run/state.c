@@ -2,6 +2,7 @@
 #include <config.h>
 #include "run/state.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -27,7 +28,7 @@ static int list_system(struct sim *s, struct run_state *r, struct item *item)
       FLOAT("split.r2", s->split.r2), FLOAT("split.inverse", s->split.inverse), FLOAT("split.mass_scale", s->split.mass_scale),
       FLOAT("split.largest_mass", s->split.largest_mass),
       REAL("hard.proposed_for", s->hard.proposed_for),
-      {"now", ITEM_REAL, sizeof s->now / sizeof(double), &s->now},   /* doubles only */
+      {"now", ITEM_REAL, offsetof(struct diagnostics, virial) / sizeof(double), &s->now},   /* doubles only */
       REAL("plan.soft_step", r->plan.soft_step), REAL("plan.target", r->plan.target), WHOLE("plan.at_target", r->plan.at_target),
       WHOLE("plan.shared_level", r->plan.shared_level), WHOLE("plan.shared", r->plan.shared),
       WHOLE("plan.measure_radius", r->plan.measure_radius), WHOLE("run.snapshots", r->snapshots),
@@ -100,7 +101,7 @@ static int list_missing(struct missing *m, struct item *item)
 static int list_choice(struct sim *s, struct item *item)
 {
   struct choose_part *c = &s->choose;
-  struct plan_system *y = &s->system;
+  struct plan_facts *y = &s->system;
   const struct item all[] = {REAL("system.energy", y->energy), REAL("system.dense", y->dense),
                              REAL("system.distance", y->distance), REAL("system.profile", y->first_profile), REAL("system.change", y->change), WHOLE("choice.made", c->made),
                              WHOLE("choice.trials", c->trials), WHOLE("choice.trial", c->trial), WHOLE("choice.trial_steps", c->trial_steps),
@@ -153,6 +154,7 @@ int state_save(struct sim *s, struct logs *l, struct run_state *r, struct fault 
   items += list_tables(&ends, LOGS_TABLES, item + items);
   items += list_missing(&r->missing, item + items);
   items += list_frame(s, item + items);
+  item[items++] = (struct item){"run.collapsed", ITEM_REAL, 4, r->collapsed};
   int owns = list_own(s, own);
   own[owns++] = (struct section){ROWS, rows, (uint64_t)logs_unwritten(&ends)};
   if (s->be->remember) s->be->remember(s->dev, remembered, 0);
@@ -248,6 +250,19 @@ static void resume_choice(struct sim *s, const struct checkpoint *k, struct faul
   choose_resume(s, &s->choose.asked);
 }
 
+/* A fault where the run ended with this checkpoint because the step of a close pair had collapsed, and its steps would be no shorter now. */
+static int check_collapsed(const struct checkpoint *k, struct run_state *r, const struct params *p, struct fault *f)
+{
+  const double *c = r->collapsed;
+  if (!has(k->text, "run.collapsed")) return 0;
+  if (items_read(k->text, &(const struct item){"run.collapsed", ITEM_REAL, 4, r->collapsed}, 1, f)) return -1;
+  if (c[3] == 0 || !params_same_steps(k->text, p)) return 0;
+  return fault_set(f, "%s was written after the step of a close pair had collapsed (time %g, soft step %.0f), and nothing that follows can be "
+                   "trusted: restart from an earlier checkpoint (-r NUMBER) with a SoftStep below %.3g, or begin a new run with a small "
+                   "Softening; with a SoftStep below %.3g this checkpoint is accepted too, but the energy of the pair remains wrong",
+                   k->path, c[1], c[0], c[2], c[2]);
+}
+
 int state_load(struct sim *s, struct run_state *r, struct checkpoint *k, const struct comm *c, const struct params *par, const char *which,
                struct fault *f)
 {
@@ -258,7 +273,7 @@ int state_load(struct sim *s, struct run_state *r, struct checkpoint *k, const s
   if (sim_choose_backend(c, par, &be, f) || checkpoint_find(c, par, which, k, f)) return -1;
   particles_init(&p);
   params_adopt_found(k->text, &found);
-  params_changed(k->text, &found, c->rank == 0, f);
+  if (params_changed(k->text, &found, c->rank == 0, f) == 0) check_collapsed(k, r, &found, f);
   if (comm_agree(c, f) == 0 && checkpoint_particles(c, k, &p, f) == 0) {
     if (sim_open(s, c, &found, be, &p, f) == 0) items_read(k->text, item, list_system(s, r, item), f);
     choose_resume(s, par);

@@ -18,6 +18,7 @@ struct run_state {
   struct missing missing;    /* snapshots that could not be written, the pending one too; owner: the run */
   long long block_steps;     /* block steps of earlier jobs, for --substeps */
   double particles, mass;    /* number of particles and total mass at the start, for the guard */
+  double collapsed[4];       /* struct guard, collapsed; [3] 1: a checkpoint with which the run ended for that */
   double checkpoint_seconds; /* seconds that the last checkpoint took; 0: unknown */
 };
 

@@ -160,9 +160,13 @@ static void warn_close_pairs(struct logs *l, const struct sim *s, const struct s
 {
   char text[CLOSE_PAIRS_TEXT];
   struct hard_request request = hard_request_of(s, r->dt);
-  if (close_pairs_triple(&l->close_pairs, &r->hermite, s->time, &request, text)) printf("warning: %s\n", text);
+  struct hard_tally tally = r->hermite;
+  double origin[3], motion[3];
+  frame_shift(&s->frame, s->time, origin, motion);
+  for (int c = 0; c < 3; c++) tally.worst.pos[c] += origin[c], tally.triple.pos[c] += origin[c];
+  if (close_pairs_triple(&l->close_pairs, &tally, s->time, &request, text)) printf("warning: %s\n", text);
   if (r->hermite.collapsed == 0 || l->warned_collapse) return;
-  close_pairs_collapse(&r->hermite, s->time, r->dt, text);
+  close_pairs_collapse(&tally, s->time, r->dt, text);
   printf("warning: %s;\n         the run ends with a checkpoint\n", text);
   l->warned_collapse = 1;
 }
@@ -189,7 +193,7 @@ void terminal_step(struct logs *l, const struct sim *s, const struct step_report
     l->warned_level = 1;
   }
   double length = hard_used(s) ? (double)s->split.r1 : s->par->Softening;   /* that forces of the tree resolve */
-  if (length > 0 && s->lattice.spacing > LATTICE_WARNING * length && !l->warned_lattice) {
+  if (length > 0 && s->now.count > 1 && s->lattice.spacing > LATTICE_WARNING * length && !l->warned_lattice) {
     const char *name = hard_used(s) ? "R1" : "softening";
     printf("warning: the lattice that contains all particles has a spacing of %.2g, which is %.2g %s: forces lose accuracy; the "
            "system is too large for this %s, possibly because of a few distant particles\n", s->lattice.spacing,
@@ -213,7 +217,7 @@ void terminal_end(const struct run *r)
   printf("memory: at most %.4g MB per rank (resident set %.4g MB with %.3g MB of program and libraries);\n  on rank 0 %.1f bytes per particle at the "
          "peak:\n", memory[0] / 1e6, memory[1] / 1e6, memory[2] / 1e6, local > 0 ? (double)memory_peak() / local : 0);
   if (local > 0) memory_report(stdout, local, "  ", SUMMARY_COLUMNS);
-  int worthless = r->lost[0] || r->logs.warned_collapse;
+  int worthless = r->lost[0] || r->collapsed;
   const char *then = r->options->no_output ? ", without a checkpoint (--no-output)" : worthless ? "" : ": continue with --restart";
   if (r->interrupted && r->sim.substeps.paused > 0)
     printf("interrupted (%s) within soft step %lld, of which %.1f %% are done%s\n", run_stop_reason(r), r->sim.step + 1,

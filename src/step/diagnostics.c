@@ -29,6 +29,9 @@ void diagnostics_measure(struct diagnostics *d, const struct comm *c, const stru
     v2 -= d->v_com[k] * d->v_com[k];
     plain += d->v_com[k] * (d->v_com[k] - 2 * s.vel_count[k] / s.count);
   }
+  d->virial = s.virial;
+  for (int k = 0; k < 3; k++) d->virial -= d->com[k] * s.force[k];
+  d->speed = s.speed_count / s.count;
   d->v_rms = sqrt(fmax(v2, 0));
   d->v_rms_plain = sqrt(fmax(plain, 0));
   d->a_rms = sqrt(s.acc2 / s.mass);

@@ -12,9 +12,12 @@ struct diagnostics {
   double kinetic, potential, total;
   double kinetic_type[PARTICLE_TYPES], potential_type[PARTICLE_TYPES];
   double momentum[3], angular[3], com[3];   /* com: position */
-  double v_com[3], v_rms, a_rms;            /* mass-weighted; v_rms about v_com */
+  double v_com[3], v_rms, a_rms;            /* mass-weighted; v_rms about v_com; a_rms: of the soft part where the hard one is from neighbour lists */
   double v_rms_plain, a_rms_plain;          /* weighted by number; v_rms_plain about v_com too */
   double bad;                               /* number of particles with a value that is not finite */
+  /* not in checkpoints, whose soft step has its plan already */
+  double virial;                            /* sum of m x a about the centre of mass; a as in a_rms */
+  double speed;                             /* mean of |v| by number, not about v_com */
 };
 
 /* Measure the sums over all ranks at a synchronisation. `field`: external field, part of the potential energy. Collective. */

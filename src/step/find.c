@@ -7,9 +7,8 @@
 #include <string.h>
 
 #include "step/hard.h"
+#include "step/plan.h"
 #include "step/radius.h"
-
-#define ROUNDING 1.01   /* as in plan.c: a larger ratio of the means by number and by mass shows unequal masses */
 
 int find_asked(const struct params *p)
 {
@@ -37,17 +36,11 @@ static struct finder_request request_of(const struct sim *s)
 void find_parameters(struct sim *s)
 {
   const struct diagnostics *now = &s->now;
-  double v = now->v_rms_plain > ROUNDING * now->v_rms ? now->v_rms_plain : now->v_rms;
-  struct finder_system system = {.count = now->count,
-                                 .gravity = s->gravity,
-                                 .mass = now->mass,
-                                 .energy = now->total,
-                                 .v_rms = v,
-                                 .a_rms = now->a_rms,
-                                 .distance = radius_by_rule(s->comm, s->be, s->dev, 0.5),
-                                 .largest_mass = s->hard.largest_mass,
-                                 .unequal = s->hard.mean_square_mass / (s->hard.mean_mass * s->hard.mean_mass),
-                                 .radii_by_mass = hard_radii_by_mass(s)};
+  struct finder_system system = plan_system(now, 0, s->gravity);
+  system.distance = radius_by_rule(s->comm, s->be, s->dev, 0.5);
+  system.largest_mass = s->hard.largest_mass;
+  system.unequal = s->hard.mean_square_mass / (s->hard.mean_mass * s->hard.mean_mass);
+  system.radii_by_mass = hard_radii_by_mass(s);
   if (now->bad > 0 || !(system.distance > 0) || !(now->mass > 0) || !isfinite(now->total)) return;
   s->find.request = request_of(s);
   s->find.result = finder_find(&system, &s->find.request);

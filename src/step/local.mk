@@ -15,6 +15,8 @@ libespalier_a_SOURCES += \
   %D%/plan.h \
   %D%/radius.c \
   %D%/radius.h \
+  %D%/same_place.c \
+  %D%/same_place.h \
   %D%/schedule.c \
   %D%/schedule.h \
   %D%/schedule_print.c \

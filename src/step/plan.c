@@ -6,7 +6,6 @@
 
 #include "gravity/units.h"
 #include "particles/timeline.h"
-#include "tuning/finder.h"
 
 /* With equal masses the means by mass and by number differ by rounding only; a larger ratio shows unequal masses. */
 #define ROUNDING 1.01
@@ -20,12 +19,23 @@ static double larger(double by_mass, double by_number) { return by_number > ROUN
 #define STEPS_OF_TWO 32   /* lengths of steps without the split between one and twice as much */
 /* The energy error for which the soft step is chosen with Integrator = hermite is the wanted one divided by this: 1e-6 by default. */
 #define HERMITE_PART 10
+/* The rms velocity of a Maxwell distribution in units of its mean speed, sqrt(3 pi / 8). In Plummer's, Hernquist's and King's spheres the
+ * ratio is up to SPREAD times as large; a still larger one shows orbits within pairs. */
+#define MAXWELL 1.0854
+#define SPREAD 1.05
+
+struct finder_system plan_system(const struct diagnostics *now, double r2, double gravity)
+{
+  double v = larger(now->v_rms, now->v_rms_plain), most = SPREAD * MAXWELL * now->speed, part = v > most && most > 0 ? most / v : 1;
+  double kinetic = 0.5 * now->mass * now->v_rms * now->v_rms * part * part, potential = fmin(now->virial, 0);
+  /* by rule R2 is half of the distance to the 28th neighbour */
+  return (struct finder_system){.count = now->count, .gravity = gravity, .mass = now->mass, .energy = fmin(kinetic + potential, 0.5 * potential),
+                                .v_rms = part * v, .a_rms = now->a_rms, .distance = 2 * r2};
+}
 
 static double plan_hermite(const struct params *p, const struct diagnostics *now, double r2)
 {
-  /* by rule R2 is half of the distance to the 28th neighbour */
-  struct finder_system system = {.count = now->count, .gravity = units_gravity(p), .mass = now->mass, .energy = now->total,
-                                 .v_rms = larger(now->v_rms, now->v_rms_plain), .a_rms = now->a_rms, .distance = 2 * r2};
+  struct finder_system system = plan_system(now, r2, units_gravity(p));
   return finder_soft_step(&system, r2, params_error(p) / HERMITE_PART);
 }
 
@@ -47,7 +57,7 @@ double plan_energy(const struct diagnostics *now)
 
 /* The rms acceleration without that of softened pairs, which a short softening lets grow without a meaning for the mean field; at most half
  * of its square. Density and pairs: those of the median place, times a factor for denser ones. */
-static double smooth_acceleration(const struct params *p, double a, double count, const struct plan_system *y)
+static double smooth_acceleration(const struct params *p, double a, double count, const struct plan_facts *y)
 {
   double d = y->distance, density = fmin(NEIGHBOURS, count - 1) / (4.0 / 3 * M_PI * d * d * d), g = units_gravity(p);
   if (!(d > 0) || !(p->Softening > 0)) return a;
@@ -55,7 +65,7 @@ static double smooth_acceleration(const struct params *p, double a, double count
   return sqrt(a * a - fmin(pairs, 0.5 * a * a));
 }
 
-struct finder_system plan_errors(const struct params *p, const struct diagnostics *now, const struct plan_system *y)
+struct finder_system plan_errors(const struct params *p, const struct diagnostics *now, const struct plan_facts *y)
 {
   double a = larger(now->a_rms, now->a_rms_plain), mean = y->mean_mass * y->mean_mass;
   return (struct finder_system){.count = now->count, .gravity = units_gravity(p), .mass = now->mass, .energy = y->energy,
@@ -65,7 +75,7 @@ struct finder_system plan_errors(const struct params *p, const struct diagnostic
                                 .change = y->change};
 }
 
-void plan_note_profile(const struct params *p, const struct diagnostics *now, struct plan_system *y)
+void plan_note_profile(const struct params *p, const struct diagnostics *now, struct plan_facts *y)
 {
   struct finder_system system = plan_errors(p, now, y);
   double profile = errors_profile(&system);
@@ -74,7 +84,7 @@ void plan_note_profile(const struct params *p, const struct diagnostics *now, st
   y->change = fmax(y->change, fabs(profile - y->first_profile));
 }
 
-double plan_eta(const struct params *p, const struct diagnostics *now, const struct plan_system *y, int split)
+double plan_eta(const struct params *p, const struct diagnostics *now, const struct plan_facts *y, int split)
 {
   if (p->Eta > 0 || params_neighbour_lists(p) || p->Criterion != CRITERION_MIN_AV) return params_eta(p, split);
   struct finder_system system = plan_errors(p, now, y);
@@ -82,7 +92,7 @@ double plan_eta(const struct params *p, const struct diagnostics *now, const str
   return eta > 0 ? eta : params_eta(p, split);
 }
 
-double plan_soft_step(const struct params *p, const struct diagnostics *now, const struct plan_system *y, double r2)
+double plan_soft_step(const struct params *p, const struct diagnostics *now, const struct plan_facts *y, double r2)
 {
   double step = plan_adaptive(p, now, r2), accuracy = params_error(p);
   if (p->Integrator == INTEGRATOR_HERMITE) return step;
@@ -94,7 +104,7 @@ double plan_soft_step(const struct params *p, const struct diagnostics *now, con
 
 int plan_one_step(const struct params *p, int hybrid) { return !hybrid && params_shared(p) && p->FixedStep == 0 && p->Eta == 0; }
 
-double plan_whole_step(const struct params *p, const struct diagnostics *now, const struct plan_system *y, double r2)
+double plan_whole_step(const struct params *p, const struct diagnostics *now, const struct plan_facts *y, double r2)
 {
   struct finder_system system = plan_errors(p, now, y);
   double step = plan_one_step(p, 0) ? errors_shared_step(&system, y->dense, errors_allowed(params_error(p))) : errors_longest_step(&system);
@@ -102,7 +112,7 @@ double plan_whole_step(const struct params *p, const struct diagnostics *now, co
   return exp2(floor(STEPS_OF_TWO * log2(step)) / STEPS_OF_TWO);
 }
 
-double plan_wanted(const struct params *p, const struct diagnostics *now, const struct plan_system *y, double r2, int hybrid)
+double plan_wanted(const struct params *p, const struct diagnostics *now, const struct plan_facts *y, double r2, int hybrid)
 {
   double most = p->MaxSizeTimestep > 0 ? p->MaxSizeTimestep : 1e300;
   if (hybrid) return fmin(p->SoftStep > 0 ? p->SoftStep : plan_soft_step(p, now, y, r2), most);
@@ -111,7 +121,7 @@ double plan_wanted(const struct params *p, const struct diagnostics *now, const 
   return p->FixedStep > 0 ? p->FixedStep : plan_whole_step(p, now, y, r2);
 }
 
-struct plan plan_next(const struct params *p, const struct diagnostics *now, const struct plan_system *y, double time, double target,
+struct plan plan_next(const struct params *p, const struct diagnostics *now, const struct plan_facts *y, double time, double target,
                       double r2, int hybrid, long long step)
 {
   struct plan plan = {.target = target, .shared_level = -1};

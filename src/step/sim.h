@@ -24,6 +24,7 @@ struct step_counts {
   struct tally full, hard;
   int64_t substeps, moment_updates, migrated;
   int level_max;
+  int collapsed;                    /* 1: steps of a close pair collapsed, on any rank */
   struct hard_tally hermite;        /* the hard part from neighbour lists */
   struct let_traffic soft_let, step_let, updates, renewed_let;
   int64_t violations, late;         /* particles that will exceed, and that have exceeded, the motion bounds of LETs */
@@ -108,7 +109,7 @@ struct sim {
   double computing;          /* seconds in which this rank computed in the last soft step (timer_computing) */
   double per_work;           /* computing seconds per interaction of this rank, smoothed over soft steps; 0: not yet */
   struct diagnostics now;    /* at the last synchronisation */
-  struct plan_system system; /* what rules for steps know of the system beside `now` */
+  struct plan_facts system; /* what rules for steps know of the system beside `now` */
   struct step_counts counts;
   struct substeps substeps;
   struct hard_part hard;

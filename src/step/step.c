@@ -111,12 +111,13 @@ static void open_listed(struct sim *s, const struct plan *plan)
   s->half.part[0][1] = s->timer;
   s->soft_step = plan->soft_step;
   hard_advance(s, plan->soft_step);
-  double largest[2] = {s->counts.level_max, s->stop_request};
+  double largest[3] = {s->counts.level_max, s->stop_request, s->counts.hermite.collapsed > 0};
   timer_phase(&s->timer, PHASE_wait);
-  comm_max_double(s->comm, largest, 2);
+  comm_max_double(s->comm, largest, 3);
   timer_phase(&s->timer, PHASE_correct);
   s->counts.level_max = (int)largest[0];
   s->stop_request = (int)largest[1];
+  s->counts.collapsed = (int)largest[2];
 }
 
 void step_open(struct sim *s, const struct plan *plan)

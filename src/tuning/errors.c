@@ -71,16 +71,25 @@ struct scales errors_scales(const struct finder_system *s)
   /* a system that is not bound: its extent, by neighbours; equal to the virial radius for a Plummer sphere */
   double length = 0.74 * s->distance * cbrt(s->count / NEIGHBOURS);
   if (!(s->energy < 0)) return (struct scales){length, s->v_rms > 0 && length > 0 ? length / (sqrt(2) * s->v_rms) : 1e300, s->v_rms};
-  return (struct scales){gm * s->mass / (2 * twice), gm * pow(s->mass, 1.5) / pow(2 * twice, 1.5), fmax(s->v_rms, sqrt(twice / s->mass))};
+  double v = fmax(s->v_rms, sqrt(twice / s->mass));
+  length = gm * s->mass / (2 * twice);
+  return (struct scales){length, length / (sqrt(2) * v), v};   /* where nothing moves faster than in equilibrium T as above */
+}
+
+/* The random errors of pairs are the larger where masses differ: in proportion to their products. The heaviest particle makes no pair with
+ * itself. */
+static double unequal_pairs(const struct finder_system *s)
+{
+  double itself = s->mass > 0 ? s->count * square(s->largest_mass / s->mass) : 0;
+  return sqrt(fmax(square(s->unequal) - square(itself), 1));
 }
 
 /* --- neighbour lists --------------------------------------------------------------------------------------------- */
 
-/* The random errors of pairs are the larger where masses differ: in proportion to their products, and with radii by mass to R2^-1.5. */
+/* With radii by mass errors of pairs go as R2^-1.5. */
 static double of_pairs(const struct finder_system *s)
 {
-  double unequal = fmax(s->unequal, 1);
-  return OF_PAIRS * (s->radii_by_mass ? sqrt(unequal) : unequal);
+  return OF_PAIRS * (s->radii_by_mass ? sqrt(unequal_pairs(s)) : unequal_pairs(s));
 }
 
 double errors_profile(const struct finder_system *s)
@@ -117,7 +126,7 @@ double errors_shared(const struct finder_system *s, double step)
   struct scales u = errors_scales(s);
   double e = s->softening / u.length, moved = sqrt(2) * u.v * step / u.length;
   if (!has_scales(&u) || !(step > 0)) return 0;
-  double pairs = e > 0 && moved > 0 ? PAIRS * fmax(s->unequal, 1) / (s->count * e * e) / (1 + square(2 * e / moved)) : 0;
+  double pairs = e > 0 && moved > 0 ? PAIRS * unequal_pairs(s) / (s->count * e * e) / (1 + square(2 * e / moved)) : 0;
   return square(step / u.time) * (of_profile(s) * pairs + of_change(s));
 }
 
@@ -126,7 +135,7 @@ double errors_hybrid(const struct finder_system *s, double r2, double soft_step)
   struct scales u = errors_scales(s);
   double x = soft_step * u.v / r2;
   if (!has_scales(&u) || !(r2 > 0) || !(soft_step > 0)) return 0;
-  double pairs = PAIRS * fmax(s->unequal, 1) / (s->count * square(r2 / u.length)) * CROSSING * x / (1 + x);
+  double pairs = PAIRS * unequal_pairs(s) / (s->count * square(r2 / u.length)) * CROSSING * x / (1 + x);
   return square(soft_step / u.time) * (of_profile(s) * pairs + of_change(s));
 }
 

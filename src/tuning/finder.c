@@ -5,7 +5,8 @@
  *   soft steps   |dE/E| as in errors.c
  *   hard part    |dE/E| = OF_ETA (eta / 0.2)^4: of stars alone it is 3e-7 (eta / 0.2)^4, but a bound pair that is integrated step by step
  *                loses energy the whole time
- *   forces       |dE/E| = OF_NOISE times the relative noise of the soft force, which goes as the square root of Delta
+ *   forces       |dE/E| = OF_NOISE, or OF_NOISE_MANY N^-1/2 where that is smaller, times the relative noise of the soft force, which goes
+ *                as the square root of Delta: the noise of many particles adds up at random
  *   hard entries, per particle and time:  NEIGHBOURS (R2 / d)^3 times the steps, sqrt((RATE (v / d) (d / R2)^0.4 (0.2 / eta))^2 + (4 / t)^2),
  *                d: median distance to the 28th neighbour; steps follow encounters, and there are at least four in a soft step
  *   soft force   per particle: INTERACTIONS (1e-3 / Delta)^0.27 interactions, at most N, and the rest of a soft step
@@ -19,6 +20,7 @@
 
 #define OF_ETA 5e-6
 #define OF_NOISE 0.005
+#define OF_NOISE_MANY 0.768
 #define NEIGHBOURS 75
 #define RATE 145
 #define INTERACTIONS 3000
@@ -97,9 +99,10 @@ static double eta_of(double error)
   return rounded(fmin(fmax(0.2 * pow(PART_HARD * error / OF_ETA, 0.25), ETA_LEAST), ETA_MOST));
 }
 
-static double delta_of(double error, int order)
+static double delta_of(double count, double error, int order)
 {
-  return rounded(fmax(square(PART_FORCES * error / (OF_NOISE * noise[order])) / 512, DELTA_LEAST));
+  double of_noise = count > 0 ? fmin(OF_NOISE, OF_NOISE_MANY / sqrt(count)) : OF_NOISE;
+  return rounded(fmax(square(PART_FORCES * error / (of_noise * noise[order])) / 512, DELTA_LEAST));
 }
 
 static double soft_cost_of(const struct finder_system *s, const struct finder_request *q, double delta)
@@ -140,7 +143,7 @@ static int better(const struct finder_choice *a, const struct finder_choice *b, 
 
 struct finder_result finder_find(const struct finder_system *s, const struct finder_request *q)
 {
-  struct finder_result r = {.delta = fmin(q->delta, delta_of(q->error, q->order)), .delta_at_order_2 = delta_of(q->error, 2)};
+  struct finder_result r = {.delta = fmin(q->delta, delta_of(s->count, q->error, q->order)), .delta_at_order_2 = delta_of(s->count, q->error, 2)};
   r.noise = noise[q->order] * sqrt(512 * r.delta);
   r.soft_cost = soft_cost_of(s, q, r.delta);
   if (q->r1 > 0) {
