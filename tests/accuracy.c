@@ -46,7 +46,7 @@ static void check_lines(void)
     snprintf(number, sizeof number, "%g", line[i].error);
     const struct params p = with(line[i].name), q = with(number);
     struct params one = p, two = p, tree = p, hybrid = p;
-    one.MultipoleOrder = 1, two.MultipoleOrder = 2, tree.Mode = MODE_TREE, hybrid.Mode = MODE_HYBRID;
+    one.MultipoleOrder = 1, two.MultipoleOrder = 2, tree.Mode = MODE_TREE, hybrid.Mode = MODE_HYBRID, tree.Criterion = hybrid.Criterion = CRITERION_A;
     good = good && params_error(&p) == line[i].error && params_error(&q) == line[i].error && params_order(&q) == line[i].order &&
            params_delta(&one) == limited(line[i].delta1) && params_delta(&two) == limited(line[i].delta2) &&
            params_delta(&p) == limited(line[i].order == 2 ? line[i].delta2 : line[i].delta1) && params_eta(&p, 0) == line[i].eta &&
@@ -149,8 +149,11 @@ static void check_notes(void)
   tap_ok(params_note(&p, &param_table[param_find(NULL, "R1")], text, sizeof text) == 0, "nor where 0 is not by Accuracy");
   snprintf(wanted, sizeof wanted, "%g, by Accuracy = fine", params_ys(&p));
   tap_ok(params_note(&p, &param_table[param_find(NULL, "ys")], text, sizeof text) == 1 && strcmp(text, wanted) == 0, "the value in use and its origin");
+  tap_ok(params_note(&p, &param_table[param_find(NULL, "Eta")], text, sizeof text) == 1 &&
+             strcmp(text, "by Accuracy = fine, and by the system at each soft step") == 0 && params_resolved(&p).Eta == 0, "Eta follows the system too");
+  set(&p, "Criterion", "a");
   snprintf(wanted, sizeof wanted, "%g, by Accuracy = fine", params_eta(&p, 0));
-  tap_ok(params_note(&p, &param_table[param_find(NULL, "Eta")], text, sizeof text) == 1 && strcmp(text, wanted) == 0, "Eta without the split");
+  tap_ok(params_note(&p, &param_table[param_find(NULL, "Eta")], text, sizeof text) == 1 && strcmp(text, wanted) == 0, "or does not");
 }
 
 static void check_scheme(void)
@@ -175,8 +178,10 @@ static void check_restart(void)
   tap_ok(!params_same_evolution(same, &fine), "another Accuracy is another run");
   p = params_of_run(&p, 1000, 1);
   tap_ok(params_same_evolution(same, &p), "also where the number of particles is known");
-  snprintf(text, sizeof text, "Split:xs = %.17g\nSplit:R1OverR0 = %.17g\nSteps:Eta = %.17g\n", params_xs(&p), params_r1_over_r0(&p), params_eta(&p, p.Mode != MODE_TREE));
+  set(&p, "Criterion", "a");
+  snprintf(text, sizeof text, "Steps:Criterion = a\nSplit:xs = %.17g\nSplit:R1OverR0 = %.17g\nSteps:Eta = %.17g\n", params_xs(&p), params_r1_over_r0(&p), params_eta(&p, p.Mode != MODE_TREE));
   tap_ok(params_same_evolution(text, &p), "so are zeros in place of the values that they stand for");
+  set(&p, "Criterion", "min-av");
   tap_ok(params_changed("Split:R1OverR0 = 7\n", &p, 0, &f) == -1 && strstr(f.text, "but the checkpoint was made with 7"), "another R1OverR0 is refused");
   params_adopt_found("Split:R1OverR0 = 7\n", &p);
   tap_ok(params_changed("Split:R1OverR0 = 7\n", &p, 0, &f) == 0 && params_r1_over_r0(&p) == 7, "... and that of the checkpoint stays where Accuracy sets it");

@@ -103,7 +103,7 @@ static void run(const struct comm *c, const struct backend *be, const struct set
   end->step = step;
   *(how->mode == MODE_HYBRID ? &par.SoftStep : &par.MaxSizeTimestep) = step;
   for (int k = 0; k < STEPS; k++) {
-    struct plan plan = plan_next(&par, &s.now, s.time, par.TimeMax, s.split.r2, s.split.on, 1);
+    struct plan plan = plan_next(&par, &s.now, &s.system, s.time, par.TimeMax, s.split.r2, s.split.on, 1);
     enum step_state state;
     step_open(&s, &plan);
     while ((state = step_substeps(&s, &plan, HUGE_VAL)) != STEP_SUBSTEPS_ENDED) {

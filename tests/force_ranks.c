@@ -239,7 +239,7 @@ static struct params params_of(const struct set *set, double delta)
   par.Softening = set->softening;
   par.Transport = asked;
   par.R1 = set->r1;
-  par.R2 = set->r2;
+  par.R2 = set->r2, par.xs = 0.2, par.ys = 0.135, par.Eta = 1;
   par.ErrTolForceAcc = delta, par.MultipoleOrder = 1;
   par.MaxLeafSize = 8;
   par.MaxGroupSize = 32;
@@ -265,7 +265,7 @@ static struct result one_case(const struct comm *c, const struct set *set, int64
   r.kept = global_digest(c, p) == digest && s.now.count == (double)n;
   r.finite = s.now.bad == 0;
   compare_start(&s, &r);
-  compare_substeps(&s, plan_next(&par, &s.now, 0, par.TimeMax, s.split.r2, 1, 1).soft_step, order == 1, &r);
+  compare_substeps(&s, fmin(plan_adaptive(&par, &s.now, s.split.r2), par.TimeMax), order == 1, &r);
   p = s.be->view(s.dev);
   r.bits = 0xcbf29ce484222325ULL;
   r.bits = hash(r.bits, p->id, sizeof *p->id * (size_t)p->n);
@@ -361,7 +361,7 @@ static void long_step(const struct comm *c, const struct set *set, int64_t n, st
   sim_open(&s, c, &par, &be, &mine, &f);
   sim_first_force(&s);
   *(s.split.on ? &par.SoftStep : &par.MaxSizeTimestep) = h->times * plan_adaptive(&par, &s.now, set->r2);
-  struct plan plan = plan_next(&par, &s.now, 0, par.TimeMax, s.split.r2, s.split.on, 1);
+  struct plan plan = plan_next(&par, &s.now, &s.system, 0, par.TimeMax, s.split.r2, s.split.on, 1);
   step_open(&s, &plan);
   while (step_substeps(&s, &plan, HUGE_VAL) != STEP_SUBSTEPS_ENDED) continue;
   h->counts = s.counts;
@@ -386,7 +386,7 @@ static void check_new_radius(const struct comm *c, const struct set *set, int64_
   par.R1 = par.R2 = par.SoftStep = 0;
   sim_open(&s, c, &par, tested, &mine, &f);
   sim_first_force(&s);
-  struct plan plan = plan_next(&par, &s.now, 0, par.TimeMax, s.split.r2, 1, RADIUS_INTERVAL);
+  struct plan plan = plan_next(&par, &s.now, &s.system, 0, par.TimeMax, s.split.r2, 1, RADIUS_INTERVAL);
   float r2 = s.split.r2;
   s.radius_rule *= 2;
   s.split = split_make(par.Kernel, r2, 2 * r2);

@@ -27,10 +27,12 @@ TimeMax = 0.0625
 Softening = 0.003
 [Split]
 Mode = $mode
+xs = 0.2
 [Device]
 Backend = cpu
 [Steps]
 Scheme = block
+Eta = 1
 END_OF_INI
 done
 # go RANKS MODE FOLDER ARGUMENT...

@@ -12,6 +12,7 @@ AM_TESTS_ENVIRONMENT += OMP_WAIT_POLICY=$${OMP_WAIT_POLICY:-passive}; export OMP
 unit_tests = \
   %D%/bound_pairs \
   %D%/brent \
+  %D%/choice \
   %D%/choices \
   %D%/debug \
   %D%/depth_first \
@@ -102,6 +103,7 @@ script_tests = \
   %D%/ranks.sh \
   %D%/restart.sh \
   %D%/rules.sh \
+  %D%/scheme.sh \
   %D%/scaling.sh \
   %D%/several_files.sh \
   %D%/shellcheck.sh \
@@ -167,6 +169,7 @@ sanitized_tests = \
   %D%/full_disk.sh \
   %D%/full_disk_run.sh \
   %D%/restart.sh \
+  %D%/scheme.sh \
   %D%/several_files.sh \
   %D%/soft_steps.sh \
   %D%/interrupt.sh \

@@ -7,6 +7,8 @@
 #include "backend/backend.h"
 #include "tap.h"
 
+static const struct plan_system none;
+
 static struct params base(void)
 {
   struct params p;
@@ -24,34 +26,34 @@ static void check_hybrid(void)
 {
   struct params p = base();
   struct diagnostics now = {.v_rms = 2, .a_rms = 1e-9};
-  struct plan plan = plan_next(&p, &now, 0, 1000, 0.5, 1, 1);
+  struct plan plan = plan_next(&p, &now, &none, 0, 1000, 0.5, 1, 1);
   tap_ok(near(plan.soft_step, 0.2 * 0.5 / 2) && plan.shared_level == -1 && !plan.shared,
          "hybrid: xs R2 / v_rms, block levels by the criterion");
   now.a_rms = 100;
-  plan = plan_next(&p, &now, 0, 1000, 0.25, 1, 1);
+  plan = plan_next(&p, &now, &none, 0, 1000, 0.25, 1, 1);
   tap_ok(fabs(plan.soft_step - 0.1 * sqrt(0.25 / 100)) < 1e-6, "or ys sqrt(R2 / a_rms), where that is shorter");
   p.MaxSizeTimestep = 0.001;
-  plan = plan_next(&p, &now, 0, 1000, 0.25, 1, 1);
+  plan = plan_next(&p, &now, &none, 0, 1000, 0.25, 1, 1);
   tap_ok(near(plan.soft_step, 0.001), "MaxSizeTimestep caps the soft step");
   p.MaxSizeTimestep = 0;
   p.SoftStep = 0.125;
-  plan = plan_next(&p, &now, 0, 1000, 0.25, 1, 1);
+  plan = plan_next(&p, &now, &none, 0, 1000, 0.25, 1, 1);
   tap_ok(near(plan.soft_step, 0.125) && !plan.at_target, "SoftStep fixes it");
-  plan = plan_next(&p, &now, 999.9, 1000, 0.25, 1, 1);
+  plan = plan_next(&p, &now, &none, 999.9, 1000, 0.25, 1, 1);
   tap_ok(plan.at_target && plan.target == 1000 && fabs(plan.soft_step - 0.1) < 1e-9, "the last step ends at the target");
-  plan = plan_next(&p, &now, 999.8, 1000, 0.25, 1, 1);
+  plan = plan_next(&p, &now, &none, 999.8, 1000, 0.25, 1, 1);
   tap_ok(!plan.at_target && fabs(plan.soft_step - 0.1) < 1e-9, "the two before it are equal");
   struct diagnostics still = {0}, ring = {.v_rms = 1e-9, .v_rms_plain = 4, .a_rms = 1e-9, .a_rms_plain = 1e-9};
   struct diagnostics alike = {.v_rms = 2, .v_rms_plain = 2.0000001, .a_rms = 1e-9, .a_rms_plain = 1e-9};
   p.SoftStep = 0;
-  plan = plan_next(&p, &still, 0, 3, 0.25, 1, 1);
+  plan = plan_next(&p, &still, &none, 0, 3, 0.25, 1, 1);
   tap_ok(plan.soft_step == 3 && plan.at_target, "nothing moves and nothing pulls: one step");
-  plan = plan_next(&p, &ring, 0, 1000, 0.5, 1, 1);
+  plan = plan_next(&p, &ring, &none, 0, 1000, 0.5, 1, 1);
   tap_ok(near(plan.soft_step, 0.2 * 0.5 / 4), "light particles that move about a heavy one at rest: their speed");
   ring.v_rms_plain = 1e-9, ring.a_rms_plain = 100;
-  plan = plan_next(&p, &ring, 0, 1000, 0.25, 1, 1);
+  plan = plan_next(&p, &ring, &none, 0, 1000, 0.25, 1, 1);
   tap_ok(fabs(plan.soft_step - 0.1 * sqrt(0.25 / 100)) < 1e-6, "and their acceleration");
-  plan = plan_next(&p, &alike, 0, 1000, 0.5, 1, 1);
+  plan = plan_next(&p, &alike, &none, 0, 1000, 0.5, 1, 1);
   tap_ok(near(plan.soft_step, 0.2 * 0.5 / 2), "masses alike: what differs by rounding changes nothing");
 }
 
@@ -83,15 +85,53 @@ static void check_tree(void)
   p.Mode = MODE_TREE;
   p.SoftStep = 0.5;
   p.MaxSizeTimestep = 0.0625;
-  struct plan plan = plan_next(&p, &now, 0, 1, 0.5, 0, 1);
+  struct plan plan = plan_next(&p, &now, &none, 0, 1, 0.5, 0, 1);
   tap_ok(near(plan.soft_step, 0.0625), "tree: MaxSizeTimestep is the soft step, SoftStep is not looked at");
   p.MaxSizeTimestep = 0;
-  plan = plan_next(&p, &now, 0, 1000, 0.5, 0, 1);
+  plan = plan_next(&p, &now, &none, 0, 1000, 0.5, 0, 1);
   tap_ok(near(plan.soft_step, 0.05), "tree without it: the rule of the hybrid mode");
   p.Scheme = SCHEME_SHARED;
   p.FixedStep = 0.01;
-  plan = plan_next(&p, &now, 0, 1, 0.5, 0, 1);
+  plan = plan_next(&p, &now, &none, 0, 1, 0.5, 0, 1);
   tap_ok(near(plan.soft_step, 0.01) && plan.shared && plan.shared_level == 0, "tree, shared: FixedStep is the step");
+}
+
+/* A Plummer sphere of 16384 particles. */
+static void check_errors(void)
+{
+  struct params p = base();
+  struct diagnostics now = {.count = 16384, .mass = 1, .kinetic = 0.25, .potential = -0.5, .total = -0.25, .v_rms = 0.707, .a_rms = 0.81}, far = now;
+  struct plan_system y = {.energy = plan_energy(&now), .mean_mass = 1.0 / 16384, .largest_mass = 1.0 / 16384, .distance = 0.15,
+                          .mean_square_mass = 1.0 / 16384 / 16384}, hole = y;
+  p.GravityConstantInternal = 1, p.Softening = 0.008;
+  plan_note_profile(&p, &now, &y);
+  tap_ok(near(y.energy, -0.25) && y.first_profile > 0.9 && y.first_profile < 1.1 && y.change == 0, "the system at the start");
+  p.xs = p.ys = 0;
+  double soft = plan_soft_step(&p, &now, &y, 0.15);
+  tap_ok(soft > 0.02 && soft < 0.1 && plan_soft_step(&p, &now, &y, 0.075) < soft, "soft steps by the model of errors");
+  hole.largest_mass = 0.5;
+  tap_ok(plan_soft_step(&p, &now, &hole, 0.15) < 0.03 * sqrt(0.15 * 0.15 * 0.15 / 0.5), "orbits at R2 about a heavy particle");
+  p.xs = 0.01;
+  tap_ok(near(plan_soft_step(&p, &now, &y, 0.15), 0.01 * 0.15 / 0.707), "xs is given");
+  p.xs = 0;
+  p.Mode = MODE_TREE;
+  double longest = plan_next(&p, &now, &y, 0, 1000, 0.15, 0, 1).soft_step, eta = plan_eta(&p, &now, &y, 0);
+  p.Scheme = SCHEME_SHARED;
+  struct plan plan = plan_next(&p, &now, &y, 0, 1000, 0.15, 0, 1);
+  tap_ok(plan.soft_step > 0.005 && plan.soft_step < 0.012 && plan.shared && plan.shared_level == 0 && plan.soft_step < longest,
+         "tree, shared: one step for all by the model of errors");
+  far.a_rms *= 1.001;
+  tap_ok(fabs(plan_next(&p, &far, &y, 0, 1000, 0.15, 0, 1).soft_step / plan.soft_step - 1) < 0.03, "which does not follow noise");
+  far.a_rms = 8;
+  plan_note_profile(&p, &far, &y);
+  tap_ok(plan_next(&p, &far, &y, 0, 1000, 0.15, 0, 1).soft_step < 0.2 * plan.soft_step && y.change > 50 && plan_eta(&p, &far, &y, 0) < 0.3 * eta,
+         "a collapse: shorter steps, smaller Eta");
+  p.Eta = 0.7;
+  tap_ok(plan_eta(&p, &now, &y, 0) == 0.7, "Eta is given");
+  now.total = 0.001, now.kinetic = 0.5, now.potential = -0.499;
+  tap_ok(near(plan_energy(&now), -0.0999), "an energy near 0");
+  now.v_rms_plain = 3;
+  tap_ok(near(plan_energy(&now), -4.5), "light particles about a heavy one at rest");
 }
 
 static void check_shared(void)
@@ -100,18 +140,18 @@ static void check_shared(void)
   struct diagnostics now = {.v_rms = 1, .a_rms = 1};
   p.Scheme = SCHEME_SHARED;
   p.SoftStep = 0.25;
-  struct plan plan = plan_next(&p, &now, 0, 1, 0.5, 1, 1);
+  struct plan plan = plan_next(&p, &now, &none, 0, 1, 0.5, 1, 1);
   tap_ok(plan.shared && plan.shared_level == -1, "shared: all particles take the deepest level of the criterion");
   int all = 1;
   for (int k = 0; k < 12; k++) {
     p.FixedStep = 0.25 / (1 << k);
-    plan = plan_next(&p, &now, 0, 1, 0.5, 1, 1);
+    plan = plan_next(&p, &now, &none, 0, 1, 0.5, 1, 1);
     all &= plan.shared_level == k && near(plan.soft_step, 0.25);
   }
   tap_ok(all, "Watanabe & Nakasato: soft step / FixedStep = 2^k gives level k");
   p.SoftStep = 0.3;
   p.FixedStep = 0.3 / 8;
-  plan = plan_next(&p, &now, 0, 3, 0.5, 1, 1);
+  plan = plan_next(&p, &now, &none, 0, 3, 0.5, 1, 1);
   tap_ok(plan.shared_level == 3, "also where the lengths are no binary numbers");
 }
 
@@ -121,14 +161,14 @@ static void check_radius(void)
   struct diagnostics now = {.v_rms = 1, .a_rms = 1};
   int due = 0, wrong = 0;
   for (long long step = 0; step < 10 * RADIUS_INTERVAL; step++) {
-    int measure = plan_next(&p, &now, 0, 1, 0.5, 1, step).measure_radius;
+    int measure = plan_next(&p, &now, &none, 0, 1, 0.5, 1, step).measure_radius;
     due += measure;
     wrong += measure && (step == 0 || step % RADIUS_INTERVAL);
   }
   tap_ok(due == 9 && !wrong, "the rule's radius is measured again at times, not at the start");
   p.R1 = 0.1;
   due = 0;
-  for (long long step = 0; step < 10 * RADIUS_INTERVAL; step++) due += plan_next(&p, &now, 0, 1, 0.5, 1, step).measure_radius;
+  for (long long step = 0; step < 10 * RADIUS_INTERVAL; step++) due += plan_next(&p, &now, &none, 0, 1, 0.5, 1, step).measure_radius;
   tap_ok(due == 0, "and never where R1 was given");
 }
 
@@ -137,6 +177,7 @@ int main(void)
   check_hybrid();
   check_hermite();
   check_tree();
+  check_errors();
   check_shared();
   check_radius();
   return tap_end();

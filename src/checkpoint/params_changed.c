@@ -79,6 +79,25 @@ static int differs(const struct compared *c, const struct param_entry *e, char b
   return strcmp(before, now) != 0;
 }
 
+/* Set a parameter to its value in the manifest. */
+static void adopt(const char *manifest, const char *name, struct params *p)
+{
+  const struct param_entry *e = &param_table[param_find(NULL, name)];
+  char value[PARAM_TEXT];
+  struct fault unread = {""};
+  params_before(manifest, e, value);
+  params_set(p, e, value, &unread);
+}
+
+/* The scheme that the run chose. */
+static void adopt_scheme(const char *manifest, struct params *p)
+{
+  int mode = p->Mode == MODE_AUTO, scheme = p->Scheme == SCHEME_AUTO, ratio = p->R1OverR0 == 0;
+  if (mode) adopt(manifest, "Mode", p);
+  if (scheme) adopt(manifest, "Scheme", p);
+  if (ratio) adopt(manifest, "R1OverR0", p);
+}
+
 /* The rule of the radii does not change with Accuracy. */
 static void keep_radii(const char *manifest, struct params *p)
 {
@@ -93,6 +112,7 @@ void params_adopt_found(const char *manifest, struct params *p)
   char value[PARAM_TEXT];
   struct params before;
   struct fault unread = {""};
+  adopt_scheme(manifest, p);
   keep_radii(manifest, p);
   params_defaults(&before);
   params_before(manifest, &param_table[param_find("Split", "EnergyError")], value);

@@ -88,7 +88,8 @@ int params_read_origin(struct params *p, const char *file, const char *const *ov
                        struct param_origin *origin, struct fault *f);
 /* 1: the hard part, if there is one, is integrated from neighbour lists (the table `hard` of a backend). */
 int params_neighbour_lists(const struct params *p);
-/* Choose the leapfrog with the default criterion where the hard part would be integrated from neighbour lists: its forces are of walks. */
+/* Choose the leapfrog with the default criterion where the hard part would be integrated from neighbour lists: its forces are of walks.
+ * Where Mode and Scheme are auto: the split with block steps. */
 void params_use_walks(struct params *p);
 /* The wanted |dE/E| per dynamical time from the text of Accuracy, a name or a number: *error. Returns 0, or -1 where it is neither. */
 int params_accuracy(const char *text, double *error);
@@ -107,7 +108,8 @@ double params_r1_over_r0(const struct params *p);
 double params_eta(const struct params *p, int split);
 /* A copy that knows of the run: the number of particles of all ranks (0: not known), and whether a device computes forces. */
 struct params params_of_run(const struct params *p, double particles, int on_device);
-/* A copy in which the values above are in place of zeros (Eta: with the split unless Mode = tree); for files and comparisons. */
+/* A copy in which the values above are in place of zeros (Eta: with the split unless Mode = tree), but of those that follow the system at each
+ * soft step too (step/plan.h: Eta, and xs with ys, for the leapfrog with Criterion = min-av); for files and comparisons. */
 struct params params_resolved(const struct params *p);
 /* Write the value in use and its origin, "0.2, by Accuracy = standard", where the parameter is 0 and has one of the rules above; else "".
  * Returns 1 or 0. */

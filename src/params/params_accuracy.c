@@ -123,15 +123,19 @@ struct params params_of_run(const struct params *p, double particles, int on_dev
   return r;
 }
 
+/* 1: xs, ys and Eta that are 0 follow the system too, at each soft step (step/plan.h). */
+static int follows_system(const struct params *p) { return !params_neighbour_lists(p) && p->Criterion == CRITERION_MIN_AV; }
+
 struct params params_resolved(const struct params *p)
 {
   struct params r = *p;
   r.MultipoleOrder = params_order(p);
   r.ErrTolForceAcc = params_delta(p);
+  r.R1OverR0 = params_r1_over_r0(p);
+  if (follows_system(p) && p->xs == 0 && p->ys == 0) return r;   /* and Eta is that of the system, or given */
   r.xs = params_xs(p);
   r.ys = params_ys(p);
-  r.R1OverR0 = params_r1_over_r0(p);
-  r.Eta = params_eta(p, params_mode(p) != MODE_TREE);
+  if (!follows_system(p)) r.Eta = params_eta(p, params_mode(p) != MODE_TREE);
   return r;
 }
 
@@ -143,6 +147,8 @@ int params_note(const struct params *p, const struct param_entry *e, char *text,
   if (!has_rule(e)) return 0;
   params_format(p, e, given, sizeof given);
   params_format(&r, e, used, sizeof used);
+  if (strcmp(given, "0") == 0 && strcmp(used, "0") == 0)
+    return snprintf(text, size, "by Accuracy = %.60s, and by the system at each soft step", p->Accuracy) > 0;
   if (strcmp(given, used) == 0) return 0;
   double unsplit = params_eta(p, 0);
   int of_eta = strcmp(e->name, "Eta") == 0;

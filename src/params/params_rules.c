@@ -268,6 +268,8 @@ void params_use_walks(struct params *p)
   p->Integrator = INTEGRATOR_LEAPFROG;
   if (p->Criterion == CRITERION_PAIRS) p->Criterion = CRITERION_MIN_AV;
   p->EnergyError = 0;
+  if (p->Mode == MODE_AUTO) p->Mode = params_mode(p) == MODE_TREE ? MODE_TREE : MODE_HYBRID;
+  if (p->Scheme == SCHEME_AUTO) p->Scheme = params_shared(p) ? SCHEME_SHARED : SCHEME_BLOCK;
 }
 
 int params_mode(const struct params *p)

@@ -10,6 +10,7 @@
 #include "check/measure.h"
 #include "run/run_parts.h"
 #include "run/start.h"
+#include "step/choose.h"
 #include "step/step.h"
 
 /* Predicted seconds up to which run --check carries out the first soft step. */
@@ -30,7 +31,7 @@ static int assess(struct sim *s, const struct run_options *o, double target, str
   double seconds = timer_clock() - began;
   comm_max_double(s->comm, &seconds, 1);
   if (s->now.bad > 0) return 1;
-  a->plan = plan_next(s->par, &s->now, s->time, target, s->split.on ? s->split.r2 : s->radius_rule, s->split.on, s->step);
+  a->plan = plan_next(s->par, &s->now, &s->system, s->time, target, s->split.on ? s->split.r2 : s->radius_rule, s->split.on, s->step);
   if (run_check_advance(s, &a->plan, f)) return -1;
   struct physics *p = &a->physics;
   measure_physics(s, &a->plan, p);
@@ -96,6 +97,19 @@ void assess_print_memory(const struct need_input *in, double measured, double fi
            "LETs\n", need_total(&n) / 1e6, n.fixed / 1e6, n.particles / 1e6, n.lets / 1e6);
 }
 
+/* The candidates among schemes, with the memory that they need. */
+static void report_choice(const struct sim *s, const struct need_input *need)
+{
+  double bytes[2];
+  for (int split = 0; split < 2; split++) {
+    struct need_input in = *need;
+    in.hybrid = split;
+    struct memory_need n = need_estimate(&in);
+    bytes[split] = need->on_device ? need->particles * (s->be->particle_bytes + split * s->be->split_bytes) : need_total(&n);
+  }
+  choose_report(s, bytes, stdout);
+}
+
 /* Measure, judge and print a system that was read. Collective. 0 or -1. */
 static int assess_open(struct sim *s, const struct run_options *o, const struct need_input *need, double target, double *host_bytes,
                        struct fault *f)
@@ -117,6 +131,7 @@ static int assess_open(struct sim *s, const struct run_options *o, const struct 
   physics_judge(&a.physics, &a.findings);
   if (s->comm->rank == 0) {
     assess_print_memory(need, measured, resident[2]);
+    report_choice(s, need);
     physics_print(&a.physics, stdout);
     if (error > 0) printf("energy              the first soft step changes it by %.2g of its value\n", error);
     print_findings(&a.findings, o->force, "", stdout);

@@ -240,12 +240,13 @@ static int inspect_start(const struct params *par, const struct run_options *o, 
   return check_times(par, b->time, f);
 }
 
-/* Verify the checkpoint and what else a restart needs. Collective. 0, -1 on a fault, or 1 where nothing is left to do. */
-static int inspect_restart(const struct comm *c, const struct params *par, const struct run_options *o, struct checkpoint *k,
+/* Verify the checkpoint and what else a restart needs; *par gets the values that the run has found. Collective. 0, -1 on a fault, or 1 where nothing is left to do. */
+static int inspect_restart(const struct comm *c, struct params *par, const struct run_options *o, struct checkpoint *k,
                            struct state_facts *state, struct beginning *b, struct fault *f)
 {
   if (continuation_has_finished(c, par, o)) return 1;
   if (checkpoint_find(c, par, o->from, k, f)) return -1;
+  params_adopt_found(k->text, par);
   if (params_changed(k->text, par, c->rank == 0, f) == 0) state_inspect(k, state, f);
   if (comm_agree(c, f) || checkpoint_check(c, k, f)) return -1;
   b->from = k;
@@ -291,8 +292,9 @@ static int inspect(const struct inspection *i, const struct beginning *b, struct
   return comm_verdict(i->c, f);
 }
 
-int check(const struct comm *c, const struct params *par, const struct run_options *o)
+int check(const struct comm *c, const struct params *given, const struct run_options *o)
 {
+  struct params found = *given, *par = &found;   /* with what the run has chosen, at a restart */
   struct fault f = {""}, device = {""};
   struct initial_facts facts;
   struct checkpoint from = {.text = NULL};

@@ -21,12 +21,13 @@
 #include "job/status.h"
 #include "particles/timeline.h"
 #include "run/step_columns.h"
+#include "step/choose.h"
 #include "step/hard.h"
 
 /* --- files ------------------------------------------------------------------------------------------------------- */
 
 #define USED_PARAMETERS "parameters-used.ini"
-static const char *const table_names[LOGS_TABLES] = {"energy.csv", "steps.csv", "timers.csv", TRAFFIC_TABLE, SUBSTEP_TABLE, TUNER_TABLE};
+static const char *const table_names[LOGS_TABLES] = {"energy.csv", "steps.csv", "timers.csv", TRAFFIC_TABLE, SUBSTEP_TABLE, TUNER_TABLE, "choice.csv"};
 
 /* A fault where snapshots of an earlier run exist, or where --overwrite would remove the input. */
 static void check_snapshots(const struct params *p, int overwrite, struct fault *f)
@@ -116,7 +117,8 @@ static void list_tables(struct logs *l, const struct sim *s, struct table table[
                                          {1, &l->timers, timers_header},
                                          {l->traffic.table, &l->traffic.out, traffic_header},
                                          {s->log.table, &l->substeps, substep_log_header},
-                                         {s->tuning.log, &l->tuner, tuning_header}};
+                                         {s->tuning.log, &l->tuner, tuning_header},
+                                         {choose_used(s), &l->choice, choose_header}};
   memcpy(table, all, sizeof all);
 }
 
@@ -448,6 +450,13 @@ void logs_energy(struct logs *l, const struct sim *s)
   sim_shift(s, place, motion);
   diagnostics_row(l->energy, s->time, &s->now, place, motion, gained);
   fflush(l->energy);
+}
+
+void logs_choice(struct logs *l, const struct sim *s)
+{
+  if (!l->choice || !choose_used(s)) return;
+  choose_rows(s, l->choice);
+  fflush(l->choice);
 }
 
 void logs_step(struct logs *l, struct sim *s, const struct step_report *r, int energy)

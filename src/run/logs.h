@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The tables of a run in OutputDir: energy.csv, steps.csv, timers.csv, comm.csv, substeps.csv and tuner.csv. */
+/* The tables of a run in OutputDir: energy.csv, steps.csv, timers.csv, comm.csv, substeps.csv, tuner.csv and choice.csv. */
 #ifndef LOGS_H
 #define LOGS_H
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "step/plan.h"
 #include "step/sim.h"
 
-enum { LEVELS_LOGGED = 25, LOGS_TABLES = 6 };   /* tables: energy, steps, timers, comm, substeps, tuner */
+enum { LEVELS_LOGGED = 25, LOGS_TABLES = 7 };   /* tables: energy, steps, timers, comm, substeps, tuner, choice */
 
 /* Counts of a soft step, of all ranks. Imbalances are maximum over mean of the ranks. */
 struct step_report {
@@ -35,7 +35,7 @@ struct step_report {
 };
 
 struct logs {
-  FILE *energy, *steps, *timers, *substeps, *tuner;   /* rank 0 only; the last two only where enabled */
+  FILE *energy, *steps, *timers, *substeps, *tuner, *choice;   /* rank 0 only; the last three only where enabled */
   struct spool *spool[LOGS_TABLES];   /* the files of these and of comm.csv; NULL: there is no such table */
   long long unwritten;             /* bytes of rows of all tables that are in memory only */
   struct traffic traffic;          /* comm.csv */
@@ -89,6 +89,8 @@ void logs_traffic(struct logs *l, const struct sim *s);
 void logs_energy(struct logs *l, const struct sim *s);
 /* Write rows to steps.csv, timers.csv, substeps.csv and tuner.csv (rank 0). `energy`: s->now has a potential energy. */
 void logs_step(struct logs *l, struct sim *s, const struct step_report *r, int energy);
+/* Write rows to choice.csv (rank 0) about the last choice of a scheme; nothing where there was none. */
+void logs_choice(struct logs *l, const struct sim *s);
 /* |dE/E| of a total energy relative to that of the start; NAN where that was 0. */
 double logs_error(const struct logs *l, double total);
 /* The largest |dE/E| so far; NAN as above. */

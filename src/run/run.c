@@ -41,6 +41,7 @@ static int simulate(struct run *r, struct fault *f)
   run_keep_folders(r);
   if (!r->soft_step_opened) {
     logs_energy(&r->logs, s);
+    logs_choice(&r->logs, s);
     run_snapshot(r);
     logs_traffic(&r->logs, s);
     timer_reset(&s->timer);

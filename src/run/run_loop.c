@@ -9,7 +9,7 @@
 #include "base/fault.h"
 #include "particles/timeline.h"
 #include "run/terminal.h"
-#include "step/hard.h"
+#include "step/choose.h"
 #include "step/step.h"
 
 /* The multiple of TimeBetStatistics after `time`. Statistics are due at the first synchronisation at or after each multiple. */
@@ -39,21 +39,18 @@ int run_check_advance(const struct sim *s, const struct plan *plan, struct fault
                    s->step + 1, plan->soft_step, s->time, s->par->TimeMax, s->split.on ? s->split.r2 : s->radius_rule);
 }
 
-/* Mode = auto: after the first soft step, switch the split off unless hard interaction lists are less than half as long as full ones. */
-static void decide_split(struct run *r, const struct step_report *report)
+/* The choice of a scheme after a soft step that took `seconds` on this rank. Collective. */
+static void choose(struct run *r, double seconds)
 {
   struct sim *s = &r->sim;
-  if (params_mode(s->par) != MODE_AUTO || hard_used(s) || !s->split.on || r->state.judged || report->hard.targets == 0) return;
-  r->state.judged = 1;
-  double ratio = report->list_hard / report->list_full;
-  int pays = ratio < 0.5;
-  if (s->comm->rank == 0)
-    printf("Mode = auto: hard interaction lists are %.2f times as long as full ones: %s\n", ratio,
-           pays ? "the split stays on" : "the run continues without the split");
-  if (pays) return;
-  s->split.on = 0;
-  sim_force(s, &s->mac, 1);
-  s->be->split_soft(s->dev);
+  if (!choose_used(s)) return;
+  comm_max_double(s->comm, &seconds, 1);
+  if (!choose_step(s, &r->own, seconds)) return;
+  logs_choice(&r->logs, s);
+  if (s->comm->rank != 0 || r->logs.lines < 0) return;
+  printf("at time %g: ", s->time);
+  choose_print(s, stdout);
+  fflush(stdout);
 }
 
 /* Whether `made` soft steps reach the limit of -n. */
@@ -95,7 +92,7 @@ static int open_step(struct run *r, struct fault *f)
   struct sim *s = &r->sim;
   struct plan *plan = &r->state.plan;
   double target = outputs_next(&r->outputs, s->time);
-  *plan = plan_next(s->par, &s->now, s->time, target, s->split.on ? s->split.r2 : s->radius_rule, s->split.on, s->step);
+  *plan = plan_next(s->par, &s->now, &s->system, s->time, target, s->split.on ? s->split.r2 : s->radius_rule, s->split.on, s->step);
   if (run_check_advance(s, plan, f)) return -1;
   s->stop_request = ask(r);
   step_open(s, plan);
@@ -144,11 +141,12 @@ static void report_step(struct run *r, int energy)
 {
   struct sim *s = &r->sim;
   struct step_report report;
+  double seconds = timer_total(&s->timer) - s->timer.seconds[PHASE_output];
   logs_traffic(&r->logs, s);
   logs_collect(&report, s, r->state.plan.soft_step);
   logs_step(&r->logs, s, &report, energy);
   if (s->comm->rank == 0) terminal_step(&r->logs, s, &report, energy);
-  decide_split(r, &report);
+  choose(r, seconds);
   if (report.hermite.collapsed > 0) r->control.forced = "steps of a close pair collapsed";
 }
 

@@ -15,7 +15,7 @@ static void print_first(struct sim *s, struct fault *f)
     return;
   }
   sim_first_force(s);
-  struct plan plan = plan_next(s->par, &s->now, s->time, outputs_next(&outputs, s->time), s->split.on ? s->split.r2 : s->radius_rule,
+  struct plan plan = plan_next(s->par, &s->now, &s->system, s->time, outputs_next(&outputs, s->time), s->split.on ? s->split.r2 : s->radius_rule,
                                s->split.on, 0);
   outputs_close(&outputs);
   if (run_check_advance(s, &plan, f)) return;

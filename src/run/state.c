@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "checkpoint/params_changed.h"
 #include "run/start.h"
+#include "step/choose.h"
 
 enum { ITEMS = 48, OWN = 24 };
 #define ROWS "tables"   /* section of rank 0: rows that the disk did not take */
@@ -30,7 +31,7 @@ static int list_system(struct sim *s, struct run_state *r, struct item *item)
       REAL("plan.soft_step", r->plan.soft_step), REAL("plan.target", r->plan.target), WHOLE("plan.at_target", r->plan.at_target),
       WHOLE("plan.shared_level", r->plan.shared_level), WHOLE("plan.shared", r->plan.shared),
       WHOLE("plan.measure_radius", r->plan.measure_radius), WHOLE("run.snapshots", r->snapshots),
-      WHOLE("run.pending", r->pending), WHOLE("run.judged", r->judged), LONG("run.block_steps", r->block_steps),
+      WHOLE("run.pending", r->pending), LONG("run.block_steps", r->block_steps),
       REAL("run.particles", r->particles), REAL("run.mass", r->mass),
       REAL("run.checkpoint_seconds", r->checkpoint_seconds)};
   _Static_assert(sizeof all / sizeof *all <= ITEMS, "raise ITEMS");
@@ -77,11 +78,12 @@ static int list_logs(struct logs *l, struct item *item)
   return sizeof all / sizeof *all;
 }
 
-static int list_tables(struct logs_ends *e, struct item *item)
+/* `tables`: the first ones of these; older checkpoints do not know the last one. */
+static int list_tables(struct logs_ends *e, int tables, struct item *item)
 {
-  const struct item all[] = {{"logs.ends", ITEM_LONG, LOGS_TABLES, e->end},
-                             {"logs.written", ITEM_LONG, LOGS_TABLES, e->written},
-                             {"logs.sums", ITEM_LONG, sizeof e->sums / sizeof **e->sums, e->sums}};
+  const struct item all[] = {{"logs.ends", ITEM_LONG, tables, e->end},
+                             {"logs.written", ITEM_LONG, tables, e->written},
+                             {"logs.sums", ITEM_LONG, tables * (int)(sizeof *e->sums / sizeof **e->sums), e->sums}};
   memcpy(item, all, sizeof all);
   return sizeof all / sizeof *all;
 }
@@ -90,6 +92,22 @@ static int list_missing(struct missing *m, struct item *item)
 {
   const struct item all[] = {WHOLE("run.missing", m->count), {"run.missing_numbers", ITEM_WHOLE, m->count, m->number},
                              {"run.missing_times", ITEM_REAL, m->count, m->time}};
+  memcpy(item, all, sizeof all);
+  return sizeof all / sizeof *all;
+}
+
+/* The choice of a scheme; Mode, Scheme and R1OverR0 in use are in the list of parameters. */
+static int list_choice(struct sim *s, struct item *item)
+{
+  struct choose_part *c = &s->choose;
+  struct plan_system *y = &s->system;
+  const struct item all[] = {REAL("system.energy", y->energy), REAL("system.dense", y->dense),
+                             REAL("system.distance", y->distance), REAL("system.profile", y->first_profile), REAL("system.change", y->change), WHOLE("choice.made", c->made),
+                             WHOLE("choice.trials", c->trials), WHOLE("choice.trial", c->trial), WHOLE("choice.trial_steps", c->trial_steps),
+                             {"choice.order", ITEM_WHOLE, CHOICES_COUNT, c->order}, {"choice.factor", ITEM_REAL, CHOICES_COUNT, c->table.factor},
+                             {"choice.measured", ITEM_REAL, CHOICES_COUNT, c->measured}, LONG("choice.looked", c->looked),
+                             REAL("choice.seconds", c->seconds), REAL("choice.time", c->time)};
+  _Static_assert(sizeof all / sizeof *all <= ITEMS, "raise ITEMS");
   memcpy(item, all, sizeof all);
   return sizeof all / sizeof *all;
 }
@@ -121,7 +139,7 @@ static int list_own(struct sim *s, struct section *own)
 
 int state_save(struct sim *s, struct logs *l, struct run_state *r, struct fault *f)
 {
-  struct item item[3 * ITEMS];
+  struct item item[4 * ITEMS];
   struct section own[OWN];
   struct logs_ends ends;
   long long before = r->block_steps;
@@ -130,8 +148,9 @@ int state_save(struct sim *s, struct logs *l, struct run_state *r, struct fault 
   r->block_steps += s->log.steps[0] + s->log.steps[1];   /* only the value of rank 0 counts: it writes the manifest */
   int items = list_system(s, r, item);
   items += list_substeps(s, item + items);
+  items += list_choice(s, item + items);
   items += list_logs(l, item + items);
-  items += list_tables(&ends, item + items);
+  items += list_tables(&ends, LOGS_TABLES, item + items);
   items += list_missing(&r->missing, item + items);
   items += list_frame(s, item + items);
   int owns = list_own(s, own);
@@ -183,8 +202,9 @@ static int load_missing(const char *text, struct missing *m, struct fault *f)
 static int load_ends(const char *text, struct logs_ends *e, struct fault *f)
 {
   struct item item[ITEMS];
-  int known = has(text, "logs.sums"), count = list_tables(e, item);
+  int known = has(text, "logs.sums"), count = list_tables(e, has(text, "choice.made") ? LOGS_TABLES : LOGS_TABLES - 1, item);
   memset(e, 0, sizeof *e);
+  e->end[LOGS_TABLES - 1] = -1;
   if (items_read(text, item, known ? count : 1, f)) return -1;
   if (!known) memcpy(e->written, e->end, sizeof e->end);
   return 0;
@@ -217,6 +237,17 @@ static void load_frame(struct sim *s, const char *text, struct fault *f)
   if (has(text, "frame.begin")) items_read(text, item, list_frame(s, item), f);
 }
 
+/* The choice of a scheme, and what its rules know of the system. An older checkpoint has none: then the scheme in use stays. */
+static void resume_choice(struct sim *s, const struct checkpoint *k, struct fault *f)
+{
+  struct item item[ITEMS];
+  sim_note_energy(s);
+  if (has(k->text, "choice.made")) items_read(k->text, item, list_choice(s, item), f);
+  if (s->own.Mode == MODE_AUTO) s->own.Mode = s->split.on ? MODE_HYBRID : MODE_TREE;
+  if (s->own.Scheme == SCHEME_AUTO) s->own.Scheme = SCHEME_BLOCK;
+  choose_resume(s, &s->choose.asked);
+}
+
 int state_load(struct sim *s, struct run_state *r, struct checkpoint *k, const struct comm *c, const struct params *par, const char *which,
                struct fault *f)
 {
@@ -230,8 +261,10 @@ int state_load(struct sim *s, struct run_state *r, struct checkpoint *k, const s
   params_changed(k->text, &found, c->rank == 0, f);
   if (comm_agree(c, f) == 0 && checkpoint_particles(c, k, &p, f) == 0) {
     if (sim_open(s, c, &found, be, &p, f) == 0) items_read(k->text, item, list_system(s, r, item), f);
+    choose_resume(s, par);
     load_missing(k->text, &r->missing, f);
-    s->split.on = s->split.on && params_mode(par) != MODE_TREE;
+    s->split.on = s->split.on && params_mode(&found) != MODE_TREE;
+    resume_choice(s, k, f);
     load_frame(s, k->text, f);
     if (has(k->text, "substeps.paused")) items_read(k->text, item, list_substeps(s, item), f);
     if (comm_agree(c, f) == 0) {

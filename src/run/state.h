@@ -16,7 +16,6 @@ struct run_state {
   int snapshots;             /* number of the next snapshot */
   int pending;               /* the last snapshot could not be written and is tried again, also by the next job */
   struct missing missing;    /* snapshots that could not be written, the pending one too; owner: the run */
-  int judged;                /* Mode = auto: whether the split pays has been decided */
   long long block_steps;     /* block steps of earlier jobs, for --substeps */
   double particles, mass;    /* number of particles and total mass at the start, for the guard */
   double checkpoint_seconds; /* seconds that the last checkpoint took; 0: unknown */

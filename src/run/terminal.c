@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "base/resident.h"
 #include "run/run_parts.h"
+#include "step/choose.h"
 #include "step/hard.h"
 #include "step/find.h"
 
@@ -46,6 +47,7 @@ void terminal_start(const struct run *r)
            s->step + 1);
   transport_describe(&s->transport, stdout);
   find_print(s, stdout);
+  choose_print(s, stdout);
   if (s->split.on) printf("split: R1 = %g, R2 = %g\n", s->split.r1, s->split.r2);
   if (s->par->RebuildInterval > 0 && (s->split.on || params_shared(s->par)))
     printf("note: RebuildInterval = %d has no effect %s\n", s->par->RebuildInterval,
@@ -120,7 +122,7 @@ void terminal_substeps(const struct run *r, struct substeps_progress *p)
 /* h, averaged over H_STEPS soft steps because clocks are noisy. Printed once. */
 static void note_h(struct logs *l, const struct sim *s, const struct step_report *r)
 {
-  if (!s->split.on || hard_used(s) || r->hard.targets == 0 || l->h_steps == H_STEPS) return;
+  if (!s->split.on || hard_used(s) || choose_used(s) || r->hard.targets == 0 || l->h_steps == H_STEPS) return;
   l->h_sum += r->h;
   l->list_sum += r->list_hard / r->list_full;
   if (++l->h_steps < H_STEPS || l->h_sum <= H_WARNING * H_STEPS) return;
@@ -146,7 +148,7 @@ static void warn_energy(struct logs *l, const struct sim *s)
 /* The parameter SoftStep gives soft steps that are much longer than those of the rule. */
 static void warn_soft_step(struct logs *l, const struct sim *s, double dt)
 {
-  double rule = plan_adaptive(s->par, &s->now, s->split.r2);
+  double rule = plan_soft_step(s->par, &s->now, &s->system, s->split.r2);
   if (l->warned_soft_step || !s->split.on || s->par->SoftStep == 0 || s->par->EnergyError > 0 || !(dt > SOFT_STEP_WARNING * rule)) return;
   printf("warning: at time %g SoftStep gives soft steps of %.3g, and the rule (SoftStep = 0) would take %.3g:\n"
          "         soft forces may change too much within a step\n", s->time, dt, rule);

@@ -26,6 +26,7 @@ void hard_note_masses(struct sim *s, const struct particles *p)
   }
   comm_max_double(s->comm, extreme, 2);
   comm_sum_double(s->comm, sum, 3);
+  s->hard.count = sum[1];
   s->hard.total_mass = sum[0];
   s->hard.mean_mass = sum[1] > 0 ? sum[0] / sum[1] : 0;
   s->hard.mean_square_mass = sum[1] > 0 ? sum[2] / sum[1] : 0;

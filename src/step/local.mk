@@ -1,4 +1,6 @@
 libespalier_a_SOURCES += \
+  %D%/choose.c \
+  %D%/choose.h \
   %D%/close_pairs.c \
   %D%/close_pairs.h \
   %D%/diagnostics.c \

@@ -14,6 +14,10 @@
 /* The larger rms counts: where light particles orbit a heavy one at rest, the mass-weighted rms does not represent their motion. */
 static double larger(double by_mass, double by_number) { return by_number > ROUNDING * by_mass ? by_number : by_mass; }
 
+#define NEAR_ZERO 0.1     /* smallest total energy of the model of errors, in units of kinetic and potential energy */
+#define NEIGHBOURS 28
+#define DENSER 3
+#define STEPS_OF_TWO 32   /* lengths of steps without the split between one and twice as much */
 /* The energy error for which the soft step is chosen with Integrator = hermite is the wanted one divided by this: 1e-6 by default. */
 #define HERMITE_PART 10
 
@@ -34,24 +38,88 @@ double plan_adaptive(const struct params *p, const struct diagnostics *now, doub
   return step;
 }
 
-static double criterion_step(const struct params *p, const struct diagnostics *now, double r2, int hybrid)
+double plan_energy(const struct diagnostics *now)
 {
-  if (hybrid) {
-    double step = p->SoftStep > 0 ? p->SoftStep : plan_adaptive(p, now, r2);
-    return p->MaxSizeTimestep > 0 ? fmin(step, p->MaxSizeTimestep) : step;
-  }
-  if (p->MaxSizeTimestep > 0) return p->MaxSizeTimestep;
-  return p->FixedStep > 0 ? p->FixedStep : plan_adaptive(p, now, r2);
+  double least = NEAR_ZERO * (now->kinetic + fabs(now->potential)), by_number = now->v_rms_plain;
+  if (by_number > ROUNDING * now->v_rms) least = fmax(least, 0.5 * now->mass * by_number * by_number);
+  return now->total < least ? -fmax(-now->total, least) : now->total;
 }
 
-struct plan plan_next(const struct params *p, const struct diagnostics *now, double time, double target, double r2, int hybrid,
-                      long long step)
+/* The rms acceleration without that of softened pairs, which a short softening lets grow without a meaning for the mean field; at most half
+ * of its square. Density and pairs: those of the median place, times a factor for denser ones. */
+static double smooth_acceleration(const struct params *p, double a, double count, const struct plan_system *y)
+{
+  double d = y->distance, density = fmin(NEIGHBOURS, count - 1) / (4.0 / 3 * M_PI * d * d * d), g = units_gravity(p);
+  if (!(d > 0) || !(p->Softening > 0)) return a;
+  double pairs = DENSER * 0.75 * M_PI * M_PI * g * g * y->mean_square_mass * density / p->Softening;
+  return sqrt(a * a - fmin(pairs, 0.5 * a * a));
+}
+
+struct finder_system plan_errors(const struct params *p, const struct diagnostics *now, const struct plan_system *y)
+{
+  double a = larger(now->a_rms, now->a_rms_plain), mean = y->mean_mass * y->mean_mass;
+  return (struct finder_system){.count = now->count, .gravity = units_gravity(p), .mass = now->mass, .energy = y->energy,
+                                .v_rms = larger(now->v_rms, now->v_rms_plain), .a_rms = smooth_acceleration(p, a, now->count, y),
+                                .distance = y->distance, .largest_mass = y->largest_mass, .softening = p->Softening,
+                                .unequal = mean > 0 ? y->mean_square_mass / mean : 0, .first_profile = y->first_profile,
+                                .change = y->change};
+}
+
+void plan_note_profile(const struct params *p, const struct diagnostics *now, struct plan_system *y)
+{
+  struct finder_system system = plan_errors(p, now, y);
+  double profile = errors_profile(&system);
+  if (!(profile > 0)) return;
+  if (!(y->first_profile > 0)) y->first_profile = profile;
+  y->change = fmax(y->change, fabs(profile - y->first_profile));
+}
+
+double plan_eta(const struct params *p, const struct diagnostics *now, const struct plan_system *y, int split)
+{
+  if (p->Eta > 0 || params_neighbour_lists(p) || p->Criterion != CRITERION_MIN_AV) return params_eta(p, split);
+  struct finder_system system = plan_errors(p, now, y);
+  double eta = errors_eta(&system, split, errors_allowed(params_error(p)));
+  return eta > 0 ? eta : params_eta(p, split);
+}
+
+double plan_soft_step(const struct params *p, const struct diagnostics *now, const struct plan_system *y, double r2)
+{
+  double step = plan_adaptive(p, now, r2), accuracy = params_error(p);
+  if (p->Integrator == INTEGRATOR_HERMITE) return step;
+  struct finder_system system = plan_errors(p, now, y);
+  if (p->xs == 0 && p->ys == 0 && p->Criterion != CRITERION_PAIRS && errors_profile(&system) > 0)
+    step = errors_hybrid_step(&system, r2, errors_allowed(accuracy));
+  return fmin(step, errors_orbit_step(system.gravity, y->mean_mass + y->largest_mass, r2, accuracy));
+}
+
+int plan_one_step(const struct params *p, int hybrid) { return !hybrid && params_shared(p) && p->FixedStep == 0 && p->Eta == 0; }
+
+double plan_whole_step(const struct params *p, const struct diagnostics *now, const struct plan_system *y, double r2)
+{
+  struct finder_system system = plan_errors(p, now, y);
+  double step = plan_one_step(p, 0) ? errors_shared_step(&system, y->dense, errors_allowed(params_error(p))) : errors_longest_step(&system);
+  if (!(step > 0 && step < 1e300)) return plan_adaptive(p, now, r2);
+  return exp2(floor(STEPS_OF_TWO * log2(step)) / STEPS_OF_TWO);
+}
+
+double plan_wanted(const struct params *p, const struct diagnostics *now, const struct plan_system *y, double r2, int hybrid)
+{
+  double most = p->MaxSizeTimestep > 0 ? p->MaxSizeTimestep : 1e300;
+  if (hybrid) return fmin(p->SoftStep > 0 ? p->SoftStep : plan_soft_step(p, now, y, r2), most);
+  if (plan_one_step(p, 0)) return fmin(plan_whole_step(p, now, y, r2), most);
+  if (p->MaxSizeTimestep > 0) return p->MaxSizeTimestep;
+  return p->FixedStep > 0 ? p->FixedStep : plan_whole_step(p, now, y, r2);
+}
+
+struct plan plan_next(const struct params *p, const struct diagnostics *now, const struct plan_system *y, double time, double target,
+                      double r2, int hybrid, long long step)
 {
   struct plan plan = {.target = target, .shared_level = -1};
-  double wanted = criterion_step(p, now, r2, hybrid);
+  double wanted = plan_wanted(p, now, y, r2, hybrid);
   plan.soft_step = timeline_step(time, target, wanted, &plan.at_target);
   plan.shared = params_shared(p);
   if (plan.shared && p->FixedStep > 0) plan.shared_level = timeline_level(wanted, p->FixedStep * (1 + 1e-9));
+  if (plan_one_step(p, hybrid)) plan.shared_level = 0;
   int used = hybrid || (p->MaxSizeTimestep == 0 && p->FixedStep == 0);
   plan.measure_radius = used && step > 0 && step % RADIUS_INTERVAL == 0 && p->R1 == 0 && p->R2 == 0;
   return plan;

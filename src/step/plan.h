@@ -4,6 +4,7 @@
 #define PLAN_H
 #include "params/params.h"
 #include "step/diagnostics.h"
+#include "tuning/errors.h"
 
 struct plan {
   double soft_step;      /* length of the soft step */
@@ -14,14 +15,44 @@ struct plan {
   int measure_radius;    /* 1: measure R2 again (radius_by_rule) */
 };
 
+/* What the rules for steps know of the system beside its sums. */
+struct plan_system {
+  double energy;         /* of the model of errors (plan_energy), when potentials were last computed */
+  double first_profile, change;   /* errors_profile at the start, 0: not known; the largest difference from it so far */
+  double dense;          /* errors_dense, last measurement; 0: not known */
+  double distance;       /* median distance to the 28th neighbour, last measurement (struct sim, radius_rule) */
+  double mean_mass, largest_mass, mean_square_mass;   /* of particles */
+};
+
 enum { RADIUS_INTERVAL = 8 };   /* soft steps between measurements of R2 */
 
 /* The adaptive soft step for the split radius `r2`, before any limit: the smaller of xs R2 / v_rms and ys sqrt(R2 / a_rms). The soft force
  * changes little within such a step. The second term limits the step in a cold collapse, where v_rms is small. With Integrator = hermite: the
  * soft step of the finder for an energy error of 1e-6. */
 double plan_adaptive(const struct params *p, const struct diagnostics *now, double r2);
+/* The soft step with the split on, before any limit: that of the model of errors for the wanted error (params_error; the adaptive one where
+ * xs or ys is given), and at most one that resolves the orbits at R2 about the heaviest particle. */
+double plan_soft_step(const struct params *p, const struct diagnostics *now, const struct plan_system *y, double r2);
+/* Without the split: the step of Scheme = shared, and the longest one of block steps, by the model of errors for the wanted error. In steps
+ * of two per cent, so that noise of the forces does not change it. Where the system has no time scale: the adaptive step for r2. */
+double plan_whole_step(const struct params *p, const struct diagnostics *now, const struct plan_system *y, double r2);
+/* Eta of block steps: the one that is given; else by the model of errors for the wanted error (leapfrog with Criterion = min-av), or where the
+ * system is not bound and for other steps params_eta. `split`: 1: within soft steps of a split. */
+double plan_eta(const struct params *p, const struct diagnostics *now, const struct plan_system *y, int split);
+/* 1: one step for all particles without the split, whose length is plan_whole_step. */
+int plan_one_step(const struct params *p, int hybrid);
+/* The total energy for the model of errors: not nearer to 0 than a tenth of kinetic and potential energy, which may nearly cancel, and where
+ * light particles orbit heavy ones, not than the energy that all would have with the mean velocity by number. A system that is not bound has
+ * 0 or more. */
+double plan_energy(const struct diagnostics *now);
+/* Note the profile of the system (errors_profile) at a synchronisation. Needs y->energy. */
+void plan_note_profile(const struct params *p, const struct diagnostics *now, struct plan_system *y);
+/* The system for the model of errors. */
+struct finder_system plan_errors(const struct params *p, const struct diagnostics *now, const struct plan_system *y);
+/* The soft step that the rules and the parameters want, before it is fitted to the next output. Arguments as below. */
+double plan_wanted(const struct params *p, const struct diagnostics *now, const struct plan_system *y, double r2, int hybrid);
 /* Plan the next soft step. `now`: sums at `time`; `target`: time of the next output or of the end; `r2`: radius by which the soft step is
  * chosen; `hybrid`: 1: the split is on; `step`: soft steps since the start. */
-struct plan plan_next(const struct params *p, const struct diagnostics *now, double time, double target, double r2, int hybrid,
+struct plan plan_next(const struct params *p, const struct diagnostics *now, const struct plan_system *y, double time, double target, double r2, int hybrid,
                       long long step);
 #endif

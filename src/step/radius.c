@@ -36,20 +36,26 @@ static double merged(const struct comm *c, const double *all, int64_t samples, i
   return count == 0 ? 0 : scratch[count < NEIGHBOURS ? count - 1 : NEIGHBOURS - 1];
 }
 
-/* The quantile over the n samples. all[rank][n][NEIGHBOURS]: the distances that each rank found. */
-static double quantile_of(const struct comm *c, const double *all, int64_t n, double quantile)
+/* Quantiles over the n samples. all[rank][n][NEIGHBOURS]: the distances that each rank found. */
+static void quantiles_of(const struct comm *c, const double *all, int64_t n, int quantiles, const double *quantile, double *radius)
 {
   double *scratch = memory_alloc("radius", sizeof *scratch * NEIGHBOURS * (size_t)c->size);
   double *result = memory_alloc("radius", sizeof *result * (size_t)(n + 1));
   for (int64_t i = 0; i < n; i++) result[i] = merged(c, all, n, i, scratch);
   gsl_sort(result, 1, (size_t)n);
-  double radius = n == 0 ? 0 : gsl_stats_quantile_from_sorted_data(result, 1, (size_t)n, quantile);
+  for (int k = 0; k < quantiles; k++) radius[k] = n == 0 ? 0 : gsl_stats_quantile_from_sorted_data(result, 1, (size_t)n, quantile[k]);
   memory_free(result);
   memory_free(scratch);
-  return radius;
 }
 
 double radius_by_rule(const struct comm *c, const struct backend *be, struct device *d, double quantile)
+{
+  double radius;
+  radius_quantiles(c, be, d, 1, &quantile, &radius);
+  return radius;
+}
+
+void radius_quantiles(const struct comm *c, const struct backend *be, struct device *d, int quantiles, const double *quantile, double *radius)
 {
   struct sample *s;
   int64_t n = radius_samples(c, be, d, &s);
@@ -64,12 +70,11 @@ double radius_by_rule(const struct comm *c, const struct backend *be, struct dev
   be->nearest(d, n, (const double(*)[3])at, id, NEIGHBOURS, mine);
   /* gathered on rank 0 alone: with many ranks the distances would take too much memory and sorting on every rank */
   all = comm_gather_root(c, mine, sizeof *mine * values, &values);
-  double radius = c->rank == 0 ? quantile_of(c, all, n, quantile) : 0;
-  comm_broadcast(c, &radius, sizeof radius);
+  if (c->rank == 0) quantiles_of(c, all, n, quantiles, quantile, radius);
+  comm_broadcast(c, radius, sizeof *radius * (size_t)quantiles);
   memory_free(all);
   memory_free(mine);
   memory_free(id);
   memory_free(at);
   memory_free(s);
-  return radius;
 }

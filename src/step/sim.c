@@ -8,6 +8,7 @@
 #include "base/fault.h"
 #include "base/memory.h"
 #include "gravity/units.h"
+#include "step/choose.h"
 #include "step/find.h"
 #include "step/hard.h"
 #include "step/radius.h"
@@ -274,6 +275,15 @@ void sim_shift(const struct sim *s, double place[3], double motion[3])
   for (int k = 0; k < 3; k++) motion[k] -= gained[k];
 }
 
+void sim_note_energy(struct sim *s)
+{
+  s->system.energy = plan_energy(&s->now);
+  s->system.distance = s->radius_rule;
+  s->system.mean_mass = s->hard.mean_mass;
+  s->system.largest_mass = s->hard.largest_mass;
+  s->system.mean_square_mass = s->hard.mean_square_mass;
+}
+
 static void set_split(struct sim *s, double r1, double r2)
 {
   s->split = split_make(s->par->Kernel, r1, r2);
@@ -281,27 +291,47 @@ static void set_split(struct sim *s, double r1, double r2)
   if (params_neighbour_lists(s->par) && hard_radii_by_mass(s)) s->split.mass_scale = (float)s->hard.mean_mass;
 }
 
+/* Note the dynamical time of the densest places; as R2, it is kept until it has changed much. Before the first sums: the distances. */
+static void note_dense(struct sim *s, const double distance[2], int first)
+{
+  struct finder_system whole = {.count = s->hard.count, .gravity = s->gravity, .mass = s->hard.total_mass};
+  double dense = errors_dense(&whole, distance, errors_dense_part(errors_allowed(params_error(s->par))));
+  if (first || fabs(dense - s->system.dense) >= RADIUS_CHANGE * s->system.dense) s->system.dense = dense;
+}
+
+/* R2 / R1 by rule. */
+static double radii_ratio(const struct params *p) { return p->Integrator == INTEGRATOR_HERMITE ? 4 : 2; }
+
+double sim_r2(const struct sim *s, const struct params *p)
+{
+  if (p->R2 > 0) return p->R2;
+  return p->R1 > 0 ? radii_ratio(p) * p->R1 : s->radius_rule * params_r1_over_r0(p) / radii_ratio(p);   /* hermite: half of the rule */
+}
+
 int sim_radius(struct sim *s, int first)
 {
   const struct params *p = s->par;
-  double ratio = p->Integrator == INTEGRATOR_HERMITE ? 4 : 2;   /* R2 / R1 */
   if (p->R1 > 0 || p->R2 > 0) {   /* given: R1, and R2 or R1 times the ratio */
-    double r2 = p->R2 > 0 ? p->R2 : ratio * p->R1;
+    double r2 = s->radius_rule = sim_r2(s, p);
     if (first && params_mode(p) != MODE_TREE) set_split(s, p->R1, r2);
-    s->radius_rule = r2;
     return first;
   }
-  double rule = radius_by_rule(s->comm, s->be, s->dev, p->RQuantile);
+  double quantile[] = {p->RQuantile, 0.01, 0.1}, distance[3], rule;
+  radius_quantiles(s->comm, s->be, s->dev, 3, quantile, distance);
+  rule = distance[0];
+  note_dense(s, distance + 1, first);
   if (!first && fabs(rule - s->radius_rule) < RADIUS_CHANGE * s->radius_rule) return 0;
   /* coincident particles have no distances */
   s->radius_rule = fmax(rule, p->Softening > 0 ? 1e-3 * p->Softening : RADIUS_SPACINGS * s->lattice.spacing);
-  double r2 = s->radius_rule * params_r1_over_r0(p) / ratio;   /* hermite: half of the rule */
-  if (params_mode(p) != MODE_TREE && (first || s->split.on)) set_split(s, r2 / ratio, r2);
+  s->system.distance = s->radius_rule;
+  double r2 = sim_r2(s, p);
+  if (params_mode(p) != MODE_TREE && (first || s->split.on)) set_split(s, r2 / radii_ratio(p), r2);
   return s->split.on;
 }
 
 void sim_first_force(struct sim *s)
 {
+  choose_only(s);
   sim_arrange(s, 1);
   timer_phase(&s->timer, PHASE_moments);
   s->be->sources(s->dev);
@@ -314,6 +344,15 @@ void sim_first_force(struct sim *s)
     find_parameters(s);
     sim_radius(s, 1);
   }
+  if (choose_asked(s->par)) {
+    struct mac angle = criterion(s->par, OPENING_ANGLE, s->gravity);
+    s->split.on = 0;
+    sim_force(s, &angle, 1);
+    sim_measure(s);
+    sim_note_energy(s);
+    choose_first(s);
+    sim_radius(s, 1);
+  }
   if (s->mac.kind == MAC_ACCELERATION) {
     struct mac angle = criterion(s->par, OPENING_ANGLE, s->gravity);
     sim_force(s, &angle, 0);
@@ -323,4 +362,7 @@ void sim_first_force(struct sim *s)
   sim_force(s, &s->mac, 1);
   sim_measure(s);
   memcpy(s->frame.v_com, s->now.v_com, sizeof s->frame.v_com);
+  sim_note_energy(s);
+  s->system.first_profile = s->system.change = 0;
+  plan_note_profile(s->par, &s->now, &s->system);
 }

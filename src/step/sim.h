@@ -13,7 +13,9 @@
 #include "params/params.h"
 #include "step/diagnostics.h"
 #include "step/frame.h"
+#include "step/plan.h"
 #include "step/substep_log.h"
+#include "tuning/choice.h"
 #include "tuning/finder.h"
 #include "tuning/tuning.h"
 
@@ -54,7 +56,8 @@ struct substeps {
 /* The hard part from neighbour lists (step/hard.h). */
 struct hard_part {
   struct halo halo;
-  double smallest_mass, mean_mass, largest_mass, total_mass;   /* of all particles of the run */
+  double count;              /* of all particles of the run */
+  double smallest_mass, mean_mass, largest_mass, total_mass;   /* of these */
   double mean_square_mass;   /* the mean of m^2 */
   double proposed_for;       /* length of the soft step to which the levels of the particles refer; 0: they have none */
 };
@@ -67,11 +70,24 @@ struct find_part {
   double soft_seconds, forces, hard_seconds, entries;   /* forces: particles times soft steps; neighbour lists count as soft */
 };
 
+/* The choice of a scheme (step/choose.h). The same on all ranks. */
+struct choose_part {
+  struct params asked;       /* as given */
+  int made;                  /* 1: a choice has been made */
+  int now;                   /* enum choice_scheme in use */
+  struct choice_table table; /* of the last measurement */
+  int trials, trial, trial_steps, order[CHOICES_COUNT];   /* candidates to be tried, and the one that is; 0 trials: none */
+  double measured[CHOICES_COUNT];   /* seconds per unit of time; 0: not measured */
+  long long looked;          /* soft step of the last decision or look */
+  double seconds, time;      /* of the soft steps since then */
+};
+
 struct sim {
   const struct comm *comm;
   const struct params *par;   /* `own`, or the caller's copy of it */
   struct params own;
   struct find_part find;
+  struct choose_part choose;
   const struct backend *be;
   struct device *dev;
   struct transport transport;
@@ -92,6 +108,7 @@ struct sim {
   double computing;          /* seconds in which this rank computed in the last soft step (timer_computing) */
   double per_work;           /* computing seconds per interaction of this rank, smoothed over soft steps; 0: not yet */
   struct diagnostics now;    /* at the last synchronisation */
+  struct plan_system system; /* what rules for steps know of the system beside `now` */
   struct step_counts counts;
   struct substeps substeps;
   struct hard_part hard;
@@ -143,7 +160,11 @@ int sim_gained(const struct sim *s, double gained[3]);
 /* What is added to positions and velocities at a synchronisation for the user's frame. The velocity that the centre of mass has gained, which
  * the next opening kick takes out, is taken out here too. Local. */
 void sim_shift(const struct sim *s, double place[3], double motion[3]);
+/* Note the energy of s->now, which holds potentials, for the rules of steps. Local. */
+void sim_note_energy(struct sim *s);
 /* Measure R2 (radius_by_rule) and use it if it has changed by a fifth; with `first`, in any case. Returns 1 if the split has changed.
  * Collective. */
 int sim_radius(struct sim *s, int first);
+/* R2 that parameters p give, with the last measurement of distances. Local. */
+double sim_r2(const struct sim *s, const struct params *p);
 #endif

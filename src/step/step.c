@@ -64,7 +64,7 @@ static void measure_work(struct sim *s, double seconds)
 
 struct step_rule step_rule_of(const struct sim *s, double soft_step)
 {
-  struct step_rule rule = {.eta = params_eta(s->par, s->split.on),
+  struct step_rule rule = {.eta = plan_eta(s->par, &s->now, &s->system, s->split.on),
                            .softening = s->par->Softening,
                            .use_velocity = s->par->Criterion == CRITERION_MIN_AV,
                            .soft_step = soft_step};
@@ -172,6 +172,8 @@ void step_close(struct sim *s, const struct plan *plan, int potential)
   measure_work(s, timer_computing(&s->timer) - s->half.computed);
   if (hard_used(s)) find_measure(s, s->computing);
   sim_measure(s);
+  if (potential) sim_note_energy(s);
+  plan_note_profile(s->par, &s->now, &s->system);
   s->half.part[1][1] = s->timer;
   log_synchronisation(s);
 

@@ -73,7 +73,7 @@ static int prepare(struct study *s, const struct params *par, struct global_part
   sim_first_force(&sim);
   double r2 = sim.split.on ? sim.split.r2 : sim.radius_rule;
   /* the length of soft steps that no output time shortens */
-  struct plan plan = plan_next(par, &sim.now, 0, NO_OUTPUT, r2, sim.split.on, 0);
+  struct plan plan = plan_next(par, &sim.now, &sim.system, 0, NO_OUTPUT, r2, sim.split.on, 0);
   double r0 = radius_by_rule(s->c, sim.be, sim.dev, par->RQuantile) / 4;
   if (sim.now.bad > 0) fault_set(f, "%.0f particle%s forces that are not finite", sim.now.bad, sim.now.bad == 1 ? " has" : "s have");
   int failed = comm_agree(s->c, f);

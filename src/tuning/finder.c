@@ -2,10 +2,7 @@
 /* The model. Lengths are in units of the virial radius L = G M^2 / (4 |E|), times in units of T = G M^(5/2) / |4 E|^(3/2)
  * (the N-body units of Henon: 1 and 1 for M = G = 1, E = -1/4).
  *
- *   soft steps   |dE/E| = A t^2 (OF_MEAN_FIELD + B OF_PAIRS / (N R2^1.5)) (1 + (CROSSING_SCALE t v / R2)^4), t the soft step: the error of
- *                the mean field does not depend on R2; each of the pairs within R2, N^2 R2^3 in number, has a random error of
- *                m^2 v^2 / R2^3; in long steps pairs cross the changeover. A: the mean square of the soft acceleration in units of that in
- *                a Plummer sphere, at least 1: cusps. B: <m^2> / <m>^2, or its root with radii by mass
+ *   soft steps   |dE/E| as in errors.c
  *   hard part    |dE/E| = OF_ETA (eta / 0.2)^4: of stars alone it is 3e-7 (eta / 0.2)^4, but a bound pair that is integrated step by step
  *                loses energy the whole time
  *   forces       |dE/E| = OF_NOISE times the relative noise of the soft force, which goes as the square root of Delta
@@ -20,9 +17,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define OF_MEAN_FIELD 4e-3
-#define OF_PAIRS 2.5
-#define PLUMMER_A2 0.66   /* mean square of the acceleration, G = M = L = 1 */
 #define OF_ETA 5e-6
 #define OF_NOISE 0.005
 #define NEIGHBOURS 75
@@ -37,7 +31,6 @@ static const double noise[3] = {0, 3.0e-4, 1.1e-4};
 /* Soft steps are not longer than these parts of R2 / v, and of sqrt(R2^3 / G m), the time of orbits about the heaviest particle. Soft steps in
  * which the latter orbits have the error 1e-6 are OF_ORBIT of that time. */
 #define CROSSING_MOST 0.25
-#define CROSSING_SCALE 5
 #define ORBIT_MOST 0.1
 #define OF_ORBIT 0.04
 #define ETA_LEAST 0.05
@@ -49,48 +42,14 @@ static const double noise[3] = {0, 3.0e-4, 1.1e-4};
  * tree, neighbour lists), and of a hard entry. */
 static const double interaction_seconds[2] = {5e-10, 5e-12}, step_seconds[2] = {1.5e-6, 1e-8}, entry_seconds[2] = {2.8e-8, 2e-10};
 
-/* Units of the model. */
-struct scales {
-  double length, time, v;
-};
-
-static struct scales scales_of(const struct finder_system *s)
-{
-  double gm = s->gravity * s->mass, twice = 2 * fabs(s->energy);
-  /* a system that is not bound: its extent, by neighbours; equal to the virial radius for a Plummer sphere */
-  double length = 0.74 * s->distance * cbrt(s->count / 28);
-  if (!(s->energy < 0)) return (struct scales){length, s->v_rms > 0 ? length / (sqrt(2) * s->v_rms) : 1e300, s->v_rms};
-  return (struct scales){gm * s->mass / (2 * twice), gm * pow(s->mass, 1.5) / pow(2 * twice, 1.5), fmax(s->v_rms, sqrt(twice / s->mass))};
-}
-
 static double square(double x) { return x * x; }
-
-/* The random errors of pairs are the larger where masses differ: in proportion to their products, and with radii by mass to R2^-1.5. */
-static double of_pairs(const struct finder_system *s)
-{
-  double unequal = fmax(s->unequal, 1);
-  return OF_PAIRS * (s->radii_by_mass ? sqrt(unequal) : unequal);
-}
-
-/* Errors of kicks grow as the square of the acceleration: their ratio to a Plummer sphere of the same energy. It is large with cusps. */
-static double of_profile(const struct finder_system *s, const struct scales *u)
-{
-  double plummer = s->gravity * s->mass / square(u->length);
-  return plummer > 0 && s->energy < 0 ? fmax(1, square(s->a_rms / plummer) / PLUMMER_A2) : 1;
-}
-
-static double soft_error(const struct finder_system *s, const struct scales *u, double r2, double soft_step)
-{
-  double crossing = CROSSING_SCALE * soft_step * u->v / r2;
-  return of_profile(s, u) * square(soft_step / u->time) * (OF_MEAN_FIELD + of_pairs(s) / (s->count * pow(r2 / u->length, 1.5))) * (1 + square(square(crossing)));
-}
 
 static double hard_error(double eta) { return OF_ETA * square(square(eta / 0.2)); }
 
 double finder_error(const struct finder_system *s, double r2, double soft_step, double eta)
 {
-  struct scales u = scales_of(s);
-  return soft_error(s, &u, r2, soft_step) + hard_error(eta);
+  struct scales u = errors_scales(s);
+  return errors_soft(s, &u, r2, soft_step) + hard_error(eta);
 }
 
 /* Three digits, downwards. */
@@ -109,7 +68,7 @@ static double longest_step(const struct finder_system *s, const struct finder_re
   double low = 0, high = longest;
   for (int k = 0; k < 60; k++) {
     double middle = 0.5 * (low + high);
-    if (soft_error(s, u, r2, middle) > PART_SOFT * q->error) high = middle;
+    if (errors_soft(s, u, r2, middle) > PART_SOFT * q->error) high = middle;
     else low = middle;
   }
   return high;
@@ -117,7 +76,7 @@ static double longest_step(const struct finder_system *s, const struct finder_re
 
 static double soft_step_of(const struct finder_system *s, const struct finder_request *q, const struct scales *u, double r2)
 {
-  double step = u->time * sqrt(PART_SOFT * q->error / (OF_MEAN_FIELD * of_profile(s, u)));
+  double step = u->time * sqrt(PART_SOFT * q->error / errors_mean_field(s));
   if (!(u->time < 1e300)) return q->longest > 0 ? q->longest : 1e300;   /* nothing moves and nothing pulls */
   if (u->v > 0) step = fmin(step, CROSSING_MOST * r2 / u->v);
   if (s->largest_mass > 0)
@@ -129,7 +88,7 @@ static double soft_step_of(const struct finder_system *s, const struct finder_re
 double finder_soft_step(const struct finder_system *s, double r2, double error)
 {
   struct finder_request q = {.error = error};
-  struct scales u = scales_of(s);
+  struct scales u = errors_scales(s);
   return soft_step_of(s, &q, &u, r2);
 }
 
@@ -160,7 +119,7 @@ static double entries_of(const struct finder_system *s, const struct scales *u, 
 
 static struct finder_choice choice_of(const struct finder_system *s, const struct finder_request *q, double r2, double soft_cost)
 {
-  struct scales u = scales_of(s);
+  struct scales u = errors_scales(s);
   struct finder_choice c = {.r2 = r2, .r1 = q->r1 > 0 ? q->r1 : rounded(RATIO * r2), .eta = q->eta > 0 ? q->eta : eta_of(q->error)};
   c.soft_step = q->soft_step > 0 ? q->soft_step : soft_step_of(s, q, &u, r2);
   c.error = finder_error(s, r2, c.soft_step, c.eta) + PART_FORCES * q->error;

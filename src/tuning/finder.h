@@ -6,17 +6,7 @@
 #define FINDER_H
 #include <stdio.h>
 
-/* A system at one time; in any units in which G has the value `gravity`. */
-struct finder_system {
-  double count;              /* particles */
-  double gravity, mass, energy;   /* total mass, total energy */
-  double v_rms;              /* about the centre of mass */
-  double a_rms;              /* rms soft acceleration; 0: not known */
-  double distance;           /* median over particles of the distance to the 28th neighbour */
-  double largest_mass;       /* of a particle */
-  double unequal;            /* <m^2> / <m>^2; 0: masses are equal, or not known */
-  int radii_by_mass;         /* 1: radii grow as the cube root of the mass */
-};
+#include "tuning/errors.h"
 
 /* What is wanted and what is given. */
 struct finder_request {

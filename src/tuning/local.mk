@@ -1,6 +1,10 @@
 libespalier_a_SOURCES += \
   %D%/brent.c \
   %D%/brent.h \
+  %D%/choice.c \
+  %D%/choice.h \
+  %D%/errors.c \
+  %D%/errors.h \
   %D%/finder.c \
   %D%/finder.h \
   %D%/tuner.c \

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The model of costs, seconds of a soft step of n particles per rank. A full interaction list has l = LIST (2^-9 / Delta)^LIST_POWER
+ * entries, at most all particles, and a force takes f = l times the seconds of an entry.
+ *
+ *   synchronisation   SYNC_FIXED + n (f + ARRANGE)
+ *   with the split    and n HARD_LISTS l_h entries: neighbour lists on a device, hard forces of all particles
+ *   substep           SUBSTEP_FIXED, and n times SUBSTEP_ALL, or without the split SUBSTEP_BUILD where more than a quarter is active: trees
+ *                     and moments; and for each active particle CORRECT and a force:
+ *     block           BLOCK f
+ *     hybrid          (WALK + WALK_LIST l_h / l) f, l_h = 60 sqrt(neighbours within R2): hard lists, as measured (groups are wider than R2);
+ *                     on a device, where l_h is above LISTS_MOST, there are no lists, and it is WALKED f
+ *
+ * The active particles are those of the histogram of block levels: level k has 2^(k-1) ticks of its own, at which levels from k on end. */
+#include <config.h>
+#include "tuning/choice.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Constants of a core of an AMD EPYC, and of an H200; doc/measurements.md has the runs. */
+static const struct rates {
+  double entry, sync_fixed, arrange, hard_lists;
+  double substep_fixed[2], substep_all, substep_build;   /* [1]: with the split */
+  double correct, block, walk, walk_list, walked;
+  double list_power;
+} rates[2] = {{2.8e-10, 1e-4, 4.5e-7, 1, {4e-5, 4e-5}, 4e-8, 4e-8, 0, 1.1, 0.4, 1.4, 1.2, 0.3},
+              {3.2e-13, 6e-4, 4e-10, 30, {4e-4, 2e-4}, 8e-11, 3.4e-10, 1e-10, 1.05, 0.2, 0.5, 1.5, 0.4}};
+#define LIST 2800
+#define QUADRUPOLE 1.6   /* an entry with a second moment, on average */
+#define HARD_ENTRIES 60
+#define LISTS_MOST 450
+#define MANY 0.25
+
+#define WITHIN 2.5       /* candidates within this factor of the least predicted cost are tried */
+#define TRIAL_PART 0.02  /* of the predicted run, which trials may cost */
+#define TRIAL_STEPS 2    /* soft steps of a trial */
+#define TRIAL_RUN 5.0    /* predicted seconds of a run below which nothing is tried */
+#define MARGIN 0.9       /* another candidate than the first must take less than this part of its measured time, */
+#define PAYS 0.8         /* and another one than the present less than this part of its predicted time */
+
+/* --- candidates -------------------------------------------------------------------------------------------------- */
+
+static unsigned bit(int scheme) { return 1u << scheme; }
+
+unsigned choice_allowed(const struct params *p)
+{
+  int mode = params_mode(p), one_radius = p->R1 > 0 || p->R1OverR0 > 0 || params_r1_over_r0(p) == 1;
+  unsigned hybrid = bit(CHOICE_HYBRID) | (one_radius ? 0 : bit(CHOICE_HYBRID_NARROW)), all;
+  if (p->Mode != MODE_AUTO && p->Scheme != SCHEME_AUTO) return 0;
+  if (params_neighbour_lists(p)) return bit(CHOICE_HYBRID);
+  all = mode == MODE_TREE ? bit(CHOICE_SHARED) | bit(CHOICE_BLOCK) : mode == MODE_HYBRID ? hybrid
+      : bit(CHOICE_SHARED) | bit(CHOICE_BLOCK) | hybrid;
+  if (p->Scheme == SCHEME_BLOCK || p->Eta > 0) all &= ~bit(CHOICE_SHARED);
+  if (params_shared(p)) all = bit(mode == MODE_HYBRID ? CHOICE_HYBRID : CHOICE_SHARED);
+  return all;
+}
+
+void choice_set(struct params *p, enum choice_scheme scheme)
+{
+  int split = scheme == CHOICE_HYBRID || scheme == CHOICE_HYBRID_NARROW, one = params_shared(p);
+  p->Mode = split ? MODE_HYBRID : MODE_TREE;
+  p->Scheme = scheme == CHOICE_SHARED || one ? SCHEME_SHARED : SCHEME_BLOCK;
+  if (scheme == CHOICE_HYBRID_NARROW) p->R1OverR0 = 1;
+}
+
+enum choice_scheme choice_of(const struct params *p, const struct params *asked)
+{
+  int narrow = p->R1OverR0 == 1 && (choice_allowed(asked) & bit(CHOICE_HYBRID_NARROW));
+  if (p->Mode == MODE_TREE) return p->Scheme == SCHEME_SHARED ? CHOICE_SHARED : CHOICE_BLOCK;
+  return narrow ? CHOICE_HYBRID_NARROW : CHOICE_HYBRID;
+}
+
+const char *choice_name(enum choice_scheme scheme, const struct params *asked, char text[64])
+{
+  int two = (choice_allowed(asked) & bit(CHOICE_HYBRID_NARROW)) != 0;
+  if (scheme == CHOICE_SHARED) snprintf(text, 64, "shared steps");
+  else if (scheme == CHOICE_BLOCK) snprintf(text, 64, "block steps");
+  else if (!two) snprintf(text, 64, "hybrid");
+  else snprintf(text, 64, "hybrid with R1OverR0 = %g", scheme == CHOICE_HYBRID_NARROW ? 1 : params_r1_over_r0(asked));
+  return text;
+}
+
+/* --- costs ------------------------------------------------------------------------------------------------------- */
+
+/* Seconds of a substep of a candidate on a rank with n particles, of which some are active. f: of a full force; hard: of a hard one. */
+static double substep_seconds(const struct rates *r, int split, double n, double active, double f, double hard)
+{
+  double trees = !split && active > MANY * n ? r->substep_build : r->substep_all;
+  return r->substep_fixed[split] + n * trees + active * (r->correct + (split ? hard : r->block * f));
+}
+
+void choice_cost(const struct choice_machine *m, double particles, struct choice_candidate *c)
+{
+  const struct rates *r = &rates[m->on_device != 0];
+  int split = c->r2 > 0, deepest = 0;
+  double n = particles / m->ranks, list = fmin(particles, LIST * pow(1.0 / 512 / m->delta, r->list_power));
+  double entry = r->entry * (m->order == 2 ? QUADRUPOLE : 1), f = list * entry, active = 0;
+  double neighbours = fmin(list, HARD_ENTRIES * sqrt(c->neighbours));
+  int walked = m->on_device && neighbours > LISTS_MOST;
+  double hard = (walked ? r->walked : r->walk + r->walk_list * neighbours / list) * f;
+  double seconds = r->sync_fixed + n * (f + r->arrange);
+  if (split) seconds += n * (walked ? hard : r->hard_lists * neighbours * entry);
+  c->sync_seconds = seconds / m->threads;
+  for (int l = 1; l < CHOICE_LEVELS; l++)
+    if (c->count[l] > 0) deepest = l;
+  for (int l = deepest; l >= 1; l--) {
+    active += (double)c->count[l] / m->ranks;
+    seconds += exp2(l - 1) * substep_seconds(r, split, n, active, f, hard);
+  }
+  c->step_seconds = seconds / m->threads;
+}
+
+double choice_predicted(const struct choice_table *t, enum choice_scheme scheme, int like)
+{
+  const struct choice_candidate *c = &t->candidate[scheme];
+  double factor = t->factor[scheme] > 0 ? t->factor[scheme] : like >= 0 && t->factor[like] > 0 ? t->factor[like] : 1;
+  return c->step > 0 ? factor * c->step_seconds / c->step : HUGE_VAL;
+}
+
+/* --- decisions --------------------------------------------------------------------------------------------------- */
+
+static int is_allowed(const struct choice_table *t, int scheme) { return (t->allowed & bit(scheme)) != 0; }
+
+enum choice_scheme choice_cheapest(const struct choice_table *t, int like)
+{
+  int best = -1;
+  for (int k = 0; k < CHOICES_COUNT; k++)
+    if (is_allowed(t, k) && (best < 0 || choice_predicted(t, k, like) < choice_predicted(t, best, like))) best = k;
+  return best < 0 ? CHOICE_HYBRID : best;
+}
+
+int choice_trials(const struct choice_table *t, int like, enum choice_scheme first, double time, int order[CHOICES_COUNT])
+{
+  double least = choice_predicted(t, choice_cheapest(t, like), like), left = TRIAL_PART * least * time;
+  int n = 0;
+  order[n++] = first;
+  if (!(least * time > TRIAL_RUN)) return n;
+  for (;;) {
+    int next = -1;
+    for (int k = 0; k < CHOICES_COUNT; k++) {
+      int known = !is_allowed(t, k);
+      for (int i = 0; i < n; i++) known |= order[i] == k;
+      if (!known && (next < 0 || choice_predicted(t, k, like) < choice_predicted(t, next, like))) next = k;
+    }
+    if (next < 0) return n;
+    double each = choice_predicted(t, next, like);
+    /* its soft steps against the same time by the cheapest one, and a force for each change of the split */
+    double cost = TRIAL_STEPS * t->candidate[next].step * (each - least) + 2 * t->candidate[next].sync_seconds;
+    if (each > WITHIN * least || cost > left) return n;
+    left -= cost;
+    order[n++] = next;
+  }
+}
+
+enum choice_scheme choice_fastest(const int *order, int n, const double measured[CHOICES_COUNT])
+{
+  int best = order[0];
+  double limit = MARGIN * measured[best];
+  for (int i = 1; i < n; i++)
+    if (measured[order[i]] < limit) best = order[i], limit = measured[best];
+  return best;
+}
+
+int choice_pays(const struct choice_table *t, enum choice_scheme now, enum choice_scheme cheapest)
+{
+  return cheapest != now && choice_predicted(t, cheapest, now) < PAYS * choice_predicted(t, now, now);
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The choice among shared, block and hybrid steps (Mode = auto, Scheme = auto): a model of costs, and the decisions. All candidates meet the
+ * wanted error (errors.h); the cheapest one is chosen. choice.c states the model. Pure: no clock, no device, no message; seconds that were
+ * measured are passed in, so every rank that is given the same numbers decides the same. */
+#ifndef CHOICE_H
+#define CHOICE_H
+#include <stdint.h>
+
+#include "params/params.h"
+#include "tuning/errors.h"
+
+/* The candidates. Where R1OverR0, R1 or R2 is given there is one hybrid, the last. */
+enum choice_scheme {
+  CHOICE_SHARED,         /* one step for all particles, no split: the soft step is the step */
+  CHOICE_BLOCK,          /* block steps, no split */
+  CHOICE_HYBRID_NARROW,  /* the split with R1OverR0 = 1, block steps */
+  CHOICE_HYBRID,         /* the split with the R1OverR0 of the parameters, block steps */
+  CHOICES_COUNT
+};
+enum { CHOICE_LEVELS = 32 };   /* entries of a histogram of block levels */
+
+/* Candidates that the parameters allow: bit s for enum choice_scheme s; 0: there is nothing to choose. */
+unsigned choice_allowed(const struct params *p);
+/* Make Mode, Scheme and R1OverR0 of p those of a candidate. */
+void choice_set(struct params *p, enum choice_scheme scheme);
+/* The candidate that p has, if Mode and Scheme are not auto. `asked`: the parameters as given. */
+enum choice_scheme choice_of(const struct params *p, const struct params *asked);
+/* "shared steps", "block steps", "hybrid, R1OverR0 = 1". Returns text. */
+const char *choice_name(enum choice_scheme scheme, const struct params *asked, char text[64]);
+
+/* The machine and the forces. */
+struct choice_machine {
+  int on_device;             /* 1: a device computes, 0: cores */
+  double ranks;
+  double threads;            /* of a rank; 1 on a device. Divides all seconds of cores, so no decision depends on it */
+  double delta;              /* ErrTolForceAcc */
+  int order;                 /* MultipoleOrder */
+};
+
+/* A candidate for a system. */
+struct choice_candidate {
+  double step, eta, r2;      /* soft step; Eta, 0: one step for all; R2, 0: no split */
+  double neighbours;         /* within R2, mean over the particles */
+  int64_t count[CHOICE_LEVELS];   /* particles at each block level, over all ranks */
+  double error;              /* predicted |dE/E| of its steps within ten dynamical times */
+  double sync_seconds;       /* predicted: of a synchronisation */
+  double step_seconds;       /* predicted: of a soft step with its substeps */
+};
+
+/* Set the predicted seconds of a candidate for a system of `particles`. */
+void choice_cost(const struct choice_machine *m, double particles, struct choice_candidate *c);
+
+/* Candidates, and what is known of their costs. */
+struct choice_table {
+  unsigned allowed;
+  struct choice_candidate candidate[CHOICES_COUNT];
+  double factor[CHOICES_COUNT];     /* measured over predicted seconds; 0: not measured */
+};
+
+/* Predicted seconds per unit of time: by the model, times the measured factor, or that of the candidate `like`, which shares its forces
+ * (negative: none). */
+double choice_predicted(const struct choice_table *t, enum choice_scheme scheme, int like);
+/* The cheapest candidate. */
+enum choice_scheme choice_cheapest(const struct choice_table *t, int like);
+/* The candidates that are worth a trial, the most promising first: those whose predicted cost is within a factor of 2.5 of the least, and
+ * whose trial costs at most what is left of 2 % of the predicted run of length `time`. Nothing is tried (one candidate) where the predicted run is short.
+ * `now`: the candidate in use, whose trial needs no forces for another split; `first` is in the list in any case. Returns their number. */
+int choice_trials(const struct choice_table *t, int like, enum choice_scheme first, double time, int order[CHOICES_COUNT]);
+/* The fastest of the n tried candidates by measured seconds per unit of time; another one than the first only if it is a tenth faster. */
+enum choice_scheme choice_fastest(const int *order, int n, const double measured[CHOICES_COUNT]);
+/* Whether a change to the cheapest candidate is predicted to pay: by a quarter. */
+int choice_pays(const struct choice_table *t, enum choice_scheme now, enum choice_scheme cheapest);
+#endif

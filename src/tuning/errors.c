@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The models. Lengths are in units of the virial radius L = G M^2 / (4 |E|), times in units of T = G M^(5/2) / |4 E|^(3/2)
+ * (the N-body units of Henon: 1 and 1 for M = G = 1, E = -1/4). v is the rms velocity in units of L / T, 1 / sqrt(2) in equilibrium.
+ * A: the mean square of the acceleration in units of that in a Plummer sphere, at least 1.
+ *
+ * Hard part from neighbour lists, |dE/E| within some dynamical times (constants from runs of Plummer spheres of 4096 and 16384 particles with
+ * softening 1e-4 and 0; doc/numerics.md has them):
+ *
+ *   soft steps   A t^2 (OF_MEAN_FIELD + B OF_PAIRS / (N R2^1.5)) (1 + (CROSSING_SCALE t v / R2)^4), t the soft step: the error of
+ *                the mean field does not depend on R2; each of the pairs within R2, N^2 R2^3 in number, has a random error of
+ *                m^2 v^2 / R2^3; in long steps pairs cross the changeover. B: <m^2> / <m>^2, or its root with radii by mass
+ *
+ * Leapfrog, |dE/E| within ten dynamical times (constants from runs of Plummer spheres and Hernquist's model of 2^14 to 2^20 particles, of a
+ * merger and of a cold collapse, with true energies by direct sums; within a factor of two or three). e: the softening; t: the step:
+ *
+ *   shared steps A t^2 (PAIRS / (N e^2)) / (1 + (2 e / (sqrt(2) v t))^2) + D t^2
+ *   soft steps   A t^2 (PAIRS / (N R2^2)) CROSSING x / (1 + x) + D t^2, x = t v / R2
+ *   block steps  STEPS A^2 sqrt(STEPS_COUNT / N) max(1, (N e^2)^-1/4) eta^STEPS_POWER: particles that matter have short steps, so the longest
+ *                step, LONGEST, does not count; it is shorter where A has grown since the start
+ *
+ * D: the energy that the leapfrog conserves differs from E by t^2 M <a^2> / 24, which changes with A: D = CHANGE times the largest change of
+ * A so far, less SPREAD of A, in which A varies by chance. It is 0 in equilibrium, and large in collapses and mergers. */
+#include <config.h>
+#include "tuning/errors.h"
+
+#include <math.h>
+
+#define OF_MEAN_FIELD 4e-3
+#define OF_PAIRS 2.5
+#define PLUMMER_A2 0.66   /* mean square of the acceleration, G = M = L = 1 */
+#define CROSSING_SCALE 5
+
+#define PAIRS 2.1
+#define CROSSING 5.7
+#define CHANGE 0.11
+#define SPREAD 0.05
+#define STEPS 1e-5
+#define STEPS_COUNT 16384
+#define STEPS_POWER 3.5
+#define ETA_LEAST 0.1
+#define ETA_MOST 2.0
+#define LONGEST (1.0 / 16)
+#define OUTSIDE 0.1        /* A above 1 / OUTSIDE is not of a cusp alone: longest steps are shorter as its root */
+#define X_MOST 0.8         /* of soft steps */
+/* Steps may have ALLOWED times the error that is wanted per dynamical time within ten of these (forces have the rest); soft steps, and block
+ * steps within them, these parts of it. */
+#define ALLOWED 3.0
+#define PART_SOFT 0.6
+#define PART_BLOCK 0.4
+/* Particles at the densest places, whose orbits are not resolved, have errors of the order of their energies: steps of RESOLVED of the
+ * dynamical time there give |dE/E| = OF_DENSE times their part of the mass. */
+#define OF_DENSE 0.2
+#define RESOLVED 0.5
+/* A shared step is not longer than this part of the time of orbits at the softening about a particle that is HEAVY times as heavy as the
+ * mean. */
+#define HEAVY_STEP 0.3
+#define HEAVY 10
+/* Soft steps are not longer than ORBIT of the time sqrt(R2^3 / G m) of orbits at R2 about the heaviest particle for the wanted error
+ * ORBIT_ERROR, and than ORBIT_MOST of it for any: circular orbits between R1 and R2 are then off by about 0.013 rad after ten of them. */
+#define ORBIT 0.025
+#define ORBIT_ERROR 1e-5
+#define ORBIT_MOST 0.1
+/* Particles within the distance to the 28th neighbour. */
+#define NEIGHBOURS 28
+
+static double square(double x) { return x * x; }
+
+struct scales errors_scales(const struct finder_system *s)
+{
+  double gm = s->gravity * s->mass, twice = 2 * fabs(s->energy);
+  /* a system that is not bound: its extent, by neighbours; equal to the virial radius for a Plummer sphere */
+  double length = 0.74 * s->distance * cbrt(s->count / NEIGHBOURS);
+  if (!(s->energy < 0)) return (struct scales){length, s->v_rms > 0 && length > 0 ? length / (sqrt(2) * s->v_rms) : 1e300, s->v_rms};
+  return (struct scales){gm * s->mass / (2 * twice), gm * pow(s->mass, 1.5) / pow(2 * twice, 1.5), fmax(s->v_rms, sqrt(twice / s->mass))};
+}
+
+/* --- neighbour lists --------------------------------------------------------------------------------------------- */
+
+/* The random errors of pairs are the larger where masses differ: in proportion to their products, and with radii by mass to R2^-1.5. */
+static double of_pairs(const struct finder_system *s)
+{
+  double unequal = fmax(s->unequal, 1);
+  return OF_PAIRS * (s->radii_by_mass ? sqrt(unequal) : unequal);
+}
+
+double errors_profile(const struct finder_system *s)
+{
+  struct scales u = errors_scales(s);
+  double plummer = s->gravity * s->mass / square(u.length);
+  return plummer > 0 && s->energy < 0 ? square(s->a_rms / plummer) / PLUMMER_A2 : 0;
+}
+
+/* Errors of kicks grow as the square of the acceleration: their ratio to a Plummer sphere of the same energy. */
+static double of_profile(const struct finder_system *s) { return fmax(1, errors_profile(s)); }
+
+double errors_mean_field(const struct finder_system *s) { return OF_MEAN_FIELD * of_profile(s); }
+
+double errors_soft(const struct finder_system *s, const struct scales *u, double r2, double soft_step)
+{
+  double crossing = CROSSING_SCALE * soft_step * u->v / r2;
+  return of_profile(s) * square(soft_step / u->time) * (OF_MEAN_FIELD + of_pairs(s) / (s->count * pow(r2 / u->length, 1.5))) *
+         (1 + square(square(crossing)));
+}
+
+/* --- leapfrog ---------------------------------------------------------------------------------------------------- */
+
+double errors_allowed(double accuracy) { return ALLOWED * accuracy; }
+
+/* Whether there are lengths and times to compare with. */
+static int has_scales(const struct scales *u) { return u->length > 0 && u->time < 1e300; }
+
+/* The reversible error of the mean field over (t / time)^2. */
+static double of_change(const struct finder_system *s) { return CHANGE * fmax(0, s->change - SPREAD * of_profile(s)); }
+
+double errors_shared(const struct finder_system *s, double step)
+{
+  struct scales u = errors_scales(s);
+  double e = s->softening / u.length, moved = sqrt(2) * u.v * step / u.length;
+  if (!has_scales(&u) || !(step > 0)) return 0;
+  double pairs = e > 0 && moved > 0 ? PAIRS * fmax(s->unequal, 1) / (s->count * e * e) / (1 + square(2 * e / moved)) : 0;
+  return square(step / u.time) * (of_profile(s) * pairs + of_change(s));
+}
+
+double errors_hybrid(const struct finder_system *s, double r2, double soft_step)
+{
+  struct scales u = errors_scales(s);
+  double x = soft_step * u.v / r2;
+  if (!has_scales(&u) || !(r2 > 0) || !(soft_step > 0)) return 0;
+  double pairs = PAIRS * fmax(s->unequal, 1) / (s->count * square(r2 / u.length)) * CROSSING * x / (1 + x);
+  return square(soft_step / u.time) * (of_profile(s) * pairs + of_change(s));
+}
+
+/* The error of block steps with eta = 1. */
+static double of_eta(const struct finder_system *s)
+{
+  struct scales u = errors_scales(s);
+  double e = u.length > 0 ? s->softening / u.length : 0, close = e > 0 ? fmax(1, pow(s->count * e * e, -0.25)) : 1;
+  return STEPS * square(of_profile(s)) * sqrt(STEPS_COUNT / s->count) * close;
+}
+
+double errors_block(const struct finder_system *s, double eta) { return of_eta(s) * pow(eta, STEPS_POWER); }
+
+double errors_eta(const struct finder_system *s, int split, double allowed)
+{
+  double part = split ? PART_BLOCK : 1;
+  if (!(errors_profile(s) > 0)) return 0;
+  return fmin(fmax(pow(part * allowed / of_eta(s), 1 / STEPS_POWER), ETA_LEAST), ETA_MOST);
+}
+
+double errors_longest_step(const struct finder_system *s)
+{
+  struct scales u = errors_scales(s);
+  double profile = errors_profile(s), grown = s->first_profile > 0 ? profile / s->first_profile : 1;
+  return has_scales(&u) ? LONGEST * u.time / sqrt(fmax(1, fmax(grown, OUTSIDE * profile))) : 1e300;
+}
+
+/* The longest step with at most this error, which grows with the step as `error_of` says. */
+static double longest(const struct finder_system *s, double r2, double most, double error)
+{
+  double low = 0, high = most;
+  for (int k = 0; k < 60; k++) {
+    double middle = 0.5 * (low + high);
+    if ((r2 > 0 ? errors_hybrid(s, r2, middle) : errors_shared(s, middle)) > error) high = middle;
+    else low = middle;
+  }
+  return high;
+}
+
+double errors_shared_step(const struct finder_system *s, double dense, double allowed)
+{
+  struct scales u = errors_scales(s);
+  double step = has_scales(&u) ? longest(s, 0, LONGEST * u.time, allowed) : 1e300, mean = s->mass / s->count;
+  if (dense > 0) step = fmin(step, RESOLVED * dense);
+  if (s->largest_mass > HEAVY * mean && s->softening > 0)
+    step = fmin(step, HEAVY_STEP * sqrt(s->softening * s->softening * s->softening / (s->gravity * s->largest_mass)));
+  return step;
+}
+
+double errors_hybrid_step(const struct finder_system *s, double r2, double allowed)
+{
+  struct scales u = errors_scales(s);
+  if (!has_scales(&u) || !(r2 > 0)) return 1e300;
+  return longest(s, r2, u.v > 0 ? fmin(X_MOST * r2 / u.v, 2 * LONGEST * u.time) : LONGEST * u.time, PART_SOFT * allowed);
+}
+
+double errors_dense_part(double allowed) { return allowed / OF_DENSE; }
+
+double errors_dense(const struct finder_system *s, const double distance[2], double part)
+{
+  double mass = NEIGHBOURS * s->mass / s->count, time[2];
+  if (!(distance[0] > 0) || !(distance[1] >= distance[0]) || !(mass > 0) || s->count <= NEIGHBOURS) return 0;
+  for (int k = 0; k < 2; k++) time[k] = sqrt(distance[k] * distance[k] * distance[k] / (s->gravity * mass));
+  double slope = log10(time[1] / time[0]);
+  return time[0] * pow(fmin(part / 0.01, 1), slope);
+}
+
+double errors_orbit_step(double gravity, double mass, double r2, double accuracy)
+{
+  double part = fmin(ORBIT * sqrt(accuracy / ORBIT_ERROR), ORBIT_MOST);
+  return mass > 0 ? part * sqrt(r2 * r2 * r2 / (gravity * mass)) : 1e300;
+}
