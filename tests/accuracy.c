@@ -176,6 +176,8 @@ static void check_restart(void)
   const char *same = "Accuracy:Accuracy = standard\nSplit:xs = 0\nSplit:R1OverR0 = 0\nSteps:Eta = 0\n";
   tap_ok(params_same_evolution(same, &p) && params_changed(same, &p, 0, &f) == 0, "the same parameters are the same run");
   tap_ok(!params_same_evolution(same, &fine), "another Accuracy is another run");
+  p = params_of_run(&p, 1000, 1);
+  tap_ok(params_same_evolution(same, &p), "also where the number of particles is known");
   set(&p, "Criterion", "a");
   snprintf(text, sizeof text, "Steps:Criterion = a\nSplit:xs = %.17g\nSplit:R1OverR0 = %.17g\nSteps:Eta = %.17g\n", params_xs(&p), params_r1_over_r0(&p), params_eta(&p, p.Mode != MODE_TREE));
   tap_ok(params_same_evolution(text, &p), "so are zeros in place of the values that they stand for");

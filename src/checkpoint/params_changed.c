@@ -62,6 +62,7 @@ static struct compared compare(const char *manifest, const struct params *p)
     params_set(&c.before, &param_table[i], value, &unread);
   }
   if (params_accuracy(c.before.Accuracy, &error)) memcpy(c.before.Accuracy, p->Accuracy, sizeof p->Accuracy);
+  c.before.run = p->run;
   c.before = params_resolved(&c.before);
   return c;
 }
