@@ -3,6 +3,8 @@
 #include <config.h>
 #include "run/run_parts.h"
 
+#include <string.h>
+
 
 #include "io/snapshot/snapshot.h"
 #include "run/continuation.h"

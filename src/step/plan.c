@@ -6,6 +6,7 @@
 
 #include "gravity/units.h"
 #include "particles/timeline.h"
+#include "tuning/finder.h"
 
 /* With equal masses the means by mass and by number differ by rounding only; a larger ratio shows unequal masses. */
 #define ROUNDING 1.01
