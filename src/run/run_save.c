@@ -5,7 +5,6 @@
 
 #include <string.h>
 
-
 #include "io/snapshot/snapshot.h"
 #include "run/continuation.h"
 

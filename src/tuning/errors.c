@@ -16,7 +16,7 @@
  *   shared steps A t^2 (PAIRS / (N e^2)) / (1 + (2 e / (sqrt(2) v t))^2) + D t^2
  *   soft steps   A t^2 (PAIRS / (N R2^2)) CROSSING x / (1 + x) + D t^2, x = t v / R2
  *   block steps  STEPS A^2 sqrt(STEPS_COUNT / N) max(1, (N e^2)^-1/4) eta^STEPS_POWER: particles that matter have short steps, so the longest
- *                step, LONGEST, does not count; it is shorter where A has grown since the start
+ *                step, LONGEST, does not count; it is shorter where A has grown since the start. A: at most STEPS_PROFILE
  *
  * D: the energy that the leapfrog conserves differs from E by t^2 M <a^2> / 24, which changes with A: D = CHANGE times the largest change of
  * A so far, less SPREAD of A, in which A varies by chance. It is 0 in equilibrium, and large in collapses and mergers. */
@@ -37,9 +37,11 @@
 #define STEPS 1e-5
 #define STEPS_COUNT 16384
 #define STEPS_POWER 3.5
+#define STEPS_PROFILE 16    /* A of block steps at most: larger ones, of collapsed cores, were not measured */
 #define ETA_LEAST 0.1
 #define ETA_MOST 2.0
 #define LONGEST (1.0 / 16)
+#define LONGEST_LEAST (1.0 / 8)   /* of it: at least this part where A has grown, for particles outside of a collapsed core */
 #define OUTSIDE 0.1        /* A above 1 / OUTSIDE is not of a cusp alone: longest steps are shorter as its root */
 #define X_MOST 0.8         /* of soft steps */
 /* Steps may have ALLOWED times the error that is wanted per dynamical time within ten of these (forces have the rest); soft steps, and block
@@ -144,7 +146,7 @@ static double of_eta(const struct finder_system *s)
 {
   struct scales u = errors_scales(s);
   double e = u.length > 0 ? s->softening / u.length : 0, close = e > 0 ? fmax(1, pow(s->count * e * e, -0.25)) : 1;
-  return STEPS * square(of_profile(s)) * sqrt(STEPS_COUNT / s->count) * close;
+  return STEPS * square(fmin(of_profile(s), STEPS_PROFILE)) * sqrt(STEPS_COUNT / s->count) * close;
 }
 
 double errors_block(const struct finder_system *s, double eta) { return of_eta(s) * pow(eta, STEPS_POWER); }
@@ -160,7 +162,8 @@ double errors_longest_step(const struct finder_system *s)
 {
   struct scales u = errors_scales(s);
   double profile = errors_profile(s), grown = s->first_profile > 0 ? profile / s->first_profile : 1;
-  return has_scales(&u) ? LONGEST * u.time / sqrt(fmax(1, fmax(grown, OUTSIDE * profile))) : 1e300;
+  double part = fmax(1 / sqrt(fmax(1, fmax(grown, OUTSIDE * profile))), LONGEST_LEAST);
+  return has_scales(&u) ? LONGEST * u.time * part : 1e300;
 }
 
 /* The longest step with at most this error, which grows with the step as `error_of` says. */
