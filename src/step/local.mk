@@ -3,6 +3,8 @@ libespalier_a_SOURCES += \
   %D%/close_pairs.h \
   %D%/diagnostics.c \
   %D%/diagnostics.h \
+  %D%/energies.c \
+  %D%/energies.h \
   %D%/find.c \
   %D%/find.h \
   %D%/frame.c \

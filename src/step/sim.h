@@ -3,6 +3,7 @@
 #ifndef SIM_H
 #define SIM_H
 #include "backend/backend.h"
+#include "backend/energy_verbs.h"
 #include "backend/hard_verbs.h"
 #include "base/timer.h"
 #include "mpi/comm.h"
@@ -68,6 +69,18 @@ struct find_part {
   double soft_seconds, forces, hard_seconds, entries;   /* forces: particles times soft steps; neighbour lists count as soft */
 };
 
+/* What is known of energies beyond the potentials of forces (step/energies.h). */
+struct energy_part {
+  double heavy_limit;                    /* particles of more mass are heavy; */
+  int heavies;                           /* their number */
+  double light_mass[PARTICLE_TYPES];     /* of all others, by type */
+  double rounding[PARTICLE_TYPES];       /* what the potentials of heavy particles lose as floats, times m / 2 */
+  double correction[PARTICLE_TYPES], total;   /* to add to the potential energies of s->now by type, and to their sum; 0: not measured */
+  double noise;                          /* standard error of the corrected total energy; 0: not measured */
+  double cost;                           /* interactions of the last measurement, of all ranks */
+  struct let_traffic traffic;
+};
+
 struct sim {
   const struct comm *comm;
   const struct params *par;   /* the caller's, or `own` once values have been found */
@@ -93,6 +106,7 @@ struct sim {
   double computing;          /* seconds in which this rank computed in the last soft step (timer_computing) */
   double per_work;           /* computing seconds per interaction of this rank, smoothed over soft steps; 0: not yet */
   struct diagnostics now;    /* at the last synchronisation */
+  struct energy_part energy; /* of these sums */
   struct step_counts counts;
   struct substeps substeps;
   struct hard_part hard;
@@ -130,7 +144,8 @@ void sim_rebuild(struct sim *s, int32_t tick, double tick_length, int fast, int 
 /* Sort the particles by the positions of their own times, so that the order at a checkpoint tick does not depend on what preceded it. Before
  * sim_rebuild. Local. */
 void sim_restore_order(struct sim *s);
-/* Compute the forces of all particles at a synchronisation by the criterion `mac`. `potential`: 1: potentials too. Needs sim_arrange.
+/* Compute the forces of all particles at a synchronisation by the criterion `mac`. `potential`: 1: potentials too (always so where the hard
+ * part is from neighbour lists). Needs sim_arrange.
  * Collective. */
 void sim_force(struct sim *s, const struct mac *mac, int potential);
 /* Compute the first forces: once by opening angle if the criterion needs a_old, then by the criterion. Measures R2 unless it is given.
