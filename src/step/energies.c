@@ -9,8 +9,9 @@
 #include "base/memory.h"
 #include "step/hard.h"
 
-/* Particles of more mass than this, in mean masses, are heavy. */
+/* Particles of more mass than this, in mean masses of the others, are heavy. The mean is found in at most so many rounds. */
 #define HEAVY_RATIO 100
+enum { HEAVY_ROUNDS = 16 };
 /* Up to so many particles all pairs are summed. A larger sample is needed for none: the error of the mean of so many is below 1e-6. */
 #define PAIRS_MAX 8192
 #define SAMPLE 524288
@@ -37,6 +38,21 @@ static int heavier_first(const void *a, const void *b)
   return x < y ? 1 : x > y ? -1 : 0;
 }
 
+/* HEAVY_RATIO times the mean mass of the particles that are not heavier than that. Collective. */
+static double least_heavy(const struct comm *c, const struct particles *p)
+{
+  double least = HUGE_VAL;
+  for (int k = 0; k < HEAVY_ROUNDS; k++) {
+    double sum[2] = {0}, before = least;
+    for (int64_t i = 0; i < p->n; i++)
+      if (!(p->mass[i] > least)) sum[0] += p->mass[i], sum[1] += 1;
+    comm_sum_double(c, sum, 2);
+    least = (float)(HEAVY_RATIO * sum[0] / fmax(sum[1], 1));   /* whatever the order of the sum */
+    if (least == before) break;
+  }
+  return least;
+}
+
 /* The mass that at most HEAVY_MAX particles of all ranks exceed, at least `least`. Collective. */
 static double heavy_limit(const struct comm *c, const struct particles *p, double least)
 {
@@ -58,7 +74,7 @@ static double heavy_limit(const struct comm *c, const struct particles *p, doubl
 void energies_open(struct sim *s, const struct particles *p)
 {
   struct energy_part *e = &s->energy;
-  e->heavy_limit = heavy_limit(s->comm, p, HEAVY_RATIO * (double)(float)s->hard.mean_mass);
+  e->heavy_limit = heavy_limit(s->comm, p, least_heavy(s->comm, p));
   memset(e->light_mass, 0, sizeof e->light_mass);
   double heavies = 0;
   for (int64_t i = 0; i < p->n; i++) {

@@ -8,7 +8,7 @@
 #define ENERGIES_H
 #include "step/sim.h"
 
-/* Find out which particles are heavy: those of more than 100 times the mean mass, at most the HEAVY_MAX heaviest (fewer where masses are
+/* Find out which particles are heavy: those of more than 100 times the mean mass of the others, at most the HEAVY_MAX heaviest (fewer where masses are
  * equal). `p`: the particles of this rank, not yet on the device. Collective. */
 void energies_open(struct sim *s, const struct particles *p);
 /* Set the potentials of heavy particles. After a walk with potentials. Collective. */
