@@ -37,7 +37,7 @@ static void place_heavy(struct random *r, int64_t i, int64_t n, double x[3], flo
   *mass = (i == 0 ? 1e6f : i == 1 ? 1e9f : 1.0f) / (float)n;
 }
 
-static const struct set big = {"Plummer", 12000, 1, 0.0125, 0.05, 0.1, place_plummer};
+static const struct set big = {"Plummer", 17000, 1, 0.0125, 0.05, 0.1, place_plummer};
 static const struct set heavy = {"heavy particles", 9000, 1, 0.005, 0.05, 0.1, place_heavy};
 
 static void say(int good, const char *set, const char *how, const char *what, double found, double limit)
@@ -99,10 +99,11 @@ static double (*gather(const struct sim *s, int64_t n))[4]
   return x;
 }
 
-static double potential_at(double (*x)[4], int64_t n, int64_t i, const struct set *set)
+/* Of particle i from the particles `first` on. */
+static double potential_at(double (*x)[4], int64_t first, int64_t n, int64_t i, const struct set *set)
 {
   double sum = 0;
-  for (int64_t j = 0; j < n; j++) {
+  for (int64_t j = first; j < n; j++) {
     double d[3] = {x[j][0] - x[i][0], x[j][1] - x[i][1], x[j][2] - x[i][2]};
     if (j != i) sum -= set->gravity * x[j][3] / sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2] + set->softening * set->softening);
   }
@@ -113,7 +114,7 @@ static double potential_at(double (*x)[4], int64_t n, int64_t i, const struct se
 static double true_potential(const struct sim *s, const struct set *set)
 {
   double(*x)[4] = gather(s, set->n), sum = 0;
-  for (int64_t i = s->comm->rank; i < set->n; i += s->comm->size) sum += 0.5 * x[i][3] * potential_at(x, set->n, i, set);
+  for (int64_t i = s->comm->rank; i < set->n; i += s->comm->size) sum += x[i][3] * potential_at(x, i + 1, set->n, i, set);
   comm_sum_double(s->comm, &sum, 1);
   memory_free(x);
   return sum;
@@ -195,7 +196,7 @@ static void check_heavy(const struct comm *c, const struct set *set, const struc
   for (int64_t i = 0; i < p->n; i++) {
     int64_t id = (int64_t)p->id[i] - 1;
     if (id > 1 && id % 100) continue;
-    double exact = potential_at(x, set->n, id, set), error = fabs(p->pot[i] / exact - 1);
+    double exact = potential_at(x, 0, set->n, id, set), error = fabs(p->pot[i] / exact - 1);
     *(id < 2 ? &worst : &others) = fmax(id < 2 ? worst : others, error);
   }
   comm_max_double(c, &worst, 1);
@@ -244,9 +245,9 @@ static void check_sample(const struct comm *c, const struct set *set, const stru
 static void check_rules(void)
 {
   if (!leader) return;
-  int good = energies_angle(2) == energies_angle(8192) && energies_angle(8192) < 0.01 && energies_angle(8193) < energies_angle(1e5) &&
-             energies_angle(1e5) < 0.4 && energies_angle(1e9) == 0.4;
-  tap_ok(good, "the opening angle grows with the number of particles, up to 0.4");
+  int good = energies_angle(2) == energies_angle(16384) && energies_angle(16384) < 0.01 && energies_angle(16385) < energies_angle(1e5) &&
+             energies_angle(1e5) < 0.3 && energies_angle(1e9) == 0.3;
+  tap_ok(good, "the opening angle grows with the number of particles, up to 0.3");
   tap_ok(energies_stride(1) == 1 && energies_stride(1e6) == 1 && energies_stride(1 << 24) == 32, "the sample has 2^19 to 2^20 particles");
   tap_ok(energies_due(100, 1, 1, 100) && !energies_due(100, 10, 1, 100) && !energies_due(1e9, 1, 0.1, 100) && energies_due(0, 0, 1, 1),
          "statistics are due when soft steps have cost many times as much, and a few hundred times in a run");
@@ -257,7 +258,7 @@ static void check_backend(const struct comm *c)
   for (int k = 0; k < (int)(sizeof schemes / sizeof *schemes); k++) {
     check_energies(c, &sets[2], &schemes[k], 2e-7);   /* all pairs */
     check_orbits(c, &sets[0], &schemes[k]);
-    if (k % 2) check_energies(c, &big, &schemes[k], 3e-6);
+    if (k == 3 || k == 5) check_energies(c, &big, &schemes[k], 3e-6);
   }
   check_heavy(c, &heavy, &schemes[0]);
   check_heavy(c, &heavy, &schemes[5]);
