@@ -18,6 +18,8 @@ InitCondFile = plummer.hdf5
 GravityConstantInternal = 1
 [Time]
 TimeMax = 0.125
+[Output]
+TimeBetStatistics = 1e-9
 [Gravity]
 Softening = 0.0139
 [Device]

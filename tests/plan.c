@@ -109,7 +109,7 @@ static void check_tree(void)
 static void check_errors(void)
 {
   struct params p = base();
-  struct diagnostics now = {.count = 16384, .mass = 1, .kinetic = 0.25, .potential = -0.5, .total = -0.25, .v_rms = 0.707, .a_rms = 0.81}, far = now;
+  struct diagnostics now = {.count = 16384, .mass = 1, .kinetic = 0.25, .potential = -0.5, .total = -0.25, .virial = -0.5, .v_rms = 0.707, .a_rms = 0.81}, far = now;
   struct plan_facts y = {.energy = plan_energy(&now), .mean_mass = 1.0 / 16384, .largest_mass = 1.0 / 16384, .distance = 0.15,
                           .mean_square_mass = 1.0 / 16384 / 16384}, hole = y;
   p.GravityConstantInternal = 1, p.Softening = 0.008;
@@ -137,7 +137,7 @@ static void check_errors(void)
          "a collapse: shorter steps, smaller Eta");
   p.Eta = 0.7;
   tap_ok(plan_eta(&p, &now, &y, 0) == 0.7, "Eta is given");
-  now.total = 0.001, now.kinetic = 0.5, now.potential = -0.499;
+  now.total = 0.001, now.kinetic = 0.5, now.potential = now.virial = -0.499;
   tap_ok(near(plan_energy(&now), -0.0999), "an energy near 0");
   now.v_rms_plain = 3;
   tap_ok(near(plan_energy(&now), -4.5), "light particles about a heavy one at rest");

@@ -245,7 +245,7 @@ says 'no line that names the number of ranks' "$dir/bare"
 says 'other.csv is neither' "$dir/words/other.csv"
 says 'plummer.hdf5 is neither' "$dir/plummer.hdf5"
 says "no phase 'rest'" "$dir/hybrid" --phase rest
-says 'between ranks nothing was sent in diagnostics' "$dir/hybrid" --phase diagnostics
+says 'between ranks nothing was sent in wait' "$dir/hybrid" --phase wait
 says 'run with CommLog = peers' "$dir/tree" --phase all
 says 'phase is for the plot of one run' "$dir/tree" "$dir/hybrid" --phase all
 says 'cannot be written' "$dir/hybrid" -o "$dir/absent/plot.png"

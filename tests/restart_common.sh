@@ -22,6 +22,7 @@ InitCondFile = ../plummer.hdf5
 [Output]
 OutputDir = out
 TimeBetSnapshot = 0.03125
+TimeBetStatistics = 1e-9
 SubstepLog = on
 [Checkpoints]
 CheckpointAtEnd = on

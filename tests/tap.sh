@@ -42,9 +42,9 @@ launch() {
   # shellcheck disable=SC2086
   ${limit:+timeout $limit} ${MPIRUN:-mpirun} $MPIRUN_FLAGS -n "$on" "$here/espalier" "$@" < /dev/null
 }
-# for_model BETWEEN MAX: the first lines of a parameter file for a model in ic.hdf5, with TimeBetSnapshot and TimeMax
+# for_model BETWEEN MAX: the first lines of a parameter file for a model in ic.hdf5, with TimeBetSnapshot and TimeMax, and statistics at every soft step
 for_model() {
-  printf '%s\n' '[Input]' 'InitCondFile = ic.hdf5' '[Output]' "TimeBetSnapshot = $1" '[Units]' 'GravityConstantInternal = 1' '[Time]' "TimeMax = $2"
+  printf '%s\n' '[Input]' 'InitCondFile = ic.hdf5' '[Output]' "TimeBetSnapshot = $1" 'TimeBetStatistics = 1e-9' '[Units]' 'GravityConstantInternal = 1' '[Time]' "TimeMax = $2"
 }
 # with_python MODULES: $python, a python3 that has these modules ("h5py, numpy"); none where it is empty
 with_python() {

@@ -11,6 +11,7 @@ cat > "$dir/run.ini" << 'END_INI'
 InitCondFile = plummer.hdf5
 [Output]
 TunerLog = on
+TimeBetStatistics = 1e-9
 [Units]
 GravityConstantInternal = 1
 [Time]

@@ -23,6 +23,13 @@ static const struct backend_exchange gpu_exchange_verbs = {
   .unpack = gpu_unpack,
 };
 
+static const struct backend_energy gpu_energy_verbs = {
+  .keep = gpu_energy_keep,
+  .sums = gpu_energy_sums,
+  .heavy = gpu_energy_heavy,
+  .set = gpu_energy_set,
+};
+
 static const struct backend_hard gpu_hard_verbs = {
   .halo = gpu_halo,
   .advance = gpu_advance,
@@ -57,6 +64,7 @@ const struct backend backend_cuda = {
   .builds_fast_tree = 1,
   .rebuild_interval = 1,
   .probe = &gpu_probe_verbs,
+  .energy = &gpu_energy_verbs,
   .exchange = &gpu_exchange_verbs,
   .hard = &gpu_hard_verbs,
   .let = &gpu_let_verbs,

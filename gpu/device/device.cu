@@ -179,6 +179,7 @@ void gpu_close(struct device *d)
   hermite_state_free(&d->hermite);
   exchange_state_free(&d->exchange);
   step_state_free(&d->step);
+  energy_state_free(&d->energy);
   array_free(&d->scratch);
   array_free(&d->points);
   device_free("device", d->device_results, sizeof *d->device_results);

@@ -89,6 +89,7 @@ struct device {
   struct let_state *let;             /* see gpu/let/let.cuh */
   struct exchange_state exchange;
   struct step_state step;
+  struct energy_state energy;
 };
 
 /* --- the device room --------------------------------------------------------------------------------------------- */

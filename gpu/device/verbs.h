@@ -3,6 +3,7 @@
 #ifndef GPU_VERBS_H
 #define GPU_VERBS_H
 #include "backend/backend.h"
+#include "backend/energy_verbs.h"
 #include "backend/hard_verbs.h"
 #include "backend/probe.h"
 #include "backend/link.h"
@@ -71,6 +72,11 @@ int64_t gpu_let_apply(struct device *d, int peer, const void *message, size_t by
 void gpu_walk(struct device *d, const struct walk_request *request, struct tally *tally);
 int gpu_walks_at_once(struct device *d, const struct walk_request *r);
 int gpu_keeps_tree(struct device *d);
+/* energy.cu */
+void gpu_energy_keep(struct device *d);
+void gpu_energy_sums(struct device *d, double limit, struct potential_sums *sums);
+int gpu_energy_heavy(struct device *d, double limit, struct heavy_particle *heavy);
+void gpu_energy_set(struct device *d, int n, const struct heavy_particle *heavy, const double *pot);
 /* neighbours.cu */
 void gpu_remember(struct device *d, double numbers[REMEMBERED], int set);
 /* advance.cu */

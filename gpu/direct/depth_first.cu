@@ -195,9 +195,9 @@ void depth_first_walk(struct device *d, const struct walk_request *r, struct tal
   CHECK(cudaMemsetAsync(&d->device_results->targets, 0,
                         offsetof(struct device_results, histogram) - offsetof(struct device_results, targets), d->stream));
   CHECK(cudaEventRecord(d->timing.from, d->stream));
-  if (d->config.quadrupole && weighted)
+  if (r->mac.order == 2 && weighted)
     start<true, true>(d, job);
-  else if (d->config.quadrupole)
+  else if (r->mac.order == 2)
     start<true, false>(d, job);
   else if (weighted)
     start<false, true>(d, job);

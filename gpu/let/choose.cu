@@ -416,7 +416,7 @@ void gpu_let_select(struct device *d, enum let_kind kind, const struct let_reque
     struct let_choice *c = &choice[k];
     struct outgoing *out = &d->let->out[kind][c->peer];
     out->nodes = out->bodies = 0;
-    out->quad = carries_quads(d, r);
+    out->quad = carries_quads(r);
     c->message = out->host_results.at;
     c->bytes = 0;
     c->next = TICKS;

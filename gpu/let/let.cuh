@@ -42,9 +42,9 @@ struct let_layout let_layout(int64_t nodes, int64_t bodies, int quad, int moving
 
 /* Whether the nodes of a LET carry second moments. With monopole cells local expansions of the full walk use them too, and the hard walk
  * uses their traces. */
-static inline int carries_quads(const struct device *d, const struct let_request *r)
+static inline int carries_quads(const struct let_request *r)
 {
-  return d->config.quadrupole || r->mac->kind == MAC_ACCELERATION;
+  return r->mac->order == 2 || r->mac->kind == MAC_ACCELERATION;
 }
 
 /* --- state ------------------------------------------------------------------------------------------------------- */

@@ -74,7 +74,7 @@ int gpu_walks_at_once(struct device *d, const struct walk_request *r)
 
 int gpu_keeps_tree(struct device *d) { return neighbours_expected(&d->hard) || pairwise_applies(d); }
 
-void gpu_walk(struct device *d, const struct walk_request *r, struct tally *tally)
+static void walk(struct device *d, const struct walk_request *r, struct tally *tally)
 {
   struct forest f;
   if (d->walk.pending_tally) device_read_results(d);
@@ -116,4 +116,31 @@ void gpu_walk(struct device *d, const struct walk_request *r, struct tally *tall
   wait_for_walk(d->timing.to, r, false);
   d->walk.pending_tally = tally;
   if (!r->pending_tally) device_read_results(d);
+}
+
+/* A WALK_POTENTIAL: a walk of all forces whose results go to arrays of their own. Direct sums cannot be finer. */
+static void walk_apart(struct device *d, struct walk_request r, struct tally *tally)
+{
+  struct energy_state *e = &d->energy;
+  const struct particles usual = d->p;
+  int split_off = d->walk.split_off;
+  e->stride = pairwise_applies(d) ? 0 : d->config.method == METHOD_NEXT_MORE ? 1 : r.stride;
+  e->soft = r.split.on;
+  if (e->stride == 0) return;
+  r.kind = r.split.on ? WALK_SOFT : WALK_TOTAL;
+  r.add_potential = r.pending_tally = 0;
+  d->p.pot = array_room(&e->fine, "device energies", d->p.n);
+  d->p.acc = d->p.acc_hard = d->p.acc_soft = array_room(&e->unused, "device energies", 4 * d->p.n);
+  d->p.work = d->p.acc + 3 * d->p.n;
+  walk(d, &r, tally);
+  d->p = usual;
+  d->walk.split_off = split_off;
+}
+
+void gpu_walk(struct device *d, const struct walk_request *r, struct tally *tally)
+{
+  if (r->kind == WALK_POTENTIAL)
+    walk_apart(d, *r, tally);
+  else
+    walk(d, r, tally);
 }

@@ -1,4 +1,5 @@
 gpu_sources += \
+  %D%/energy.cu \
   %D%/forces.cu \
   %D%/integrate.cu \
   %D%/state.cuh

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* State of the step room: what is known of the ends of the particles' steps. Data only. */
+/* State of the step room: what is known of the ends of the particles' steps; potentials beside those of forces. Data only. */
 #ifndef GPU_STEP_STATE_CUH
 #define GPU_STEP_STATE_CUH
 #include "gpu/device/memory.cuh"
@@ -11,6 +11,16 @@ struct step_state {
   struct array<int32_t> tile_next;    /* the first tick at which a step of a tile's particles ends; 0: not known */
   int32_t tiles_known;                /* tile_next is valid for particles before this one */
 };
+
+/* Of the verbs for energies (backend/energy_verbs.h). */
+struct energy_state {
+  struct array<float> fine;           /* potentials of the last WALK_POTENTIAL, */
+  struct array<float> unused;         /* and what else a walk stores, which is not used */
+  struct array<float> kept;           /* the hard part of the potentials */
+  int32_t stride;                     /* groups of the walk; 0: the potentials of forces are direct sums, or there was no walk */
+  int soft, has_kept;                 /* `fine` lacks the hard part; `kept` holds it */
+};
+void energy_state_free(struct energy_state *s);
 
 /* To be called when particles, their order or their levels have changed: no end of a step is known. */
 static inline void step_state_invalidate(struct step_state *s) { s->next_known = s->tiles_known = 0; }

@@ -11,7 +11,8 @@ enum { CELLS_MONOPOLE, CELLS_QUADRUPOLE, CELLS_MIXED };
 /* The representation for a criterion: one of CELLS_*. */
 static inline int cells_of(const struct device *d, const struct mac *mac)
 {
-  if (d->config.quadrupole) return CELLS_QUADRUPOLE;
+  (void)d;
+  if (mac->order == 2) return CELLS_QUADRUPOLE;
   return mac->kind == MAC_ACCELERATION ? CELLS_MIXED : CELLS_MONOPOLE;
 }
 

@@ -28,8 +28,11 @@ static __device__ int class_of(const struct walk_job &job, int32_t supergroup)
 
 static __device__ struct group group_at(const struct walk_job &job, int32_t k) { return job.group[job.list ? job.list[k] : k]; }
 
-/* Whether a group belongs to a supergroup that is walked. */
-static __device__ bool is_walked(const struct walk_job &job, const struct group &g) { return job.list || g.supergroup < job.supergroups; }
+/* Whether group k belongs to a supergroup that is walked, and to the sample of a WALK_POTENTIAL. */
+static __device__ bool is_walked(const struct walk_job &job, const struct group &g, int32_t k)
+{
+  return (job.list || g.supergroup < job.supergroups) && k % job.stride == 0;
+}
 
 /* Sort groups by class. One thread takes one group; a thread block reserves the items of its groups together, which keeps neighbours
  * adjacent. */
@@ -44,7 +47,7 @@ static __global__ void __launch_bounds__(THREADS) order_groups(const __grid_cons
   int c = 0, at = 0;
   if (walked) {
     g = group_at(job.walk, k);
-    walked = is_walked(job.walk, g);
+    walked = is_walked(job.walk, g, k);
   }
   if (walked) {
     c = class_of(job.walk, g.supergroup);
@@ -63,7 +66,7 @@ template <int HOW> static __global__ void __launch_bounds__(THREADS) cut_groups(
   int32_t k = (int32_t)(((int64_t)blockIdx.x * THREADS + threadIdx.x) / WARP);
   if (k >= job.walk.groups) return;
   struct group g = group_at(job.walk, k);
-  if (!is_walked(job.walk, g) || (job.adds && job.walk.supergroup[g.supergroup].handed == 0)) return;
+  if (!is_walked(job.walk, g, k) || (job.adds && job.walk.supergroup[g.supergroup].handed == 0)) return;
   int n = 0, rank[GROUP_MAX / WARP];
   for (int e = 0; e < GROUP_MAX / WARP; e++) {
     int32_t i = g.begin + e * WARP + lane_id();

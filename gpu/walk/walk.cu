@@ -83,6 +83,7 @@ struct walk_job walk_job_of(struct device *d, const struct walk_request *r, cons
   job.open_within = job.hard_only ? (float)(clearance_of(d) / unit) : 0;
   job.split_off = !r->split.on;
   job.count = d->device_results->walked;
+  job.stride = r->stride > 1 ? r->stride : 1;
   return job;
 }
 

@@ -77,6 +77,7 @@ struct walk_job {
   int soft, potential;         /* of WALK_WEIGHTED: acc_soft is stored as well; pot is stored, */
   int add_potential;           /* and added to what is there */
   struct weights weights;
+  int32_t stride;              /* every stride-th group is walked */
 };
 enum { OF_SUPERGROUP, OF_GROUP };   /* whose local expansion */
 enum { PIECE = 16, HARD_PIECE = 8 };   /* targets of a piece of a heavy group: a target block */

@@ -5,6 +5,7 @@
  * A backend is one table of core verbs (struct backend) and optional tables: `let` (locally essential trees, backend/let_verbs.h),
  * `exchange` (migration of particles between ranks) and `link` (messages from device to device, both backend/link.h). A backend that
  * runs on one rank only leaves `let` and `exchange` NULL; one whose messages always pass through the host leaves `link` NULL.
+ * `energy` (potentials finer than those of forces, backend/energy_verbs.h) may be NULL: energies are then those of forces.
  * `probe` (devices and reference measurements, backend/probe.h) is always there.
  *
  * Order of the core verbs in a soft step:
@@ -51,7 +52,7 @@ enum walk_method {
 struct device_config {
   double gravity, softening;   /* G; Plummer softening length */
   int max_leaf, max_group;     /* particles in a leaf, in a group */
-  int quadrupole;              /* cells carry second moments */
+  int quadrupole;              /* the cells of forces have second moments */
   int ranks;                   /* ranks of the run */
   int rank;                    /* of this process in the run */
   int node_rank;               /* of this process on its node: the device is number node_rank modulo the number of devices */
@@ -82,6 +83,8 @@ enum walk_kind {
                     * to acc (whose modulus is a_old); pot without the hard part, sum of (1 - K) psi. Cells in which K is not 0 are opened,
                     * so that (1 - K) and the K of neighbour lists (backend/hard_verbs.h) add up to 1 for each pair of particles */
   WALK_HARD,       /* acc_hard of the active particles at `tick`; with the split on from sources within R2 alone */
+  WALK_POTENTIAL   /* potentials of all particles of every stride-th group at a synchronisation, for the verbs of backend/energy_verbs.h; with
+                    * the split on those of WALK_SOFT. The device keeps them apart: no field of the particles changes */
 };
 
 /* What walk_request.poll_messages returns. */
@@ -100,6 +103,7 @@ struct walk_request {
   double tick_length;    /* time of one tick */
   int potential;         /* WALK_TOTAL, WALK_SOFT: compute pot as well */
   int add_potential;     /* WALK_SOFT: pot holds the hard part, and the soft part is added */
+  int32_t stride;        /* WALK_POTENTIAL: the groups 0, stride, 2 stride, ... of this rank; at least 1 */
   /* The forest (the local tree and the LETs) may be walked in several calls: the first has `local` set, the last has `last` set. Sums
    * are kept in between. Trees are added in the order of the calls and of `peers`; a backend may defer trees to the last call. Neither
    * the number of calls nor the arrival times of LETs change a bit of the result. The tally is complete after the last call. */
@@ -134,6 +138,7 @@ struct backend {
   int rebuild_interval;   /* default of RebuildInterval, in shortest steps; 0: no new tree within a soft step */
 
   const struct backend_probe *probe;         /* devices and reference measurements */
+  const struct backend_energy *energy;       /* finer potentials; NULL: none */
   const struct backend_exchange *exchange;   /* migration; NULL: one rank only */
   const struct backend_hard *hard;           /* the hard part from neighbour lists; NULL: Integrator = leapfrog only */
   const struct backend_let *let;             /* locally essential trees; NULL: one rank only */
@@ -175,7 +180,8 @@ struct backend {
   /* Build the octree of the sorted particles: links only. Before: order or reorder, once for each build. Cells that cross the faces
    * low[3], high[3] of this rank's domain are marked (MAC_CUT); faces at +-1e300 mark none. */
   void (*build)(struct device *d, const double low[3], const double high[3]);
-  /* Compute moments and motions of all nodes from the particles predicted to `tick`; also as a moment update between builds. Radii of
+  /* Compute moments and motions of all nodes from the particles predicted to `tick`; also as a moment update between builds. Walks and LETs
+   * use second moments where mac->order is 2, until the next call; walks need the order of this call. Radii of
    * cells of more than 32768 particles may be upper bounds from their children, typically less than twice as large; so may those of
    * smaller cells in a moment update. */
   void (*moments)(struct device *d, const struct mac *mac, int32_t tick, double tick_length);

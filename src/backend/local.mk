@@ -1,6 +1,7 @@
 libespalier_a_SOURCES += \
   %D%/backend.c \
   %D%/backend.h \
+  %D%/energy_verbs.h \
   %D%/hard_verbs.h \
   %D%/let_verbs.h \
   %D%/link.h \

@@ -11,7 +11,7 @@
 #include "base/memory.h"
 #include "gravity/units.h"
 #include "step/hard.h"
-#include "step/radius.h"
+#include "system/radius.h"
 #include "step/step.h"
 
 static double quantile(const double *sorted, int64_t n, double q)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/energy_verbs.h"
 #include "backend/hard_verbs.h"
 #include "backend/let_verbs.h"
 #include "backend/link.h"
@@ -56,6 +57,7 @@ static void close_device(struct device *d)
   memory_free(d->packed);
   cpu_active_free(d);
   cpu_watch_free(d);
+  cpu_energy_drop(d);
   memory_free(d->group_of);
   memory_free(d->sum);
   memory_free(d->group_pairs);
@@ -193,6 +195,13 @@ static const struct backend_let cpu_let_verbs = {
   .violations = cpu_violations,
 };
 
+static const struct backend_energy cpu_energy_verbs = {
+  .keep = cpu_energy_keep,
+  .sums = cpu_energy_sums,
+  .heavy = cpu_energy_heavy,
+  .set = cpu_energy_set,
+};
+
 static const struct backend_hard cpu_hard_verbs = {
   .halo = cpu_halo,
   .advance = cpu_hard_advance,
@@ -203,6 +212,7 @@ const struct backend backend_cpu = {
   .name = "cpu",
   .methods = 1 << METHOD_GROUPS | 1 << METHOD_AUTO,
   .probe = &cpu_probe_verbs,
+  .energy = &cpu_energy_verbs,
   .exchange = &cpu_exchange_verbs,
   .hard = &cpu_hard_verbs,
   .let = &cpu_let_verbs,

@@ -67,6 +67,14 @@ struct watch {
   struct sent_entry *sent_entry;
 };
 
+/* Of the energy verbs. */
+struct potentials {
+  double *fine;                    /* [n] of the last WALK_POTENTIAL, members of its groups only, */
+  int32_t stride;                  /* and which groups they are; 0: there are none */
+  int soft;                        /* they lack the hard part */
+  float *kept;                     /* [n] the hard part; NULL: not kept */
+};
+
 struct device {
   struct device_config config;
   double event_time[DEVICE_EVENTS];            /* the clock */
@@ -82,6 +90,7 @@ struct device {
   struct range *range;
   int level_begin[KEY_LEVELS + 3]; /* nodes of level l are [level_begin[l], level_begin[l + 1]) */
   int levels;
+  int quadrupole;                  /* the moments are of order 2 */
   int fresh;                       /* no moments since it was built */
   int sorted_within_step;          /* the particles were sorted within a soft step: the build keeps their motion states */
 
@@ -114,6 +123,7 @@ struct device {
   int64_t *group_pairs;            /* and interactions of the groups */
   size_t group_pair_capacity;
 
+  struct potentials potentials;
   struct let *let[LET_KINDS];      /* [ranks] */
   void *update;                    /* the last update of a LET, unless it was taken */
   size_t update_capacity;
@@ -154,6 +164,14 @@ double cpu_ceiling(struct device *d);
 void cpu_direct(struct device *d, int64_t n, const double (*at)[3], const uint64_t *skip, const struct split *split,
                 double (*acc)[3], double (*hard)[3], double *pot);
 void cpu_nearest(struct device *d, int64_t n, const double (*at)[3], const uint64_t *skip, int k, double *distance);
+struct potential_sums;
+struct heavy_particle;
+void cpu_energy_keep(struct device *d);
+void cpu_energy_sums(struct device *d, double limit, struct potential_sums *sums);
+int cpu_energy_heavy(struct device *d, double limit, struct heavy_particle *heavy);
+void cpu_energy_set(struct device *d, int n, const struct heavy_particle *heavy, const double *pot);
+/* Forget potentials that were kept. */
+void cpu_energy_drop(struct device *d);
 struct hard_request;
 struct hard_tally;
 struct halo_particle;

@@ -185,12 +185,12 @@ static void select_one(struct device *d, enum let_kind kind, const struct let_re
   l->sent.nodes = 0;
   l->sent.source.n = 0;
   if (s.nodes > 0) {
-    l->packed_bytes = sizeof(struct let_head) + octree_bytes(s.nodes, s.sources, d->config.quadrupole, moving);
+    l->packed_bytes = sizeof(struct let_head) + octree_bytes(s.nodes, s.sources, d->quadrupole, moving);
     cpu_room(&l->packed, &l->packed_capacity, l->packed_bytes, "let");
     index_room(l, s.nodes);
     struct let_head *head = l->packed;
-    *head = (struct let_head){.nodes = s.nodes, .sources = s.sources, .quad = d->config.quadrupole, .moving = moving};
-    octree_place(&l->sent, head + 1, s.nodes, s.sources, d->config.quadrupole, moving);
+    *head = (struct let_head){.nodes = s.nodes, .sources = s.sources, .quad = d->quadrupole, .moving = moving};
+    octree_place(&l->sent, head + 1, s.nodes, s.sources, d->quadrupole, moving);
     for (int64_t k = 0; k < s.nodes; k++) {
       const struct choice *c = &s.choice[k];
       l->node_from[k] = c->node;
@@ -255,7 +255,7 @@ void cpu_let_summary(struct device *d, const struct let_request *r, struct let_s
   if (d->tree.nodes == 0) return;
   summary->root = d->tree.node[0];
   summary->motion = d->tree.motion[0];
-  if (d->config.quadrupole) memcpy(summary->quad, d->tree.quad[0], sizeof summary->quad);
+  if (d->quadrupole) memcpy(summary->quad, d->tree.quad[0], sizeof summary->quad);
 }
 
 void cpu_let_roots(struct device *d, enum let_kind kind, int self, int count, const struct let_summary *const *summaries)
@@ -264,8 +264,8 @@ void cpu_let_roots(struct device *d, enum let_kind kind, int self, int count, co
   l->attached = count > 0;
   if (count == 0) return;
   int64_t nodes = roots_nodes(count);
-  cpu_room(&l->message, &l->message_capacity, octree_bytes(nodes, 0, d->config.quadrupole, 0), "let");
-  octree_place(&l->tree, l->message, nodes, 0, d->config.quadrupole, 0);
+  cpu_room(&l->message, &l->message_capacity, octree_bytes(nodes, 0, d->quadrupole, 0), "let");
+  octree_place(&l->tree, l->message, nodes, 0, d->quadrupole, 0);
   l->tree.motion_tick = 0;
   roots_tree(count, summaries, l->tree.node, l->tree.quad);
 }

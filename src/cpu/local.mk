@@ -8,6 +8,7 @@ libespalier_a_SOURCES += \
   %D%/device.c \
   %D%/device.h \
   %D%/direct.c \
+  %D%/energy.c \
   %D%/groups.c \
   %D%/hermite.c \
   %D%/hermite.h \

@@ -174,6 +174,7 @@ void cpu_moments(struct device *d, const struct mac *mac, int32_t tick, double t
 {
   struct octree *t = &d->tree;
   t->motion_tick = tick;
+  d->quadrupole = mac->order == 2;
   for (int l = d->levels - 1; l >= 0; l--) {
 #pragma omp parallel for schedule(static, 64)
     for (int32_t i = d->level_begin[l]; i < d->level_begin[l + 1]; i++) {

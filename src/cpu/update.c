@@ -202,7 +202,7 @@ size_t cpu_let_update_bytes_max(struct device *d, int peer)
 {
   const struct let *l = &d->let[LET_STEP][peer];
   if (l->sent.nodes == 0) return 0;
-  return sizeof(struct update_head) + aligned_entries(l->sent.source.n) + cell_bytes(l->sent.nodes, d->config.quadrupole);
+  return sizeof(struct update_head) + aligned_entries(l->sent.source.n) + cell_bytes(l->sent.nodes, d->quadrupole);
 }
 
 static void pack_entries(const struct device *d, const struct let *l, struct update_entry *out)
@@ -223,7 +223,7 @@ static void pack_cells(const struct device *d, const struct let *l, char *at)
   for (int32_t k = 0; k < l->sent.nodes; k++) {
     node[k] = d->tree.node[l->node_from[k]];
     motion[k] = d->tree.motion[l->node_from[k]];
-    if (d->config.quadrupole) memcpy(quad[k], d->tree.quad[l->node_from[k]], sizeof *quad);
+    if (d->quadrupole) memcpy(quad[k], d->tree.quad[l->node_from[k]], sizeof *quad);
   }
 }
 
@@ -237,11 +237,11 @@ size_t cpu_let_update(struct device *d, int peer, int32_t tick, enum let_update_
     if (l->at_level[level] > 0) *next = timeline_after(tick, level);
   if (l->pendings == 0 && (scope == SCOPE_CORRECTED || l->sent.nodes == 0)) return 0;
   size_t entries = sizeof(struct update_entry) * (size_t)l->pendings, aligned = aligned_entries(l->pendings);
-  size_t bytes = sizeof(struct update_head) + aligned + (cells ? cell_bytes(l->sent.nodes, d->config.quadrupole) : 0);
+  size_t bytes = sizeof(struct update_head) + aligned + (cells ? cell_bytes(l->sent.nodes, d->quadrupole) : 0);
   cpu_room(&d->update, &d->update_capacity, bytes, "let");
   struct update_head *head = d->update;
   *head = (struct update_head){
-      .entries = l->pendings, .tick = tick, .cells = cells, .nodes = l->sent.nodes, .quad = d->config.quadrupole};
+      .entries = l->pendings, .tick = tick, .cells = cells, .nodes = l->sent.nodes, .quad = d->quadrupole};
   pack_entries(d, l, (struct update_entry *)(head + 1));
   memset((char *)(head + 1) + entries, 0, aligned - entries);
   if (cells) pack_cells(d, l, (char *)(head + 1) + aligned);

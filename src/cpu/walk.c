@@ -239,13 +239,14 @@ static void walk_tree(struct visit *v, const struct octree *tree)
 
 static void set_visit(struct device *d, const struct walk_request *r, struct visit *v)
 {
-  int total = r->kind == WALK_TOTAL, all = r->kind != WALK_HARD;
+  int apart = r->kind == WALK_POTENTIAL, soft = r->kind == WALK_SOFT || (apart && r->split.on);
+  int total = r->kind == WALK_TOTAL || (apart && !soft), all = r->kind != WALK_HARD;
   float eps = (float)d->config.softening;
   memset(v, 0, sizeof *v);
   v->d = d;
-  v->quad = d->config.quadrupole;
+  v->quad = d->quadrupole;
   v->pruned = !all && r->split.on;
-  v->soft = r->kind == WALK_SOFT;
+  v->soft = soft;
   v->plain = (struct pair_job){.eps2 = eps * eps, .potential = all && r->potential, .total = 1, .split = r->split};
   v->split = (struct pair_job){.eps2 = eps * eps, .potential = total && r->potential, .total = total, .hard = r->split.on, .split = r->split};
   if (v->soft) v->split = (struct pair_job){.eps2 = eps * eps, .soft = 1, .core2 = split_core2(&r->split), .split = r->split};
@@ -308,6 +309,7 @@ void cpu_walk(struct device *d, const struct walk_request *r, struct tally *tall
   int32_t groups = walk_group_count(d, r);
   open_workspaces(d);
   walk_need_sums(d, r);
+  walk_need_potentials(d, r);
 #pragma omp parallel num_threads(d->threads) if (groups > 1)
   {
     struct visit v;

@@ -36,6 +36,8 @@ const struct group *walk_group_of(const struct device *d, const struct walk_requ
 /* Room for the sums that are kept between the parts of a forest which is walked in parts; give it back after the last one. */
 void walk_need_sums(struct device *d, const struct walk_request *r);
 void walk_free_sums(struct device *d, const struct walk_request *r);
+/* Room for the potentials of a WALK_POTENTIAL, which begins. */
+void walk_need_potentials(struct device *d, const struct walk_request *r);
 /* Keep the sums of the targets of group k, and the group's interactions; take them back (returns the interactions). */
 void walk_keep_sums(struct device *d, const struct visit *v, const struct walk_request *r, int32_t k, int64_t pairs);
 int64_t walk_take_sums(const struct device *d, const struct visit *v, const struct walk_request *r, int32_t k);

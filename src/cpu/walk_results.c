@@ -31,6 +31,16 @@ static void store_soft(struct device *d, const struct visit *v, const struct wal
   }
 }
 
+static void store_potential(struct device *d, const struct visit *v)
+{
+  const struct targets *t = &v->w->targets;
+  float self = v->soft ? 0 : d->isa->inverse_root(v->plain.eps2);
+  for (int k = 0; k < t->n; k++) {
+    int32_t i = v->w->member[k];
+    d->potentials.fine[i] = d->config.gravity * (t->pot[k] + (double)(d->tree.source.m[i] * self));
+  }
+}
+
 static void store_hard(struct device *d, const struct visit *v, const struct walk_request *r)
 {
   const struct targets *t = &v->w->targets;
@@ -43,6 +53,10 @@ static void store_hard(struct device *d, const struct visit *v, const struct wal
 static int needed_sums(const struct walk_request *r, const struct targets *t, double *sum[7])
 {
   int n = 0, all = r->kind != WALK_HARD;
+  if (r->kind == WALK_POTENTIAL) {
+    sum[n++] = t ? t->pot : NULL;
+    return n;
+  }
   for (int c = 0; c < 3 && (all || !r->split.on); c++) sum[n++] = t ? t->a[c] : NULL;
   for (int c = 0; c < 3 && r->split.on && r->kind != WALK_SOFT; c++) sum[n++] = t ? t->h[c] : NULL;
   if (all && r->potential) sum[n++] = t ? t->pot : NULL;
@@ -51,18 +65,20 @@ static int needed_sums(const struct walk_request *r, const struct targets *t, do
 
 int32_t walk_group_count(const struct device *d, const struct walk_request *r)
 {
+  if (r->kind == WALK_POTENTIAL) return (d->groups + r->stride - 1) / r->stride;
   return r->kind == WALK_HARD ? d->active_groups : d->groups;
 }
 
 const struct group *walk_group_of(const struct device *d, const struct walk_request *r, int32_t k)
 {
+  if (r->kind == WALK_POTENTIAL) k *= r->stride;
   return &d->group[r->kind == WALK_HARD ? d->active_group[k] : k];
 }
 
 /* The n sums of the first target of a walk's group k; those of the others follow. */
 static double *kept(const struct device *d, const struct walk_request *r, int32_t k, int n)
 {
-  return d->sum + (int64_t)n * (r->kind == WALK_HARD ? d->active_first[k] : d->group[k].begin);
+  return d->sum + (int64_t)n * (r->kind == WALK_HARD ? d->active_first[k] : walk_group_of(d, r, k)->begin);
 }
 
 /* Sums and interaction counts are kept between the parts of a forest that is walked in parts. */
@@ -95,6 +111,16 @@ void walk_need_sums(struct device *d, const struct walk_request *r)
   cpu_room((void **)&d->group_pairs, &d->group_pair_capacity, sizeof *d->group_pairs * (size_t)walk_group_count(d, r), "sums");
 }
 
+void walk_need_potentials(struct device *d, const struct walk_request *r)
+{
+  struct potentials *p = &d->potentials;
+  if (r->kind != WALK_POTENTIAL || !r->local) return;
+  memory_free(p->fine);
+  p->fine = memory_alloc("potentials", sizeof *p->fine * (size_t)(d->p.n + 1));
+  p->stride = r->stride;
+  p->soft = r->split.on;
+}
+
 /* Those of a synchronisation are longer than those of substeps, of which there are many. */
 void walk_free_sums(struct device *d, const struct walk_request *r)
 {
@@ -116,10 +142,11 @@ static void store_work(struct device *d, const struct workspace *w, int64_t pair
 
 void walk_store(struct device *d, const struct visit *v, const struct walk_request *r, int64_t pairs)
 {
-  store_work(d, v->w, pairs, r->kind != WALK_HARD);
+  if (r->kind != WALK_POTENTIAL) store_work(d, v->w, pairs, r->kind != WALK_HARD);
   switch (r->kind) {
   case WALK_TOTAL: store_total(d, v, r); break;
   case WALK_SOFT: store_soft(d, v, r); break;
   case WALK_HARD: store_hard(d, v, r); break;
+  case WALK_POTENTIAL: store_potential(d, v); break;
   }
 }

@@ -11,8 +11,9 @@
 #include "run/run_parts.h"
 #include "run/start.h"
 #include "step/choose.h"
+#include "step/energies.h"
 #include "step/hard.h"
-#include "step/same_place.h"
+#include "system/same_place.h"
 #include "step/step.h"
 
 /* Predicted seconds up to which run --check carries out the first soft step. */
@@ -124,11 +125,14 @@ static int assess_open(struct sim *s, const struct run_options *o, const struct 
   int nothing = assess(s, o, target, &a, f);
   if (nothing < 0) return -1;
   if (nothing > 0) return fault_set(f, "%.0f particle%s forces that are not finite", s->now.bad, s->now.bad == 1 ? " has" : "s have");
-  double before = s->now.total, predicted = physics_step_seconds(&a.physics);
+  double before, predicted = physics_step_seconds(&a.physics);
   comm_broadcast(s->comm, &predicted, sizeof predicted);
   if (predicted <= debug_value("check_seconds", STEP_SECONDS)) {
+    energies_measure(s);
+    before = energies_total(s);
     measure_step(s, &a, resident);
-    error = fabs((s->now.total - before) / before);
+    energies_measure(s);
+    error = fabs((energies_total(s) - before) / before);
     if (resident[0] > 0 && !need->on_device) measured = need_measured(need, resident[0], resident[1]);
   }
   struct memory_need n = need_estimate(need);

@@ -4,7 +4,7 @@
 #ifndef GUARD_H
 #define GUARD_H
 #include "mpi/comm.h"
-#include "step/diagnostics.h"
+#include "system/diagnostics.h"
 
 /* Reference values, in code units. */
 struct guard {

@@ -22,6 +22,7 @@
 #include "particles/timeline.h"
 #include "run/step_columns.h"
 #include "step/choose.h"
+#include "step/energies.h"
 #include "step/hard.h"
 
 /* --- files ------------------------------------------------------------------------------------------------------- */
@@ -441,14 +442,15 @@ const char *logs_error_text(double error, int digits, char *text, size_t size)
 
 void logs_energy(struct logs *l, const struct sim *s)
 {
-  if (!l->has_energy) l->first_energy = s->now.total;
+  struct diagnostics d = energies_corrected(s);
+  if (!l->has_energy) l->first_energy = d.total;
   l->has_energy = 1;
-  l->worst = fmax(l->worst, logs_error(l, s->now.total));
+  l->worst = fmax(l->worst, logs_error(l, d.total));
   if (!l->energy) return;
   double place[3], motion[3], gained[3];
   sim_gained(s, gained);
   sim_shift(s, place, motion);
-  diagnostics_row(l->energy, s->time, &s->now, place, motion, gained);
+  diagnostics_row(l->energy, s->time, &d, place, motion, gained, (double[2]){s->energy.total, s->energy.noise});
   fflush(l->energy);
 }
 
@@ -465,7 +467,7 @@ void logs_step(struct logs *l, struct sim *s, const struct step_report *r, int e
   int split = s->split.on;
   char dE[32] = "";
   const char *between = "";
-  if (energy && l->first_energy != 0) snprintf(dE, sizeof dE, "%.6e", logs_error(l, s->now.total));
+  if (energy && l->first_energy != 0) snprintf(dE, sizeof dE, "%.6e", logs_error(l, energies_total(s)));
 #define X(name, format, value) fprintf(l->steps, "%s" format, between, value), between = ",";
   STEP_COLUMNS(X)
 #undef X

@@ -12,6 +12,7 @@
 #include "run/check.h"
 #include "run/run_parts.h"
 #include "run/terminal.h"
+#include "step/energies.h"
 #include "step/step.h"
 
 const char *run_stop_reason(const struct run *r) { return r->control.reason[0] ? r->control.reason : "a signal to another rank"; }
@@ -39,10 +40,11 @@ static int simulate(struct run *r, struct fault *f)
 {
   struct sim *s = &r->sim;
   if (first_state(r, f)) return -1;
+  if (!r->soft_step_opened) energies_measure(s);
   terminal_start(r);
   run_keep_folders(r);
   if (!r->soft_step_opened) {
-    logs_energy(&r->logs, s);
+    run_statistics(r);
     logs_choice(&r->logs, s);
     run_snapshot(r);
     logs_traffic(&r->logs, s);

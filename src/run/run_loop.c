@@ -10,6 +10,7 @@
 #include "particles/timeline.h"
 #include "run/terminal.h"
 #include "step/choose.h"
+#include "step/energies.h"
 #include "step/step.h"
 
 /* The multiple of TimeBetStatistics after `time`. Statistics are due at the first synchronisation at or after each multiple. */
@@ -18,10 +19,20 @@ static double next_statistics(const struct run *r, double time)
   return timeline_next_output(r->outputs.begin, r->sim.par->TimeBetStatistics, time, HUGE_VAL);
 }
 
-/* Whether a multiple of TimeBetStatistics lies in (from, to]. */
+/* Whether a multiple of TimeBetStatistics lies in (from, to], or statistics are due by rule. */
 static int statistics_due(const struct run *r, double from, double to)
 {
-  return r->sim.par->TimeBetStatistics <= 0 || next_statistics(r, to) > next_statistics(r, from);
+  const struct params *par = r->sim.par;
+  const struct statistics *last = &r->state.statistics;
+  if (par->TimeBetStatistics > 0) return next_statistics(r, to) > next_statistics(r, from);
+  return energies_due(last->spent, last->cost, to - last->time, r->outputs.end - r->outputs.begin);
+}
+
+void run_statistics(struct run *r)
+{
+  struct sim *s = &r->sim;
+  logs_energy(&r->logs, s);
+  r->state.statistics = (struct statistics){.cost = s->energy.cost, .time = s->time};
 }
 
 /* Bytes of rows of tables that are kept in memory while the disk does not take them; with more the run stops. */
@@ -157,6 +168,7 @@ static void report_step(struct run *r, int energy)
   logs_traffic(&r->logs, s);
   logs_collect(&report, s, r->state.plan.soft_step);
   logs_step(&r->logs, s, &report, energy);
+  r->state.statistics.spent += (double)(report.full.particle_pairs + report.full.cell_pairs + report.hard.particle_pairs + report.hard.cell_pairs);
   if (s->comm->rank == 0) terminal_step(&r->logs, s, &report, energy);
   choose(r, seconds);
 }
@@ -184,7 +196,8 @@ static int advance(struct run *r, struct fault *f)
   step_close(s, plan, energy || plan->at_target || r->state.pending);
   run_keep_folders(r);
   if (run_check_system(r, plan->soft_step, f)) return -1;
-  if (energy) logs_energy(&r->logs, s);
+  if (energy) energies_measure(s);
+  if (energy) run_statistics(r);
   if (plan->at_target || last || limit_reached(r)) run_snapshot(r);
   else if (r->state.pending) run_write_snapshot(r, r->state.snapshots - 1);
   report_step(r, energy);

@@ -155,6 +155,7 @@ int state_save(struct sim *s, struct logs *l, struct run_state *r, struct fault 
   items += list_missing(&r->missing, item + items);
   items += list_frame(s, item + items);
   item[items++] = (struct item){"run.collapsed", ITEM_REAL, 4, r->collapsed};
+  item[items++] = (struct item){"run.statistics", ITEM_REAL, 3, &r->statistics};
   int owns = list_own(s, own);
   own[owns++] = (struct section){ROWS, rows, (uint64_t)logs_unwritten(&ends)};
   if (s->be->remember) s->be->remember(s->dev, remembered, 0);
@@ -282,6 +283,8 @@ int state_load(struct sim *s, struct run_state *r, struct checkpoint *k, const s
     resume_choice(s, k, f);
     load_frame(s, k->text, f);
     if (has(k->text, "substeps.paused")) items_read(k->text, item, list_substeps(s, item), f);
+    if (has(k->text, "run.statistics"))
+      items_read(k->text, &(const struct item){"run.statistics", ITEM_REAL, 3, &r->statistics}, 1, f);
     if (comm_agree(c, f) == 0) {
       load_own(s, k);
       s->substeps.foreign = is_foreign(s, k);

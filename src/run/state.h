@@ -10,6 +10,13 @@
 #include "step/plan.h"
 #include "step/sim.h"
 
+/* The last statistics, for the rule of the next ones. */
+struct statistics {
+  double spent;              /* interactions of soft steps since, of all ranks */
+  double cost;               /* its own interactions */
+  double time;               /* when they were, code time units */
+};
+
 /* State of a run beside its system and its tables. */
 struct run_state {
   struct plan plan;          /* of the soft step under way */
@@ -19,6 +26,7 @@ struct run_state {
   long long block_steps;     /* block steps of earlier jobs, for --substeps */
   double particles, mass;    /* number of particles and total mass at the start, for the guard */
   double collapsed[4];       /* struct guard, collapsed; [3] 1: a checkpoint with which the run ended for that */
+  struct statistics statistics;
   double checkpoint_seconds; /* seconds that the last checkpoint took; 0: unknown */
 };
 

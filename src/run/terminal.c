@@ -11,6 +11,7 @@
 #include "base/resident.h"
 #include "run/run_parts.h"
 #include "step/choose.h"
+#include "step/energies.h"
 #include "step/hard.h"
 #include "step/find.h"
 
@@ -55,8 +56,9 @@ void terminal_start(const struct run *r)
   note_defaults(r);
   if (s->tuning.tunes_width || s->tuning.tunes_rebuild)
     printf("tuning by measured times: results of two runs differ in the last bits ([Device] Tuning = frozen: they do not)\n");
-  printf("energy %.9g (kinetic %.6g, potential %.6g), virial ratio %.4g\n", s->now.total, s->now.kinetic, s->now.potential,
-         s->now.potential != 0 ? -2 * s->now.kinetic / s->now.potential : 0);
+  double potential = s->now.potential + s->energy.total;
+  printf("energy %.9g (kinetic %.6g, potential %.6g), virial ratio %.4g\n", energies_total(s), s->now.kinetic, potential,
+         potential != 0 ? -2 * s->now.kinetic / potential : 0);
   if (s->comm->size > 1 && !r->options->quiet && !r->options->no_output)   /* a launcher may kill ranks soon after Ctrl-C */
     printf("to stop it with a checkpoint: touch %s/stop\n", s->par->OutputDir);
   fflush(stdout);
@@ -85,7 +87,7 @@ static void progress(struct logs *l, const struct sim *s, const struct step_repo
     printf("%7s %12s %10s %5s %8s %8s %6s %6s %9s %8s %9s\n", "step", "time", "dt_soft", "sub", "list", "hard", "h", "imbal", "|dE/E|",
            "s/step", "ETA");
   double elapsed = timer_clock() - l->started, done = (s->time - l->begin) / (l->end - l->begin);
-  if (energy) logs_error_text(logs_error(l, s->now.total), 2, error, sizeof error);
+  if (energy) logs_error_text(logs_error(l, energies_total(s)), 2, error, sizeof error);
   printf("%7lld %12.6g %10.3e %5lld %8.1f %8.1f %6.3f %6.2f %9s %8.3f %9s\n", s->step, s->time, r->dt, (long long)s->counts.substeps,
          r->list_full, r->list_hard, r->h, r->imbalance, error, r->wall, duration(elapsed * (1 - done) / done, eta, sizeof eta));
   fflush(stdout);
@@ -136,12 +138,12 @@ static void note_h(struct logs *l, const struct sim *s, const struct step_report
 static void warn_energy(struct logs *l, const struct sim *s)
 {
   char text[32];
-  double change = fabs(s->now.total - l->first_energy), scale = fmax(fabs(l->first_energy), (s->now.kinetic + fabs(s->now.potential)) / 10);
+  double change = fabs(energies_total(s) - l->first_energy), scale = fmax(fabs(l->first_energy), (s->now.kinetic + fabs(s->now.potential)) / 10);
   if (l->warned_energy || !(change > ENERGY_WARNING * scale)) return;
   printf("warning: at time %g the total energy is off by %s of its initial value: do not trust this run;\n"
          "         check the length of soft steps (xs, ys, SoftStep, MaxSizeTimestep), Eta, Softening and\n"
          "         ErrTolForceAcc\n", s->time,
-         logs_error_text(logs_error(l, s->now.total), 1, text, sizeof text));
+         logs_error_text(logs_error(l, energies_total(s)), 1, text, sizeof text));
   l->warned_energy = 1;
 }
 

@@ -6,7 +6,7 @@
 #include <omp.h>
 #include <string.h>
 
-#include "step/radius.h"
+#include "system/radius.h"
 #include "step/step.h"
 
 enum { TRIAL_STEPS = 2 };   /* soft steps of a trial; the faster one counts */

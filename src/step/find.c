@@ -8,7 +8,7 @@
 
 #include "step/hard.h"
 #include "step/plan.h"
-#include "step/radius.h"
+#include "system/radius.h"
 
 int find_asked(const struct params *p)
 {

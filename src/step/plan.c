@@ -51,9 +51,10 @@ double plan_adaptive(const struct params *p, const struct diagnostics *now, doub
 
 double plan_energy(const struct diagnostics *now)
 {
-  double least = NEAR_ZERO * (now->kinetic + fabs(now->potential)), by_number = now->v_rms_plain;
+  double potential = fmin(now->virial, 0), total = now->kinetic + potential, by_number = now->v_rms_plain;
+  double least = NEAR_ZERO * (now->kinetic - potential);
   if (by_number > ROUNDING * now->v_rms) least = fmax(least, 0.5 * now->mass * by_number * by_number);
-  return now->total < least ? -fmax(-now->total, least) : now->total;
+  return total < least ? -fmax(-total, least) : total;
 }
 
 /* The rms acceleration without that of softened pairs, which a short softening lets grow without a meaning for the mean field; at most half

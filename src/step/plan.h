@@ -3,7 +3,7 @@
 #ifndef PLAN_H
 #define PLAN_H
 #include "params/params.h"
-#include "step/diagnostics.h"
+#include "system/diagnostics.h"
 #include "tuning/errors.h"
 
 struct plan {
@@ -17,7 +17,7 @@ struct plan {
 
 /* What the rules for steps know of the system beside its sums. */
 struct plan_facts {
-  double energy;         /* of the model of errors (plan_energy), when potentials were last computed */
+  double energy;         /* of the model of errors (plan_energy) */
   double first_profile, change;   /* errors_profile at the start, 0: not known; the largest difference from it so far */
   double dense;          /* errors_dense, last measurement; 0: not known */
   double distance;       /* median distance to the 28th neighbour, last measurement (struct sim, radius_rule) */
@@ -45,7 +45,8 @@ double plan_whole_step(const struct params *p, const struct diagnostics *now, co
 double plan_eta(const struct params *p, const struct diagnostics *now, const struct plan_facts *y, int split);
 /* 1: one step for all particles without the split, whose length is plan_whole_step. */
 int plan_one_step(const struct params *p, int hybrid);
-/* The total energy for the model of errors: not nearer to 0 than a tenth of kinetic and potential energy, which may nearly cancel, and where
+/* The total energy for the model of errors, with the virial of the forces as the potential energy, since potentials are not computed in every
+ * soft step: not nearer to 0 than a tenth of kinetic and potential energy, which may nearly cancel, and where
  * light particles orbit heavy ones, not than the energy that all would have with the mean velocity by number. A system that is not bound has
  * 0 or more. */
 double plan_energy(const struct diagnostics *now);

@@ -9,9 +9,10 @@
 #include "base/memory.h"
 #include "gravity/units.h"
 #include "step/choose.h"
+#include "step/energies.h"
 #include "step/find.h"
 #include "step/hard.h"
-#include "step/radius.h"
+#include "system/radius.h"
 
 /* Predicted trajectories may widen the lattice until its spacing is this fraction of the softening, or until it is twice as wide as the
  * particles (always so without softening). In a soft step of many orbits straight trajectories lead far beyond the particles; a lattice for all of them would degrade
@@ -57,6 +58,7 @@ int sim_open(struct sim *s, const struct comm *c, const struct params *par, cons
                                  .node_rank = comm_node_rank(c),
                                  .method = (enum walk_method)par->WalkMethod};
   hard_note_masses(s, p);
+  energies_open(s, p);
   s->dev = be->open(&config);
   be->upload(s->dev, p);
   int failed = transport_open(&s->transport, c, be, s->dev, (enum transport_choice)par->Transport, f);
@@ -228,6 +230,7 @@ void sim_rebuild(struct sim *s, int32_t tick, double tick_length, int fast, int 
 
 void sim_force(struct sim *s, const struct mac *mac, int potential)
 {
+  if (hard_used(s)) potential = 1;   /* pot holds the hard part in any case, and the next soft step depends on the energy (plan.c) */
   timer_phase(&s->timer, PHASE_moments);
   s->be->sources(s->dev);
   s->be->moments(s->dev, mac, 0, 0);
@@ -237,12 +240,15 @@ void sim_force(struct sim *s, const struct mac *mac, int potential)
                                 .open_within = hard_used(s) ? split_widest(&s->split) : 0};
   let_exchange(s->lets, LET_SOFT, &s->lattice, request, TICKS, &s->counts.soft_let);
   timer_phase(&s->timer, PHASE_walk);
+  if (hard_used(s) && s->be->energy) s->be->energy->keep(s->dev);
   struct walk_request walk = {.kind = hard_used(s) ? WALK_SOFT : WALK_TOTAL, .mac = *mac, .a_floor = s->a_floor, .split = s->split, .let = LET_SOFT,
                               .potential = potential, .add_potential = hard_used(s)};
   const struct tally *full = &s->counts.full, before = *full;
   let_walk(s->lets, walk, &s->counts.full, &s->counts.soft_let);
   if (mac == &s->mac) tuning_walked(&s->tuning, 0, KIND_ALL, (double)(full->targets - before.targets), full->seconds - before.seconds, 1);
   if (!hard_used(s)) s->be->split_soft(s->dev);
+  timer_phase(&s->timer, PHASE_diagnostics);
+  if (potential) energies_heavy(s);
   timer_phase(&s->timer, PHASE_other);
 }
 
@@ -251,6 +257,8 @@ void sim_measure(struct sim *s)
   timer_phase(&s->timer, PHASE_diagnostics);
   diagnostics_measure(&s->now, s->comm, s->be, s->dev, &s->field);
   s->a_floor = A_FLOOR * s->now.a_rms_plain;
+  memset(s->energy.correction, 0, sizeof s->energy.correction);
+  s->energy.total = s->energy.noise = 0;
   timer_phase(&s->timer, PHASE_other);
 }
 

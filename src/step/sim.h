@@ -3,6 +3,7 @@
 #ifndef SIM_H
 #define SIM_H
 #include "backend/backend.h"
+#include "backend/energy_verbs.h"
 #include "backend/hard_verbs.h"
 #include "base/timer.h"
 #include "mpi/comm.h"
@@ -11,8 +12,8 @@
 #include "mpi/let.h"
 #include "mpi/transport.h"
 #include "params/params.h"
-#include "step/diagnostics.h"
-#include "step/frame.h"
+#include "system/diagnostics.h"
+#include "system/frame.h"
 #include "step/plan.h"
 #include "step/substep_log.h"
 #include "tuning/choice.h"
@@ -83,6 +84,18 @@ struct choose_part {
   double seconds, time;      /* of the soft steps since then */
 };
 
+/* What is known of energies beyond the potentials of forces (step/energies.h). */
+struct energy_part {
+  double heavy_limit;                    /* particles of more mass are heavy; */
+  int heavies;                           /* their number */
+  double light_mass[PARTICLE_TYPES];     /* of all others, by type */
+  double rounding[PARTICLE_TYPES];       /* what the potentials of heavy particles lose as floats, times m / 2 */
+  double correction[PARTICLE_TYPES], total;   /* to add to the potential energies of s->now by type, and to their sum; 0: not measured */
+  double noise;                          /* standard error of the corrected total energy; 0: not measured */
+  double cost;                           /* interactions of the last measurement, of all ranks */
+  struct let_traffic traffic;
+};
+
 struct sim {
   const struct comm *comm;
   const struct params *par;   /* `own`, or the caller's copy of it */
@@ -110,6 +123,7 @@ struct sim {
   double per_work;           /* computing seconds per interaction of this rank, smoothed over soft steps; 0: not yet */
   struct diagnostics now;    /* at the last synchronisation */
   struct plan_facts system; /* what rules for steps know of the system beside `now` */
+  struct energy_part energy; /* of these sums */
   struct step_counts counts;
   struct substeps substeps;
   struct hard_part hard;
@@ -147,7 +161,8 @@ void sim_rebuild(struct sim *s, int32_t tick, double tick_length, int fast, int 
 /* Sort the particles by the positions of their own times, so that the order at a checkpoint tick does not depend on what preceded it. Before
  * sim_rebuild. Local. */
 void sim_restore_order(struct sim *s);
-/* Compute the forces of all particles at a synchronisation by the criterion `mac`. `potential`: 1: potentials too. Needs sim_arrange.
+/* Compute the forces of all particles at a synchronisation by the criterion `mac`. `potential`: 1: potentials too (always so where the hard
+ * part is from neighbour lists). Needs sim_arrange.
  * Collective. */
 void sim_force(struct sim *s, const struct mac *mac, int potential);
 /* Compute the first forces: once by opening angle if the criterion needs a_old, then by the criterion. Measures R2 unless it is given.
@@ -161,7 +176,7 @@ int sim_gained(const struct sim *s, double gained[3]);
 /* What is added to positions and velocities at a synchronisation for the user's frame. The velocity that the centre of mass has gained, which
  * the next opening kick takes out, is taken out here too. Local. */
 void sim_shift(const struct sim *s, double place[3], double motion[3]);
-/* Note the energy of s->now, which holds potentials, for the rules of steps. Local. */
+/* Note what s->now tells the rules of steps. Local. */
 void sim_note_energy(struct sim *s);
 /* Measure R2 (radius_by_rule) and use it if it has changed by a fifth; with `first`, in any case. Returns 1 if the split has changed.
  * Collective. */

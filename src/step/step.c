@@ -173,7 +173,7 @@ void step_close(struct sim *s, const struct plan *plan, int potential)
   measure_work(s, timer_computing(&s->timer) - s->half.computed);
   if (hard_used(s)) find_measure(s, s->computing);
   sim_measure(s);
-  if (potential) sim_note_energy(s);
+  sim_note_energy(s);
   plan_note_profile(s->par, &s->now, &s->system);
   s->half.part[1][1] = s->timer;
   log_synchronisation(s);

@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "run/start.h"
 #include "step/plan.h"
-#include "step/radius.h"
+#include "system/radius.h"
 #include "study/study_table.h"
 
 #define PROGRESS_SECONDS 10

@@ -144,7 +144,6 @@ static int better(const struct finder_choice *a, const struct finder_choice *b, 
 struct finder_result finder_find(const struct finder_system *s, const struct finder_request *q)
 {
   struct finder_result r = {.delta = fmin(q->delta, delta_of(s->count, q->error, q->order)), .delta_at_order_2 = delta_of(s->count, q->error, 2)};
-  r.noise = noise[q->order] * sqrt(512 * r.delta);
   r.soft_cost = soft_cost_of(s, q, r.delta);
   if (q->r1 > 0) {
     r.choice[r.n++] = choice_of(s, q, q->r2 > 0 ? q->r2 : q->r1 / RATIO, r.soft_cost);
@@ -172,6 +171,5 @@ void finder_print(const struct finder_result *r, const struct finder_request *q,
             c->entries, c->soft_seconds, c->hard_seconds);
   }
   if (!r->reached) fprintf(out, "  warning: no choice reaches the error that is asked for; the most exact one is taken\n");
-  fprintf(out, "  energies of the log and of energy.csv also have the error of the tree's potential, some %.0e\n", r->noise);
   if (q->order == 1) fprintf(out, "  MultipoleOrder = 2 would need an ErrTolForceAcc of %.2g only, and is cheaper\n", fmin(q->delta, r->delta_at_order_2));
 }

@@ -34,7 +34,6 @@ struct finder_result {
   int n, best;               /* choices; index of the cheapest one that reaches the error, or of the most exact one if none does */
   struct finder_choice choice[FINDER_CHOICES];
   double delta;              /* ErrTolForceAcc */
-  double noise;              /* relative error of forces and of the tree's potential with it */
   double delta_at_order_2;   /* the same for MultipoleOrder = 2 */
   double soft_cost;          /* used: hard entries for the soft force on a particle */
   double error;              /* predicted with the best choice */

@@ -55,6 +55,7 @@ InitCondFile = ic.hdf5
 [Output]
 OutputDir = out
 TimeBetSnapshot = 0.0625
+TimeBetStatistics = 1e-9
 [Units]
 GravityConstantInternal = 1
 [Time]

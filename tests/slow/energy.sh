@@ -44,7 +44,7 @@ simulate() {
 }
 seeds="1 2 3"
 
-printf '[Units]\nGravityConstantInternal = 1\n[Time]\nTimeMax = 1\n[Gravity]\nMultipoleOrder = 1\n[Split]\nMode = hybrid\n[Steps]\nScheme = block\nEta = 1\n' > units.ini
+printf '[Units]\nGravityConstantInternal = 1\n[Time]\nTimeMax = 1\n[Gravity]\nMultipoleOrder = 1\n[Split]\nMode = hybrid\n[Steps]\nScheme = block\nEta = 1\n[Output]\nTimeBetStatistics = 1e-9\n' > units.ini
 
 # schemes MODEL N ERRORS...: the seven columns in the table's order
 schemes() {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <config.h>
-#include "step/same_place.h"
+#include "system/same_place.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -25,7 +25,9 @@ void diagnostics_measure(struct diagnostics *d, const struct comm *c, const stru
                          const struct field *field);
 
 /* Columns of energy.csv: time,kinetic,potential,total,... `place` and `motion` are added to the centre of mass and its velocity
- * (sim_shift); `gained`: the velocity of the centre of mass that was taken out (sim_gained). */
+ * (sim_shift); `gained`: the velocity of the centre of mass that was taken out (sim_gained); `known`: the
+ * correction of the potential energy, which `d` has, and the noise of the total. */
 void diagnostics_header(FILE *out);
-void diagnostics_row(FILE *out, double time, const struct diagnostics *d, const double place[3], const double motion[3], const double gained[3]);
+void diagnostics_row(FILE *out, double time, const struct diagnostics *d, const double place[3], const double motion[3], const double gained[3],
+                     const double known[2]);
 #endif

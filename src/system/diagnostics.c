@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <config.h>
-#include "step/diagnostics.h"
+#include "system/diagnostics.h"
 
 #include <math.h>
 #include <string.h>
@@ -42,7 +42,7 @@ void diagnostics_header(FILE *out)
 {
   fprintf(out, "time,kinetic,potential,total,momentum_x,momentum_y,momentum_z,angular_x,angular_y,angular_z,com_x,com_y,com_z");
   for (int t = 0; t < PARTICLE_TYPES; t++) fprintf(out, ",kinetic_%d,potential_%d", t, t);
-  fprintf(out, ",momentum_removed\n");
+  fprintf(out, ",momentum_removed,potential_correction,energy_noise\n");
 }
 
 static void row_of_three(FILE *out, const double *x, int digits)
@@ -50,7 +50,8 @@ static void row_of_three(FILE *out, const double *x, int digits)
   fprintf(out, ",%.*g,%.*g,%.*g", digits, x[0], digits, x[1], digits, x[2]);
 }
 
-void diagnostics_row(FILE *out, double time, const struct diagnostics *d, const double place[3], const double motion[3], const double gained[3])
+void diagnostics_row(FILE *out, double time, const struct diagnostics *d, const double place[3], const double motion[3], const double gained[3],
+                     const double known[2])
 {
   double com[3], momentum[3];
   for (int k = 0; k < 3; k++) {
@@ -62,5 +63,6 @@ void diagnostics_row(FILE *out, double time, const struct diagnostics *d, const 
   row_of_three(out, d->angular, 12);
   row_of_three(out, com, 15);
   for (int t = 0; t < PARTICLE_TYPES; t++) fprintf(out, ",%.12g,%.12g", d->kinetic_type[t], d->potential_type[t]);
-  fprintf(out, ",%.6g\n", d->mass * sqrt(gained[0] * gained[0] + gained[1] * gained[1] + gained[2] * gained[2]));
+  fprintf(out, ",%.6g", d->mass * sqrt(gained[0] * gained[0] + gained[1] * gained[1] + gained[2] * gained[2]));
+  fprintf(out, ",%.6g,%.3g\n", known[0], known[1]);
 }

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <config.h>
+#include "step/energies.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "step/hard.h"
+
+/* Particles of more mass than this, in mean masses of the others, are heavy. The mean is found in at most so many rounds. */
+#define HEAVY_RATIO 100
+enum { HEAVY_ROUNDS = 16 };
+/* Up to so many particles all pairs are summed. A larger sample is needed for none: the error of the mean of so many is below 1e-6. */
+#define PAIRS_MAX 16384
+#define SAMPLE 524288
+/* Opening angle of PAIRS_MAX particles; it grows as the sixth root of their number, with which the noise stays alike. With wider angles the
+ * error that all particles have in common, of large cells, is above 1e-6. */
+#define ANGLE 0.22
+#define ANGLE_MAX 0.3
+#define ANGLE_PAIRS 1e-3
+/* Potentials by an opening angle theta, averaged over CLUMP neighbours on the curve, scatter by NOISE theta^4 about the direct sums, and have
+ * errors of COMMON theta^2 in common, measured on Plummer and Hernquist spheres of 2^13 to 2^17; the rounding of all of them is alike. */
+#define NOISE 7e-4
+#define COMMON 1e-5
+#define CLUMP 64
+#define ROUNDING 1e-8
+/* A cell with second moments takes as long as so many particles. */
+#define CELL_COST 2.0
+/* Statistics take this part of the interactions of soft steps, and there are at most so many of them in a run. */
+#define SHARE 0.015
+#define ROWS 300
+
+/* --- heavy particles --------------------------------------------------------------------------------------------- */
+
+static int heavier_first(const void *a, const void *b)
+{
+  double x = *(const double *)a, y = *(const double *)b;
+  return x < y ? 1 : x > y ? -1 : 0;
+}
+
+/* HEAVY_RATIO times the mean mass of the particles that are not heavier than that. Collective. */
+static double least_heavy(const struct comm *c, const struct particles *p)
+{
+  double least = HUGE_VAL;
+  for (int k = 0; k < HEAVY_ROUNDS; k++) {
+    double sum[2] = {0}, before = least;
+    for (int64_t i = 0; i < p->n; i++)
+      if (!(p->mass[i] > least)) sum[0] += p->mass[i], sum[1] += 1;
+    comm_sum_double(c, sum, 2);
+    least = (float)(HEAVY_RATIO * sum[0] / fmax(sum[1], 1));   /* whatever the order of the sum */
+    if (least == before) break;
+  }
+  return least;
+}
+
+/* The mass that at most HEAVY_MAX particles of all ranks exceed, at least `least`. Collective. */
+static double heavy_limit(const struct comm *c, const struct particles *p, double least)
+{
+  double *mine = memory_alloc("heavy", sizeof *mine * (size_t)(p->n + 1));
+  int64_t count = 0;
+  size_t bytes;
+  for (int64_t i = 0; i < p->n; i++)
+    if (p->mass[i] > least) mine[count++] = p->mass[i];
+  qsort(mine, (size_t)count, sizeof *mine, heavier_first);
+  if (count > HEAVY_MAX + 1) count = HEAVY_MAX + 1;
+  double *all = comm_gather(c, mine, sizeof *mine * (size_t)count, &bytes), limit = least;
+  qsort(all, bytes / sizeof *all, sizeof *all, heavier_first);
+  if (bytes / sizeof *all > HEAVY_MAX) limit = all[HEAVY_MAX];
+  memory_free(all);
+  memory_free(mine);
+  return limit;
+}
+
+void energies_open(struct sim *s, const struct particles *p)
+{
+  struct energy_part *e = &s->energy;
+  e->heavy_limit = heavy_limit(s->comm, p, least_heavy(s->comm, p));
+  memset(e->light_mass, 0, sizeof e->light_mass);
+  double heavies = 0;
+  for (int64_t i = 0; i < p->n; i++) {
+    int heavy = p->mass[i] > e->heavy_limit;
+    heavies += heavy;
+    if (!heavy) e->light_mass[p->type[i]] += p->mass[i];
+  }
+  comm_sum_double(s->comm, e->light_mass, PARTICLE_TYPES);
+  comm_sum_double(s->comm, &heavies, 1);
+  e->heavies = (int)heavies;
+}
+
+void energies_heavy(struct sim *s)
+{
+  struct energy_part *e = &s->energy;
+  if (!s->be->energy || e->heavies == 0) return;
+  struct heavy_particle mine[HEAVY_MAX], *all;
+  size_t bytes;
+  int count = s->be->energy->heavy(s->dev, e->heavy_limit, mine), n, first = 0;
+  all = comm_gather(s->comm, mine, sizeof *mine * (size_t)count, &bytes);
+  n = (int)(bytes / sizeof *all);
+  double at[HEAVY_MAX][3], acc[HEAVY_MAX][3] = {{0}}, pot[HEAVY_MAX] = {0};
+  uint64_t skip[HEAVY_MAX];
+  for (int k = 0; k < n; k++) {
+    memcpy(at[k], all[k].pos, sizeof at[k]);
+    skip[k] = all[k].id;
+  }
+  s->be->probe->direct(s->dev, n, (const double(*)[3])at, skip, NULL, acc, NULL, pot);
+  comm_sum_double(s->comm, pot, n);
+  while (count > 0 && first < n && skip[first] != mine[0].id) first++;
+  s->be->energy->set(s->dev, count, mine, pot + first);
+  memset(e->rounding, 0, sizeof e->rounding);
+  for (int k = 0; k < n; k++) e->rounding[all[k].type] += 0.5 * all[k].mass * (pot[k] - (double)(float)pot[k]);
+  memory_free(all);
+}
+
+/* --- rules ------------------------------------------------------------------------------------------------------- */
+
+double energies_angle(double count)
+{
+  return count <= PAIRS_MAX ? ANGLE_PAIRS : fmin(ANGLE_MAX, ANGLE * pow(count / PAIRS_MAX, 1.0 / 6));
+}
+
+int32_t energies_stride(double count) { return (int32_t)fmax(1, floor(count / SAMPLE)); }
+
+int energies_due(double spent, double cost, double passed, double whole)
+{
+  return SHARE * spent >= cost && passed >= whole / ROWS * (1 - 1e-9);
+}
+
+/* --- the measurement --------------------------------------------------------------------------------------------- */
+
+/* The potentials of the sample. Collective. */
+static void walk_sample(struct sim *s, const struct mac *mac, struct tally *tally)
+{
+  int soft = hard_used(s);
+  struct let_request request = {.mac = mac, .a_floor = s->a_floor, .cutoff = -1, .open_within = soft ? split_widest(&s->split) : 0};
+  struct walk_request walk = {.kind = WALK_POTENTIAL, .mac = *mac, .a_floor = s->a_floor, .split = s->split, .let = LET_SOFT, .potential = 1,
+                              .stride = energies_stride(s->now.count)};
+  walk.split.on = soft;
+  s->energy.traffic = (struct let_traffic){{0}, 0, 0};
+  s->be->moments(s->dev, mac, 0, 0);
+  let_exchange(s->lets, LET_SOFT, &s->lattice, request, TICKS, &s->energy.traffic);
+  let_walk(s->lets, walk, tally, &s->energy.traffic);
+}
+
+/* Correction by types, and its standard error from the batches; returns the mass in the sample. */
+static double estimate(struct energy_part *e, const struct potential_sums *sums, double *standard_error)
+{
+  double sampled = 0, batch[ENERGY_BATCHES] = {0}, mean = 0, square = 0;
+  for (int t = 0; t < PARTICLE_TYPES; t++) {
+    double difference = 0, mass = 0;
+    for (int b = 0; b < ENERGY_BATCHES; b++) difference += sums->difference[b][t], mass += sums->mass[b][t];
+    sampled += mass;
+    e->correction[t] = e->rounding[t];
+    if (!(mass > 0)) continue;
+    e->correction[t] += 0.5 * difference / mass * e->light_mass[t];
+    for (int b = 0; b < ENERGY_BATCHES; b++)   /* about the mean, so that batches of unequal mass add no scatter of their own */
+      batch[b] += 0.5 * (sums->difference[b][t] - difference / mass * sums->mass[b][t]) * ENERGY_BATCHES / mass * e->light_mass[t];
+  }
+  for (int b = 0; b < ENERGY_BATCHES; b++) mean += batch[b] / ENERGY_BATCHES;
+  for (int b = 0; b < ENERGY_BATCHES; b++) square += (batch[b] - mean) * (batch[b] - mean);
+  *standard_error = sqrt(square / (ENERGY_BATCHES * (ENERGY_BATCHES - 1)));
+  return sampled;
+}
+
+void energies_measure(struct sim *s)
+{
+  struct energy_part *e = &s->energy;
+  if (!s->be->energy) return;
+  timer_phase(&s->timer, PHASE_diagnostics);
+  double angle = energies_angle(s->now.count), scatter, stride = energies_stride(s->now.count);
+  struct mac mac = {MAC_ANGLE, 2, s->gravity, angle};
+  struct tally tally = {0};
+  struct potential_sums sums;
+  walk_sample(s, &mac, &tally);
+  s->be->energy->sums(s->dev, e->heavy_limit, &sums);
+  comm_sum_double(s->comm, (double *)&sums, sizeof sums / sizeof(double));
+  double sampled = estimate(e, &sums, &scatter), total = 0, pairs = (double)tally.particle_pairs + CELL_COST * (double)tally.cell_pairs;
+  for (int t = 0; t < PARTICLE_TYPES; t++) total += e->correction[t];
+  e->total = total;
+  double potential = fabs(s->now.potential + total), walked = 0;
+  if (sampled > 0)
+    walked = potential * hypot(NOISE * pow(angle, 4) * sqrt(CLUMP * stride / fmax(s->now.count, CLUMP)), COMMON * angle * angle);
+  e->noise = sqrt(scatter * scatter * (1 - 1 / stride) + walked * walked) + ROUNDING * potential;
+  comm_sum_double(s->comm, &pairs, 1);
+  e->cost = pairs;
+  timer_phase(&s->timer, PHASE_other);
+}
+
+struct diagnostics energies_corrected(const struct sim *s)
+{
+  struct diagnostics d = s->now;
+  for (int t = 0; t < PARTICLE_TYPES; t++) d.potential_type[t] += s->energy.correction[t];
+  d.potential += s->energy.total;
+  d.total += s->energy.total;
+  return d;
+}
+
+double energies_total(const struct sim *s) { return s->now.total + s->energy.total; }

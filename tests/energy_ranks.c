@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Energies against direct sums in double precision, on any number of ranks: the sums of a WALK_POTENTIAL, potentials of heavy particles,
+ * corrected energies in all schemes, and that neither fields nor orbits depend on whether energies are measured. */
+#include <config.h>
+#include <mpi.h>
+
+#include "everywhere.h"
+#include "sets.h"
+#include "step/energies.h"
+#include "step/plan.h"
+#include "step/step.h"
+#include "tap.h"
+
+enum { STEPS = 2 };
+
+static const struct backend *tested;
+static int leader;   /* this is rank 0, which prints */
+
+struct scheme {
+  const char *name;
+  int mode, scheme, integrator, order;
+};
+
+static const struct scheme schemes[] = {
+  {"tree, monopoles", MODE_TREE, SCHEME_BLOCK, INTEGRATOR_LEAPFROG, 1},
+  {"shared, quadrupoles", MODE_TREE, SCHEME_SHARED, INTEGRATOR_LEAPFROG, 2},
+  {"hybrid, monopoles", MODE_HYBRID, SCHEME_BLOCK, INTEGRATOR_LEAPFROG, 1},
+  {"hybrid, quadrupoles", MODE_HYBRID, SCHEME_BLOCK, INTEGRATOR_LEAPFROG, 2},
+  {"hermite, monopoles", MODE_HYBRID, SCHEME_BLOCK, INTEGRATOR_HERMITE, 1},
+  {"hermite, quadrupoles", MODE_HYBRID, SCHEME_BLOCK, INTEGRATOR_HERMITE, 2},
+};
+
+/* The first particle has a million times the mass of the others, the second a billion. */
+static void place_heavy(struct random *r, int64_t i, int64_t n, double x[3], float *mass)
+{
+  place_plummer(r, i, n, x, mass);
+  *mass = (i == 0 ? 1e6f : i == 1 ? 1e9f : 1.0f) / (float)n;
+}
+
+static const struct set big = {"Plummer", 17000, 1, 0.0125, 0.05, 0.1, place_plummer};
+static const struct set heavy = {"heavy particles", 9000, 1, 0.005, 0.05, 0.1, place_heavy};
+
+static void say(int good, const char *set, const char *how, const char *what, double found, double limit)
+{
+  char line[300];
+  snprintf(line, sizeof line, "%s, %s, %s: %s (%.2e, at most %.2e)", tested->name, set, how, what, found, limit);
+  if (leader) tap_ok(good, line);
+}
+
+static struct params params_of(const struct set *set, const struct scheme *how)
+{
+  struct params par;
+  params_defaults(&par);
+  par.GravityConstantInternal = set->gravity;
+  par.Softening = set->softening;
+  par.R1 = set->r1;
+  par.R2 = set->r2;
+  par.ErrTolForceAcc = 1.0 / 128;
+  par.Mode = how->mode;
+  par.Scheme = how->scheme;
+  par.Integrator = how->integrator;
+  par.MultipoleOrder = how->order;
+  par.Eta = how->integrator == INTEGRATOR_HERMITE ? 0.1 : 0.5;
+  par.TimeMax = 1e3;
+  par.MaxLeafSize = 8;
+  par.MaxGroupSize = 32;
+  return par;
+}
+
+/* The particles of this rank: runs of ten by id. */
+static void share(const struct comm *c, const struct set *set, struct particles *mine)
+{
+  set_make(set, 0.3 * sqrt(set->gravity), mine);
+  int64_t kept = 0;
+  for (int64_t i = 0; i < mine->n; i++)
+    if (i / 10 % c->size == c->rank) particles_copy(mine, kept++, mine, i);
+  mine->n = kept;
+}
+
+static void open_sim(const struct comm *c, const struct set *set, const struct params *par, struct sim *s)
+{
+  struct particles mine;
+  struct fault f = {""};
+  share(c, set, &mine);
+  sim_open(s, c, par, tested, &mine, &f);
+  sim_first_force(s);
+}
+
+/* Positions and masses of all ranks' particles by id: x[id - 1] is x, y, z, m. */
+static double (*gather(const struct sim *s, int64_t n))[4]
+{
+  const struct particles *p = s->be->view(s->dev);
+  double(*x)[4] = memory_alloc("test", sizeof *x * (size_t)(n + 1));
+  for (int64_t i = 0; i < p->n; i++) {
+    for (int c = 0; c < 3; c++) x[p->id[i] - 1][c] = p->pos[3 * i + c];
+    x[p->id[i] - 1][3] = p->mass[i];
+  }
+  comm_sum_double(s->comm, x[0], (int)(4 * n));
+  return x;
+}
+
+/* Of particle i from the particles `first` on. */
+static double potential_at(double (*x)[4], int64_t first, int64_t n, int64_t i, const struct set *set)
+{
+  double sum = 0;
+  for (int64_t j = first; j < n; j++) {
+    double d[3] = {x[j][0] - x[i][0], x[j][1] - x[i][1], x[j][2] - x[i][2]};
+    if (j != i) sum -= set->gravity * x[j][3] / sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2] + set->softening * set->softening);
+  }
+  return sum;
+}
+
+/* The potential energy of all ranks' particles. */
+static double true_potential(const struct sim *s, const struct set *set)
+{
+  double(*x)[4] = gather(s, set->n), sum = 0;
+  for (int64_t i = s->comm->rank; i < set->n; i += s->comm->size) sum += x[i][3] * potential_at(x, i + 1, set->n, i, set);
+  comm_sum_double(s->comm, &sum, 1);
+  memory_free(x);
+  return sum;
+}
+
+/* Digest of all fields of this rank. */
+static uint64_t digest(const struct sim *s)
+{
+  const struct particles *p = s->be->view(s->dev);
+  uint64_t h = 1469598103934665603ULL;
+  for (int f = 0; f < particle_field_count; f++) {
+    const unsigned char *at = (const unsigned char *)*particles_array(p, &particle_fields[f]);
+    for (size_t k = 0; k < particle_fields[f].bytes * (size_t)p->n; k++) h = (h ^ at[k]) * 1099511628211ULL;
+  }
+  return h;
+}
+
+static void advance(struct sim *s)
+{
+  struct plan plan = plan_next(s->par, &s->now, &s->system, s->time, s->par->TimeMax, s->split.on ? s->split.r2 : s->radius_rule, s->split.on, 1);
+  step_open(s, &plan);
+  while (step_substeps(s, &plan, HUGE_VAL) != STEP_SUBSTEPS_ENDED) continue;
+  step_close(s, &plan, 1);
+}
+
+/* Corrected energies against true ones, before and after soft steps, within `limit` of the potential energy. */
+static void check_energies(const struct comm *c, const struct set *set, const struct scheme *how, double limit)
+{
+  struct params par = params_of(set, how);
+  struct sim s;
+  open_sim(c, set, &par, &s);
+  double change[2] = {0}, worst = 0, noise = 0, potential = 0;
+  for (int k = 0; k <= STEPS; k++) {
+    double truth = true_potential(&s, set);
+    uint64_t before = digest(&s);
+    energies_measure(&s);
+    if (k == 0) say(comm_min_int64(c, digest(&s) == before) == 1, set->name, how->name, "no field of the particles changes", 0, 0);
+    struct diagnostics d = energies_corrected(&s);
+    worst = fmax(worst, fabs(d.potential - truth) / fmax(fabs(truth), 1e-300));
+    noise = s.energy.noise / fmax(fabs(truth), 1e-300);
+    change[0] += (k == 0 ? -1 : k == STEPS) * d.potential, change[1] += (k == 0 ? -1 : k == STEPS) * truth;
+    potential = fabs(truth);
+    if (k < STEPS) advance(&s);
+  }
+  say(worst <= limit, set->name, how->name, "potential energy against direct sums", worst, limit);
+  say(noise <= limit && (noise > 0 || set->n == 1), set->name, how->name, "its noise", noise, limit);
+  say(fabs(change[0] - change[1]) <= limit * potential, set->name, how->name, "its change in soft steps",
+      fabs(change[0] - change[1]) / fmax(potential, 1e-300), limit);
+  sim_close(&s);
+}
+
+/* Two runs, with energies and without: the same bits. */
+static void check_orbits(const struct comm *c, const struct set *set, const struct scheme *how)
+{
+  struct params par = params_of(set, how);
+  uint64_t end[2];
+  for (int k = 0; k < 2; k++) {
+    struct sim s;
+    open_sim(c, set, &par, &s);
+    for (int n = 0; n <= STEPS; n++) {
+      if (k == 1) energies_measure(&s);
+      if (n < STEPS) advance(&s);
+    }
+    end[k] = digest(&s);
+    sim_close(&s);
+  }
+  say(comm_min_int64(c, end[0] == end[1]) == 1, set->name, how->name, "orbits with and without statistics have the same bits", 0, 0);
+}
+
+/* Potentials of heavy particles, and that they alone are written. */
+static void check_heavy(const struct comm *c, const struct set *set, const struct scheme *how)
+{
+  struct params par = params_of(set, how);
+  struct sim s;
+  double worst = 0, others = 0;
+  open_sim(c, set, &par, &s);
+  double(*x)[4] = gather(&s, set->n);
+  const struct particles *p = s.be->view(s.dev);
+  for (int64_t i = 0; i < p->n; i++) {
+    int64_t id = (int64_t)p->id[i] - 1;
+    if (id > 1 && id % 100) continue;
+    double exact = potential_at(x, 0, set->n, id, set), error = fabs(p->pot[i] / exact - 1);
+    *(id < 2 ? &worst : &others) = fmax(id < 2 ? worst : others, error);
+  }
+  comm_max_double(c, &worst, 1);
+  comm_max_double(c, &others, 1);
+  say(s.energy.heavies == 2 && worst < 2e-7, set->name, how->name, "potentials of heavy particles", worst, 2e-7);
+  say(others < 1e-2, set->name, how->name, "potentials of others", others, 1e-2);
+  memory_free(x);
+  sim_close(&s);
+}
+
+/* The sums over a part of the groups, and over all. */
+static void check_sample(const struct comm *c, const struct set *set, const struct scheme *how)
+{
+  struct params par = params_of(set, how);
+  struct sim s;
+  open_sim(c, set, &par, &s);
+  struct mac mac = {MAC_ANGLE, 2, s.gravity, 1e-3};
+  double truth = true_potential(&s, set), want = 2 * (truth - s.now.potential), difference[2] = {0}, mass[2] = {0}, least = 1e300;
+  for (int k = 0; k < 2; k++) {
+    struct potential_sums sums;
+    struct tally tally = {0};
+    struct walk_request walk = {.kind = WALK_POTENTIAL, .mac = mac, .a_floor = s.a_floor, .let = LET_SOFT, .potential = 1, .stride = k ? 3 : 1};
+    struct let_request request = {.mac = &mac, .a_floor = s.a_floor, .cutoff = -1};
+    s.be->moments(s.dev, &mac, 0, 0);
+    let_exchange(s.lets, LET_SOFT, &s.lattice, request, TICKS, &s.energy.traffic);
+    let_walk(s.lets, walk, &tally, &s.energy.traffic);
+    s.be->energy->sums(s.dev, HUGE_VAL, &sums);
+    comm_sum_double(c, (double *)&sums, sizeof sums / sizeof(double));
+    for (int b = 0; b < ENERGY_BATCHES; b++) {
+      double here = 0;
+      for (int t = 0; t < PARTICLE_TYPES; t++) difference[k] += sums.difference[b][t], here += sums.mass[b][t];
+      mass[k] += here;
+      if (k == 0) least = fmin(least, here);
+    }
+  }
+  double direct = mass[0] == 0;   /* the potentials of forces are direct sums */
+  double off = direct ? 0 : fabs(difference[0] - want) / fabs(truth);
+  say(off < 2e-7, set->name, how->name, "sums of all groups against direct sums", off, 2e-7);
+  say(direct || (fabs(mass[0] / s.now.mass - 1) < 1e-6 && least > 0.03 * mass[0]), set->name, how->name, "they have the whole mass, in equal batches",
+      fabs(mass[0] / s.now.mass - 1), 1e-6);
+  double part = direct ? 1.0 / 3 : mass[1] / mass[0], scaled = direct ? 0 : fabs(difference[1] / part - difference[0]) / fabs(truth);
+  say(fabs(part - 1.0 / 3) < 0.05 && scaled < 1e-4, set->name, how->name, "every third group has a third of them", scaled, 1e-4);
+  sim_close(&s);
+}
+
+static void check_rules(void)
+{
+  if (!leader) return;
+  int good = energies_angle(2) == energies_angle(16384) && energies_angle(16384) < 0.01 && energies_angle(16385) < energies_angle(1e5) &&
+             energies_angle(1e5) < 0.3 && energies_angle(1e9) == 0.3;
+  tap_ok(good, "the opening angle grows with the number of particles, up to 0.3");
+  tap_ok(energies_stride(1) == 1 && energies_stride(1e6) == 1 && energies_stride(1 << 24) == 32, "the sample has 2^19 to 2^20 particles");
+  tap_ok(energies_due(100, 1, 1, 100) && !energies_due(100, 10, 1, 100) && !energies_due(1e9, 1, 0.1, 100) && energies_due(0, 0, 1, 1),
+         "statistics are due when soft steps have cost many times as much, and a few hundred times in a run");
+}
+
+static void check_backend(const struct comm *c)
+{
+  for (int k = 0; k < (int)(sizeof schemes / sizeof *schemes); k++) {
+    check_energies(c, &sets[2], &schemes[k], 2e-7);   /* all pairs */
+    check_orbits(c, &sets[0], &schemes[k]);
+    if (k == 3 || k == 5) check_energies(c, &big, &schemes[k], 3e-6);
+  }
+  check_heavy(c, &heavy, &schemes[0]);
+  check_heavy(c, &heavy, &schemes[5]);
+  check_energies(c, &heavy, &schemes[1], 1e-6);
+  check_sample(c, &big, &schemes[0]);
+  for (int k = SETS - 3; k < SETS; k++) check_energies(c, &sets[k], &schemes[k % 2 ? 0 : 3], 2e-7);
+  check_energies(c, &sets[4], &schemes[0], 1e-6);
+}
+
+int main(int argc, char **argv)
+{
+  struct comm world;
+  MPI_Init(&argc, &argv);
+  comm_open(&world, MPI_COMM_WORLD);
+  leader = world.rank == 0;
+  check_rules();
+  const int choices[] = {BACKEND_CPU, BACKEND_CUDA};
+  for (int k = 0; k < 2; k++) {
+    tested = backend_everywhere(&world, choices[k]);
+    if (tested && tested->energy) check_backend(&world);
+  }
+  int failed = leader ? tap_end() : 0;
+  comm_close(&world);
+  MPI_Finalize();
+  return failed;
+}
