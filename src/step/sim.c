@@ -230,7 +230,6 @@ void sim_rebuild(struct sim *s, int32_t tick, double tick_length, int fast, int 
 
 void sim_force(struct sim *s, const struct mac *mac, int potential)
 {
-  if (hard_used(s)) potential = 1;   /* pot holds the hard part in any case, and the next soft step depends on the energy (plan.c) */
   timer_phase(&s->timer, PHASE_moments);
   s->be->sources(s->dev);
   s->be->moments(s->dev, mac, 0, 0);
@@ -240,7 +239,7 @@ void sim_force(struct sim *s, const struct mac *mac, int potential)
                                 .open_within = hard_used(s) ? split_widest(&s->split) : 0};
   let_exchange(s->lets, LET_SOFT, &s->lattice, request, TICKS, &s->counts.soft_let);
   timer_phase(&s->timer, PHASE_walk);
-  if (hard_used(s) && s->be->energy) s->be->energy->keep(s->dev);
+  if (potential && hard_used(s) && s->be->energy) s->be->energy->keep(s->dev);
   struct walk_request walk = {.kind = hard_used(s) ? WALK_SOFT : WALK_TOTAL, .mac = *mac, .a_floor = s->a_floor, .split = s->split, .let = LET_SOFT,
                               .potential = potential, .add_potential = hard_used(s)};
   const struct tally *full = &s->counts.full, before = *full;

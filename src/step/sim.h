@@ -161,8 +161,7 @@ void sim_rebuild(struct sim *s, int32_t tick, double tick_length, int fast, int 
 /* Sort the particles by the positions of their own times, so that the order at a checkpoint tick does not depend on what preceded it. Before
  * sim_rebuild. Local. */
 void sim_restore_order(struct sim *s);
-/* Compute the forces of all particles at a synchronisation by the criterion `mac`. `potential`: 1: potentials too (always so where the hard
- * part is from neighbour lists). Needs sim_arrange.
+/* Compute the forces of all particles at a synchronisation by the criterion `mac`. `potential`: 1: potentials too. Needs sim_arrange.
  * Collective. */
 void sim_force(struct sim *s, const struct mac *mac, int potential);
 /* Compute the first forces: once by opening angle if the criterion needs a_old, then by the criterion. Measures R2 unless it is given.
