@@ -247,7 +247,7 @@ static void set_visit(struct device *d, const struct walk_request *r, struct vis
   v->quad = d->quadrupole;
   v->pruned = !all && r->split.on;
   v->soft = soft;
-  v->plain = (struct pair_job){.eps2 = eps * eps, .potential = all && r->potential, .total = 1, .split = r->split};
+  v->plain = (struct pair_job){.eps2 = eps * eps, .potential = all, .total = 1, .split = r->split};
   v->split = (struct pair_job){.eps2 = eps * eps, .potential = total && r->potential, .total = total, .hard = r->split.on, .split = r->split};
   if (v->soft) v->split = (struct pair_job){.eps2 = eps * eps, .soft = 1, .core2 = split_core2(&r->split), .split = r->split};
   if (!r->split.on) v->split = v->plain;
