@@ -36,7 +36,9 @@ static void check_errors(void)
   merger.change = 5;
   tap_ok(errors_shared(&merger, 0.02) > 1e-4 && errors_hybrid(&merger, 0.1, 0.02) > 1e-4 && errors_block(&merger, 1) == errors_block(&small, 1),
          "a change of the profile has errors of steps for all particles, but none of block steps");
-  merger.change = 0.04;
+  merger.change = 0, merger.imbalance = 1;
+  tap_ok(errors_shared(&merger, 0.02) > errors_shared(&small, 0.02) + 3e-5, "so has a system out of equilibrium before it changes");
+  merger.change = merger.imbalance = 0.04;
   tap_ok(errors_shared(&merger, 0.02) == errors_shared(&small, 0.02), "changes by chance have none");
 }
 

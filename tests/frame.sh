@@ -24,6 +24,7 @@ InitCondFile = ../rest.txt
 [Output]
 OutputDir = out
 TimeBetSnapshot = 0.0625
+TimeBetStatistics = 1e-9
 SubstepLog = on
 [Checkpoints]
 CheckpointAtEnd = on

@@ -67,6 +67,12 @@ static double smooth_acceleration(const struct params *p, double a, double count
   return sqrt(a * a - fmin(pairs, 0.5 * a * a));
 }
 
+/* How far the system is from the virial equilibrium. */
+static double imbalance(const struct diagnostics *now)
+{
+  return now->virial < 0 ? fabs(2 * now->kinetic + now->virial) / -now->virial : 0;
+}
+
 struct finder_system plan_errors(const struct params *p, const struct diagnostics *now, const struct plan_facts *y)
 {
   double a = larger(now->a_rms, now->a_rms_plain), mean = y->mean_mass * y->mean_mass;
@@ -74,7 +80,7 @@ struct finder_system plan_errors(const struct params *p, const struct diagnostic
                                 .v_rms = larger(now->v_rms, now->v_rms_plain), .a_rms = smooth_acceleration(p, a, now->count, y),
                                 .distance = y->distance, .largest_mass = y->largest_mass, .softening = p->Softening,
                                 .unequal = mean > 0 ? y->mean_square_mass / mean : 0, .first_profile = y->first_profile,
-                                .change = y->change};
+                                .change = y->change, .imbalance = imbalance(now)};
 }
 
 void plan_note_profile(const struct params *p, const struct diagnostics *now, struct plan_facts *y)
@@ -133,6 +139,6 @@ struct plan plan_next(const struct params *p, const struct diagnostics *now, con
   if (plan.shared && p->FixedStep > 0) plan.shared_level = timeline_level(wanted, p->FixedStep * (1 + 1e-9));
   if (plan_one_step(p, hybrid)) plan.shared_level = 0;
   int used = hybrid || (p->MaxSizeTimestep == 0 && p->FixedStep == 0);
-  plan.measure_radius = used && step > 0 && step % RADIUS_INTERVAL == 0 && p->R1 == 0 && p->R2 == 0;
+  plan.measure_radius = used && step > 0 && step % (hybrid ? RADIUS_INTERVAL : DISTANCE_INTERVAL) == 0 && p->R1 == 0 && p->R2 == 0;
   return plan;
 }

@@ -24,7 +24,9 @@ struct plan_facts {
   double mean_mass, largest_mass, mean_square_mass;   /* of particles */
 };
 
-enum { RADIUS_INTERVAL = 8 };   /* soft steps between measurements of R2 */
+/* Soft steps between measurements of R2, and without the split, where they are not for forces, of the distances of particles. On a GPU one
+ * costs as much as eight forces. */
+enum { RADIUS_INTERVAL = 8, DISTANCE_INTERVAL = 128 };
 
 /* The system as the soft part of the forces shows it, for the finder: velocity and energy are those of the centres of mass of close pairs.
  * The potential energy is the virial of the forces in `now`, and the energy is at most half of it, that of a system in equilibrium; the

@@ -5,7 +5,8 @@
  *   synchronisation   SYNC_FIXED + n (f + ARRANGE)
  *   with the split    and n HARD_LISTS l_h entries: neighbour lists on a device, hard forces of all particles
  *   substep           SUBSTEP_FIXED, and n times SUBSTEP_ALL, or without the split SUBSTEP_BUILD where more than a quarter is active: trees
- *                     and moments; and for each active particle CORRECT and a force:
+ *                     and moments (on a device up to DIRECT_MOST particles have direct sums, and a substep takes SUBSTEP_DIRECT); and for each
+ *                     active particle CORRECT and a force:
  *     block           BLOCK f
  *     hybrid          (WALK + WALK_LIST l_h / l) f, l_h = 60 sqrt(neighbours within R2): hard lists, as measured (groups are wider than R2);
  *                     on a device, where l_h is above LISTS_MOST, there are no lists, and it is WALKED f
@@ -30,6 +31,8 @@ static const struct rates {
 #define QUADRUPOLE 1.6   /* an entry with a second moment, on average */
 #define HARD_ENTRIES 60
 #define LISTS_MOST 450
+#define DIRECT_MOST 16384
+#define SUBSTEP_DIRECT 9e-5
 #define MANY 0.25
 
 #define WITHIN 2.5       /* candidates within this factor of the least predicted cost are tried */
@@ -86,6 +89,7 @@ const char *choice_name(enum choice_scheme scheme, const struct params *asked, c
 /* Seconds of a substep of a candidate on a rank with n particles, of which some are active. f: of a full force; hard: of a hard one. */
 static double substep_seconds(const struct rates *r, int split, double n, double active, double f, double hard)
 {
+  if (r == &rates[1] && !split && n <= DIRECT_MOST) return SUBSTEP_DIRECT + active * r->block * f;
   double trees = !split && active > MANY * n ? r->substep_build : r->substep_all;
   return r->substep_fixed[split] + n * trees + active * (r->correct + (split ? hard : r->block * f));
 }

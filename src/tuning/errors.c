@@ -19,7 +19,8 @@
  *                step, LONGEST, does not count; it is shorter where A has grown since the start. A: at most STEPS_PROFILE
  *
  * D: the energy that the leapfrog conserves differs from E by t^2 M <a^2> / 24, which changes with A: D = CHANGE times the largest change of
- * A so far, less SPREAD of A, in which A varies by chance. It is 0 in equilibrium, and large in collapses and mergers. */
+ * A so far, less SPREAD of A, in which A varies by chance. It is 0 in equilibrium, and large in collapses and mergers. A system out of the
+ * virial equilibrium will change: there A is expected to change at least by its part |2 T + W| / |W|. */
 #include <config.h>
 #include "tuning/errors.h"
 
@@ -121,7 +122,11 @@ double errors_allowed(double accuracy) { return ALLOWED * accuracy; }
 static int has_scales(const struct scales *u) { return u->length > 0 && u->time < 1e300; }
 
 /* The reversible error of the mean field over (t / time)^2. */
-static double of_change(const struct finder_system *s) { return CHANGE * fmax(0, s->change - SPREAD * of_profile(s)); }
+static double of_change(const struct finder_system *s)
+{
+  double profile = of_profile(s), expected = fmin(s->imbalance, 1) * profile;
+  return CHANGE * fmax(0, fmax(s->change, expected) - SPREAD * profile);
+}
 
 double errors_shared(const struct finder_system *s, double step)
 {

@@ -18,6 +18,7 @@ struct finder_system {
   double softening;          /* from here on: for the leapfrog alone */
   double first_profile;      /* errors_profile at the start of the run; 0: not known */
   double change;             /* the largest difference of errors_profile from that so far */
+  double imbalance;          /* |2 T + W| / |W|, W the virial of the forces: 0 in equilibrium */
 };
 
 /* Units of the models: the virial radius, the time sqrt(length^3 / G M), and the rms velocity. */
