@@ -37,6 +37,9 @@ static void check_errors(void)
   tap_ok(errors_shared(&merger, 0.02) > 1e-4 && errors_hybrid(&merger, 0.1, 0.02) > 1e-4 && errors_block(&merger, 1) == errors_block(&small, 1),
          "a change of the profile has errors of steps for all particles, but none of block steps");
   merger.change = 0, merger.imbalance = 1;
+  tap_ok(errors_block(&merger, 1) > 4 * errors_block(&small, 1), "a collapse that begins has larger errors of block steps");
+  tap_ok(errors_hybrid(&small, 1e-4, 0.01) <= errors_shared(&small, 0.01) && errors_hybrid_step(&small, 1e-4, 1e-5) > 1e-3,
+         "a split within the softening is no worse than none");
   tap_ok(errors_shared(&merger, 0.02) > errors_shared(&small, 0.02) + 3e-5, "so has a system out of equilibrium before it changes");
   merger.change = merger.imbalance = 0.04;
   tap_ok(errors_shared(&merger, 0.02) == errors_shared(&small, 0.02), "changes by chance have none");
@@ -182,6 +185,13 @@ static void check_decisions(void)
   tap_ok(choice_cheapest(&t, -1) == CHOICE_BLOCK && near(choice_predicted(&t, CHOICE_HYBRID, -1), 4, 1e-9), "measured factors count");
   t.factor[CHOICE_BLOCK] = 3;
   tap_ok(near(choice_predicted(&t, CHOICE_SHARED, CHOICE_BLOCK), 27, 1e-9), "a candidate that was not measured has the factor of the present one");
+  t = priced(9, 3, 4, 5), t.wanted = 3e-5;
+  for (int k = 0; k < CHOICES_COUNT; k++) t.candidate[k].error = k == CHOICE_BLOCK ? 1e-4 : 3e-5;
+  tap_ok(choice_cheapest(&t, -1) == CHOICE_HYBRID_NARROW && choice_pays(&t, CHOICE_BLOCK, CHOICE_HYBRID_NARROW), "the cheapest of those with the wanted error");
+  n = choice_trials(&t, -1, CHOICE_HYBRID_NARROW, 100, order);
+  for (int i = 0; i < n; i++) tap_ok(order[i] != CHOICE_BLOCK, "others are not tried");
+  for (int k = 0; k < CHOICES_COUNT; k++) t.candidate[k].error = k == CHOICE_SHARED ? 1e-4 : 2e-4;
+  tap_ok(choice_cheapest(&t, -1) == CHOICE_SHARED && !choice_reaches(&t, CHOICE_SHARED), "the most exact one where none has it");
 }
 
 static void check_allowed(void)

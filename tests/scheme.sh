@@ -87,5 +87,16 @@ ok $? "Softening = 0 needs the Hermite scheme or steps by pairs"
 go hermite 1 -n 2 -P Gravity:Softening=0 -P Steps:Integrator=hermite
 [ $status = 0 ] && [ ! -e "$dir/hermite/out/choice.csv" ] && grep -q '; hybrid from' "$dir/hermite/log"
 ok $? "which are hybrid, and nothing is chosen"
+# what a restart asks for must agree with the scheme that was chosen
+go kept 1 -n 1
+case $(chosen kept) in hybrid*) other=Steps:FixedStep=0.001 ;; *) other=Split:SoftStep=0.001 ;; esac
+go kept 1 --restart -P $other
+cp "$dir/kept/err" "$dir/said"
+[ $status = 1 ] && grep -q 'the parameters need .* and the checkpoint was made with .*, which the run had chosen' "$dir/kept/err"
+ok $? "a restart with $other, which excludes the chosen scheme"
+go kept 1 --restart -P Accuracy:Accuracy=fine
+cp "$dir/kept/log" "$dir/said"
+[ $status = 0 ] && ! grep -q nan "$dir/kept/out/choice.csv"
+ok $? "a restart with another Accuracy"
 echo "1..$number"
 exit $failed

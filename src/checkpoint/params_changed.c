@@ -128,6 +128,17 @@ void params_adopt_found(const char *manifest, struct params *p)
   }
 }
 
+int params_check_found(const struct params *asked, const struct params *found, struct fault *f)
+{
+  int mode = params_mode(asked), other = mode != MODE_AUTO && mode != params_mode(found), shared = params_shared(asked) && !params_shared(found);
+  if (other || shared)
+    return fault_set(f, "the parameters need %s = %s, and the checkpoint was made with %s, which the run had chosen: leave %s away, or begin a "
+                     "new run with its last snapshot as InitCondFile",
+                     other ? "Mode" : "Scheme", other ? params_choice("Mode", mode) : "shared",
+                     other ? params_choice("Mode", params_mode(found)) : "block", other ? "SoftStep, Integrator, Criterion and R1" : "FixedStep");
+  return params_check_rules(found, NULL, f);
+}
+
 int params_same_evolution(const char *manifest, const struct params *p)
 {
   char before[PARAM_TEXT], now[PARAM_TEXT];

@@ -12,6 +12,9 @@ int params_changed(const char *manifest, const struct params *p, int list, struc
 /* Complete the parameters of a restart: values that the run found at its start (EnergyError) and that *p does not give are those of the
  * manifest, of ErrTolForceAcc the smaller one, where the manifest has EnergyError. R1OverR0 by Accuracy stays that of the manifest. */
 void params_adopt_found(const char *manifest, struct params *p);
+/* Check that parameters *asked of a restart agree with the scheme that the run has chosen, which *found has (params_adopt_found). 0, or -1
+ * with a fault. */
+int params_check_found(const struct params *asked, const struct params *found, struct fault *f);
 /* Whether a run with these parameters writes the same snapshots from the checkpoint on as the run that wrote the checkpoint: no
  * parameter that influences snapshots differs. TimeMax is not compared: up to the smaller one the snapshots are the same. */
 int params_same_evolution(const char *manifest, const struct params *p);

@@ -17,7 +17,8 @@
 #define BY_PARTICLES_2 (0.5 / 0.75)
 #define DELTA_LEAST (1.0 / 32768)
 #define DELTA_MOST (1.0 / 64)
-#define ERROR_MAX 0.1   /* largest number that Accuracy can be */
+#define ERROR_MAX 0.1   /* largest and smallest number that Accuracy can be */
+#define ERROR_LEAST 1e-12
 
 enum column { DELTA_MONOPOLES, DELTA_QUADRUPOLES, ETA_UNSPLIT, ETA_SPLIT, COLUMN_XS, COLUMN_YS, COLUMN_R1, COLUMNS };
 static const struct line {
@@ -39,7 +40,7 @@ int params_accuracy(const char *text, double *error)
     if (strcmp(line[i].name, text) == 0) return *error = line[i].error, 0;
   char *end;
   double x = strtod(text, &end);
-  if (end == text || *end || strspn(text, "0123456789+-.eE") != strlen(text) || !(x > 0 && x <= ERROR_MAX)) return -1;
+  if (end == text || *end || strspn(text, "0123456789+-.eE") != strlen(text) || !(x >= ERROR_LEAST && x <= ERROR_MAX)) return -1;
   *error = x;
   return 0;
 }

@@ -246,8 +246,9 @@ static int inspect_restart(const struct comm *c, struct params *par, const struc
 {
   if (continuation_has_finished(c, par, o)) return 1;
   if (checkpoint_find(c, par, o->from, k, f)) return -1;
+  const struct params asked = *par;
   params_adopt_found(k->text, par);
-  if (params_changed(k->text, par, c->rank == 0, f) == 0) state_inspect(k, state, f);
+  if (params_changed(k->text, par, c->rank == 0, f) == 0 && params_check_found(&asked, par, f) == 0) state_inspect(k, state, f);
   if (comm_agree(c, f) || checkpoint_check(c, k, f)) return -1;
   b->from = k;
   b->options = o;

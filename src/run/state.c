@@ -249,6 +249,7 @@ static void resume_choice(struct sim *s, const struct checkpoint *k, struct faul
   if (s->own.Mode == MODE_AUTO) s->own.Mode = s->split.on ? MODE_HYBRID : MODE_TREE;
   if (s->own.Scheme == SCHEME_AUTO) s->own.Scheme = SCHEME_BLOCK;
   choose_resume(s, &s->choose.asked);
+  if (!params_same_steps(k->text, &s->choose.asked)) choose_forget(s);
 }
 
 /* A fault where the run ended with this checkpoint because the step of a close pair had collapsed, and its steps would be no shorter now. */
@@ -274,7 +275,7 @@ int state_load(struct sim *s, struct run_state *r, struct checkpoint *k, const s
   if (sim_choose_backend(c, par, &be, f) || checkpoint_find(c, par, which, k, f)) return -1;
   particles_init(&p);
   params_adopt_found(k->text, &found);
-  if (params_changed(k->text, &found, c->rank == 0, f) == 0) check_collapsed(k, r, &found, f);
+  if (params_changed(k->text, &found, c->rank == 0, f) == 0 && params_check_found(par, &found, f) == 0) check_collapsed(k, r, &found, f);
   if (comm_agree(c, f) == 0 && checkpoint_particles(c, k, &p, f) == 0) {
     if (sim_open(s, c, &found, be, &p, f) == 0) items_read(k->text, item, list_system(s, r, item), f);
     choose_resume(s, par);

@@ -56,6 +56,16 @@ void choose_resume(struct sim *s, const struct params *asked)
   s->choose.now = choice_of(s->par, asked);
 }
 
+void choose_forget(struct sim *s)
+{
+  struct choose_part *c = &s->choose;
+  memset(c->measured, 0, sizeof c->measured);
+  memset(c->table.factor, 0, sizeof c->table.factor);
+  c->trials = c->trial = c->trial_steps = 0;
+  c->seconds = c->time = 0;
+  c->looked = s->step - CHOOSE_INTERVAL;
+}
+
 /* --- the candidates ---------------------------------------------------------------------------------------------- */
 
 /* Particles at each block level with a candidate's steps, over all ranks. Collective. */
@@ -109,6 +119,7 @@ static void measure(struct sim *s)
   double distance[QUANTILES];
   struct choice_machine m = {.on_device = on_device, .ranks = s->comm->size, .threads = on_device ? 1 : omp_get_max_threads(),
                              .delta = params_delta(s->par), .order = params_order(s->par)};
+  t->wanted = errors_allowed(params_error(s->par));
   radius_quantiles(s->comm, s->be, s->dev, QUANTILES, quantiles, distance);
   for (int k = 0; k < CHOICES_COUNT; k++) {
     if (!(t->allowed & 1u << k)) continue;
@@ -117,8 +128,12 @@ static void measure(struct sim *s)
   }
 }
 
-/* Seconds per unit of time that the model alone predicts. */
-static double modelled(const struct choice_table *t, int k) { return t->candidate[k].step_seconds / t->candidate[k].step; }
+/* Note the seconds per unit of time of a candidate as measured, by their ratio to those that the model alone predicts. */
+static void note_factor(struct choice_table *t, int k, double measured)
+{
+  double model = t->candidate[k].step > 0 ? t->candidate[k].step_seconds / t->candidate[k].step : 0;
+  if (model > 0 && measured > 0) t->factor[k] = measured / model;
+}
 
 /* --- decisions --------------------------------------------------------------------------------------------------- */
 
@@ -167,7 +182,7 @@ static int try_next(struct sim *s, struct params *p)
     return 0;
   }
   measure(s);
-  for (int k = 0; k < c->trials; k++) c->table.factor[c->order[k]] = c->measured[c->order[k]] / modelled(&c->table, c->order[k]);
+  for (int k = 0; k < c->trials; k++) note_factor(&c->table, c->order[k], c->measured[c->order[k]]);
   int fastest = agreed(s, choice_fastest(c->order, c->trials, c->measured));
   c->trials = c->trial = 0;
   c->looked = s->step;
@@ -184,7 +199,7 @@ static int look(struct sim *s, struct params *p)
   memset(c->measured, 0, sizeof c->measured);
   if (p->Repeatable == REPEATABLE_OFF && c->time > 0) {
     c->measured[c->now] = c->seconds / c->time;
-    c->table.factor[c->now] = c->measured[c->now] / modelled(&c->table, c->now);
+    note_factor(&c->table, c->now, c->measured[c->now]);
   }
   c->looked = s->step;
   c->seconds = c->time = 0;
@@ -236,6 +251,9 @@ void choose_print(const struct sim *s, FILE *out)
   char name[64];
   const char *before = "; ";
   if (!choose_used(s) || !is_candidate(c, c->now)) return;
+  if (!choice_reaches(&c->table, c->now))
+    fprintf(out, "warning: no scheme has the wanted accuracy: |dE/E| of %.1e is predicted for ten dynamical times, and steps may have %.1e\n",
+            c->table.candidate[c->now].error, c->table.wanted);
   fprintf(out, "scheme: %s, %.3g s per unit of time (%s)", choice_name(c->now, &c->asked, name), seconds_of(c, c->now), how(c, c->now));
   for (int k = 0; k < CHOICES_COUNT; k++) {
     if (!is_candidate(c, k) || k == c->now) continue;

@@ -16,6 +16,8 @@ int choose_asked(const struct params *p);
 void choose_only(struct sim *s);
 /* The same for a system from a checkpoint, whose parameters *s->par have the candidate in use. `asked`: the parameters as given. Local. */
 void choose_resume(struct sim *s, const struct params *asked);
+/* Forget what trials have measured, and look at the system after the next soft step: other parameters of steps hold now. Local. */
+void choose_forget(struct sim *s);
 /* Make the first choice, from the sums of a first force (s->now, s->system). From then on s->par is s->own. Collective. */
 void choose_first(struct sim *s);
 /* After a soft step that took `seconds` (the same on all ranks): the next trial, the decision after the last one, or another look. `p`: the

@@ -285,7 +285,7 @@ void sim_shift(const struct sim *s, double place[3], double motion[3])
 void sim_note_energy(struct sim *s)
 {
   s->system.energy = plan_energy(&s->now);
-  s->system.distance = s->radius_rule;
+  s->system.distance = s->par->R1 > 0 ? 0 : s->radius_rule;   /* given radii say nothing of distances */
   s->system.mean_mass = s->hard.mean_mass;
   s->system.largest_mass = s->hard.largest_mass;
   s->system.mean_square_mass = s->hard.mean_square_mass;

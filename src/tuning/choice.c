@@ -48,7 +48,7 @@ static unsigned bit(int scheme) { return 1u << scheme; }
 
 unsigned choice_allowed(const struct params *p)
 {
-  int mode = params_mode(p), one_radius = p->R1 > 0 || p->R1OverR0 > 0 || params_r1_over_r0(p) == 1;
+  int mode = params_mode(p), one_radius = p->R1 > 0 || p->R1OverR0 > 0 || p->SoftStep > 0 || params_r1_over_r0(p) == 1;
   unsigned hybrid = bit(CHOICE_HYBRID) | (one_radius ? 0 : bit(CHOICE_HYBRID_NARROW)), all;
   if (p->Mode != MODE_AUTO && p->Scheme != SCHEME_AUTO) return 0;
   if (params_neighbour_lists(p)) return bit(CHOICE_HYBRID);
@@ -126,11 +126,24 @@ double choice_predicted(const struct choice_table *t, enum choice_scheme scheme,
 
 static int is_allowed(const struct choice_table *t, int scheme) { return (t->allowed & bit(scheme)) != 0; }
 
+int choice_reaches(const struct choice_table *t, enum choice_scheme scheme)
+{
+  return !(t->wanted > 0) || t->candidate[scheme].error <= t->wanted * (1 + 1e-6);
+}
+
+/* Whether candidate a is better than b: one that has the wanted error before one that has not, then the cheaper or the more exact one. */
+static int better(const struct choice_table *t, int a, int b, int like)
+{
+  int reaches = choice_reaches(t, a);
+  if (reaches != choice_reaches(t, b)) return reaches;
+  return reaches ? choice_predicted(t, a, like) < choice_predicted(t, b, like) : t->candidate[a].error < t->candidate[b].error;
+}
+
 enum choice_scheme choice_cheapest(const struct choice_table *t, int like)
 {
   int best = -1;
   for (int k = 0; k < CHOICES_COUNT; k++)
-    if (is_allowed(t, k) && (best < 0 || choice_predicted(t, k, like) < choice_predicted(t, best, like))) best = k;
+    if (is_allowed(t, k) && (best < 0 || better(t, k, best, like))) best = k;
   return best < 0 ? CHOICE_HYBRID : best;
 }
 
@@ -143,7 +156,7 @@ int choice_trials(const struct choice_table *t, int like, enum choice_scheme fir
   for (;;) {
     int next = -1;
     for (int k = 0; k < CHOICES_COUNT; k++) {
-      int known = !is_allowed(t, k);
+      int known = !is_allowed(t, k) || !choice_reaches(t, k);
       for (int i = 0; i < n; i++) known |= order[i] == k;
       if (!known && (next < 0 || choice_predicted(t, k, like) < choice_predicted(t, next, like))) next = k;
     }
@@ -168,5 +181,6 @@ enum choice_scheme choice_fastest(const int *order, int n, const double measured
 
 int choice_pays(const struct choice_table *t, enum choice_scheme now, enum choice_scheme cheapest)
 {
+  if (cheapest != now && choice_reaches(t, cheapest) > choice_reaches(t, now)) return 1;
   return cheapest != now && choice_predicted(t, cheapest, now) < PAYS * choice_predicted(t, now, now);
 }

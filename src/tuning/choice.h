@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The choice among shared, block and hybrid steps (Mode = auto, Scheme = auto): a model of costs, and the decisions. All candidates meet the
- * wanted error (errors.h); the cheapest one is chosen. choice.c states the model. Pure: no clock, no device, no message; seconds that were
+ * wanted error (errors.h) where limits of steps and values given by hand permit; the cheapest one of those is chosen. choice.c states the model. Pure: no clock, no device, no message; seconds that were
  * measured are passed in, so every rank that is given the same numbers decides the same. */
 #ifndef CHOICE_H
 #define CHOICE_H
@@ -53,6 +53,7 @@ void choice_cost(const struct choice_machine *m, double particles, struct choice
 /* Candidates, and what is known of their costs. */
 struct choice_table {
   unsigned allowed;
+  double wanted;                    /* the error that steps may have (errors_allowed); 0: not known */
   struct choice_candidate candidate[CHOICES_COUNT];
   double factor[CHOICES_COUNT];     /* measured over predicted seconds; 0: not measured */
 };
@@ -60,7 +61,9 @@ struct choice_table {
 /* Predicted seconds per unit of time: by the model, times the measured factor, or that of the candidate `like`, which shares its forces
  * (negative: none). */
 double choice_predicted(const struct choice_table *t, enum choice_scheme scheme, int like);
-/* The cheapest candidate. */
+/* 1: the predicted error of a candidate is at most the wanted one. */
+int choice_reaches(const struct choice_table *t, enum choice_scheme scheme);
+/* The cheapest candidate that has the wanted error; where none has, that with the smallest error. */
 enum choice_scheme choice_cheapest(const struct choice_table *t, int like);
 /* The candidates that are worth a trial, the most promising first: those whose predicted cost is within a factor of 2.5 of the least, and
  * whose trial costs at most what is left of 2 % of the predicted run of length `time`. Nothing is tried (one candidate) where the predicted run is short.

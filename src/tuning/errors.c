@@ -35,6 +35,7 @@
 #define CROSSING 5.7
 #define CHANGE 0.11
 #define SPREAD 0.05
+#define OUT_OF_BALANCE 3.0
 #define STEPS 1e-5
 #define STEPS_COUNT 16384
 #define STEPS_POWER 3.5
@@ -128,13 +129,18 @@ static double of_change(const struct finder_system *s)
   return CHANGE * fmax(0, fmax(s->change, expected) - SPREAD * profile);
 }
 
+/* The error of softened pairs in a step of all particles, over A (step / time)^2. */
+static double of_passages(const struct finder_system *s, const struct scales *u, double step)
+{
+  double e = s->softening / u->length, moved = sqrt(2) * u->v * step / u->length;
+  return e > 0 && moved > 0 ? PAIRS * unequal_pairs(s) / (s->count * e * e) / (1 + square(2 * e / moved)) : 0;
+}
+
 double errors_shared(const struct finder_system *s, double step)
 {
   struct scales u = errors_scales(s);
-  double e = s->softening / u.length, moved = sqrt(2) * u.v * step / u.length;
   if (!has_scales(&u) || !(step > 0)) return 0;
-  double pairs = e > 0 && moved > 0 ? PAIRS * unequal_pairs(s) / (s->count * e * e) / (1 + square(2 * e / moved)) : 0;
-  return square(step / u.time) * (of_profile(s) * pairs + of_change(s));
+  return square(step / u.time) * (of_profile(s) * of_passages(s, &u, step) + of_change(s));
 }
 
 double errors_hybrid(const struct finder_system *s, double r2, double soft_step)
@@ -142,7 +148,8 @@ double errors_hybrid(const struct finder_system *s, double r2, double soft_step)
   struct scales u = errors_scales(s);
   double x = soft_step * u.v / r2;
   if (!has_scales(&u) || !(r2 > 0) || !(soft_step > 0)) return 0;
-  double pairs = PAIRS * unequal_pairs(s) / (s->count * square(r2 / u.length)) * CROSSING * x / (1 + x);
+  double pairs = PAIRS * unequal_pairs(s) / (s->count * square(r2 / u.length)) * CROSSING * x / (1 + x), softened = of_passages(s, &u, soft_step);
+  if (softened > 0) pairs = fmin(pairs, softened);   /* forces are smooth within the softening */
   return square(soft_step / u.time) * (of_profile(s) * pairs + of_change(s));
 }
 
@@ -151,7 +158,8 @@ static double of_eta(const struct finder_system *s)
 {
   struct scales u = errors_scales(s);
   double e = u.length > 0 ? s->softening / u.length : 0, close = e > 0 ? fmax(1, pow(s->count * e * e, -0.25)) : 1;
-  return STEPS * square(fmin(of_profile(s), STEPS_PROFILE)) * sqrt(STEPS_COUNT / s->count) * close;
+  double grows = 1 + OUT_OF_BALANCE * fmax(0, fmin(s->imbalance, 1) - SPREAD);   /* A at the beginning of a collapse */
+  return STEPS * square(fmin(grows * of_profile(s), STEPS_PROFILE)) * sqrt(STEPS_COUNT / s->count) * close;
 }
 
 double errors_block(const struct finder_system *s, double eta) { return of_eta(s) * pow(eta, STEPS_POWER); }
@@ -197,7 +205,7 @@ double errors_hybrid_step(const struct finder_system *s, double r2, double allow
 {
   struct scales u = errors_scales(s);
   if (!has_scales(&u) || !(r2 > 0)) return 1e300;
-  return longest(s, r2, u.v > 0 ? fmin(X_MOST * r2 / u.v, 2 * LONGEST * u.time) : LONGEST * u.time, PART_SOFT * allowed);
+  return longest(s, r2, u.v > 0 ? fmin(X_MOST * fmax(r2, s->softening) / u.v, 2 * LONGEST * u.time) : LONGEST * u.time, PART_SOFT * allowed);
 }
 
 double errors_dense_part(double allowed) { return allowed / OF_DENSE; }
