@@ -63,7 +63,7 @@ void choose_forget(struct sim *s)
   memset(c->table.factor, 0, sizeof c->table.factor);
   c->trials = c->trial = c->trial_steps = 0;
   c->seconds = c->time = 0;
-  c->looked = s->step - CHOOSE_INTERVAL;
+  c->looked = s->step - CHOOSE_INTERVAL_SHARED;
 }
 
 /* --- the candidates ---------------------------------------------------------------------------------------------- */
@@ -215,6 +215,8 @@ static int look(struct sim *s, struct params *p)
   return 1;
 }
 
+static int interval(const struct params *p) { return plan_one_step(p, params_mode(p) != MODE_TREE) ? CHOOSE_INTERVAL_SHARED : CHOOSE_INTERVAL; }
+
 int choose_step(struct sim *s, struct params *p, double seconds)
 {
   struct choose_part *c = &s->choose;
@@ -230,7 +232,7 @@ int choose_step(struct sim *s, struct params *p, double seconds)
     c->trial++;
     return try_next(s, p);
   }
-  return s->step - c->looked >= CHOOSE_INTERVAL ? look(s, p) : 0;
+  return s->step - c->looked >= interval(p) ? look(s, p) : 0;
 }
 
 /* --- words ------------------------------------------------------------------------------------------------------- */

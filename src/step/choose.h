@@ -3,12 +3,13 @@
  * steps of the promising candidates, and makes the chosen Mode, Scheme and R1OverR0 the run's parameters.
  *
  * The first choice is by the model alone. Unless Repeatable is on, the first soft steps are then made with each promising candidate in turn;
- * they meet the same error, so nothing is taken back. Later the system is measured again every CHOOSE_INTERVAL soft steps. */
+ * they meet the same error, so nothing is taken back. Later the system is measured again every CHOOSE_INTERVAL soft steps, and
+ * with one step for all, which costs less than the measurement, every CHOOSE_INTERVAL_SHARED. */
 #ifndef CHOOSE_H
 #define CHOOSE_H
 #include "step/sim.h"
 
-enum { CHOOSE_INTERVAL = 100 };
+enum { CHOOSE_INTERVAL = 100, CHOOSE_INTERVAL_SHARED = 400 };
 
 /* 1: there are several candidates. Local. */
 int choose_asked(const struct params *p);

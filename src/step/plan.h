@@ -26,7 +26,7 @@ struct plan_facts {
 
 /* Soft steps between measurements of R2, and without the split, where they are not for forces, of the distances of particles. On a GPU one
  * costs as much as eight forces. */
-enum { RADIUS_INTERVAL = 8, DISTANCE_INTERVAL = 128 };
+enum { RADIUS_INTERVAL = 8, DISTANCE_INTERVAL = 512 };
 
 /* The system as the soft part of the forces shows it, for the finder: velocity and energy are those of the centres of mass of close pairs.
  * The potential energy is the virial of the forces in `now`, and the energy is at most half of it, that of a system in equilibrium; the
