@@ -37,8 +37,8 @@ static void place_heavy(struct random *r, int64_t i, int64_t n, double x[3], flo
   *mass = (i == 0 ? 1e6f : i == 1 ? 1e9f : 1.0f) / (float)n;
 }
 
-static const struct set big = {"Plummer", 17000, 1, 0.0125, 0.05, 0.1, place_plummer};
-static const struct set heavy = {"heavy particles", 9000, 1, 0.005, 0.05, 0.1, place_heavy};
+static const struct set big = {"Plummer", 16500, 1, 0.0125, 0.05, 0.1, place_plummer};
+static const struct set heavy = {"heavy particles", 3000, 1, 0.005, 0.05, 0.1, place_heavy};
 
 static void say(int good, const char *set, const char *how, const char *what, double found, double limit)
 {
@@ -62,6 +62,7 @@ static struct params params_of(const struct set *set, const struct scheme *how)
   par.MultipoleOrder = how->order;
   par.Eta = how->integrator == INTEGRATOR_HERMITE ? 0.1 : 0.5;
   par.TimeMax = 1e3;
+  if (how->scheme == SCHEME_SHARED) par.MaxSizeTimestep = par.FixedStep = 1e-5;   /* no substeps, also about the heaviest particle */
   par.MaxLeafSize = 8;
   par.MaxGroupSize = 32;
   return par;
