@@ -383,7 +383,7 @@ static void check_new_radius(const struct comm *c, const struct set *set, int64_
   struct fault f = {""};
   struct diagnostics again;
   share(c, set, n, SPEED, 0, &mine);
-  par.R1 = par.R2 = par.SoftStep = 0, par.MaxSizeTimestep = 0.01;   /* the particles move little */
+  par.R1 = par.R2 = par.SoftStep = 0, par.Mode = MODE_HYBRID, par.Scheme = SCHEME_BLOCK;
   sim_open(&s, c, &par, tested, &mine, &f);
   sim_first_force(&s);
   struct plan plan = plan_next(&par, &s.now, &s.system, 0, par.TimeMax, s.split.r2, 1, RADIUS_INTERVAL);
