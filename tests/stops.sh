@@ -55,7 +55,7 @@ kill -KILL $reader
 finish
 says state interrupted closed && says reason SIGHUP closed && some_checkpoint closed && cont closed
 ok $? "SIGHUP, and no process reads the output any more: a checkpoint"
-(trap '' HUP; cd "$dir/closed" && exec "$here/espalier" run --overwrite -P Time:TimeMax=100000 -P Output:TimeBetSnapshot=0 ../run.ini) > "$dir/closed/log" 2> "$dir/closed/err" < /dev/null &
+(trap '' HUP; cd "$dir/closed" && exec "$here/espalier" run --overwrite -P Time:TimeMax=1000 -P Output:TimeBetSnapshot=0 ../run.ini) > "$dir/closed/log" 2> "$dir/closed/err" < /dev/null &
 job=$!
 begun() { says state running closed && grep -q '^energy' "$dir/closed/log" && has_rows closed 4; }
 within 30 begun
