@@ -6,6 +6,7 @@
 
 #include "base/debug.h"
 #include "reference.h"
+#include "set_params.h"
 #include "sets.h"
 #include "step/plan.h"
 #include "step/sim.h"
@@ -38,20 +39,10 @@ struct end {
 
 static struct params params_of(const struct set *set, const struct scheme *how)
 {
-  struct params par;
-  params_defaults(&par);
-  par.GravityConstantInternal = set->gravity;
-  par.Softening = set->softening;
-  par.R1 = set->r1;
-  par.R2 = set->r2;
+  struct params par = set_params(set, how->mode, how->scheme);
   par.ErrTolForceAcc = 1.0 / 4096;
   par.MultipoleOrder = 1;
-  par.Mode = how->mode;
-  par.Scheme = how->scheme;
   par.Eta = 0.1;
-  par.TimeMax = 1e3;
-  par.MaxLeafSize = 8;
-  par.MaxGroupSize = 32;
   return par;
 }
 
@@ -95,7 +86,7 @@ static void run(const struct comm *c, const struct backend *be, const struct set
   small.n = PARTICLES;
   set_make(&small, 0.3 * sqrt(set->gravity), &p);
   sim_open(&s, c, &par, be, &p, &f);
-  s.field = (struct field){.kind = how->uniform != 0 ? FIELD_UNIFORM : FIELD_NONE, .acc = {how->uniform * set->gravity}};
+  s.field = (struct field){.acc = {how->uniform * set->gravity}};
   sim_first_force(&s);
   memset(end, 0, sizeof *end);
   end->begin = s.now.total;

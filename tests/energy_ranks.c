@@ -5,6 +5,7 @@
 #include <mpi.h>
 
 #include "everywhere.h"
+#include "set_params.h"
 #include "sets.h"
 #include "step/energies.h"
 #include "step/plan.h"
@@ -49,22 +50,12 @@ static void say(int good, const char *set, const char *how, const char *what, do
 
 static struct params params_of(const struct set *set, const struct scheme *how)
 {
-  struct params par;
-  params_defaults(&par);
-  par.GravityConstantInternal = set->gravity;
-  par.Softening = set->softening;
-  par.R1 = set->r1;
-  par.R2 = set->r2;
+  struct params par = set_params(set, how->mode, how->scheme);
   par.ErrTolForceAcc = 1.0 / 128;
-  par.Mode = how->mode;
-  par.Scheme = how->scheme;
   par.Integrator = how->integrator;
   par.MultipoleOrder = how->order;
   par.Eta = how->integrator == INTEGRATOR_HERMITE ? 0.1 : 0.5;
-  par.TimeMax = 1e3;
   if (how->scheme == SCHEME_SHARED) par.MaxSizeTimestep = par.FixedStep = 1e-5;   /* no substeps, also about the heaviest particle */
-  par.MaxLeafSize = 8;
-  par.MaxGroupSize = 32;
   return par;
 }
 

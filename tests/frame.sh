@@ -18,27 +18,8 @@ ball 0 1000 > "$dir/slow.txt"
 ball 0 1000000 > "$dir/fast.txt"
 ball 1000000 0 > "$dir/far.txt"
 ball 1000000 1000000 > "$dir/both.txt"
-cat > "$dir/run.ini" << END_OF_INI
-[Input]
-InitCondFile = ../rest.txt
-[Output]
-OutputDir = out
-TimeBetSnapshot = 0.0625
-TimeBetStatistics = 1e-9
-SubstepLog = on
-[Checkpoints]
-CheckpointAtEnd = on
-[Units]
-GravityConstantInternal = 1
-[Time]
-TimeMax = 0.125
-[Split]
-Mode = hybrid
-[Gravity]
-Softening = 0.02
-[Device]
-Backend = cpu
-END_OF_INI
+settings rest.txt
+sed -i '/^TimeBetSnapshot/s/=.*/= 0.0625/; /^Softening/s/=.*/= 0.02/; /^Tuning\|^SoftStep\|^Scheme/d' "$dir/run.ini"
 # column NAME RUN: of energy.csv
 column() {
   grep -v '^#' "$dir/$2/out/energy.csv" | awk -F, -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) k = i; next } { print $k }'

@@ -277,8 +277,8 @@ clean-local:
 %C%_true_energy_SOURCES = %D%/true_energy.c
 # Roots that need not set errno are computed as vectors.
 %C%_true_energy_CFLAGS = $(AM_CFLAGS) -fno-math-errno
-%C%_contract_mpi_SOURCES = %D%/contract.c %D%/chance.h %D%/reference.h %D%/kernels.h %D%/sets.h %D%/tap.h
-%C%_energy_ranks_mpi_SOURCES = %D%/energy_ranks.c %D%/chance.h %D%/everywhere.h %D%/kernels.h %D%/sets.h %D%/tap.h
+%C%_contract_mpi_SOURCES = %D%/contract.c %D%/chance.h %D%/reference.h %D%/kernels.h %D%/set_params.h %D%/sets.h %D%/tap.h
+%C%_energy_ranks_mpi_SOURCES = %D%/energy_ranks.c %D%/chance.h %D%/everywhere.h %D%/kernels.h %D%/set_params.h %D%/sets.h %D%/tap.h
 %C%_comm_mpi_SOURCES = %D%/comm.c %D%/tap.h
 %C%_particles_SOURCES = %D%/particles.c %D%/tap.h
 %C%_snapshot_mpi_SOURCES = %D%/snapshot.c %D%/files.h %D%/tap.h

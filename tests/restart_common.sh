@@ -16,9 +16,14 @@ export SOURCE_DATE_EPOCH=0 OMP_NUM_THREADS=1
 model() {
   # shellcheck disable=SC2086  # with a launcher: without one, LeakSanitizer was seen to crash
   $mpirun -n 1 "$here/espalier" ic plummer -n "$1" -s 3 -o "$dir/plummer.hdf5" > "$dir/ic.log" 2>&1 || { cat "$dir/ic.log"; exit 99; }
+  settings plummer.hdf5
+}
+
+# settings FILE: parameters of a run that begins from this file
+settings() {
   cat > "$dir/run.ini" << END_OF_INI
 [Input]
-InitCondFile = ../plummer.hdf5
+InitCondFile = ../$1
 [Output]
 OutputDir = out
 TimeBetSnapshot = 0.03125

@@ -114,7 +114,7 @@ static void check_reduce(const struct rig *g, const struct set *s, const struct 
 /* A uniform external field accelerates all particles alike, and its potential is part of the sums. */
 static void check_field(const struct rig *g, const struct set *s, int64_t n)
 {
-  const struct field none = {0}, field = {.kind = FIELD_UNIFORM, .acc = {0.5, -2, 3}};
+  const struct field none = {0}, field = {.acc = {0.5, -2, 3}};
   struct sums without, with, kicked;
   int good = 1;
   g->be->reduce(g->dev, &none, &without);

@@ -24,7 +24,7 @@ static __global__ void kick_with_field(struct particles p, const __grid_constant
 
 void gpu_kick(struct device *d, const struct field *field, double dt)
 {
-  if (field->kind == FIELD_NONE)
+  if (field_none(field))
     LAUNCH(d, kick, blocks_for(3 * d->p.n, THREADS), THREADS, d->p, dt);
   else
     LAUNCH(d, kick_with_field, blocks_for(d->p.n, THREADS), THREADS, d->p, *field, dt);

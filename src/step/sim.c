@@ -264,10 +264,9 @@ void sim_measure(struct sim *s)
 int sim_gained(const struct sim *s, double gained[3])
 {
   const struct field *field = &s->field;
-  int known = field->kind == FIELD_NONE || field->kind == FIELD_UNIFORM;
+  int known = field->count == 0;
   for (int k = 0; k < 3; k++) {
-    double by_field = field->kind == FIELD_UNIFORM ? field->acc[k] * (s->time - s->frame.begin) : 0;
-    gained[k] = s->now.v_com[k] - s->frame.v_com[k] - by_field;
+    gained[k] = s->now.v_com[k] - s->frame.v_com[k] - field->acc[k] * (s->time - s->frame.begin);
     known = known && isfinite(gained[k]);
   }
   if (!known) memset(gained, 0, 3 * sizeof *gained);

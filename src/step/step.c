@@ -78,8 +78,7 @@ static struct field opening_field(const struct sim *s, double dt)
 {
   struct field field = s->field;
   double gained[3];
-  if (!sim_gained(s, gained)) return field;
-  if (field.kind == FIELD_NONE) field = (struct field){FIELD_UNIFORM, {0, 0, 0}};
+  if (!(dt > 0) || !sim_gained(s, gained)) return field;
   for (int k = 0; k < 3; k++) field.acc[k] -= gained[k] / dt;
   return field;
 }

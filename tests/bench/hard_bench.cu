@@ -146,7 +146,7 @@ int main(int argc, char **argv)
   static const double low[3] = {-1e300, -1e300, -1e300}, high[3] = {1e300, 1e300, 1e300};
   struct particles p;
   struct tally t;
-  const struct field no_field = {FIELD_NONE};
+  const struct field no_field = {};
   struct sums sums;
   struct device_config config = {};
   struct walk_request r = {};
