@@ -61,7 +61,7 @@ plain=1
 # memory CHECKED RAN: at least the largest resident set, at most a quarter more. The pages of program and libraries that the system counts
 # differ from process to process, by what it holds in memory: by this difference the bounds are wider.
 memory() {
-  awk -v plain=$plain '/^memory  *about/ { expected = $3; was = $0; sub(/.*\(/, "", was); was += 0 }
+  awk -v plain=$plain '/^memory  *about/ { expected = $3; getline; was = $0; sub(/.*\(/, "", was); was += 0 }
     /^memory: at most/ { found = $0; sub(/.*resident set /, "", found); found += 0; is = $0; sub(/.* with /, "", is); is += 0 }
     END { printf "# memory: expected %g MB (program %g), found %g MB (program %g)\n", expected, was, found, is
       wider = was > is ? was - is : is - was

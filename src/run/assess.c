@@ -96,10 +96,11 @@ static void measure_step(struct sim *s, struct assessment *a, double resident[3]
 void assess_print_memory(const struct need_input *in, double measured, double files)
 {
   struct memory_need n = need_estimate(in);
-  if (measured > 0) printf("memory              about %.4g MB per rank, measured in the first soft step (%.3g MB of program and libraries)\n", measured / 1e6,
+  if (measured > 0) printf("memory              about %.4g MB per rank, measured in the first soft step\n"
+                           "                    (%.3g MB of program and libraries)\n", measured / 1e6,
                            files / 1e6);
   else
-    printf("memory              about %.4g MB per rank, estimated: %.3g of libraries and buffers, %.4g of particles and trees, %.4g of "
+    printf("memory              about %.4g MB per rank, estimated:\n                    %.3g of libraries and buffers, %.4g of particles and trees, %.4g of "
            "LETs\n", need_total(&n) / 1e6, n.fixed / 1e6, n.particles / 1e6, n.lets / 1e6);
 }
 

@@ -243,41 +243,49 @@ static double seconds_of(const struct choose_part *c, int k)
   return c->measured[k] > 0 ? c->measured[k] : choice_predicted(&c->table, k, c->now);
 }
 
-static const char *how(const struct choose_part *c, int k) { return c->measured[k] > 0 ? "measured" : "predicted"; }
-
 static int is_candidate(const struct choose_part *c, int k) { return (c->table.allowed & 1u << k) && c->table.candidate[k].step > 0; }
+
+/* A line with the seconds of the other candidates that were measured, or that were not. */
+static void print_others(const struct choose_part *c, int measured, FILE *out)
+{
+  char name[64];
+  const char *before = measured ? "        measured: " : "        predicted: ";
+  for (int k = 0; k < CHOICES_COUNT; k++) {
+    if (!is_candidate(c, k) || k == c->now || (c->measured[k] > 0) != measured) continue;
+    fprintf(out, "%s%s: %.3g", before, choice_name(k, &c->asked, name), seconds_of(c, k));
+    before = ", ";
+  }
+  if (*before == ',') fputc('\n', out);
+}
 
 void choose_print(const struct sim *s, FILE *out)
 {
   const struct choose_part *c = &s->choose;
   char name[64];
-  const char *before = "; ";
   if (!choose_used(s) || !is_candidate(c, c->now)) return;
   if (!choice_reaches(&c->table, c->now))
-    fprintf(out, "warning: no scheme has the wanted accuracy: |dE/E| of %.1e is predicted for ten dynamical times, and steps may have %.1e\n",
-            c->table.candidate[c->now].error, c->table.wanted);
-  fprintf(out, "scheme: %s, %.3g s per unit of time (%s)", choice_name(c->now, &c->asked, name), seconds_of(c, c->now), how(c, c->now));
-  for (int k = 0; k < CHOICES_COUNT; k++) {
-    if (!is_candidate(c, k) || k == c->now) continue;
-    fprintf(out, "%s%s: %.3g (%s)", before, choice_name(k, &c->asked, name), seconds_of(c, k), how(c, k));
-    before = ", ";
-  }
-  if (c->trials > 0) fprintf(out, "; the first soft steps try %d of them", c->trials);
+    fprintf(out, "warning: no scheme has the wanted accuracy: |dE/E| of %.1e is predicted for ten dynamical times,\n"
+                 "         and steps may have %.1e\n", c->table.candidate[c->now].error, c->table.wanted);
+  fprintf(out, "scheme: %s, %.3g s per unit of time (%s)", choice_name(c->now, &c->asked, name), seconds_of(c, c->now),
+          c->measured[c->now] > 0 ? "measured" : "predicted");
+  if (c->trials > 0) fprintf(out, "; the first soft steps try %d", c->trials);
   fputc('\n', out);
+  print_others(c, 1, out);
+  print_others(c, 0, out);
 }
 
 void choose_report(const struct sim *s, const double bytes[2], FILE *out)
 {
   const struct choose_part *c = &s->choose;
   char name[64];
-  const char *head = "schemes";
   if (!choose_used(s)) return;
+  fprintf(out, "schemes, predicted                        soft step  |dE/E| in 10  s per unit  MB per\n"
+               "                                                     dyn. times     of time    rank\n");
   for (int k = 0; k < CHOICES_COUNT; k++) {
     const struct choice_candidate *one = &c->table.candidate[k];
     if (!is_candidate(c, k)) continue;
-    fprintf(out, "%-19s %s%s: soft steps of %.3g, |dE/E| of %.1e in ten dynamical times, %.3g s per unit of time (predicted), %.4g MB per rank\n",
-            head, choice_name(k, &c->asked, name), k == c->now ? " (chosen)" : "", one->step, one->error, seconds_of(c, k), bytes[one->r2 > 0] / 1e6);
-    head = "";
+    fprintf(out, "  %-25s %-11s  %10.3g %13.1e %11.3g %7.4g\n", choice_name(k, &c->asked, name), k == c->now ? "(chosen)" : "", one->step,
+            one->error, seconds_of(c, k), bytes[one->r2 > 0] / 1e6);
   }
 }
 

@@ -26,7 +26,7 @@ void choose_first(struct sim *s);
 int choose_step(struct sim *s, struct params *p, double seconds);
 /* 1: there was something to choose in this run. Local. */
 int choose_used(const struct sim *s);
-/* Print the choice with the alternatives' costs in one line. Local. */
+/* Print the choice, and in a line or two what the others would cost. Local. */
 void choose_print(const struct sim *s, FILE *out);
 /* Print the candidates, for `run --check`. bytes[2]: memory of a rank without and with the split. Local. */
 void choose_report(const struct sim *s, const double bytes[2], FILE *out);

@@ -35,11 +35,11 @@
 #define CROSSING 5.7
 #define CHANGE 0.11
 #define SPREAD 0.05
-#define OUT_OF_BALANCE 3.0
+#define OUT_OF_BALANCE 5.0
 #define STEPS 1e-5
 #define STEPS_COUNT 16384
 #define STEPS_POWER 3.5
-#define STEPS_PROFILE 16    /* A of block steps at most: larger ones, of collapsed cores, were not measured */
+#define STEPS_PROFILE 30    /* A of block steps at most: larger ones, of collapsed cores, were not measured */
 #define ETA_LEAST 0.1
 #define ETA_MOST 2.0
 #define LONGEST (1.0 / 16)
