@@ -36,6 +36,11 @@ go parts 1 -n 1
 go parts 1 --restart
 [ $status = 0 ] && same one parts && cmp "$dir/one/out/choice.csv" "$dir/parts/out/choice.csv"
 ok $? "a restart keeps the scheme: the same bits"
+go elsewhere 1 -n 1
+go elsewhere 1 --restart=out/checkpoints/checkpoint_000001 -P Output:OutputDir=there
+grep -q '^scheme: ' "$dir/elsewhere/log" && grep -q '^# Scheme at this start: [bhs]' "$dir/elsewhere/there/parameters-used.ini" &&
+  grep -q '^Mode = auto' "$dir/elsewhere/there/parameters-used.ini" && grep -q '^Scheme = auto' "$dir/elsewhere/there/parameters-used.ini"
+ok $? "... and says it, also in another folder; parameters-used.ini has what was given"
 go refused 1 -n 1
 case $(chosen one) in hybrid*) other=tree ;; *) other=hybrid ;; esac
 go refused 1 --restart -P Split:Mode=$other

@@ -135,14 +135,21 @@ static void begin_table(struct logs *l, const struct table *t, int k, const stru
   t->header(*t->file);
 }
 
-static void write_used(const struct params *p, struct fault *f)
+/* The parameters as given; a scheme that was chosen is in a comment. */
+static void write_used(const struct sim *s, struct fault *f)
 {
+  const struct params *p = choose_used(s) ? &s->choose.asked : s->par;
   char path[PARAM_TEXT + 64];
   table_path(p, USED_PARAMETERS, path);
   FILE *used = f->text[0] ? NULL : spool_open(path, -1, NULL, f);
   if (!used) return;
   fprintf(used, "# Units: %s\n", units_physical(p) ? "physical, those of [Units]"
                                   : "dimensionless, as GravityConstantInternal is given; lengths, masses and velocities in [Units] are not used");
+  if (choose_used(s)) {
+    fputs("# ", used);
+    choose_name_now(s, used);
+    fputs("; later choices are in choice.csv.\n", used);
+  }
   params_write_ini(used, p);
   if (fclose(used)) fault_set(f, "cannot write %s: %s", path, strerror(errno));
 }
@@ -156,7 +163,7 @@ static void open_all(struct logs *l, const struct sim *s, int overwrite, struct 
     if (table[k].enabled) begin_table(l, &table[k], k, s, f);
     else remove_table(s->par, table_names[k], f);
   }
-  write_used(s->par, f);
+  write_used(s, f);
 }
 
 /* --- restart ----------------------------------------------------------------------------------------------------- */
@@ -220,7 +227,7 @@ static void resume_all(struct logs *l, const struct sim *s, const struct logs_en
     resume_table(l, &table[k], k, s, ends, rows, f);
     if (ends->end[k] >= 0 && rows) rows += ends->end[k] - ends->written[k];
   }
-  write_used(s->par, f);
+  write_used(s, f);
 }
 
 /* Whether folder_make could make `path`: its nearest existing folder must be writable. Makes nothing. */
@@ -286,7 +293,7 @@ void logs_begin_again(struct logs *l, const struct sim *s, struct fault *f)
     begin_table(l, &table[k], k, s, f);
     if (!*table[k].file) *table[k].file = fopen("/dev/null", "w");
   }
-  write_used(s->par, f);
+  write_used(s, f);
 }
 
 /* --- errors of the disk ------------------------------------------------------------------------------------------ */

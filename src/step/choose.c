@@ -258,11 +258,21 @@ static void print_others(const struct choose_part *c, int measured, FILE *out)
   if (*before == ',') fputc('\n', out);
 }
 
+void choose_name_now(const struct sim *s, FILE *out)
+{
+  char name[64];
+  fprintf(out, "Scheme at this start: %s", choice_name(s->choose.now, &s->choose.asked, name));
+}
+
 void choose_print(const struct sim *s, FILE *out)
 {
   const struct choose_part *c = &s->choose;
   char name[64];
-  if (!choose_used(s) || !is_candidate(c, c->now)) return;
+  if (!choose_used(s)) return;
+  if (!is_candidate(c, c->now)) {
+    fprintf(out, "scheme: %s, that of the checkpoint\n", choice_name(c->now, &c->asked, name));
+    return;
+  }
   if (!choice_reaches(&c->table, c->now))
     fprintf(out, "warning: no scheme has the wanted accuracy: |dE/E| of %.1e is predicted for ten dynamical times,\n"
                  "         and steps may have %.1e\n", c->table.candidate[c->now].error, c->table.wanted);

@@ -28,6 +28,8 @@ int choose_step(struct sim *s, struct params *p, double seconds);
 int choose_used(const struct sim *s);
 /* Print the choice, and in a line or two what the others would cost. Local. */
 void choose_print(const struct sim *s, FILE *out);
+/* Write "Scheme at this start: NAME". Local. */
+void choose_name_now(const struct sim *s, FILE *out);
 /* Print the candidates, for `run --check`. bytes[2]: memory of a rank without and with the split. Local. */
 void choose_report(const struct sim *s, const double bytes[2], FILE *out);
 /* choice.csv: the line of column names; a row for each candidate of the last decision. */
