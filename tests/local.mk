@@ -89,6 +89,7 @@ script_tests = \
   %D%/files_ranks.sh \
   %D%/find.sh \
   %D%/folders.sh \
+  %D%/force_at.sh \
   %D%/frame.sh \
   %D%/full_disk.sh \
   %D%/full_disk_run.sh \

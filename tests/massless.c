@@ -229,6 +229,36 @@ static void check_lists(const struct backend *be, enum hard_scheme scheme)
   if (strcmp(be->name, "cpu") == 0) ok(t[1].entries > t[0].entries * 3 / 2 && t[1].entries < t[0].entries * 5 / 2, text);
 }
 
+/* A binary that goes by Kepler's equation, and a third particle at `distance`: one without mass moves as one of very little mass. */
+static void check_binary(const struct backend *be, double distance, int alone)
+{
+  struct system s, end[2];
+  struct hard_tally t[2];
+  char text[180];
+  double a = 1e-4, v = sqrt(GRAVITY * 1.5 / a);
+  if (!be->hard) return;
+  memset(&s, 0, sizeof s);
+  memset(t, 0, sizeof t);
+  s.n = 3;
+  s.m[0] = 1, s.m[1] = 0.5f;
+  s.x[0][0] = -a / 3, s.x[1][0] = 2 * a / 3, s.v[0][1] = -v / 3, s.v[1][1] = 2 * v / 3;
+  s.x[2][1] = distance, s.v[2][0] = sqrt(GRAVITY * 1.5 / distance);
+  for (int i = 0; i < 3; i++) s.level[i] = LEVEL_UNKNOWN;
+  struct hard_request r = {.scheme = HARD_HERMITE, .split = split_make(SPLIT_QUINTIC, 0.05, 0.2), .soft_step = 1e-4, .eta = 0.01, .first = 1,
+                           .mean_mass = 0.75, .largest_mass = 1, .pair_limit = 0.05 / 32};
+  r.split.mass_scale = 0.75f;   /* radii by mass: those of the members differ */
+  r.split.largest_mass = 1;
+  for (int k = 0; k < 2; k++) {
+    end[k] = s;
+    end[k].m[2] = k ? 1e-12f : 0;
+    advance(be, &end[k], 0, &r, 4, &t[k]);
+  }
+  double off = difference(&end[0], &end[1]);
+  snprintf(text, sizeof text, "a particle without mass at %g from a binary %s moves as one of a mass of 1e-12 (%.1e)", distance,
+           alone ? "integrated by Kepler's equation" : "that it sees as two points", off);
+  ok(off < 1e-7 && t[0].pairs_bound == t[1].pairs_bound && (t[0].pairs_bound > 0) == alone, text);
+}
+
 static void check(const struct backend *be)
 {
   static const struct set point_like = {"Plummer without softening", 1000, 1, 0, 0.14, 0.28, place_plummer};
@@ -240,6 +270,9 @@ static void check(const struct backend *be)
   check_none(be);
   check_lists(be, HARD_HERMITE);
   check_lists(be, HARD_LEAPFROG);
+  check_binary(be, 1e-3, 0);
+  check_binary(be, 0.02, 1);
+  check_binary(be, 0.1, 1);
 }
 
 int main(void)
