@@ -106,6 +106,10 @@ shown="$dir/one/err $dir/one/log"
 [ $status = 0 ] && ! grep -q -i nan "$dir/one/out/energy.csv" && grep -q '^done:' "$dir/one/log"
 ok $? "a single particle with mass, and 1023 without"
 
+go sun 2 -P Input:InitCondFile=../one.txt -P Split:Mode=hybrid -P Steps:Scheme=block
+[ $status = 1 ] && grep -q 'R1 = 0: it follows the distances between particles with mass, and there is one, with 1023' "$dir/sun/err" && [ ! -e "$dir/sun/out" ]
+ok $? "for which R1 has no rule"
+
 # bad input
 # refused NAME TEXT: the run says it, ends with status 1, and leaves nothing
 refused() {
