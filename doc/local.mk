@@ -19,6 +19,7 @@ nobase_dist_doc_DATA += \
   %D%/restarting.md \
   %D%/running.md \
   %D%/star-clusters.md \
+  %D%/test-particles.md \
   %D%/troubleshooting.md \
   %D%/units.md \
   %D%/images/comm.png \

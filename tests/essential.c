@@ -203,7 +203,7 @@ static void check_boxes(void)
   int count = g.be->let->boxes(g.dev, &q, 16, box), out = 0;
   const struct particles *p = g.be->view(g.dev);
   for (int b = 0; b < count; b++)
-    for (int32_t i = g.dev->group[g.dev->box_first[b]].begin; i < g.dev->group[g.dev->box_first[b + 1] - 1].end; i++)
+    for (int32_t i = cpu_box_range(g.dev, b, 0).begin; i < cpu_box_range(g.dev, b, 0).end; i++)
       for (int c = 0; c < 3; c++) {
         double x = p->pos[3 * i + c], there = x + (p->vel[3 * i + c] - box[b].v[c]) * horizon;
         out += x < box[b].low[c] || x > box[b].high[c] || there < box[b].low[c] - 1e-6 || there > box[b].high[c] + 1e-6;

@@ -124,7 +124,7 @@ static double difference(const struct system *a, const struct system *b)
   return most;
 }
 
-static int level_of(const struct hard_request *r, double wanted, int least)
+static inline int level_of(const struct hard_request *r, double wanted, int least)
 {
   int level = least;
   while (ldexp(r->soft_step, -level) > wanted && level < HARD_LEVEL_MAX) level++;
@@ -132,7 +132,7 @@ static int level_of(const struct hard_request *r, double wanted, int least)
 }
 
 /* The tick at which the first of n steps ends. */
-static int32_t next_tick(int64_t n, const int32_t *tick, const int *level)
+static inline int32_t next_tick(int64_t n, const int32_t *tick, const int *level)
 {
   int32_t next = TICKS;
   for (int64_t i = 0; i < n; i++) {
@@ -142,7 +142,7 @@ static int32_t next_tick(int64_t n, const int32_t *tick, const int *level)
   return next;
 }
 
-static struct hard_request request(int kernel, double r1, double r2, double soft_step, float largest)
+static inline struct hard_request request(int kernel, double r1, double r2, double soft_step, float largest)
 {
   struct hard_request r = {.split = split_make(kernel, r1, r2), .soft_step = soft_step, .eta = 0.2, .largest_mass = (double)largest};
   return r;

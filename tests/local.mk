@@ -32,6 +32,7 @@ unit_tests = \
   %D%/lets \
   %D%/lets_joined \
   %D%/mac \
+  %D%/massless \
   %D%/neighbours \
   %D%/octree \
   %D%/outputs \
@@ -88,12 +89,14 @@ script_tests = \
   %D%/files_ranks.sh \
   %D%/find.sh \
   %D%/folders.sh \
+  %D%/force_at.sh \
   %D%/frame.sh \
   %D%/full_disk.sh \
   %D%/full_disk_run.sh \
   %D%/jobs.sh \
   %D%/killed.sh \
   %D%/launch.sh \
+  %D%/massless.sh \
   %D%/memory.sh \
   %D%/packaging.sh \
   %D%/parameter_pages.sh \
@@ -287,6 +290,7 @@ clean-local:
 %C%_accuracy_SOURCES = %D%/accuracy.c %D%/tap.h
 %C%_params_SOURCES = %D%/params.c %D%/tap.h
 %C%_units_SOURCES = %D%/units.c %D%/tap.h
+%C%_massless_SOURCES = %D%/massless.c %D%/hard_rig.h %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h
 %C%_hermite_verbs_SOURCES = %D%/hermite_verbs.c %D%/hard_rig.h %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h
 %C%_pair_steps_SOURCES = %D%/pair_steps.c %D%/hard_rig.h %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h
 %C%_ic_SOURCES = %D%/ic.c %D%/ic_sets.h %D%/tap.h

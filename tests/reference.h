@@ -61,14 +61,15 @@ static inline void reference_bounds(struct device *d, double horizon, double low
   }
 }
 
-static inline int64_t reference_sample(struct device *d, uint64_t threshold, int64_t capacity, struct sample *out, double *work)
+static inline int64_t reference_sample(struct device *d, uint64_t threshold, int sources, int64_t capacity, struct sample *out,
+                                       double *work)
 {
   const struct particles *p = &d->p;
   int64_t count = 0;
   if (work) *work = 0;
   for (int64_t i = 0; i < p->n; i++) {
     if (work) *work += p->work[i];
-    if (sampling_hash(p->id[i]) > threshold || count == capacity) continue;
+    if (sampling_hash(p->id[i]) > threshold || count == capacity || (sources && !(p->mass[i] > 0))) continue;
     memcpy(out[count].pos, &p->pos[3 * i], sizeof out->pos);
     out[count].work = p->work[i];
     out[count++].id = p->id[i];

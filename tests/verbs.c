@@ -58,7 +58,7 @@ static void check_sample(const struct rig *g, const struct set *s, const struct 
   struct sample *out = memory_alloc("test", sizeof *out * (size_t)p->n);
   uint64_t threshold = UINT64_MAX / 3;
   double work = -1, want = 0;
-  int64_t n = g->be->sample(g->dev, threshold, p->n, out, &work), count = 0;
+  int64_t n = g->be->sample(g->dev, threshold, 0, p->n, out, &work), count = 0;
   int good = 1;
   for (int64_t i = 0; i < p->n; i++) {
     want += p->work[i];
@@ -69,7 +69,7 @@ static void check_sample(const struct rig *g, const struct set *s, const struct 
   }
   say(good && count == n, s, "samples are those of the hashed ids");
   say(near(work, want, want), s, "the work of all particles");
-  int64_t max_value = count / 2, got = g->be->sample(g->dev, threshold, max_value, out, NULL);
+  int64_t max_value = count / 2, got = g->be->sample(g->dev, threshold, 0, max_value, out, NULL);
   say(got == max_value && (max_value == 0 || sampling_hash(out[max_value - 1].id) <= threshold), s, "no more samples than asked for");
   memory_free(out);
 }

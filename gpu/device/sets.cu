@@ -46,8 +46,9 @@ void gpu_bounds(struct device *d, double horizon, double low[3], double high[3])
 
 struct is_sample {
   const uint64_t *id;
+  const float *mass;   /* NULL: any */
   uint64_t threshold;
-  __device__ bool operator()(int32_t i) const { return sampling_hash(id[i]) <= threshold; }
+  __device__ bool operator()(int32_t i) const { return sampling_hash(id[i]) <= threshold && (!mass || mass[i] > 0); }
 };
 
 static __global__ void take_samples(struct particles p, const int32_t *chosen, int32_t n, struct sample *out)
@@ -75,13 +76,13 @@ static void sum_work(struct device *d)
   LAUNCH(d, (reduce_rows<add_op, 1>), 1, WARP * REDUCE_ROWS, rows, (int)runs(d), &d->device_results->work);
 }
 
-int64_t gpu_sample(struct device *d, uint64_t threshold, int64_t max_count, struct sample *out, double *work)
+int64_t gpu_sample(struct device *d, uint64_t threshold, int sources, int64_t max_count, struct sample *out, double *work)
 {
   int64_t n = d->p.n;
   if (work) *work = 0;
   if (n == 0) return 0;
   if (work) sum_work(d);
-  const struct is_sample rule = {d->p.id, threshold};
+  const struct is_sample rule = {d->p.id, sources ? d->p.mass : NULL, threshold};
   int32_t *chosen = array_room(&d->order.place[0], "device order", n);
   select_numbers(d, rule, 0, n, chosen);
   const struct device_results *host_results = device_read_results(d);

@@ -31,7 +31,7 @@ double gpu_between(struct device *d, int from, int to);
 void gpu_phase(const char *name);
 /* sets.cu */
 void gpu_bounds(struct device *d, double horizon, double low[3], double high[3]);
-int64_t gpu_sample(struct device *d, uint64_t threshold, int64_t max_count, struct sample *out, double *work);
+int64_t gpu_sample(struct device *d, uint64_t threshold, int sources, int64_t max_count, struct sample *out, double *work);
 void gpu_reduce(struct device *d, const struct field *field, struct sums *sums);
 void gpu_histogram(struct device *d, int64_t *count);
 void gpu_shares(struct device *d, int level, double sums[2]);

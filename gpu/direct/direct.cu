@@ -127,7 +127,7 @@ static __device__ void search_leaf(const struct particles &p, const struct node 
   for (int32_t base = n.first; base < end; base += WARP) {
     int64_t j = base + lane_id();
     double r = 1e300;
-    if (j < end && p.id[j] != skip) {
+    if (j < end && p.id[j] != skip && p.mass[j] > 0) {
       double dx = p.pos[3 * j] - at[0], dy = p.pos[3 * j + 1] - at[1], dz = p.pos[3 * j + 2] - at[2];
       r = sqrt(dx * dx + dy * dy + dz * dz);
     }

@@ -159,9 +159,9 @@ struct backend {
   /* Bounding box of the particles and of the positions that they can reach within the time `horizon`: x + v t +- acc t^2 / 2.
    * Without particles low = 1e300, high = -1e300. */
   void (*bounds)(struct device *d, double horizon, double low[3], double high[3]);
-  /* Sample the particles whose hashed id is at most `threshold` (UINT64_MAX: all). Writes at most `capacity` samples to `out` and returns
+  /* Sample the particles whose hashed id is at most `threshold` (UINT64_MAX: all); `sources` 1: only those with mass. Writes at most `capacity` samples to `out` and returns
    * their number. The sample does not depend on the ranks. *work (may be NULL): sum of `work` over all particles of this rank. */
-  int64_t (*sample)(struct device *d, uint64_t threshold, int64_t capacity, struct sample *out, double *work);
+  int64_t (*sample)(struct device *d, uint64_t threshold, int sources, int64_t capacity, struct sample *out, double *work);
   /* Sums over the particles of this rank, with the potential of the external field. */
   void (*reduce)(struct device *d, const struct field *field, struct sums *sums);
 

@@ -35,7 +35,7 @@ struct hard_request {
   double eta;               /* of hermite_step, or of pair_step */
   int first;                /* 1: no particle has proposed a level yet, or HARD_LEAPFROG: `level` is not used */
   int level_shift;          /* added to the levels that particles proposed: 1 where this soft step is longer than the last one */
-  double mean_mass;         /* of all particles of the run: the background of a step is at least that of this mass */
+  double mean_mass;         /* of all particles of the run that have any: the background of a step is at least that of this mass */
   double largest_mass;      /* of all particles of the run: the widest radius is that of this mass */
   double pair_limit;        /* bound pairs with 2a below this length may be integrated by Kepler's equation; 0: none */
 };
@@ -87,7 +87,7 @@ struct hard_tally {
 };
 
 struct backend_hard {
-  /* The particles of this rank that come, on straight lines within the soft step, within halo_width of box[b] = low[3], high[3], for
+  /* The particles of this rank with mass that come, on straight lines within the soft step, within halo_width of box[b] = low[3], high[3], for
    * each of `boxes` boxes (low > high: empty, gets none): counts[boxes], and the particles, those for box 0 first. Owner of the result: caller (memory_free). `skip`: box of this rank itself, -1: none. */
   struct halo_particle *(*halo)(struct device *d, const struct hard_request *r, int boxes, const double (*box)[6], int skip,
                                 int64_t *counts);

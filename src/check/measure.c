@@ -53,7 +53,7 @@ static void measure_neighbours(struct sim *s, const struct sample *all, int64_t 
   comm_max_double(s->comm, x, (int)n);
   for (int64_t i = 0; i < n; i++) x[i] = -x[i];
   gsl_sort(x, 1, (size_t)n);
-  for (int k = 0; k < 3; k++) p->neighbour[k] = s->now.count > 1 ? quantile(x, n, 0.1 + 0.4 * k) : 0;
+  for (int k = 0; k < 3; k++) p->neighbour[k] = s->hard.count > 1 ? quantile(x, n, 0.1 + 0.4 * k) : 0;
   memory_free(id);
   memory_free(x);
   memory_free(at);
@@ -132,13 +132,14 @@ void measure_physics(struct sim *s, const struct plan *plan, struct physics *p)
   memset(p, 0, sizeof *p);
   take_parameters(s, plan, p);
   p->particles = now->count;
+  p->massless = s->hard.massless;
   p->mass = now->mass;
   p->kinetic = 0.5 * now->mass * now->v_rms * now->v_rms;
   p->potential = now->potential;
   p->v_rms = now->v_rms;
   sim_shift(s, place, p->v_com);
   p->soft_step = plan->soft_step;
-  int64_t n = radius_samples(s->comm, s->be, s->dev, &all);
+  int64_t n = radius_samples(s->comm, s->be, s->dev, s->hard.count, &all);
   measure_size(all, n, p);
   for (int c = 0; c < 3; c++) p->centre[c] += place[c], p->v_com[c] += now->v_com[c];
   measure_neighbours(s, all, n, p);

@@ -39,9 +39,12 @@ enum {
 
 static double length3(const double *x) { return sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]); }
 
+/* Particles with mass. */
+static double sources(const struct physics *p) { return p->particles - p->massless; }
+
 double physics_softening(const struct physics *p)
 {
-  return p->particles >= SMOOTH && p->half > 0 ? 0.13 * p->half * pow(p->particles, -0.26) : 0;
+  return sources(p) >= SMOOTH && p->half > 0 ? 0.13 * p->half * pow(sources(p), -0.26) : 0;
 }
 
 double physics_dynamical_time(const struct physics *p)
@@ -147,7 +150,7 @@ static int judge_softening(const struct physics *p, struct findings *f)
 {
   char what[PHRASE], steps[PHRASE];
   double eps = p->softening, near = p->neighbour[1], suitable = physics_softening(p);
-  if (p->particles < FEW || !(p->half > 0)) return 0;
+  if (sources(p) < FEW || !(p->half > 0)) return 0;
   if (eps > p->most) {
     add(f, FINDING_WORTHLESS, "Softening = %g%s is larger than the system, of which 90 %% are within %.3g of the centre: it would not "
         "hold together%s", eps, p->softening_is_default ? " (default)" : "", p->most, advice(p, what));
@@ -161,7 +164,7 @@ static int judge_softening(const struct physics *p, struct findings *f)
   if (p->hermite && p->softening_is_default)
     add(f, FINDING_WARNING, "Softening is not given, and its default is %g: stars of a cluster are points; give [Gravity] Softening = 0", eps);
   if (p->hermite) return 0;
-  if (p->particles >= SMOOTH && eps < SMALL_SOFTENING * near) {
+  if (sources(p) >= SMOOTH && eps < SMALL_SOFTENING * near) {
     add(f, FINDING_WARNING, "Softening = %g%s is %.3g of the distance %.3g of nearest neighbours (median): pairs scatter each other, and "
         "%s%s",
         eps, p->softening_is_default ? " (default)" : "", eps / near, near, substeps_text(p, steps), advice(p, what));
@@ -170,7 +173,7 @@ static int judge_softening(const struct physics *p, struct findings *f)
   if (p->softening_is_default && suitable > 0 && (p->kpc > 0 || eps > DEFAULT_OFF * suitable || DEFAULT_OFF * eps < suitable))
     add(f, FINDING_WARNING, "Softening is not given, and its default is %g: about %.2g suits %.0f particles of which half are within "
         "%.3g%s",
-        eps, suitable, p->particles, p->half, advice(p, what));
+        eps, suitable, sources(p), p->half, advice(p, what));
   return 0;
 }
 
@@ -188,7 +191,7 @@ static void judge_times(const struct physics *p, struct findings *f)
   if (dynamical > 0 && t < DYNAMICAL_MIN * dynamical)
     add(f, FINDING_WARNING, "the run from %g to TimeMax = %g lasts %.2g dynamical times of %.3g, in which nothing moves: is TimeMax in "
         "the units of the system?", p->begin, p->end, t / dynamical, dynamical);
-  if (dynamical > 0 && p->particles >= FEW && p->step_is_given && (p->hybrid || p->shared) && p->soft_step > STEP_MAX * dynamical)
+  if (dynamical > 0 && sources(p) >= FEW && p->step_is_given && (p->hybrid || p->shared) && p->soft_step > STEP_MAX * dynamical)
     add(f, FINDING_WARNING, "steps of %.3g are given, but the dynamical time is %.3g: orbits will be wrong; give SoftStep, FixedStep or "
         "MaxSizeTimestep below %.2g", p->soft_step, dynamical, dynamical / 20);
 }
@@ -196,11 +199,11 @@ static void judge_times(const struct physics *p, struct findings *f)
 /* Energies and masses. */
 static void judge_state(const struct physics *p, struct findings *f)
 {
-  double ratio = p->potential < 0 ? p->kinetic / -p->potential : 0, rest = (p->mass - p->mass_max) / (p->particles - 1);
+  double ratio = p->potential < 0 ? p->kinetic / -p->potential : 0, rest = (p->mass - p->mass_max) / (sources(p) - 1);
   if (p->softening <= p->most && ratio > 0 && (2 * ratio > VIRIAL_MAX || 2 * ratio < VIRIAL_MIN))
     add(f, FINDING_WARNING, "the virial ratio 2 T / |W| is %.3g (about 1 in a bound system): are the units of mass, length and velocity "
         "right?", 2 * ratio);
-  if (p->particles >= SMOOTH && rest > 0 && p->mass_max > HEAVY_PART * p->mass && p->mass_max > HEAVY_RATIO * rest)
+  if (sources(p) >= SMOOTH && rest > 0 && p->mass_max > HEAVY_PART * p->mass && p->mass_max > HEAVY_RATIO * rest)
     add(f, FINDING_NOTE, "the particle with id %llu has %.3g %% of the mass, %.3g times the mean of the others: Softening and soft steps "
         "are for particles of like masses; compare the energy error with that of smaller Eta, xs and ys",
         (unsigned long long)p->heaviest, 100 * p->mass_max / p->mass, p->mass_max / rest);
@@ -211,7 +214,7 @@ static void judge_place(const struct physics *p, struct findings *f)
 {
   double resolution = p->coordinate_max * (p->single ? 0x1p-24 : 0x1p-52);
   double shortest = p->softening > 0 ? p->softening : SMALL_SOFTENING * p->neighbour[0];
-  if (shortest > 0 && resolution > RESOLUTION_MIN * shortest && p->particles >= FEW)
+  if (shortest > 0 && resolution > RESOLUTION_MIN * shortest && sources(p) >= FEW)
     add(f, FINDING_WARNING, "coordinates up to %.3g are %s precision numbers, which resolve %.2g there, %.2g %s: subtract the "
         "centre, (%.6g, %.6g, %.6g), from all positions%s", p->coordinate_max, p->single ? "single" : "double", resolution,
         resolution / (p->softening > 0 ? p->softening : p->neighbour[0]),
@@ -235,7 +238,7 @@ static void judge_cost(const struct physics *p, int softening_too_small, struct 
 void physics_judge(const struct physics *p, struct findings *f)
 {
   memset(f, 0, sizeof *f);
-  if (p->particles < 2 || !isfinite(p->kinetic + p->potential)) return;
+  if (sources(p) < 2 || !isfinite(p->kinetic + p->potential)) return;
   int small = judge_softening(p, f);
   judge_times(p, f);
   judge_state(p, f);

@@ -22,6 +22,7 @@ struct physics {
   double kpc, km_s, gyr;        /* kpc per unit of length, km/s per unit of velocity, Gyr per unit of time */
   /* the system */
   double particles, mass;
+  double massless;              /* of the particles: they are no sources, and sizes and distances are those of the others */
   double centre[3];             /* median position */
   double half, most;            /* radii about it that hold 50 and 90 per cent of the particles */
   double neighbour[3];          /* distance to the nearest neighbour: 10, 50 and 90 per cent quantiles */

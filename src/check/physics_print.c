@@ -48,6 +48,9 @@ void physics_print(const struct physics *p, FILE *out)
   fprintf(out, "masses              %.3g in all, of particles %.3g to %.3g;\n"
           "                    the heaviest (id %llu) has %.2g %%\n", p->mass, p->mass_min,
           p->mass_max, (unsigned long long)p->heaviest, p->mass > 0 ? 100 * p->mass_max / p->mass : 0);
+  if (p->massless > 0)
+    fprintf(out, "test particles      %.0f of %.0f particles have no mass: they pull on nothing, and no number above counts them\n", p->massless,
+            p->particles);
   if (dynamical > 0)
     fprintf(out, "times               dynamical time %.3g%s, crossing time %.3g%s;\n"
             "                    the run lasts %.3g dynamical times\n", dynamical,

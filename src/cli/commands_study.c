@@ -104,9 +104,10 @@ static int take_deltas(const struct command *self, const struct comm *c, const s
 
 static int act_force(const struct command *self, const struct comm *c, int argc, char **argv)
 {
-  enum { DIRECT = 256, BENCH, DELTA, OVERWRITE };
+  enum { DIRECT = 256, BENCH, DELTA, OVERWRITE, AT, EXACT };
   static const struct option longs[] = {{"direct", required_argument, NULL, DIRECT}, {"bench", no_argument, NULL, BENCH},
                                         {"delta", required_argument, NULL, DELTA},   {"overwrite", no_argument, NULL, OVERWRITE},
+                                        {"at", required_argument, NULL, AT},         {"exact", no_argument, NULL, EXACT},
                                         {"output", required_argument, NULL, 'o'},    COMMAND_LONG};
   struct overrides overrides = {.count = 0};
   struct force_options options = {.direct = 0};
@@ -122,6 +123,8 @@ static int act_force(const struct command *self, const struct comm *c, int argc,
       if (read_deltas(deltas, 1, options.delta, FORCE_DELTAS) < 1 && read_deltas(deltas, 0, options.delta, FORCE_DELTAS) < 1)
         return bad_deltas(self, c, deltas);
       break;
+    case AT: options.at = optarg; break;
+    case EXACT: options.exact = 1; break;
     case 'o': options.output = optarg; break;
     case 'P':
       if (overrides_add(&overrides, optarg)) return overrides_misused(self, c, optarg);
@@ -132,6 +135,9 @@ static int act_force(const struct command *self, const struct comm *c, int argc,
                                optarg);
       options.direct = direct;
     }
+  if (options.exact && !options.at) return command_misused(self, c, "option --exact: give the points with --at POINTS too");
+  if (options.at && (options.direct > 0 || options.bench || deltas))
+    return command_misused(self, c, "option --at: not together with --direct, --bench or --delta; --exact gives direct sums at the points");
   const char *file = command_operand(self, c, argc, argv, "parameter file", &status);
   if (!file) return status;
   struct params par;
@@ -146,7 +152,7 @@ static int act_force(const struct command *self, const struct comm *c, int argc,
 }
 
 const struct command command_force = {
-    "force", "force [-P Section:Name=value]... [--direct M] [--bench] [--delta LIST] [-o OUT] FILE.ini",
+    "force", "force [-P Section:Name=value]... [--direct M] [--bench] [--delta LIST] [--at POINTS [--exact]] [-o OUT] FILE.ini",
     "Compute the forces of the initial state and print their times, interactions and errors",
     "  -P Section:Name=value   replace the value of a parameter of the file; may be repeated\n"
     "      --direct M          print errors against the direct sum, for M particles spread evenly over the ids\n"
@@ -155,7 +161,11 @@ const struct command command_force = {
     "                          criterion's parameter, with --bench and --direct (M is 4096 where it is not given). LIST has\n"
     "                          numbers and ranges FIRST:LAST or FIRST:LAST:STEP, separated by commas. With the acceleration\n"
     "                          criterion numbers are powers: 5:15 (or 2^-5:2^-15) is Delta = 2^-5, 2^-6, ... 2^-15\n"
-    "  -o, --output OUT        write accelerations and potentials (HDF5), or the curve (CSV)\n"
+    "      --at POINTS         compute acceleration and potential at points alone, with the forces of a run. POINTS is text with\n"
+    "                          lines x y z, or FILE.hdf5:/DATASET of shape N x 3; in the units and the frame of the input\n"
+    "      --exact             with --at: by direct sums in double precision\n"
+    "  -o, --output OUT        write accelerations and potentials (HDF5), or the curve (CSV); of points: HDF5 where OUT ends\n"
+    "                          in .hdf5 or .h5, else CSV [the terminal]\n"
     "      --overwrite         replace OUT if it exists\n",
     act_force};
 

@@ -106,11 +106,11 @@ static void bounds(struct device *d, double horizon, double low[3], double high[
   }
 }
 
-static int64_t sample(struct device *d, uint64_t threshold, int64_t capacity, struct sample *out, double *work)
+static int64_t sample(struct device *d, uint64_t threshold, int sources, int64_t capacity, struct sample *out, double *work)
 {
   int64_t count = 0;
   for (int64_t i = 0; i < d->p.n && count < capacity; i++) {
-    if (sampling_hash(d->p.id[i]) > threshold) continue;
+    if (sampling_hash(d->p.id[i]) > threshold || (sources && !(d->p.mass[i] > 0))) continue;
     memcpy(out[count].pos, &d->p.pos[3 * i], sizeof out->pos);
     out[count].work = d->p.work[i];
     out[count++].id = d->p.id[i];

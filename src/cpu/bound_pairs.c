@@ -84,6 +84,31 @@ static int32_t perturber(const struct search *s, const struct point *centre, dou
   return most;
 }
 
+/* Particles without mass are in no list, but a pair is two points to those that it perturbs: light[i] of the first member i of a pair is
+ * one of them, or -1. Those of other ranks are not seen; what they perturb does not depend on them. NULL: there are none. */
+static int32_t *light_perturbers(const struct search *s)
+{
+  const struct bound_view *w = s->view;
+  int32_t *light = NULL;
+  for (int64_t i = 0; i < w->n; i++) {
+    if (w->m[i] > 0) continue;
+    if (!light) {
+      light = memory_alloc("bound pairs", (size_t)(w->n + 1) * sizeof *light);
+      for (int64_t k = 0; k < w->n; k++) light[k] = -1;
+    }
+    for (int64_t k = s->lists->start[i]; k < s->lists->start[i + 1]; k++) {
+      int32_t j = s->lists->index[k], partner = s->nearest[j], first = partner >= 0 && w->id[partner] < w->id[j] ? partner : j;
+      struct kepler_orbit o;
+      double d[3], u[3];
+      if (partner < 0 || light[first] >= 0 || !fits(s, first, first == j ? partner : j, &o)) continue;
+      struct point centre = point_of(s, first);
+      for (int c = 0; c < 3; c++) d[c] = w->x[i * w->stride + c] - centre.x[c], u[c] = w->v[i * w->stride + c] - centre.v[c];
+      if (bound_pair_perturbed(o.a, centre.m, d, u, 0, s->request->soft_step)) light[first] = (int32_t)i;
+    }
+  }
+  return light;
+}
+
 /* Partners: nearest[i] becomes -1 unless i and it are a pair but for perturbers. */
 static void match(struct search *s)
 {
@@ -150,6 +175,7 @@ void bound_pairs_find(struct bound_pairs *p, struct bound_view *view, const stru
   if (!(r->pair_limit > 0)) return;
   struct search s = {view, lists, r, softening, memory_alloc("bound pairs", (size_t)(view->n + 1) * sizeof *s.nearest)};
   match(&s);
+  int32_t *light = light_perturbers(&s);
   for (int32_t i = 0; i < view->n; i++) {
     int32_t j = s.nearest[i];
     struct kepler_orbit o;
@@ -157,6 +183,7 @@ void bound_pairs_find(struct bound_pairs *p, struct bound_view *view, const stru
     struct point centre = point_of(&s, i);
     double least = 0;
     int32_t other = perturber(&s, &centre, o.a, j, perturber(&s, &centre, o.a, i, -1, &least), &least);
+    if (other < 0 && light && light[i] >= 0) continue;   /* it may leave again, and is no triple to report */
     if (other >= 0) {
       if (i < view->own) note_triple(t, view, i, j, other, least, &o);
       continue;
@@ -166,6 +193,7 @@ void bound_pairs_find(struct bound_pairs *p, struct bound_view *view, const stru
   }
   for (int64_t k = 0; k < p->n; k++) replace(&p->pair[k], view);
   memory_free(s.nearest);
+  memory_free(light);
 }
 
 /* --- motion ------------------------------------------------------------------------------------------------------ */
@@ -190,8 +218,29 @@ static void kick(struct bound_pair *p, struct bound_view *w, const struct bound_
   kepler_turn(p->m1 + p->m2, (const double(*)[3])tide.tensor, dt, p->d, p->u);
 }
 
+/* Kick particles without mass, which are in no list of a pair, by the same reaction. */
+static void kick_light(const struct bound_pairs *p, struct bound_view *w, const struct bound_lists *lists, const struct split *split, double dt)
+{
+  int32_t *pair_of = memory_alloc("bound pairs", (size_t)(w->n + 1) * sizeof *pair_of);
+  for (int64_t i = 0; i < w->n; i++) pair_of[i] = -1;
+  for (int64_t k = 0; k < p->n; k++) pair_of[p->pair[k].first] = (int32_t)k;
+#pragma omp parallel for schedule(static, 512)
+  for (int64_t i = 0; i < w->n; i++)
+    for (int64_t k = lists->start[i]; k < lists->start[i + 1] && !(w->m[i] > 0); k++) {
+      struct bound_tide tide = {{{0}}, {0}, {0}};
+      int32_t at = pair_of[lists->index[k]];
+      double e[3], u[3], reaction[3];
+      if (at < 0 || p->pair[at].factor1 == p->pair[at].factor2) continue;
+      relative(w, p->pair[at].first, i, e, u);
+      bound_pair_tide(&tide, e, 0, p->pair[at].m1, p->pair[at].m2, split, p->pair[at].factor1, p->pair[at].factor2, w->factor[i], reaction);
+      for (int c = 0; c < 3; c++) w->v[i * w->stride + c] += dt * reaction[c];
+    }
+  memory_free(pair_of);
+}
+
 void bound_pairs_kick(struct bound_pairs *p, struct bound_view *view, const struct bound_lists *lists, const struct split *split, double dt)
 {
+  if (p->n > 0) kick_light(p, view, lists, split, dt);
   for (int64_t k = 0; k < p->n; k++) kick(&p->pair[k], view, lists, split, dt);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The octree's links, level by level from the sorted keys, and the sources in lattice coordinates. */
+/* The octree's links, level by level from the sorted keys, and the sources in lattice coordinates. Particles without mass are not in the
+ * tree: cells of their own, behind its nodes, serve their groups. */
 #include <config.h>
 #include <string.h>
 
@@ -46,7 +47,7 @@ static void fill_positions(struct device *d)
 {
   const struct particles *p = &d->p;
   struct sources *s = &d->tree.source;
-  s->n = (int32_t)p->n;
+  s->n = d->massive;   /* those without mass follow, as targets alone */
 #pragma omp parallel for schedule(static)
   for (int64_t i = 0; i < p->n; i++) {
     int out = 0;
@@ -97,6 +98,7 @@ static void make_children(struct device *d, int32_t parent, const int32_t bounds
     r->begin = bounds[k];
     r->end = bounds[k + 1];
     r->level = d->range[parent].level + 1;
+    r->before = 0;
     child++;
   }
 }
@@ -148,24 +150,49 @@ static void mark_cut(struct device *d, const double low[3], const double high[3]
   }
 }
 
-void cpu_build(struct device *d, const double low[3], const double high[3])
+/* Divide the particles [first, last) from node `root` on, breadth first. Returns the end of the nodes. level_begin: NULL, or of each level. */
+static int32_t divide_particles(struct device *d, int32_t root, int32_t first, int32_t last, int *level_begin, int *levels)
 {
-  if (ESP_CHECKS && !d->key) fatal("a tree is built without a sort before it");
-  d->tree.nodes = 0;
-  node_room(d, 1);
-  d->range[0] = (struct range){0, (int32_t)d->p.n, 0, 0};
-  d->level_begin[0] = 0;
-  d->levels = 0;
-  int32_t begin = 0, end = d->p.n > 0;
+  node_room(d, (int64_t)root + 1);
+  d->range[root] = (struct range){first, last, 0, 0, 0};
+  int32_t begin = root, end = root + (last > first);
+  *levels = 0;
   while (begin < end) {
-    d->tree.nodes = end;
-    d->level_begin[d->levels++] = begin;
+    if (level_begin) level_begin[*levels] = begin;
+    (*levels)++;
     int32_t next = divide_level(d, begin, end);
     begin = end;
     end = next;
   }
-  d->tree.nodes = end;
-  d->level_begin[d->levels] = end;
+  if (level_begin) level_begin[*levels] = end;
+  return end;
+}
+
+/* The place along the curve, among the particles with mass, of the cells of those without. */
+static void note_places(struct device *d)
+{
+#pragma omp parallel for schedule(static, 64)
+  for (int32_t i = d->tree.nodes; i < d->light_nodes; i++) {
+    uint64_t key = d->key[d->range[i].begin] << 1 >> 1;
+    int32_t low = 0, high = d->massive;
+    while (low < high) {
+      int32_t middle = low + (high - low) / 2;
+      if (d->key[middle] < key)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+    d->range[i].before = low;
+  }
+}
+
+void cpu_build(struct device *d, const double low[3], const double high[3])
+{
+  int light_levels;
+  if (ESP_CHECKS && !d->key) fatal("a tree is built without a sort before it");
+  d->tree.nodes = divide_particles(d, 0, 0, d->massive, d->level_begin, &d->levels);
+  d->light_nodes = divide_particles(d, d->tree.nodes, d->massive, (int32_t)d->p.n, NULL, &light_levels);
+  note_places(d);
   moment_room(d);
   d->key = NULL;   /* the sources begin to use its memory */
   d->fresh = 1;

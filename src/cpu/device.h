@@ -11,11 +11,12 @@
 
 enum { LEVELS = 32, BOX_MAX = 256 };
 
-/* Particles of a node of the local tree: [begin, end), its level below the root, and whether its cube reaches over the
- * faces of the domain. */
+/* Particles of a node of the local tree: [begin, end), its level below the root, whether its cube reaches over the
+ * faces of the domain, and how many particles with mass precede it along the curve. */
 struct range {
   int32_t begin, end;
   int32_t level, cut;
+  int32_t before;
 };
 
 /* An element of the sort: a key and the index of its particle. */
@@ -27,6 +28,7 @@ struct item {
 /* Consecutive particles that share an interaction list. */
 struct group {
   int32_t begin, end;
+  int32_t before; /* particles with mass that precede it along the curve */
   float a_old;    /* smallest |a_old| */
 };
 
@@ -83,6 +85,8 @@ struct device {
   int64_t *histogram;              /* of the sort */
   void *packed;                    /* particles that leave, from pack to order */
 
+  int32_t massive;                 /* particles with mass: the first ones since the last sort. The tree holds these alone; */
+  int32_t light_nodes;             /* the cells of the others are behind its nodes, with links and ranges only, for groups */
   struct octree tree;              /* nodes with their ranges, moments, and sources have each a capacity of their own */
   void *sources;                   /* block of the sources; from order to the end of build: memory of the sort (order.c), */
   uint64_t *key;                   /* and the sorted keys */
@@ -95,15 +99,15 @@ struct device {
   int sorted_within_step;          /* the particles were sorted within a soft step: the build keeps their motion states */
 
   struct group *group;
-  int32_t groups;
+  int32_t groups, massive_groups;  /* those of particles with mass come first */
   int64_t group_capacity;
   double group_width;              /* TUNABLE_GROUP_WIDTH, */
-  int32_t narrow;                  /* and the first node of those that are not wider */
+  int narrow;                      /* and the first level of cells that are not wider */
 
   int32_t *group_of;               /* of every particle */
   int64_t group_of_capacity;
   struct let_box box[BOX_MAX];    /* as last asked for, */
-  int box_first[BOX_MAX + 1];     /* of the groups box_first[b] up to box_first[b + 1] */
+  int box_first[2][BOX_MAX + 1];  /* of the groups box_first[0][b] up to box_first[0][b + 1] and, without mass, box_first[1][b] ... */
   int boxes;
 
   /* Steps: particles sorted by level, deepest first; those with level l or deeper are the first deeper[l]. */
@@ -196,6 +200,8 @@ void cpu_room(void **block, size_t *capacity, size_t bytes, const char *label);
 double cpu_seconds(void);
 /* Room for `n` elements with some to spare, so that small changes of a number do not reallocate. */
 static inline int64_t cpu_spare(int64_t n) { return n + n / 32 + 64; }
+/* The particles of box b: with mass, kind 0, and without, kind 1. */
+struct range cpu_box_range(const struct device *d, int b, int kind);
 /* Room for `n` sources; their values are lost where it is too small. */
 void cpu_source_room(struct device *d, int64_t n);
 void cpu_walk_free(struct device *d);

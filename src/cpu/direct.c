@@ -21,7 +21,7 @@ static void direct_one(const struct device *d, const double at[3], uint64_t skip
   const struct pair_target_d target = {at[0], at[1], at[2], d->config.softening * d->config.softening};
   double a[3] = {0}, h[3] = {0}, phi = 0;
   for (int64_t j = 0; j < p->n; j++) {
-    if (p->id[j] == skip) continue;
+    if (p->id[j] == skip || !(p->mass[j] > 0)) continue;
     const struct pair_source_d source = {p->pos[3 * j], p->pos[3 * j + 1], p->pos[3 * j + 2], p->mass[j]};
     const struct pair_d pair = pair_between_d(source, target);
     double r2 = pair_r2_d(pair);

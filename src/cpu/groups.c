@@ -2,7 +2,7 @@
 /* Groups of targets: the largest cells of the tree that hold at most MaxGroupSize particles, so that a group is as round
  * as a cell; neighbours along the curve are joined while they fit and stay as compact. Where the density is
  * low such a cell is wide, and the list of the whole group is much longer than the list of one member; so the width of groups
- * can be limited to r_crit (Miki & Umemura 2017, section 2.4). */
+ * can be limited to r_crit (Miki & Umemura 2017, section 2.4). Particles without mass have groups of their own, from their own cells. */
 #include <config.h>
 #include <math.h>
 #include <string.h>
@@ -11,25 +11,25 @@
 #include "cpu/device.h"
 #include "particles/timeline.h"
 
-static void add_group(struct device *d, int32_t begin, int32_t end)
+static void add_group(struct device *d, int32_t begin, int32_t end, int32_t before)
 {
   if (d->groups == d->group_capacity) {
     d->group_capacity = (int64_t)memory_grown((size_t)d->group_capacity, sizeof *d->group);
     d->group = memory_resize("groups", d->group, sizeof *d->group * (size_t)d->group_capacity);
   }
-  d->group[d->groups++] = (struct group){begin, end, 0};
+  d->group[d->groups++] = (struct group){begin, end, before, 0};
 }
 
-/* Levels are one after the other in the tree, so what is narrow begins somewhere. */
-static int32_t first_narrow(const struct device *d)
+/* The first level of cells that are not wider than groups may be. */
+static int first_narrow(const struct device *d)
 {
   double width = d->lattice.spacing * LATTICE_SIDE;
   int level = 0;
-  while (level < d->levels && width > d->group_width) {
+  while (level <= KEY_LEVELS && width > d->group_width) {
     width *= 0.5;
     level++;
   }
-  return d->level_begin[level];
+  return level;
 }
 
 /* Depth first, so that groups are in the order of the curve. A leaf may hold more than a group (coincident particles), or be
@@ -38,12 +38,12 @@ static void collect(struct device *d, int32_t i)
 {
   const struct node *n = &d->tree.node[i];
   const struct range *r = &d->range[i];
-  int32_t capacity = d->config.max_group;
-  int wide = i < d->narrow && !(n->info & NODE_LEAF);
+  int32_t capacity = d->config.max_group, before = i < d->tree.nodes ? r->begin : r->before;
+  int wide = r->level < d->narrow && !(n->info & NODE_LEAF);
   if (r->end - r->begin <= capacity && !wide) {
-    add_group(d, r->begin, r->end);
+    add_group(d, r->begin, r->end, before);
   } else if (n->info & NODE_LEAF) {
-    for (int32_t b = r->begin; b < r->end; b += capacity) add_group(d, b, b + capacity < r->end ? b + capacity : r->end);
+    for (int32_t b = r->begin; b < r->end; b += capacity) add_group(d, b, b + capacity < r->end ? b + capacity : r->end, before);
   } else {
     int32_t first = d->groups;
     for (int32_t k = n->first; k < n->first + (int32_t)(n->info & NODE_COUNT); k++) collect(d, k);
@@ -72,6 +72,8 @@ void cpu_groups(struct device *d)
   d->groups = 0;
   d->narrow = first_narrow(d);
   if (d->tree.nodes > 0) collect(d, 0);
+  d->massive_groups = d->groups;
+  if (d->light_nodes > d->tree.nodes) collect(d, d->tree.nodes);
   if (d->p.n > d->group_of_capacity) {
     memory_free(d->group_of);
     d->group_of_capacity = cpu_spare(d->p.n);
@@ -105,16 +107,15 @@ static int is_target(const struct device *d, int32_t i, const struct let_request
   return !r->active || timeline_end(&d->p, i) == r->tick;
 }
 
-/* The box of targets: in the frame of the mean velocity, a particle on a straight trajectory stays within the box of its two end
- * points. Returns the number of particles in it. */
-static int32_t box_of(const struct device *d, int32_t begin, int32_t end, const struct let_request *r, struct let_box *b)
+/* Add the velocities of the targets among the particles `g` to mean[], and take the extremes of their accelerations into the box. Returns
+ * their number. */
+static int32_t box_motion(const struct device *d, struct range g, const struct let_request *r, struct let_box *b, double mean[3])
 {
   const struct particles *p = &d->p;
   const int32_t *own = d->tree.source.tick;
-  double x[3], v[3], mean[3] = {0}, spacing = d->lattice.spacing;
+  double x[3], v[3];
   int32_t targets = 0;
-  *b = (struct let_box){{1e300, 1e300, 1e300}, {-1e300, -1e300, -1e300}, 1e300, {0}, 0};
-  for (int32_t i = begin; i < end; i++) {
+  for (int32_t i = g.begin; i < g.end; i++) {
     if (!is_target(d, i, r)) continue;
     targets++;
     predict(d, i, (r->tick - own[i]) * r->tick_length, x, v);
@@ -122,9 +123,15 @@ static int32_t box_of(const struct device *d, int32_t begin, int32_t end, const 
     b->a_spread = fmax(b->a_spread, modulus(&p->acc_hard[3 * i]));
     for (int c = 0; c < 3; c++) mean[c] += v[c];
   }
-  if (targets == 0) b->a_spread = BOX_EMPTY;
-  for (int c = 0; c < 3 && targets > 0; c++) b->v[c] = mean[c] / targets;
-  for (int32_t i = begin; i < end; i++) {
+  return targets;
+}
+
+/* Widen the box so that it holds the paths of the targets. */
+static void box_widen(const struct device *d, struct range g, const struct let_request *r, struct let_box *b)
+{
+  const int32_t *own = d->tree.source.tick;
+  double x[3], v[3], spacing = d->lattice.spacing;
+  for (int32_t i = g.begin; i < g.end; i++) {
     if (!is_target(d, i, r)) continue;
     predict(d, i, (r->tick - own[i]) * r->tick_length, x, v);
     for (int c = 0; c < 3; c++) {
@@ -133,17 +140,50 @@ static int32_t box_of(const struct device *d, int32_t begin, int32_t end, const 
       b->high[c] = fmax(b->high[c], fmax(x[c], there) + spacing);
     }
   }
+}
+
+/* The box of targets: in the frame of the mean velocity, a particle on a straight trajectory stays within the box of its two end
+ * points. Returns the number of particles in it. */
+static int32_t box_of(const struct device *d, int k, const struct let_request *r, struct let_box *b)
+{
+  struct range massive = cpu_box_range(d, k, 0), light = cpu_box_range(d, k, 1);
+  double mean[3] = {0};
+  *b = (struct let_box){{1e300, 1e300, 1e300}, {-1e300, -1e300, -1e300}, 1e300, {0}, 0};
+  int32_t targets = box_motion(d, massive, r, b, mean) + box_motion(d, light, r, b, mean);
+  if (targets == 0) b->a_spread = BOX_EMPTY;
+  for (int c = 0; c < 3 && targets > 0; c++) b->v[c] = mean[c] / targets;
+  box_widen(d, massive, r, b);
+  box_widen(d, light, r, b);
   return targets;
+}
+
+struct range cpu_box_range(const struct device *d, int b, int kind)
+{
+  int first = d->box_first[kind][b], last = d->box_first[kind][b + 1];
+  return last > first ? (struct range){.begin = d->group[first].begin, .end = d->group[last - 1].end} : (struct range){0};
+}
+
+/* Divide all groups, in the order of the curve, evenly into `count` boxes: box_first. */
+static void divide_groups(struct device *d, int count)
+{
+  int at[2] = {0, d->massive_groups}, end[2] = {d->massive_groups, d->groups};
+  for (int b = 0; b <= count; b++) {
+    int64_t first = (int64_t)d->groups * b / count;
+    while (at[0] + (at[1] - end[0]) < first) {
+      int light = at[0] == end[0] || (at[1] < end[1] && d->group[at[1]].before <= d->group[at[0]].before);
+      at[light]++;
+    }
+    d->box_first[0][b] = at[0], d->box_first[1][b] = at[1];
+  }
 }
 
 int cpu_boxes(struct device *d, const struct let_request *request, int capacity, struct let_box *boxes)
 {
   if (capacity > BOX_MAX) capacity = BOX_MAX;
   int count = d->groups < capacity ? d->groups : capacity, targets[BOX_MAX], held = 0;
-  for (int b = 0; b <= count && count > 0; b++) d->box_first[b] = (int)((int64_t)d->groups * b / count);
+  if (count > 0) divide_groups(d, count);
 #pragma omp parallel for schedule(static)
-  for (int b = 0; b < count; b++)
-    targets[b] = box_of(d, d->group[d->box_first[b]].begin, d->group[d->box_first[b + 1] - 1].end, request, &d->box[b]);
+  for (int b = 0; b < count; b++) targets[b] = box_of(d, b, request, &d->box[b]);
   d->boxes = count;
   for (int b = 0; b < count; b++)
     if (targets[b] > 0) boxes[held++] = d->box[b];

@@ -60,7 +60,7 @@ static int64_t take(const struct blocks *b, int64_t k, const double box[6], stru
   if (reach_boxes2(b->reach[k], box) > b->width2) return 0;
   for (int64_t i = k * BLOCK; i < p->n && i < (k + 1) * BLOCK; i++) {
     const double *x = &p->pos[3 * i], *v = &p->vel[3 * i];
-    if (reach_path2(x, v, b->horizon, box) > b->width2) continue;
+    if (!(p->mass[i] > 0) || reach_path2(x, v, b->horizon, box) > b->width2) continue;
     if (out)
       out[n] = (struct halo_particle){{x[0], x[1], x[2]}, {v[0], v[1], v[2]}, p->id[i], p->mass[i], p->level[i]};
     n++;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Neighbour lists for the hard part. Particles are sorted into cubic cells that are wide enough for all pairs of slow particles; the few
- * fast ones, which may cross cells within the soft step, are compared with all particles along their path. */
+ * fast ones, which may cross cells within the soft step, are compared with all particles along their path. Particles without mass have lists,
+ * and are in none. */
 #include <config.h>
 #include <math.h>
 #include <omp.h>
@@ -11,6 +12,7 @@
 #include "cpu/device.h"
 #include "cpu/hermite.h"
 
+#define NOWHERE 1e18f     /* position of a particle that is in no list */
 #define SLOW_REACH 0.2    /* least displacement, in units of the widest R2, of a fast particle */
 enum { FAST_PART = 32, FAST_MIN = 64, AXIS_BITS = 21,
        SPARE = 32 };   /* at most a particle in FAST_PART, or FAST_MIN of them, are fast; elements
@@ -111,7 +113,7 @@ static void place_particles(struct grid *g)
   qsort(g->place, (size_t)s->n, sizeof *g->place, by_cell);
   for (int64_t k = 0; k < s->n; k++) {
     if (k == 0 || g->place[k].cell != g->place[k - 1].cell) g->cell_first[g->cells++] = k;
-    for (int c = 0; c < 3; c++) g->x[c][k] = (float)(s->motion[g->place[k].i].x[c] - g->low[c]);
+    for (int c = 0; c < 3; c++) g->x[c][k] = s->gm[g->place[k].i] > 0 ? (float)(s->motion[g->place[k].i].x[c] - g->low[c]) : NOWHERE;
   }
   g->cell_first[g->cells] = s->n;
 }
@@ -210,8 +212,8 @@ static void search_fast(struct grid *g, const struct hard_request *r)
         g->fast_capacity = (int64_t)memory_grown((size_t)g->fast_capacity, sizeof *g->fast);
         g->fast = memory_resize("hard lists", g->fast, sizeof *g->fast * (size_t)g->fast_capacity);
       }
-      g->fast[g->fasts++] = (struct found){i, j};
-      g->fast[g->fasts++] = (struct found){j, i};
+      if (g->s->gm[j] > 0) g->fast[g->fasts++] = (struct found){i, j};
+      if (g->s->gm[i] > 0) g->fast[g->fasts++] = (struct found){j, i};
     }
   }
   if (g->fasts > 0) qsort(g->fast, (size_t)g->fasts, sizeof *g->fast, by_particle);

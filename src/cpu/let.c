@@ -251,7 +251,7 @@ void cpu_let_summary(struct device *d, const struct let_request *r, struct let_s
 {
   (void)r;   /* one tree of all */
   memset(summary, 0, sizeof *summary);
-  summary->particles = d->p.n;
+  summary->particles = d->massive;
   if (d->tree.nodes == 0) return;
   summary->root = d->tree.node[0];
   summary->motion = d->tree.motion[0];

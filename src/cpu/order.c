@@ -9,7 +9,10 @@
 #include "cpu/device.h"
 #include "particles/timeline.h"
 
-enum { DIGIT_BITS = 11, BUCKETS = 1 << DIGIT_BITS, KEY_BITS = 63 };
+enum { DIGIT_BITS = 11, BUCKETS = 1 << DIGIT_BITS, KEY_BITS = 64 };
+
+/* Part of a key beyond those of places: particles without mass come last. */
+#define MASSLESS ((uint64_t)1 << 63)
 
 /* One pass of a stable radix sort; the threads own contiguous parts of `in`, so the result does not depend on their number. */
 static void radix_pass(const struct item *in, struct item *out, int64_t n, int shift, int64_t *histogram, int threads)
@@ -67,18 +70,18 @@ static void sort_items(struct device *d, struct item *item[2], int64_t n)
     radix_pass(item[k], item[!k], n, shift, d->histogram, d->threads);
 }
 
-/* Sort the particles by their places, predicted to `tick` where it is asked for. Returns how many lie outside the lattice. */
+/* Sort the particles, those with mass first, by their places, predicted to `tick` where it is asked for. Returns how many lie outside the lattice. */
 static int64_t sort_particles(struct device *d, const struct lattice *lattice, int predict, int32_t tick, double tick_length)
 {
   struct particles *p = &d->p;
-  int64_t n = p->n, outside = 0;
+  int64_t n = p->n, outside = 0, massive = 0;
   d->lattice = *lattice;
   d->by_level_valid = 0;
   memory_free(d->packed);   /* the particles that left have been sent */
   d->packed = NULL;
   struct sort_memory m = sort_memory(d, n);
   struct item *item = m.item[0];
-#pragma omp parallel for schedule(static) reduction(+ : outside)
+#pragma omp parallel for schedule(static) reduction(+ : outside, massive)
   for (int64_t i = 0; i < n; i++) {
     int32_t x[3];
     int out = 0;
@@ -86,9 +89,11 @@ static int64_t sort_particles(struct device *d, const struct lattice *lattice, i
     timeline_place(at, &p->pos[3 * i], &p->vel[3 * i], &p->acc_hard[3 * i], predict ? (tick - p->tick[i]) * tick_length : 0);
     for (int c = 0; c < 3; c++) x[c] = lattice_of(lattice, c, at[c], &out);
     outside += out;
-    item[i].key = key_of(x[0], x[1], x[2]);
+    massive += p->mass[i] > 0;
+    item[i].key = key_of(x[0], x[1], x[2]) | (p->mass[i] > 0 ? 0 : MASSLESS);
     item[i].from = i;
   }
+  d->massive = (int32_t)massive;
   sort_items(d, m.item, n);
 #pragma omp parallel for schedule(static)
   for (int64_t i = 0; i < n; i++) {

@@ -88,7 +88,10 @@ static void note_limits(struct device *d, const struct let_request *r)
 #pragma omp parallel for schedule(static)
   for (int b = 0; b < d->boxes; b++) {
     float deviation = (float)essential_deviation(d->box[b].a_spread, r->a_typical, r->horizon);
-    for (int32_t i = d->group[d->box_first[b]].begin; i < d->group[d->box_first[b + 1] - 1].end; i++) w->limit[i] = deviation;
+    for (int kind = 0; kind < 2; kind++) {
+      struct range r = cpu_box_range(d, b, kind);
+      for (int32_t i = r.begin; i < r.end; i++) w->limit[i] = deviation;
+    }
   }
 #pragma omp parallel for schedule(static)
   for (int32_t k = 0; k < d->tree.nodes; k++) {

@@ -65,7 +65,7 @@ static int needed_sums(const struct walk_request *r, const struct targets *t, do
 
 int32_t walk_group_count(const struct device *d, const struct walk_request *r)
 {
-  if (r->kind == WALK_POTENTIAL) return (d->groups + r->stride - 1) / r->stride;
+  if (r->kind == WALK_POTENTIAL) return (d->massive_groups + r->stride - 1) / r->stride;   /* energies */
   return r->kind == WALK_HARD ? d->active_groups : d->groups;
 }
 

@@ -65,7 +65,7 @@ HD void bound_pair_pull(const double e[3], double m, const struct hermite_split 
   for (int c = 0; c < 3; c++) a[c] = f.a[c];
 }
 
-/* Add the tide of a neighbour of mass m at e from the pair's centre of mass. m1, m2: masses of the members; f1, f2, f: the factors of the
+/* Add the tide of a neighbour of mass m >= 0 at e from the pair's centre of mass. m1, m2: masses of the members; f1, f2, f: the factors of the
  * radii of the members and of the neighbour. reaction[3]: acceleration of the neighbour. */
 HD void bound_pair_tide(struct bound_tide *t, const double e[3], double m, double m1, double m2, const struct split *split, float f1, float f2,
                         float f, double reaction[3])
@@ -78,15 +78,17 @@ HD void bound_pair_tide(struct bound_tide *t, const double e[3], double m, doubl
     for (int j = 0; j < 3; j++) t->tensor[i][j] += along * e[i] * e[j] - (i == j ? w * k : 0);
   for (int c = 0; c < 3; c++) reaction[c] = 0;
   if (f1 == f2) return;
+  double unit = m > 0 ? m : 1;   /* the reaction does not depend on the mass */
   const struct hermite_split s1 = hermite_split_of(split, f1, f), s2 = hermite_split_of(split, f2, f);
-  bound_pair_pull(e, m, &s, a);
-  bound_pair_pull(e, m, &s1, a1);
-  bound_pair_pull(e, m, &s2, a2);
+  bound_pair_pull(e, unit, &s, a);
+  bound_pair_pull(e, unit, &s1, a1);
+  bound_pair_pull(e, unit, &s2, a2);
   for (int c = 0; c < 3; c++) {
     double centre = (m1 * a1[c] + m2 * a2[c]) / (m1 + m2) - a[c];
+    reaction[c] = -(m1 + m2) / unit * centre;
+    if (!(m > 0)) continue;
     t->centre[c] += centre;
     t->relative[c] += a2[c] - a1[c];
-    reaction[c] = m > 0 ? -(m1 + m2) / m * centre : 0;
   }
 }
 #endif

@@ -37,9 +37,10 @@ HD double pair_rates(double s2, double u2, double along, double m, double eta)
   return fall > fly ? fall : fly;
 }
 
-/* Add a source of mass m, as hermite_pair does. */
+/* Add a source of mass m, as hermite_pair does. A source without mass does nothing. */
 HD void pair_kick_add(struct pair_kick *k, const double d[3], const double u[3], double m, double eps2, const struct hermite_split *s)
 {
+  if (!(m > 0)) return;
   double r2 = hermite_modulus2(d), rho2 = r2 + eps2, along = d[0] * u[0] + d[1] * u[1] + d[2] * u[2], share, slope;
   double inverse2 = rho2 > 0 ? 1 / rho2 : 0, rate = pair_rates(rho2, hermite_modulus2(u), along, k->gm + m, k->eta);
   hermite_kernel(s, sqrt(r2), &share, &slope);

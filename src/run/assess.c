@@ -26,12 +26,21 @@ struct assessment {
   struct findings findings;
 };
 
+/* A fault where R1 and R2 are to follow distances between particles with mass, and there is one such particle. 0 or -1. */
+static int check_radius_rule(const struct sim *s, struct fault *f)
+{
+  if (!s->split.on || s->par->R1 > 0 || s->par->R2 > 0 || s->hard.massless == 0 || s->hard.count > 1) return 0;
+  return fault_set(f, "R1 = 0: it follows the distances between particles with mass, and there is one, with %.0f without mass: give [Split] R1, "
+                   "or set Mode = tree", s->hard.massless);
+}
+
 /* First forces, and what they show. Collective. Returns 1 where there is nothing to judge, else 0, or -1 with a fault. */
 static int assess(struct sim *s, const struct run_options *o, double target, struct assessment *a, struct fault *f)
 {
   double began = timer_clock();
   sim_first_force(s);
   double seconds = timer_clock() - began;
+  if (check_radius_rule(s, f)) return -1;
   comm_max_double(s->comm, &seconds, 1);
   double origin[3], motion[3];
   frame_shift(&s->frame, s->time, origin, motion);
@@ -143,6 +152,8 @@ static int assess_open(struct sim *s, const struct run_options *o, const struct 
     assess_print_memory(need, measured, resident[2]);
     report_choice(s, need);
     physics_print(&a.physics, stdout);
+    if (s->hard.massless > 0 && s->par->ErrTolForceAcc == 0)
+      printf("accuracy            Delta = %g by the %.0f particles with mass\n", params_delta(s->par), s->hard.count);
     if (error > 0) printf("energy              the first soft step changes it by %.2g of its value\n", error);
     print_findings(&a.findings, o->force, "", stdout);
   }

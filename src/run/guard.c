@@ -108,7 +108,7 @@ static void list_names(const struct named *list, int count, char *text, size_t s
 /* Whether the total momentum has changed by more than the limit above. */
 static int momentum_jumped(const struct guard *g, const struct diagnostics *now, double dt)
 {
-  double change2 = 0, limit = now->mass * (g->v_rms + fmax(g->a_rms, now->a_rms) * dt) * (JUMP + JUMP_FEW / sqrt(now->count));
+  double change2 = 0, limit = now->mass * (g->v_rms + fmax(g->a_rms, now->a_rms) * dt) * (JUMP + JUMP_FEW / sqrt(now->count - now->massless));
   for (int k = 0; k < 3; k++) change2 += (now->momentum[k] - g->momentum[k]) * (now->momentum[k] - g->momentum[k]);
   return !(change2 <= limit * limit);
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/fault.h"
+#include "base/memory.h"
 #include "io/input/initial.h"
 
 /* Pair forces and multipole moments are computed in float32, whose range ends at 1e38. */
@@ -96,7 +97,39 @@ int sim_choose_backend(const struct comm *c, const struct params *par, const str
   return comm_agree(c, f);
 }
 
-static int start(struct sim *s, const struct comm *c, const struct params *par, int warn, struct fault *f)
+/* Particles without mass that are added to those of the file. */
+struct added {
+  int64_t n;
+  const double (*at)[3];
+  uint64_t *first_id;
+};
+
+/* Collective. 0 or -1. */
+static int add_particles(const struct comm *c, struct particles *p, const struct added *more, struct fault *f)
+{
+  uint64_t largest = 0, *all;
+  size_t bytes;
+  int64_t before = comm_exscan_int64(c, more->n), total = more->n;
+  for (int64_t i = 0; i < p->n; i++) largest = p->id[i] > largest ? p->id[i] : largest;
+  comm_sum_int64(c, &total, 1);
+  all = comm_gather(c, &largest, sizeof largest, &bytes);
+  for (int r = 0; r < c->size; r++) largest = all[r] > largest ? all[r] : largest;
+  memory_free(all);
+  if (largest > UINT64_MAX - 1 - (uint64_t)total)
+    return fault_set(f, "ids up to %llu leave none for %lld points", (unsigned long long)largest, (long long)total);
+  *more->first_id = largest + 1;
+  particles_reserve(p, p->n + more->n);
+  for (int k = 0; k < particle_field_count; k++)
+    memset(*particles_array(p, &particle_fields[k]) + particle_fields[k].bytes * (size_t)p->n, 0, particle_fields[k].bytes * (size_t)more->n);
+  for (int64_t i = 0; i < more->n; i++) {
+    memcpy(&p->pos[3 * (p->n + i)], more->at[i], sizeof more->at[i]);
+    p->id[p->n + i] = *more->first_id + (uint64_t)(before + i);
+  }
+  p->n += more->n;
+  return 0;
+}
+
+static int start(struct sim *s, const struct comm *c, const struct params *par, int warn, const struct added *more, struct fault *f)
 {
   struct particles p;
   struct initial_facts facts;
@@ -110,6 +143,7 @@ static int start(struct sim *s, const struct comm *c, const struct params *par, 
     units_warn(par, stderr, "espalier: warning: ");
   }
   initial_check_units(par->InitCondFile, &facts, par, f);
+  if (more && !f->text[0]) add_particles(c, &p, more, f);
   const struct params known = params_of_run(par, 0, be->particle_bytes > 0);
   frame_choose(&frame, c, &p, facts.own ? facts.time : par->TimeBegin);
   check_range(c, &p, &known, f);
@@ -126,5 +160,12 @@ static int start(struct sim *s, const struct comm *c, const struct params *par, 
   return 0;
 }
 
-int sim_start(struct sim *s, const struct comm *c, const struct params *par, struct fault *f) { return start(s, c, par, 1, f); }
-int sim_start_silently(struct sim *s, const struct comm *c, const struct params *par, struct fault *f) { return start(s, c, par, 0, f); }
+int sim_start(struct sim *s, const struct comm *c, const struct params *par, struct fault *f) { return start(s, c, par, 1, NULL, f); }
+int sim_start_silently(struct sim *s, const struct comm *c, const struct params *par, struct fault *f) { return start(s, c, par, 0, NULL, f); }
+
+int sim_start_with(struct sim *s, const struct comm *c, const struct params *par, int64_t n, const double (*at)[3], uint64_t *first_id,
+                   struct fault *f)
+{
+  struct added more = {n, at, first_id};
+  return start(s, c, par, 1, &more, f);
+}

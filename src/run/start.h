@@ -8,6 +8,10 @@
 int sim_start(struct sim *s, const struct comm *c, const struct params *par, struct fault *f);
 /* The same without warnings of what the file states and this program ignores. */
 int sim_start_silently(struct sim *s, const struct comm *c, const struct params *par, struct fault *f);
+/* sim_start with n further particles of this rank at at[n] (the user's frame and units): without mass, so they pull on nothing, and with ids
+ * above all others, *first_id and so on in rank order. */
+int sim_start_with(struct sim *s, const struct comm *c, const struct params *par, int64_t n, const double (*at)[3], uint64_t *first_id,
+                   struct fault *f);
 /* Choose the backend, the same on all ranks, and check that it supports what the parameters require. Collective. 0 or -1. */
 int sim_choose_backend(const struct comm *c, const struct params *par, const struct backend **be, struct fault *f);
 /* A fault where `output` exists and `overwrite` is not set, or where it is a file of the initial conditions, also by another name: those

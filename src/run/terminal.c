@@ -40,7 +40,9 @@ void terminal_start(const struct run *r)
 {
   const struct sim *s = &r->sim;
   if (s->comm->rank != 0) return;
-  printf("%.0f particle%s on %d rank%s x %d thread%s, backend %s; %s from time %g to %g\n", s->now.count, plural(s->now.count),
+  char massless[64] = "";
+  if (s->now.massless > 0) snprintf(massless, sizeof massless, " (%.0f of them without mass)", s->now.massless);
+  printf("%.0f particle%s%s on %d rank%s x %d thread%s, backend %s; %s from time %g to %g\n", s->now.count, plural(s->now.count), massless,
          s->comm->size, plural(s->comm->size), omp_get_max_threads(), plural(omp_get_max_threads()), s->be->name,
          s->split.on ? "hybrid" : "tree", s->time, s->par->TimeMax);
   if (r->soft_step_opened)

@@ -107,7 +107,7 @@ static void measure_candidate(struct sim *s, enum choice_scheme scheme, const do
   }
   c->eta = plan_eta(&p, &s->now, &s->system, split);
   c->error = errors_block(&system, c->eta) + (split ? errors_hybrid(&system, c->r2, c->step) : 0);
-  if (split) c->neighbours = mean_neighbours(distance, c->r2, s->now.count);
+  if (split) c->neighbours = mean_neighbours(distance, c->r2, s->hard.count);
   count_levels(s, c);
 }
 
@@ -120,7 +120,7 @@ static void measure(struct sim *s)
   struct choice_machine m = {.on_device = on_device, .ranks = s->comm->size, .threads = on_device ? 1 : omp_get_max_threads(),
                              .delta = params_delta(s->par), .order = params_order(s->par)};
   t->wanted = errors_allowed(params_error(s->par));
-  radius_quantiles(s->comm, s->be, s->dev, QUANTILES, quantiles, distance);
+  radius_quantiles(s->comm, s->be, s->dev, s->hard.count, QUANTILES, quantiles, distance);
   for (int k = 0; k < CHOICES_COUNT; k++) {
     if (!(t->allowed & 1u << k)) continue;
     measure_candidate(s, k, distance, &t->candidate[k]);

@@ -40,14 +40,14 @@ static int heavier_first(const void *a, const void *b)
   return x < y ? 1 : x > y ? -1 : 0;
 }
 
-/* HEAVY_RATIO times the mean mass of the particles that are not heavier than that. Collective. */
+/* HEAVY_RATIO times the mean mass of the particles with mass that are not heavier than that. Collective. */
 static double least_heavy(const struct comm *c, const struct particles *p)
 {
   double least = HUGE_VAL;
   for (int k = 0; k < HEAVY_ROUNDS; k++) {
     double sum[2] = {0}, before = least;
     for (int64_t i = 0; i < p->n; i++)
-      if (!(p->mass[i] > least)) sum[0] += p->mass[i], sum[1] += 1;
+      if (!(p->mass[i] > least)) sum[0] += p->mass[i], sum[1] += p->mass[i] > 0;
     comm_sum_double(c, sum, 2);
     least = (float)(HEAVY_RATIO * sum[0] / fmax(sum[1], 1));   /* whatever the order of the sum */
     if (least == before) break;
@@ -135,7 +135,7 @@ static void walk_sample(struct sim *s, const struct mac *mac, struct tally *tall
   int soft = hard_used(s);
   struct let_request request = {.mac = mac, .a_floor = s->a_floor, .cutoff = -1, .open_within = soft ? split_widest(&s->split) : 0};
   struct walk_request walk = {.kind = WALK_POTENTIAL, .mac = *mac, .a_floor = s->a_floor, .split = s->split, .let = LET_SOFT, .potential = 1,
-                              .stride = energies_stride(s->now.count)};
+                              .stride = energies_stride(s->hard.count)};
   walk.split.on = soft;
   s->energy.traffic = (struct let_traffic){{0}, 0, 0};
   s->be->moments(s->dev, mac, 0, 0);
@@ -168,7 +168,7 @@ void energies_measure(struct sim *s)
   struct energy_part *e = &s->energy;
   if (!s->be->energy) return;
   timer_phase(&s->timer, PHASE_diagnostics);
-  double angle = energies_angle(s->now.count), scatter, stride = energies_stride(s->now.count);
+  double angle = energies_angle(s->hard.count), scatter, stride = energies_stride(s->hard.count);
   struct mac mac = {MAC_ANGLE, 2, s->gravity, angle};
   struct tally tally = {0};
   struct potential_sums sums;
@@ -180,7 +180,7 @@ void energies_measure(struct sim *s)
   e->total = total;
   double potential = fabs(s->now.potential + total), walked = 0;
   if (sampled > 0)
-    walked = potential * hypot(NOISE * pow(angle, 4) * sqrt(CLUMP * stride / fmax(s->now.count, CLUMP)), COMMON * angle * angle);
+    walked = potential * hypot(NOISE * pow(angle, 4) * sqrt(CLUMP * stride / fmax(s->hard.count, CLUMP)), COMMON * angle * angle);
   e->noise = sqrt(scatter * scatter * (1 - 1 / stride) + walked * walked) + ROUNDING * potential;
   comm_sum_double(s->comm, &pairs, 1);
   e->cost = pairs;

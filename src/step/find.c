@@ -37,7 +37,7 @@ void find_parameters(struct sim *s)
 {
   const struct diagnostics *now = &s->now;
   struct finder_system system = plan_system(now, 0, s->gravity);
-  system.distance = radius_by_rule(s->comm, s->be, s->dev, 0.5);
+  system.distance = radius_by_rule(s->comm, s->be, s->dev, s->hard.count, 0.5);
   system.largest_mass = s->hard.largest_mass;
   system.unequal = s->hard.mean_square_mass / (s->hard.mean_mass * s->hard.mean_mass);
   system.radii_by_mass = hard_radii_by_mass(s);

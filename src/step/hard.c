@@ -17,21 +17,24 @@ int hard_used(const struct sim *s) { return params_neighbour_lists(s->par) && s-
 
 void hard_note_masses(struct sim *s, const struct particles *p)
 {
-  double extreme[2] = {0, -1e300}, sum[3] = {0, (double)p->n, 0};
+  double extreme[2] = {0, -1e300}, sum[4] = {0};
   for (int64_t i = 0; i < p->n; i++) {
+    sum[p->mass[i] > 0 ? 1 : 3]++;
+    if (!(p->mass[i] > 0)) continue;
     sum[0] += p->mass[i];
     sum[2] += (double)p->mass[i] * (double)p->mass[i];
     extreme[0] = fmax(extreme[0], p->mass[i]);
     extreme[1] = fmax(extreme[1], -p->mass[i]);
   }
   comm_max_double(s->comm, extreme, 2);
-  comm_sum_double(s->comm, sum, 3);
+  comm_sum_double(s->comm, sum, 4);
   s->hard.count = sum[1];
+  s->hard.massless = sum[3];
   s->hard.total_mass = sum[0];
   s->hard.mean_mass = sum[1] > 0 ? sum[0] / sum[1] : 0;
   s->hard.mean_square_mass = sum[1] > 0 ? sum[2] / sum[1] : 0;
   s->hard.largest_mass = extreme[0];
-  s->hard.smallest_mass = -extreme[1];
+  s->hard.smallest_mass = sum[1] > 0 ? -extreme[1] : 0;
 }
 
 int hard_radii_by_mass(const struct sim *s)

@@ -25,12 +25,15 @@ static double larger(double by_mass, double by_number) { return by_number > ROUN
 #define MAXWELL 1.0854
 #define SPREAD 1.05
 
+/* Particles with mass, whose number is that of the rules: the others pull on nothing. */
+static double sources(const struct diagnostics *now) { return now->count - now->massless; }
+
 struct finder_system plan_system(const struct diagnostics *now, double r2, double gravity)
 {
   double v = larger(now->v_rms, now->v_rms_plain), most = SPREAD * MAXWELL * now->speed, part = v > most && most > 0 ? most / v : 1;
   double kinetic = 0.5 * now->mass * now->v_rms * now->v_rms * part * part, potential = fmin(now->virial, 0);
   /* by rule R2 is half of the distance to the 28th neighbour */
-  return (struct finder_system){.count = now->count, .gravity = gravity, .mass = now->mass, .energy = fmin(kinetic + potential, 0.5 * potential),
+  return (struct finder_system){.count = sources(now), .gravity = gravity, .mass = now->mass, .energy = fmin(kinetic + potential, 0.5 * potential),
                                 .v_rms = part * v, .a_rms = now->a_rms, .distance = 2 * r2};
 }
 
@@ -76,8 +79,8 @@ static double imbalance(const struct diagnostics *now)
 struct finder_system plan_errors(const struct params *p, const struct diagnostics *now, const struct plan_facts *y)
 {
   double a = larger(now->a_rms, now->a_rms_plain), mean = y->mean_mass * y->mean_mass;
-  return (struct finder_system){.count = now->count, .gravity = units_gravity(p), .mass = now->mass, .energy = y->energy,
-                                .v_rms = larger(now->v_rms, now->v_rms_plain), .a_rms = smooth_acceleration(p, a, now->count, y),
+  return (struct finder_system){.count = sources(now), .gravity = units_gravity(p), .mass = now->mass, .energy = y->energy,
+                                .v_rms = larger(now->v_rms, now->v_rms_plain), .a_rms = smooth_acceleration(p, a, sources(now), y),
                                 .distance = y->distance, .largest_mass = y->largest_mass, .softening = p->Softening,
                                 .unequal = mean > 0 ? y->mean_square_mass / mean : 0, .first_profile = y->first_profile,
                                 .change = y->change, .imbalance = imbalance(now)};

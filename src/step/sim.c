@@ -31,11 +31,10 @@ static struct mac criterion(const struct params *p, int kind, double gravity)
   return (struct mac){kind, params_order(p), gravity, delta};
 }
 
-/* Make the parameters, with what is known of the run, those of the system. Collective. */
-static void own_parameters(struct sim *s, const struct params *par, int64_t particles)
+/* Make the parameters, with what is known of the run, those of the system. */
+static void own_parameters(struct sim *s, const struct params *par)
 {
-  comm_sum_int64(s->comm, &particles, 1);
-  s->own = params_of_run(par, (double)particles, s->be->particle_bytes > 0);
+  s->own = params_of_run(par, s->hard.count, s->be->particle_bytes > 0);
   s->par = &s->own;
 }
 
@@ -44,7 +43,9 @@ int sim_open(struct sim *s, const struct comm *c, const struct params *par, cons
   memset(s, 0, sizeof *s);
   s->comm = c;
   s->be = be;
-  own_parameters(s, par, p->n);
+  hard_note_masses(s, p);
+  s->now.massless = s->hard.massless;
+  own_parameters(s, par);
   par = s->par;
   s->gravity = units_gravity(par);
   s->mac = criterion(par, par->TypeOfOpeningCriterion, s->gravity);
@@ -57,7 +58,6 @@ int sim_open(struct sim *s, const struct comm *c, const struct params *par, cons
                                  .rank = c->rank,
                                  .node_rank = comm_node_rank(c),
                                  .method = (enum walk_method)par->WalkMethod};
-  hard_note_masses(s, p);
   energies_open(s, p);
   s->dev = be->open(&config);
   be->upload(s->dev, p);
@@ -255,6 +255,7 @@ void sim_measure(struct sim *s)
 {
   timer_phase(&s->timer, PHASE_diagnostics);
   diagnostics_measure(&s->now, s->comm, s->be, s->dev, &s->field);
+  s->now.massless = s->hard.massless;
   s->a_floor = A_FLOOR * s->now.a_rms_plain;
   memset(s->energy.correction, 0, sizeof s->energy.correction);
   s->energy.total = s->energy.noise = 0;
@@ -323,7 +324,7 @@ int sim_radius(struct sim *s, int first)
     return first;
   }
   double quantile[] = {p->RQuantile, 0.01, 0.1}, distance[3], rule;
-  radius_quantiles(s->comm, s->be, s->dev, 3, quantile, distance);
+  radius_quantiles(s->comm, s->be, s->dev, s->hard.count, 3, quantile, distance);
   rule = distance[0];
   note_dense(s, distance + 1, first);
   if (!first && fabs(rule - s->radius_rule) < RADIUS_CHANGE * s->radius_rule) return 0;

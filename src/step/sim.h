@@ -58,8 +58,8 @@ struct substeps {
 /* The hard part from neighbour lists (step/hard.h). */
 struct hard_part {
   struct halo halo;
-  double count;              /* of all particles of the run */
-  double smallest_mass, mean_mass, largest_mass, total_mass;   /* of these */
+  double count, massless;    /* particles of the run with mass, and without */
+  double smallest_mass, mean_mass, largest_mass, total_mass;   /* of those with mass */
   double mean_square_mass;   /* the mean of m^2 */
   double proposed_for;       /* length of the soft step to which the levels of the particles refer; 0: they have none */
 };

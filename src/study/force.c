@@ -8,6 +8,7 @@
 #include "backend/probe.h"
 #include "io/snapshot/snapshot.h"
 #include "run/start.h"
+#include "study/at.h"
 #include "study/bench.h"
 #include "study/curve.h"
 #include "study/probes.h"
@@ -81,6 +82,7 @@ int force(const struct comm *c, const struct params *par, const struct force_opt
   own.Tuning = TUNING_FROZEN;   /* tuned parameters must not change between two measurements */
   params_use_walks(&own);   /* whole forces from one walk */
   par = &own;
+  if (options->at) return force_at(c, par, options);
   if (options->delta_count > 0) return force_curve(c, par, options);
   if (c->rank == 0 && options->output) check_result(par, options->output, options->overwrite, &fault);
   if (comm_verdict(c, &fault) || sim_start(&s, c, par, &fault)) {

@@ -13,7 +13,9 @@ struct force_options {
   int bench;           /* two warm-ups, median of five */
   double delta[FORCE_DELTAS];   /* [delta_count] values of the criterion's parameter; acceleration criterion: Delta = 2^-delta */
   int delta_count;              /* 0: one force, no curve (curve.h) */
-  const char *output;  /* file for accelerations and potentials (HDF5) or, of a curve, a table (CSV); or NULL */
+  const char *output;  /* file for accelerations and potentials (HDF5; of points also CSV) or, of a curve, a table (CSV); or NULL */
+  const char *at;      /* file of points (at.h); or NULL */
+  int exact;           /* with `at`: by direct sums in double precision */
   int overwrite;       /* an existing file may be replaced */
 };
 

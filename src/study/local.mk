@@ -1,4 +1,6 @@
 libespalier_a_SOURCES += \
+  %D%/at.c \
+  %D%/at.h \
   %D%/bench.c \
   %D%/bench.h \
   %D%/curve.c \

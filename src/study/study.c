@@ -74,11 +74,11 @@ static int prepare(struct study *s, const struct params *par, struct global_part
   double r2 = sim.split.on ? sim.split.r2 : sim.radius_rule;
   /* the length of soft steps that no output time shortens */
   struct plan plan = plan_next(par, &sim.now, &sim.system, 0, NO_OUTPUT, r2, sim.split.on, 0);
-  double r0 = radius_by_rule(s->c, sim.be, sim.dev, par->RQuantile) / 4;
+  double r0 = radius_by_rule(s->c, sim.be, sim.dev, sim.hard.count, par->RQuantile) / 4;
   if (sim.now.bad > 0) fault_set(f, "%.0f particle%s forces that are not finite", sim.now.bad, sim.now.bad == 1 ? " has" : "s have");
   int failed = comm_agree(s->c, f);
   if (!failed) global_particles_gather(w, &sim, plan.soft_step);
-  s->used = params_of_run(par, sim.now.count, sim.be->particle_bytes > 0);
+  s->used = params_of_run(par, sim.hard.count, sim.be->particle_bytes > 0);
   w->par = &s->used;
   *facts = (struct study_facts){.particles = sim.now.count,
                                 .r0 = r0,

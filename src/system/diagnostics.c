@@ -20,12 +20,13 @@ void diagnostics_measure(struct diagnostics *d, const struct comm *c, const stru
     d->potential += d->potential_type[t] = s.potential[t];
   }
   d->total = d->kinetic + d->potential;
-  double v2 = 2 * d->kinetic / s.mass, plain = s.vel2_count / s.count;
+  double mass = s.mass > 0 ? s.mass : 1;   /* without mass all sums by mass are 0 */
+  double v2 = 2 * d->kinetic / mass, plain = s.vel2_count / s.count;
   for (int k = 0; k < 3; k++) {
     d->momentum[k] = s.momentum[k];
     d->angular[k] = s.angular[k];
-    d->com[k] = s.com[k] / s.mass;
-    d->v_com[k] = s.momentum[k] / s.mass;
+    d->com[k] = s.com[k] / mass;
+    d->v_com[k] = s.momentum[k] / mass;
     v2 -= d->v_com[k] * d->v_com[k];
     plain += d->v_com[k] * (d->v_com[k] - 2 * s.vel_count[k] / s.count);
   }
@@ -34,7 +35,7 @@ void diagnostics_measure(struct diagnostics *d, const struct comm *c, const stru
   d->speed = s.speed_count / s.count;
   d->v_rms = sqrt(fmax(v2, 0));
   d->v_rms_plain = sqrt(fmax(plain, 0));
-  d->a_rms = sqrt(s.acc2 / s.mass);
+  d->a_rms = sqrt(s.acc2 / mass);
   d->a_rms_plain = sqrt(s.acc2_count / s.count);
 }
 

@@ -18,6 +18,7 @@ struct diagnostics {
   /* not in checkpoints, whose soft step has its plan already */
   double virial;                            /* sum of m x a about the centre of mass; a as in a_rms */
   double speed;                             /* mean of |v| by number, not about v_com */
+  double massless;                          /* how many of `count` have no mass; set by the caller (hard_note_masses) */
 };
 
 /* Measure the sums over all ranks at a synchronisation. `field`: external field, part of the potential energy. Collective. */

@@ -10,14 +10,12 @@
 
 enum { NEIGHBOURS = 28, SAMPLES = 512, ROOM = 2 * SAMPLES };
 
-int64_t radius_samples(const struct comm *c, const struct backend *be, struct device *d, struct sample **all)
+int64_t radius_samples(const struct comm *c, const struct backend *be, struct device *d, double sources, struct sample **all)
 {
-  int64_t total = be->count(d);
-  comm_sum_int64(c, &total, 1);
-  double fraction = (double)SAMPLES / (double)total;
+  double fraction = (double)SAMPLES / sources;
   uint64_t threshold = fraction >= 1 ? UINT64_MAX : (uint64_t)(fraction * 18446744073709551615.0);
   struct sample *mine = memory_alloc("radius", sizeof *mine * ROOM);
-  size_t bytes = sizeof *mine * (size_t)be->sample(d, threshold, ROOM, mine, NULL), all_bytes;
+  size_t bytes = sizeof *mine * (size_t)be->sample(d, threshold, 1, ROOM, mine, NULL), all_bytes;
   *all = comm_gather(c, mine, bytes, &all_bytes);
   memory_free(mine);
   return (int64_t)(all_bytes / sizeof **all);
@@ -48,17 +46,18 @@ static void quantiles_of(const struct comm *c, const double *all, int64_t n, int
   memory_free(scratch);
 }
 
-double radius_by_rule(const struct comm *c, const struct backend *be, struct device *d, double quantile)
+double radius_by_rule(const struct comm *c, const struct backend *be, struct device *d, double sources, double quantile)
 {
   double radius;
-  radius_quantiles(c, be, d, 1, &quantile, &radius);
+  radius_quantiles(c, be, d, sources, 1, &quantile, &radius);
   return radius;
 }
 
-void radius_quantiles(const struct comm *c, const struct backend *be, struct device *d, int quantiles, const double *quantile, double *radius)
+void radius_quantiles(const struct comm *c, const struct backend *be, struct device *d, double sources, int quantiles, const double *quantile,
+                      double *radius)
 {
   struct sample *s;
-  int64_t n = radius_samples(c, be, d, &s);
+  int64_t n = radius_samples(c, be, d, sources, &s);
   size_t values = (size_t)n * NEIGHBOURS;
   double(*at)[3] = memory_alloc("radius", sizeof *at * (size_t)(n + 1));
   uint64_t *id = memory_alloc("radius", sizeof *id * (size_t)(n + 1));

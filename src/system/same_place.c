@@ -11,6 +11,7 @@
 /* A particle, for a sort that puts those at the same place one after the other. */
 struct placed {
   uint64_t hash, id;   /* of the position */
+  int massless;
   int64_t index;
 };
 
@@ -36,6 +37,7 @@ static int by_hash(const void *one, const void *other)
 {
   const struct placed *a = one, *b = other;
   if (a->hash != b->hash) return a->hash < b->hash ? -1 : 1;
+  if (a->massless != b->massless) return a->massless - b->massless;
   return a->id < b->id ? -1 : a->id > b->id;
 }
 
@@ -44,13 +46,15 @@ static struct found search(const struct particles *p)
   struct found found;
   struct placed *list = memory_alloc("checks", sizeof *list * (size_t)(p->n + 1));
   memset(&found, 0, sizeof found);   /* with its padding */
-  for (int64_t i = 0; i < p->n; i++) list[i] = (struct placed){hash_of(&p->pos[3 * i]), p->id[i], i};
+  for (int64_t i = 0; i < p->n; i++) list[i] = (struct placed){hash_of(&p->pos[3 * i]), p->id[i], !(p->mass[i] > 0), i};
   qsort(list, (size_t)p->n, sizeof *list, by_hash);
-  for (int64_t k = 1; k < p->n; k++) {
+  for (int64_t k = 1, first = 0; k < p->n; k++) {   /* first: of those at a place, with mass if one of them has any */
     const double *x = &p->pos[3 * list[k].index], *y = &p->pos[3 * list[k - 1].index];
-    if (x[0] != y[0] || x[1] != y[1] || x[2] != y[2]) continue;
-    if (found.count++ > 0 && found.id[0] < list[k - 1].id) continue;
-    found.id[0] = list[k - 1].id, found.id[1] = list[k].id;
+    if (x[0] != y[0] || x[1] != y[1] || x[2] != y[2]) first = k;
+    if (first == k || list[first].massless) continue;
+    int64_t other = list[k].massless ? first : k - 1;
+    if (found.count++ > 0 && found.id[0] < list[other].id) continue;
+    found.id[0] = list[other].id, found.id[1] = list[k].id;
     memcpy(found.pos, x, sizeof found.pos);
   }
   memory_free(list);

@@ -14,6 +14,8 @@ libespalier_a_SOURCES += \
   %D%/initial.h \
   %D%/input.c \
   %D%/input.h \
+  %D%/points.c \
+  %D%/points.h \
   %D%/set.c \
   %D%/set.h \
   %D%/tipsy.c
