@@ -64,7 +64,7 @@ static __global__ void sum_direct(struct particles p, int n, const double *at, c
   if (k < SUM_POINTS * SUM_VALUES && first + k / SUM_VALUES < n) result[(int64_t)first * SUM_VALUES + k] = row[k];
 }
 
-void gpu_direct(struct device *d, int64_t n, const double (*at)[3], const uint64_t *skip, const struct split *split,
+void gpu_direct(struct device *d, int64_t n, const double (*at)[3], const uint64_t *skip, const uint8_t *, const struct split *split,
                 double (*acc)[3], double (*hard)[3], double *pot)
 {
   struct split none = {0};

@@ -41,7 +41,7 @@ void gpu_split_soft(struct device *d) { LAUNCH(d, subtract_hard, blocks_for(3 * 
 static __device__ int choose_level(const struct particles &p, int64_t i, const struct step_rule &rule, int shared)
 {
   if (shared >= 0) return shared;
-  return timeline_level(rule.soft_step, timeline_criterion_step(&rule, &p.acc_hard[3 * i], &p.acc_soft[3 * i], &p.vel[3 * i]));
+  return timeline_level(rule.soft_step, timeline_criterion_step(&rule, rule.by_type ? p.type[i] : 0, &p.acc_hard[3 * i], &p.acc_soft[3 * i], &p.vel[3 * i]));
 }
 
 static __global__ void choose_levels(struct particles p, struct step_rule rule, int shared, int32_t *deepest)
@@ -306,7 +306,7 @@ static __device__ int32_t correct_one(const struct particles &p, const struct tr
   float a[3], soft[3];
   for (int c = 0; c < 3; c++) a[c] = p.acc_hard[3 * i + c], soft[c] = p.acc_soft[3 * i + c], v[c] = p.vel[3 * i + c];
   for (int c = 0; c < 3; c++) v[c] += 0.5 * dt * a[c];
-  int level = timeline_aligned(tick, shared >= 0 ? shared : timeline_level(rule.soft_step, timeline_criterion_step(&rule, a, soft, v)));
+  int level = timeline_aligned(tick, shared >= 0 ? shared : timeline_level(rule.soft_step, timeline_criterion_step(&rule, rule.by_type ? p.type[i] : 0, a, soft, v)));
   const struct motion_state motion_state = {{(float)v[0], (float)v[1], (float)v[2]}, tick, {a[0], a[1], a[2]}, 0};
   for (int c = 0; c < 3; c++) p.vel[3 * i + c] = v[c];
   t.motion_state[i] = motion_state;

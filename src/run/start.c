@@ -29,23 +29,23 @@ static int check_range(const struct comm *c, const struct particles *p, const st
   comm_max_double(c, &speed, 1);
   comm_sum_double(c, &mass, 1);
   comm_sum_int64(c, &count, 1);
-  double size = fmax(length, par->Softening);
+  double softening = params_softening(par, NULL), size = fmax(length, softening);
   if (!(size > 0)) size = 1;   /* all at the origin, without softening */
-  double eps = par->Softening > 0 ? par->Softening : RESOLUTION * size, typical = mass / size;
+  double eps = softening > 0 ? softening : RESOLUTION * size, typical = mass / size;
   const char *advice = "choose units of length and mass nearer to those of the system (pair forces are computed in single precision)";
-  if (par->Softening > 0 && eps < SOFTENING_MIN)
+  if (softening > 0 && eps < SOFTENING_MIN)
     return fault_set(f, "Softening = %g is below %g (0: none): %s", eps, SOFTENING_MIN, advice);
   if (size * size * fmax(mass, 1) > FLOAT_MAX || speed > FLOAT_MAX)
     return fault_set(f, "coordinates up to %g and a mass of %g in all are too large: %s", length, mass, advice);
   if (count < 2) return 0;   /* no forces */
   double density = fmax(mass, 1) / (eps * eps * eps);
-  if (par->Softening > 0 && density > FLOAT_MAX) return fault_set(f, "a mass of %g within a softening of %g is too dense: %s", mass, eps, advice);
+  if (softening > 0 && density > FLOAT_MAX) return fault_set(f, "a mass of %g within a softening of %g is too dense: %s", mass, eps, advice);
   if (density > FLOAT_MAX)
     return fault_set(f, "Softening = 0, and coordinates are at most %g: forces of a mass of %g at 2^-26 of that, which single precision must "
                      "represent, are too large; choose a unit of length so that coordinates are about 1", size, mass);
   if (typical / (size * size) * 1e-10 < 1 / FLOAT_MAX || 1 / (size * size * size) < 1 / FLOAT_MAX)
     return fault_set(f, "forces of a mass of %g at distances up to %g are too small: %s", mass, size, advice);
-  if (params_order(par) == 2 && (pow(size, 5) > FLOAT_MAX || (par->Softening > 0 && pow(eps, -5) * fmax(1, mass) > FLOAT_MAX * 100)))
+  if (params_order(par) == 2 && (pow(size, 5) > FLOAT_MAX || (softening > 0 && pow(eps, -5) * fmax(1, mass) > FLOAT_MAX * 100)))
     return fault_set(f, "lengths from %g to %g are too wide a range for MultipoleOrder = 2: set MultipoleOrder = 1, or %s", eps, size, advice);
   return 0;
 }
