@@ -5,8 +5,8 @@
  * the record of a source carries its class, and that of a node a code of its softening, in bits that it has already: trees, LETs and their
  * updates stay as they are.
  *
- *   particle   the last three bits of its mass: the mass is rounded to 21 bits, by at most 2.4e-7 of it
- *   node       the last sixteen bits of `reach`, which is rounded up, by at most 0.8 %: a class where its particles have the same softening,
+ *   particle   the last three bits of its mass: the mass is rounded to 21 bits, by at most 4.8e-7 of it
+ *   node       the last sixteen bits of `reach`, which is rounded up, by at most 1.6 %: a class where its particles have the same softening,
  *              else the upper half of the float that is the mean of their squared softenings, weighted by mass
  *
  * rho^2 = r^2 + eps^2, so a particle of softening eps is a point mass at the distance eps from the others along a fourth axis. The mean of
