@@ -230,7 +230,7 @@ static void check_set(const struct backend *be, const struct set *s, const struc
   open_mix(&g, be, s, of, by_place, order, METHOD_GROUPS);
   struct direct d = sum_up(be->view(g.dev), s, of, &g.split);
   const struct particles *v = rig_first_force(&g, 1.0 / 512);
-  judge(&here, "forces, Delta = 2^-9", errors_between(v, v->acc, NULL, (const double(*)[3])d.acc, d.scale), 1e-3, 4e-3);
+  judge(&here, "forces, Delta = 2^-9", errors_between(v, v->acc, NULL, (const double(*)[3])d.acc, d.scale), 1e-3, 1e-2);
   struct mac fine = rig_mac(&g, MAC_ACCELERATION, 1.0 / 8192);
   v = rig_force(&g, &fine);
   judge(&here, "forces, Delta = 2^-13", errors_between(v, v->acc, NULL, (const double(*)[3])d.acc, d.scale), 2e-4, 6e-4);

@@ -37,8 +37,9 @@ struct softening {
 /* The classes of the softenings `of` the types; an entry that is 0 where another one is not is a softening of 0. All 0: `common` for all. */
 static inline struct softening softening_make(double common, const double of[PARTICLE_TYPES])
 {
-  struct softening s = {.classes = 0};
+  struct softening s;
   int given = 0;
+  memset(&s, 0, sizeof s);
   for (int t = 0; t < PARTICLE_TYPES; t++) given |= of[t] > 0;
   for (double last = -1; s.classes < PARTICLE_TYPES; s.classes++) {   /* the next larger one */
     double next = HUGE_VAL;
