@@ -24,7 +24,7 @@ enum { HARD_WARPS = 18, HARD_WARPS_MIXED = 16, HARD_WARPS_QUADRUPOLE = 14 };
 #endif
 
 /* Shared memory of the warp of one group. */
-template <int CELLS, int HOW, bool OWN = UNLIKE> struct hard_room {
+template <int CELLS, int HOW, bool OWN = UNLIKE> struct hard_room : softenings<OWN, ENTRIES, GROUP_MAX> {
   uint32_t stack[STACK];             /* ranges of siblings */
   float4 entry[ENTRIES];             /* in the group's frame: the near list, then entries of a target block */
   float4 target[GROUP_MAX];         /* position, a_old */
@@ -39,7 +39,6 @@ template <int CELLS, int HOW, bool OWN = UNLIKE> struct hard_room {
     float trace[CELLS != CELLS_MONOPOLE ? ENTRIES : 1];
   };
   uint8_t member[HOW == WALK_MOVING ? GROUP_MAX : 1];     /* targets, as offsets from the group's first particle */
-  float eps2[OWN ? ENTRIES : 1], target_eps2[OWN ? GROUP_MAX : 1];   /* squared softenings of the entries and of the targets */
   __device__ int target_of(int k) const { return HOW == WALK_MOVING ? member[k] : k; }
 };
 

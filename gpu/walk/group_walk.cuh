@@ -21,7 +21,7 @@ enum { WARPS = 18, WARPS_QUADRUPOLE = 14 };
 template <int HOW> constexpr bool has_psi = HOW == WALK_STILL_POTENTIAL || HOW == WALK_WEIGHTED;
 
 /* Shared memory of the warp of one group. */
-template <int CELLS, int HOW, bool OWN = UNLIKE> struct room {
+template <int CELLS, int HOW, bool OWN = UNLIKE> struct room : softenings<OWN, ENTRIES, GROUP_MAX> {
   uint32_t stack[STACK];             /* ranges of siblings: 8 x first child + number of children - 1 */
   float4 entry[ENTRIES];             /* in the group's frame: the near list, then entries of a target block */
   float4 target[GROUP_MAX];         /* position, a_old */
@@ -35,10 +35,9 @@ template <int CELLS, int HOW, bool OWN = UNLIKE> struct room {
   int32_t staged_node[CELLS != CELLS_MONOPOLE ? STAGED_MAX : 1];
   uint8_t member[HOW == WALK_MOVING ? GROUP_MAX : 1];     /* targets, as offsets from the group's first particle */
   float scale[HOW == WALK_WEIGHTED ? GROUP_MAX : 1];      /* split_scale of the targets */
-  float eps2[OWN ? ENTRIES : 1], target_eps2[OWN ? GROUP_MAX : 1];   /* squared softenings of the entries and of the targets */
   __device__ float *expansion() { return taylor[OF_GROUP]; }
   __device__ float4 *staged() { return entry + ENTRIES - STAGED_MAX; }   /* far cells, during the traversal */
-  __device__ const float *staged_eps2() { return eps2 + ENTRIES - STAGED_MAX; }
+  __device__ const float *staged_eps2() { return this->eps2 + ENTRIES - STAGED_MAX; }
   __device__ int target_of(int k) const { return HOW == WALK_MOVING ? member[k] : k; }
 };
 

@@ -20,12 +20,11 @@ enum {
 };
 
 /* Far cells that a warp has found and not yet expanded. */
-template <int CELLS, bool HARD, bool OWN = UNLIKE> struct supergroup_stage {
+template <int CELLS, bool HARD, bool OWN = UNLIKE> struct supergroup_stage : softenings<OWN && !HARD, STAGED_MAX, 1> {
   float4 far_cell[HARD ? 1 : STAGED_MAX];
   int32_t staged_node[CELLS != CELLS_MONOPOLE && !HARD ? STAGED_MAX : 1];
-  float far_eps2[OWN && !HARD ? STAGED_MAX : 1];
   __device__ const float4 *staged() const { return far_cell; }
-  __device__ const float *staged_eps2() const { return far_eps2; }
+  __device__ const float *staged_eps2() const { return this->eps2; }
 };
 
 /* Numbers of nodes that a warp hands down and opens at a step. */
@@ -153,7 +152,7 @@ static __device__ __forceinline__ void supergroup_stage_far(struct supergroup_st
   if (!HARD && node_class == FAR_CELL) {
     int at = staged + __popc(fars & lanes_below());
     s.far_cell[at] = t.at;
-    if (UNLIKE) s.far_eps2[at] = t.eps2;
+    if (UNLIKE) s.eps2[at] = t.eps2;
     if (CELLS != CELLS_MONOPOLE) s.staged_node[at] = k;
   }
   int far = __popc(fars);

@@ -27,6 +27,14 @@ struct view {
   int targets;
 };
 
+/* Squared softenings of the sources and of the targets of a warp, where they differ; else nothing, in no memory. */
+template <bool OWN, int SOURCES, int TARGETS> struct softenings {
+  float eps2[SOURCES], target_eps2[TARGETS];
+};
+template <int SOURCES, int TARGETS> struct softenings<false, SOURCES, TARGETS> {
+  static constexpr float *eps2 = nullptr, *target_eps2 = nullptr;
+};
+
 /* --- lanes ------------------------------------------------------------------------------------------------------- */
 
 static __device__ __forceinline__ float lanes_max(float x) { return __uint_as_float(__reduce_max_sync(FULL, __float_as_uint(x))); }
