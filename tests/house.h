@@ -39,6 +39,9 @@ struct house {
 };
 
 static char label[100];
+/* 1: every other particle is of type 2, whose softening is larger by a millionth: codes of softenings are in masses and nodes, and sums are those of
+ * one softening. */
+static int house_mixed;
 
 static inline void say(int good, const struct house *h, const char *what, const struct errors *e)
 {
@@ -86,12 +89,14 @@ static inline void house_open(struct house *h, const struct backend *be, const s
   h->be = be, h->set = s, h->ranks = ranks, h->order = order;
   h->split = split_make(order == 2 ? SPLIT_DLL : SPLIT_QUINTIC, s->r1, s->r2);
   set_make(s, 0.7 * sqrt(s->gravity), &all);
+  for (int64_t i = 0; i < all.n && house_mixed; i++) all.type[i] = i % 2 ? 2 : 1;
   cut(&all, ranks, face);
   for (int64_t k = 0; k < 3 * all.n; k++) low[k % 3] = fmin(low[k % 3], all.pos[k]), high[k % 3] = fmax(high[k % 3], all.pos[k]);
   h->lattice = lattice_cover(low, high, 0.2, 16 * s->softening);
   for (int r = 0; r < ranks; r++) {
     struct device_config config = {
         .gravity = s->gravity, .softening = s->softening, .max_leaf = 8, .max_group = 32, .quadrupole = order == 2, .ranks = ranks};
+    for (int t = 0; t < PARTICLE_TYPES && house_mixed; t++) config.softening_of[t] = s->softening * (t == 2 ? 1 + 1e-6 : 1);
     const double from[3] = {face[r], -1e300, -1e300}, to[3] = {face[r + 1], 1e300, 1e300};
     particles_init(&mine);
     particles_reserve(&mine, all.n);

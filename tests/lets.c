@@ -384,6 +384,11 @@ static void check(const struct backend *be)
   check_set(be, &sets[4], 2, 1, 1, delta, 0);
   check_set(be, &sets[0], 4, 2, 1, 1e-9, 1e-4);
   check_set(be, &sets[0], 3, 1, 0, delta, 0);
+  house_mixed = be->softens_by_type;
+  if (house_mixed) snprintf(label, sizeof label, "%s, two softenings", be->name);
+  for (int k = 0; k < 3 && house_mixed; k++) check_set(be, &sets[k], 3, 1 + k % 2, k < 2, delta, 0);
+  house_mixed = 0;
+  snprintf(label, sizeof label, "%s", be->name);
   check_set(be, &sets[2], 2, 2, 0, delta, 0);
   for (int order = 1; order <= 2; order++) check_few(be, &sets[0], order);
   check_counts(be, &sets[0], LET_SOFT);

@@ -48,6 +48,7 @@ unit_tests = \
   %D%/reorder \
   %D%/schedule \
   %D%/split \
+  %D%/softening \
   %D%/soft_walk \
   %D%/stall \
   %D%/spool \
@@ -111,6 +112,7 @@ script_tests = \
   %D%/scaling.sh \
   %D%/schemes.sh \
   %D%/several_files.sh \
+  %D%/softening_runs.sh \
   %D%/shellcheck.sh \
   %D%/soft_steps.sh \
   %D%/ic_files.sh \
@@ -341,6 +343,7 @@ clean-local:
 %C%_verbs_SOURCES = %D%/verbs.c %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h
 %C%_walk_SOURCES = %D%/walk.c %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h %D%/walks.h
 %C%_walk_active_SOURCES = %D%/walk_active.c %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h %D%/walks.h
+%C%_softening_SOURCES = %D%/softening.c %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h %D%/walks.h
 %C%_soft_walk_SOURCES = %D%/soft_walk.c %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/soft_sums.h %D%/tap.h %D%/walks.h
 %C%_force_ranks_mpi_SOURCES = %D%/force_ranks.c %D%/chance.h %D%/everywhere.h %D%/kernels.h %D%/sets.h %D%/tap.h
 %C%_study_mpi_SOURCES = %D%/study.c %D%/chance.h %D%/kernels.h %D%/sets.h %D%/tap.h

@@ -2,6 +2,7 @@
 #include <config.h>
 #include "backend/backend.h"
 #include "params/params.h"
+#include "particles/particles.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -76,7 +77,12 @@ static const struct bad_file {
     {"%n = 1\n", ":1: ", {"found '%n = 1'", "a parameter file of GADGET"}},
     {"InitCondFile  ics.dat\n", ":1: ", {"a parameter file of GADGET", "InitCondFile = value belongs in [Input]"}},
     {"\nErrTolIntAccuracy\t0.025\n", ":2: ", {"a parameter file of GADGET", "ErrTolIntAccuracy is Eta in [Steps]"}},
-    {"SofteningComovingType1 0.1\n", ":1: ", {"a parameter file of GADGET", "is Softening in [Gravity]"}},
+    {"SofteningComovingType1 0.1\n", ":1: ", {"a parameter file of GADGET", "is Softening or SofteningType0 ... SofteningType5 in [Gravity]"}},
+    {"SofteningHalo 0.1\n", ":1: ", {"a parameter file of GADGET", "SofteningHalo = value belongs in [Gravity]"}},
+    {"[Gravity]\nSofteningBulge = 1\nSofteningType3 = 1\n", ":3: ", {"SofteningType3 is given twice", "line 2"}},
+    {"[Gravity]\nSofteningBndry = -1\n", ":2: ", {"SofteningBndry: expected a number at least 0 (length)"}},
+    {"[Gravity]\nSofteningType6 = 1\n", ":2: ", {"unknown parameter 'SofteningType6'"}},
+    {"[Gravity]\nSoftening = 0\nSofteningType1 = 1\n[Split]\nMode = auto\n", ":2: ", {"Softening = 0 and Integrator = leapfrog (default)"}},
     {"[Time]\nBoxSize = 100\n", ":2: ", {"unknown parameter 'BoxSize' in [Time]", "of GADGET", "boundaries are open"}},
     {"\211HDF\r\n\032\n", "", {" is an HDF5 file; expected a parameter file", "params --ini", "InitCondFile = params-test.ini"}},
     {"\xff\xfe[", ":1: ", {"text in UTF-16: save it as UTF-8"}},
@@ -333,6 +339,24 @@ static void check_choices(void)
   tap_ok(good && checked == named, "every choice has the enum's value");
 }
 
+/* Softenings of types by both names, of types that have particles and of others. */
+static void check_softenings(void)
+{
+  struct params p;
+  struct fault f = {""};
+  double of[PARTICLE_TYPES];
+  static const char text[] = "[Gravity]\nSoftening = 0.5\nSofteningHalo = 0.25\nSofteningDisk = 2\nSofteningType4 = 0.125\n";
+  write_bytes(file, text, sizeof text - 1);
+  tap_ok(params_read(&p, file, NULL, 0, &f) == 0 && p.SofteningType1 == 0.25 && p.SofteningType2 == 2 && p.SofteningType4 == 0.125 &&
+             params_softening(&p, of) == 0.125 && of[0] == 0.5 && of[1] == 0.25 && of[2] == 2 && of[5] == 0.5 && params_softenings_differ(&p),
+         "softenings of types, by GADGET's names too");
+  p.run.types = 1 << 1 | 1 << 2;
+  tap_ok(params_softening(&p, of) == 0.25 && of[1] == 0.25 && of[2] == 2 && of[4] == 0.25 && params_softenings_differ(&p),
+         "types without particles have the smallest softening of the others");
+  p.run.types = 1 << 4;
+  tap_ok(params_softening(&p, of) == 0.125 && of[0] == 0.125 && !params_softenings_differ(&p), "one type with particles has one softening");
+}
+
 int main(void)
 {
   unlink(file);   /* a FIFO that a failed run left */
@@ -341,6 +365,7 @@ int main(void)
   check_lengths();
   check_pipes();
   check_overrides();
+  check_softenings();
   check_files();
   check_round_trip();
   check_choices();

@@ -197,7 +197,7 @@ static inline void reference_split_soft(struct device *d) { for (int64_t k = 0; 
 static inline int wanted_level(const struct device *d, int64_t i, const struct step_rule *rule, int shared)
 {
   const struct particles *p = &d->p;
-  return shared >= 0 ? shared : timeline_level(rule->soft_step, timeline_criterion_step(rule, &p->acc_hard[3 * i], &p->acc_soft[3 * i], &p->vel[3 * i]));
+  return shared >= 0 ? shared : timeline_level(rule->soft_step, timeline_criterion_step(rule, p->type[i], &p->acc_hard[3 * i], &p->acc_soft[3 * i], &p->vel[3 * i]));
 }
 
 static inline int reference_levels(struct device *d, const struct step_rule *rule, int shared)

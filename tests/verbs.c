@@ -152,7 +152,7 @@ static void check_levels(const struct rig *g, const struct set *s, const struct 
   int64_t count[32], want[32] = {0};
   int max_value = 0, got = g->be->levels(g->dev, &rule, -1);
   for (int64_t i = 0; i < p->n; i++) {
-    int level = timeline_level(rule.soft_step, timeline_criterion_step(&rule, &p->acc_hard[3 * i], &p->acc_soft[3 * i], &p->vel[3 * i]));
+    int level = timeline_level(rule.soft_step, timeline_criterion_step(&rule, p->type[i], &p->acc_hard[3 * i], &p->acc_soft[3 * i], &p->vel[3 * i]));
     want[level]++;
     max_value = level > max_value ? level : max_value;
   }
@@ -207,7 +207,7 @@ static void check_direct(const struct rig *g, const struct set *s, const struct 
     memcpy(at[k], &p->pos[3 * (p->n - 1 - k)], sizeof at[k]);
     skip[k] = p->id[p->n - 1 - k];
   }
-  g->be->probe->direct(g->dev, n, (const double(*)[3])at, skip, &g->split, acc, hard, pot);
+  g->be->probe->direct(g->dev, n, (const double(*)[3])at, skip, NULL, &g->split, acc, hard, pot);
   for (int k = 0; k < n; k++) {
     int64_t i = (int64_t)skip[k] - 1;
     good &= fabs(pot[k] - d.pot[i]) <= 1e-12 * fabs(d.pot[i]);

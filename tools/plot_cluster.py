@@ -113,7 +113,7 @@ class Moment:
         self.energy = self.pairs = np.nan
         stated = self.gravity is not None and self.softening is not None
         if energies and not stated:
-            fail(f"{path} does not state the softening length and the gravitational constant, which true energies need")
+            fail(f"{path} does not state one softening length for all particles and the gravitational constant, which true energies need")
         if stated and np.isfinite(vel).all() and not arguments.types and not snapshot.incomplete:
             self.pairs = hard_pairs(pos, vel, mass, self.gravity, self.softening, index)
             if energies or energies is None:

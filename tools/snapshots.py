@@ -129,7 +129,7 @@ def careful(path, reader):
 
 
 class Snapshot:
-    """Time, units, softening length and gravitational constant (None where they are not stated), and per type the positions and masses,
+    """Time, units, softening length and gravitational constant (None where they are not stated, or not one for all types), and per type the positions and masses,
     with `velocities` those too, of all parts of a snapshot."""
 
     def __init__(self, path, types=None, partial=False, velocities=False):
@@ -176,7 +176,9 @@ class Snapshot:
             if group in file:
                 known.update(file[group].attrs)
         time = float(np.ravel(header["Time"])[0]) if "Time" in header else 0.0
-        self.softening = float(np.ravel(known["Softening"])[0]) if "Softening" in known else None
+        classes = [known[name] for name in (f"SofteningComovingClass{k}" for k in range(6)) if name in known]   # different ones
+        own = classes or [known["Softening"]] if "Softening" in known else []
+        self.softening = float(np.ravel(own[0])[0]) if len(own) == 1 else None
         self.gravity = next((float(np.ravel(known[name])[0]) for name in ("GravityConstantUsed", "GravityConstantInternal")
                              if name in known and np.ravel(known[name])[0] > 0), None)
         parts = virtual_parts(file, os.path.dirname(os.path.realpath(self.path)) if os.path.islink(self.path) else os.path.dirname(self.path))

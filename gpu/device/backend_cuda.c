@@ -57,6 +57,7 @@ static const struct backend_let gpu_let_verbs = {
 
 const struct backend backend_cuda = {
   .name = "cuda",
+  .softens_by_type = 1,
   .tunes = 0,
   .methods = 1 << METHOD_GROUPS | 1 << METHOD_NEXT_MORE | 1 << METHOD_DIRECT | 1 << METHOD_AUTO,
   .particle_bytes = 400,   /* measured: doc/measurements.md */

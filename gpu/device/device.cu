@@ -103,6 +103,9 @@ struct device *gpu_open(const struct device_config *config)
   struct device *d = (struct device *)memory_alloc("device", sizeof *d);
   int device = choose_device(config->node_rank);
   d->config = *config;
+  d->softening = softening_make(config->softening, config->softening_of);
+  d->config.softening = d->softening.eps[0];
+  if (d->softening.classes > 1) d->config.method = METHOD_GROUPS;   /* the other methods have one softening */
   d->targets.group_width = HUGE_VAL;
   walk_state_open(&d->walk);
   CHECK(cudaDeviceGetAttribute(&d->multiprocessors, cudaDevAttrMultiProcessorCount, device));

@@ -14,6 +14,7 @@
 #include "gpu/step/state.cuh"
 #include "gpu/tree/state.cuh"
 #include "gpu/walk/state.cuh"
+#include "particles/softening.h"
 
 /* Launch a kernel on the stream of `d`; a grid without blocks is not launched. With checks on, the host waits for the kernel, so that
  * an error names it. */
@@ -67,6 +68,7 @@ struct copy_state {
 
 struct device {
   struct device_config config;
+  struct softening softening;        /* of the types */
   cudaStream_t stream;
   int multiprocessors;
   int bypass;                        /* long messages stay on the device */

@@ -86,7 +86,7 @@ void gpu_potential(struct device *d, const struct hard_request *r, int64_t n, co
 struct halo_particle *gpu_halo(struct device *d, const struct hard_request *r, int boxes, const double (*box)[6], int skip,
                                int64_t *counts);
 /* direct.cu */
-void gpu_direct(struct device *d, int64_t n, const double (*at)[3], const uint64_t *skip, const struct split *split,
+void gpu_direct(struct device *d, int64_t n, const double (*at)[3], const uint64_t *skip, const uint8_t *type, const struct split *split,
                 double (*acc)[3], double (*hard)[3], double *pot);
 void gpu_nearest(struct device *d, int64_t n, const double (*at)[3], const uint64_t *skip, int k, double *distance);
 /* pairwise.cu */

@@ -3,6 +3,7 @@
 #include <config.h>
 #include "gpu/device/device.cuh"
 #include "gravity/split.h"
+#include "particles/softening.h"
 #include "gpu/device/reduce.cuh"
 
 /* Copy n 8-byte words to d->points from word `at` on, which has room for them. Queued. */
@@ -21,12 +22,14 @@ enum { SUM_POINTS = 4, SUM_VALUES = 7 };   /* points of a thread block; sums of 
 #define PAIR_INVERSE_ROOT(x) (1 / sqrt(x))
 #include "gravity/pair.h"
 
-/* Add the forces and the potential of a point mass m at x[3] to the SUM_VALUES sums f of the point at[3]. User units, without G. */
-static __device__ void add_direct(double *f, const double at[3], const double x[3], double m, double eps2, const struct split &split)
+/* Add the forces and the potential of a point mass m at x[3], with the squared softening `mine`, to the
+ * SUM_VALUES sums f of the point at[3], with eps2. User units, without G. */
+static __device__ void add_direct(double *f, const double at[3], double eps2, const double x[3], double m, double mine,
+                                  const struct split &split)
 {
   const struct pair_source_d source = {x[0], x[1], x[2], m};
   const struct pair_target_d target = {at[0], at[1], at[2], eps2};
-  const struct pair_d p = pair_between_d(source, target);
+  const struct pair_d p = pair_between_unlike_d(source, mine, target);
   double r2 = pair_r2_d(p);
   if (!(pair_rho2_of_d(p, r2) > 0)) return;   /* without softening, coincident particles */
   const struct pair_point_d a = pair_point_d(p, pair_rho2_of_d(p, r2));
@@ -37,10 +40,10 @@ static __device__ void add_direct(double *f, const double at[3], const double x[
 
 /* One thread block sums over all particles for SUM_POINTS points: at[n][3], skip[n] -> result[n][SUM_VALUES]. The particle of id skip[i]
  * is left out at point i. */
-static __global__ void sum_direct(struct particles p, int n, const double *at, const uint64_t *skip, double eps2,
-                                  struct split split, double *result)
+static __global__ void sum_direct(struct particles p, int n, const double *at, const uint64_t *skip, const double *eps2,
+                                  struct softening soft, struct split split, double *result)
 {
-  double f[SUM_POINTS * SUM_VALUES], x[SUM_POINTS][3];
+  double f[SUM_POINTS * SUM_VALUES], x[SUM_POINTS][3], here[SUM_POINTS];
   uint64_t own[SUM_POINTS];
   int first = blockIdx.x * SUM_POINTS;
   for (int k = 0; k < SUM_POINTS * SUM_VALUES; k++) f[k] = 0;
@@ -49,13 +52,14 @@ static __global__ void sum_direct(struct particles p, int n, const double *at, c
     int i = min(first + k, n - 1);
     for (int c = 0; c < 3; c++) x[k][c] = at[3 * i + c];
     own[k] = skip[i];
+    here[k] = eps2[i];
   }
   for (int64_t j = threadIdx.x; j < p.n; j += THREADS) {
-    const double source[3] = {p.pos[3 * j], p.pos[3 * j + 1], p.pos[3 * j + 2]}, m = p.mass[j];
+    const double source[3] = {p.pos[3 * j], p.pos[3 * j + 1], p.pos[3 * j + 2]}, m = p.mass[j], eps = soft.eps[soft.classes > 1 ? soft.class_of[p.type[j]] : 0];
     uint64_t id = p.id[j];
 #pragma unroll
     for (int k = 0; k < SUM_POINTS; k++)
-      if (id != own[k]) add_direct(f + SUM_VALUES * k, x[k], source, m, eps2, split);
+      if (id != own[k]) add_direct(f + SUM_VALUES * k, x[k], here[k], source, m, eps * eps, split);
   }
   __shared__ double row[SUM_POINTS * SUM_VALUES];
   reduce_block<add_op>(f, row);
@@ -64,17 +68,21 @@ static __global__ void sum_direct(struct particles p, int n, const double *at, c
   if (k < SUM_POINTS * SUM_VALUES && first + k / SUM_VALUES < n) result[(int64_t)first * SUM_VALUES + k] = row[k];
 }
 
-void gpu_direct(struct device *d, int64_t n, const double (*at)[3], const uint64_t *skip, const struct split *split,
+void gpu_direct(struct device *d, int64_t n, const double (*at)[3], const uint64_t *skip, const uint8_t *type, const struct split *split,
                 double (*acc)[3], double (*hard)[3], double *pot)
 {
   struct split none = {0};
-  double eps2 = d->config.softening * d->config.softening, g = d->config.gravity;
+  double g = d->config.gravity;
   if (n == 0) return;
-  double *device = array_room(&d->points, "device points", n * (4 + SUM_VALUES)), *result = device + 4 * n;
+  double *device = array_room(&d->points, "device points", n * (5 + SUM_VALUES)), *result = device + 5 * n;
+  double *eps2 = (double *)malloc(sizeof *eps2 * (size_t)n);
+  if (!eps2) fatal("out of memory: %lld points of a direct sum", (long long)n);
+  for (int64_t i = 0; i < n; i++) eps2[i] = pow(d->softening.eps[type ? d->softening.class_of[type[i]] : 0], 2);
   put(d, 0, at, 3 * n);
   put(d, 3 * n, skip, n);
-  LAUNCH(d, sum_direct, blocks_for(n, SUM_POINTS), THREADS, d->p, (int)n, device, (const uint64_t *)(device + 3 * n), eps2,
-         split ? *split : none, result);
+  put(d, 4 * n, eps2, n);
+  LAUNCH(d, sum_direct, blocks_for(n, SUM_POINTS), THREADS, d->p, (int)n, device, (const uint64_t *)(device + 3 * n), device + 4 * n,
+         d->softening, split ? *split : none, result);
   double(*f)[SUM_VALUES] = (double(*)[SUM_VALUES])malloc(sizeof *f * (size_t)n);
   if (!f) fatal("out of memory: %lld results of a direct sum", (long long)n);
   CHECK(cudaMemcpyAsync(f, result, sizeof *f * (size_t)n, cudaMemcpyDeviceToHost, d->stream));
@@ -87,6 +95,7 @@ void gpu_direct(struct device *d, int64_t n, const double (*at)[3], const uint64
     pot[i] += g * f[i][6];
   }
   free(f);
+  free(eps2);
 }
 
 /* --- neighbours -------------------------------------------------------------------------------------------------- */

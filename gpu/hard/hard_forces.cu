@@ -35,7 +35,7 @@ void hard_forces(struct device *d, const struct walk_request *r, const struct fo
   int cells = cells_of(d, &r->mac), how = r->kind == WALK_HARD ? WALK_MOVING : WALK_STILL;
   struct walk_job job = walk_job_of(d, r, f, cells);
   /* lists contain sources of the local tree alone */
-  int32_t unlisted = d->targets.groups == 0 ? 0 : f->root ? -1 : neighbours_forces(d, r);
+  int32_t unlisted = d->targets.groups == 0 ? 0 : f->root || d->softening.classes > 1 ? -1 : neighbours_forces(d, r);
   if (f->local_roots > 0) skip_local(&job);
   if (unlisted == 0 || job.roots == 0) return;
   walk_set_split(&job, &r->split, unit_of(d));

@@ -26,7 +26,7 @@ static __global__ void copy_halo(struct particles p, const int32_t *found, int32
   int64_t i = found[k];
   struct halo_particle h;
   for (int c = 0; c < 3; c++) h.pos[c] = p.pos[3 * i + c], h.vel[c] = p.vel[3 * i + c];
-  h.id = p.id[i], h.mass = p.mass[i], h.level = p.level[i];
+  h.id = p.id[i], h.mass = p.mass[i], h.level = p.level[i], h.type = p.type[i];
   out[k] = h;
 }
 

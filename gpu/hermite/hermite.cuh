@@ -8,6 +8,7 @@
 #ifndef GPU_HERMITE_CUH
 #define GPU_HERMITE_CUH
 #include "gpu/device/device.cuh"
+#include "particles/softening.h"
 
 /* Lists longer than LIST_SHORT have a warp to themselves. */
 enum { LIST_SHORT = 32, SHORT_LANES = 8 };
@@ -20,6 +21,8 @@ struct hermite_sum {
   double eps2;
   int one_radius;                      /* 1: all particles have the same radii, those of `common` */
   struct hermite_split common;
+  int differ;                          /* 1: softenings differ; the factors of particles carry their classes (particles/softening.h), */
+  double class_eps2[SOFTENING_CLASSES];   /* whose squares these are */
 };
 
 /* Lists of the first `targets` particles (all, or those of this rank) of d->p and halo[n]: pairs whose least distance on straight lines
@@ -56,7 +59,7 @@ static __device__ void hermite_add(const struct hermite_sum &s, const sources &a
     at.read(s.entry[l.begin + k], y, u, &gm, &other);
     for (int c = 0; c < 3; c++) y[c] -= x[c], u[c] -= v[c];
     if (!s.one_radius) h = hermite_split_of(&s.split, factor, other);
-    hermite_add_pair(f, y, u, gm, s.eps2, &h);
+    hermite_add_pair(f, y, u, gm, s.differ ? s.class_eps2[max(softening_class(factor), softening_class(other))] : s.eps2, &h);
   }
 }
 

@@ -52,22 +52,25 @@ struct gather_job {
   int64_t n;
   double gravity;
   struct split split;
+  struct softening softening;
 };
 
 static __global__ void gather_bodies(struct gather_job job, struct hermite_body *body)
 {
   int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
   struct hermite_body b;
+  int type;
   if (i >= job.n) return;
   if (i < job.p.n) {
     for (int c = 0; c < 3; c++) b.x[c] = job.p.pos[3 * i + c], b.v[c] = job.p.vel[3 * i + c];
-    b.gm = job.p.mass[i], b.level = job.p.level[i];
+    b.gm = job.p.mass[i], b.level = job.p.level[i], type = job.p.type[i];
   } else {
     const struct halo_particle &h = job.halo[i - job.p.n];
     for (int c = 0; c < 3; c++) b.x[c] = h.pos[c], b.v[c] = h.vel[c];
-    b.gm = h.mass, b.level = h.level;
+    b.gm = h.mass, b.level = h.level, type = h.type;
   }
   b.factor = split_factor(&job.split, (float)b.gm);
+  if (job.softening.classes > 1) b.factor = softening_pack(b.factor, job.softening.class_of[type]);
   b.gm *= job.gravity;
   body[i] = b;
 }
@@ -352,7 +355,7 @@ template <typename rule> static int64_t sums_before(struct device *d, const rule
 static void make_bodies(struct device *d, const struct hard_request *r, int64_t n, const struct halo_particle *halo)
 {
   struct hermite_state *s = &d->hermite;
-  struct gather_job job = {d->p, array_room(&s->halo, "device hermite", n), d->p.n + n, d->config.gravity, r->split};
+  struct gather_job job = {d->p, array_room(&s->halo, "device hermite", n), d->p.n + n, d->config.gravity, r->split, d->softening};
   if (n > 0) CHECK(cudaMemcpyAsync(s->halo.at, halo, sizeof *halo * (size_t)n, cudaMemcpyHostToDevice, d->stream));
   LAUNCH(d, gather_bodies, blocks_for(job.n, THREADS), THREADS, job, array_room(&s->body, "device hermite", job.n));
 }
@@ -433,6 +436,7 @@ void hermite_lists_again(struct device *d, const struct hard_request *r, double 
 struct hermite_sum hermite_sum_of(struct device *d, const struct hard_request *r)
 {
   struct hermite_sum s = {d->hermite.list.at, d->hermite.entry.at, r->split, d->config.softening * d->config.softening,
-                          !(r->split.mass_scale > 0), hermite_split_of(&r->split, 1, 1)};
+                          !(r->split.mass_scale > 0), hermite_split_of(&r->split, 1, 1), d->softening.classes > 1};
+  for (int c = 0; c < SOFTENING_CLASSES; c++) s.class_eps2[c] = d->softening.eps[c] * d->softening.eps[c];
   return s;
 }

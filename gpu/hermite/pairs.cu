@@ -28,7 +28,8 @@ struct pair_search {
     const struct hermite_body a = body[who[m]], b = body[who[k]];
     double d[3], u[3];
     for (int c = 0; c < 3; c++) d[c] = b.x[c] - a.x[c], u[c] = b.v[c] - a.v[c];
-    return bound_pair_fits(a.gm + b.gm, d, u, fmaxf(a.factor, b.factor) * (double)sum.split.r1, limit, soft_step, softening, o);
+    double eps = sum.differ ? sqrt(sum.class_eps2[max(softening_class(a.factor), softening_class(b.factor))]) : softening;
+    return bound_pair_fits(a.gm + b.gm, d, u, fmaxf(a.factor, b.factor) * (double)sum.split.r1, limit, soft_step, eps, o);
   }
 
   /* Member m, or the centre of mass of it and its partner. */

@@ -72,7 +72,7 @@ int gpu_walks_at_once(struct device *d, const struct walk_request *r)
   return d->config.method != METHOD_NEXT_MORE && !pairwise_applies(d) && forest_gains(d, r);
 }
 
-int gpu_keeps_tree(struct device *d) { return neighbours_expected(&d->hard) || pairwise_applies(d); }
+int gpu_keeps_tree(struct device *d) { return (d->softening.classes < 2 && neighbours_expected(&d->hard)) || pairwise_applies(d); }
 
 static void walk(struct device *d, const struct walk_request *r, struct tally *tally)
 {

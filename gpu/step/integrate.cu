@@ -41,7 +41,7 @@ void gpu_split_soft(struct device *d) { LAUNCH(d, subtract_hard, blocks_for(3 * 
 static __device__ int choose_level(const struct particles &p, int64_t i, const struct step_rule &rule, int shared)
 {
   if (shared >= 0) return shared;
-  return timeline_level(rule.soft_step, timeline_criterion_step(&rule, &p.acc_hard[3 * i], &p.acc_soft[3 * i], &p.vel[3 * i]));
+  return timeline_level(rule.soft_step, timeline_criterion_step(&rule, rule.by_type ? p.type[i] : 0, &p.acc_hard[3 * i], &p.acc_soft[3 * i], &p.vel[3 * i]));
 }
 
 static __global__ void choose_levels(struct particles p, struct step_rule rule, int shared, int32_t *deepest)
@@ -142,13 +142,13 @@ void gpu_finish(struct device *d, double tick_length)
 
 /* --- active particles ------------------------------------------------------------------------------------------------ */
 
-/* Drift an active particle and its source to `tick`. Returns whether it left the lattice. The velocity of the source is predicted to the
+/* Drift an active particle and its source to `tick`. `keep_mass`: its mass stays as it is. Returns whether it left the lattice. The velocity of the source is predicted to the
  * tick too, since moments may be taken before the correction. */
 static __device__ int advance(const struct particles &p, const struct tree &t, const struct lattice &l, int64_t i, int32_t tick,
-                              double tick_length)
+                              double tick_length, int keep_mass)
 {
   double dt = (tick - p.tick[i]) * tick_length, v[3];
-  float mass = p.mass[i];
+  float mass = keep_mass ? t.body[i].m : p.mass[i];   /* the source's carries the class of its softening */
   int out = 0;
   const struct mover m = predict(p, i, dt);
   for (int c = 0; c < 3; c++) v[c] = m.v[c] + 0.5 * dt * m.a[c];
@@ -207,7 +207,7 @@ static __device__ void list_found(struct found &s, const struct listing &to, str
 /* Drift active particles to `tick` and list their groups. A tile without active particles is skipped. */
 static __global__ void __launch_bounds__(THREADS) select_active(struct particles p, struct tree t, struct lattice l, int32_t tick,
                                                                 double tick_length, const __grid_constant__ struct listing to,
-                                                                int32_t *tile_next, struct device_results *device_results)
+                                                                int32_t *tile_next, struct device_results *device_results, int keep_mass)
 {
   if (device_results->too_many) return;   /* there are no groups: the step is repeated */
   int32_t known = tile_next[blockIdx.x];
@@ -235,7 +235,7 @@ static __global__ void __launch_bounds__(THREADS) select_active(struct particles
       continue;
     }
     count++;
-    out += advance(p, t, l, i, tick, tick_length);
+    out += advance(p, t, l, i, tick, tick_length, keep_mass);
     list_active_group(found, to, group_of[k]);
   }
   next = __reduce_min_sync(FULL, next);
@@ -277,7 +277,7 @@ static const struct device_results *select_now(struct device *d, int32_t tick, d
   LAUNCH(d, begin_selection, 1, 1, d->device_results);
   if (d->targets.groups > 0)
     LAUNCH(d, select_active, blocks_for(d->p.n, SELECT_TILE), THREADS, d->p, d->tree.view, d->lattice, tick, tick_length, to,
-           d->step.tile_next.at, d->device_results);
+           d->step.tile_next.at, d->device_results, d->softening.classes > 1);
   return device_read_results(d);
 }
 
@@ -306,7 +306,7 @@ static __device__ int32_t correct_one(const struct particles &p, const struct tr
   float a[3], soft[3];
   for (int c = 0; c < 3; c++) a[c] = p.acc_hard[3 * i + c], soft[c] = p.acc_soft[3 * i + c], v[c] = p.vel[3 * i + c];
   for (int c = 0; c < 3; c++) v[c] += 0.5 * dt * a[c];
-  int level = timeline_aligned(tick, shared >= 0 ? shared : timeline_level(rule.soft_step, timeline_criterion_step(&rule, a, soft, v)));
+  int level = timeline_aligned(tick, shared >= 0 ? shared : timeline_level(rule.soft_step, timeline_criterion_step(&rule, rule.by_type ? p.type[i] : 0, a, soft, v)));
   const struct motion_state motion_state = {{(float)v[0], (float)v[1], (float)v[2]}, tick, {a[0], a[1], a[2]}, 0};
   for (int c = 0; c < 3; c++) p.vel[3 * i + c] = v[c];
   t.motion_state[i] = motion_state;

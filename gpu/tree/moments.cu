@@ -2,6 +2,8 @@
 /* Upsweep: centres of mass, radii, distances of the acceptance criterion, second moments, motions. Leaves are processed all at once, cells
  * level by level. A row of lanes processes a node and takes its sums in a fixed order. */
 #include <config.h>
+#include <string.h>
+
 #include "gpu/tree/sources.cuh"
 
 /* Radii of cells from those of their children are bounds, up to twice the exact radius, and the radius b enters every acceptance test. So
@@ -32,6 +34,8 @@ struct moments_job {
   float tick_length;
   int second;            /* 1: with second moments */
   struct body *present;  /* gets the sources predicted to the tick; NULL: all sources are at the tick */
+  struct node_softening *soften;   /* of each node; NULL: softenings do not differ */
+  float eps2[SOFTENING_CLASSES];   /* of the classes, code length squared */
 };
 
 /* --- rows of lanes ----------------------------------------------------------------------------------------------- */
@@ -99,6 +103,29 @@ template <int ROW> static __device__ void row_shape(const struct moments_job &jo
   for (int q = 0; q < 6 && job.second; q++) s->quad[q] = row_sum<ROW>(s->quad[q]);
 }
 
+/* The softenings of a node's particles in a row's lanes: sum of mass times eps^2, smallest and largest class. */
+template <int ROW> static __device__ struct node_softening row_softening(float sum, int low, int high)
+{
+  struct node_softening s = {row_sum<ROW>(sum), low, high};
+  for (int step = ROW / 2; step > 0; step /= 2)
+    s.low = min(s.low, __shfl_xor_sync(FULL, s.low, step)), s.high = max(s.high, __shfl_xor_sync(FULL, s.high, step));
+  return s;
+}
+
+/* How far the squared softenings of node i differ. */
+static __device__ __forceinline__ double difference_of(const struct moments_job &job, int32_t i)
+{
+  return job.soften ? (double)job.eps2[job.soften[i].high] - job.eps2[job.soften[i].low] : 0;
+}
+
+/* A node's reach with the code of its softening. */
+static __device__ __forceinline__ float reach_with_code(const struct moments_job &job, int32_t i, float reach, float mass)
+{
+  if (!job.soften) return reach;
+  const struct node_softening s = job.soften[i];
+  return softening_pack_reach(reach, s.low, s.high, mass > 0 ? s.sum / mass : job.eps2[s.high]);
+}
+
 /* The distance factor of the node in the acceptance criterion (mac.h). */
 static __device__ __forceinline__ float node_reach(const struct moments_job &job, int32_t i, double mass, double b, double b2)
 {
@@ -111,9 +138,10 @@ static __device__ void set_node(const struct moments_job &job, int32_t i, const 
                                 const struct shape &s)
 {
   struct node *n = &job.t.node[i];
-  float b = s.b * (1 + 1e-6f), trace = s.quad[0] + s.quad[1] + s.quad[2];   /* rounding up keeps the particles inside */
+  double spread = difference_of(job, i), radius = softening_radius(s.b, spread);
+  float b = (float)radius * (1 + 1e-6f), trace = s.quad[0] + s.quad[1] + s.quad[2];   /* rounding up keeps the particles inside */
   ((int4 *)n)[0] = make_int4(x[0], x[1], x[2], __float_as_int(mass));
-  *(float2 *)&n->b = make_float2(b, node_reach(job, i, mass, s.b, trace));
+  *(float2 *)&n->b = make_float2(b, reach_with_code(job, i, node_reach(job, i, mass, radius, trace + mass * spread), mass));
   float4 *w = (float4 *)&job.t.motion[i];
   w[0] = make_float4(mean.v[0], mean.v[1], mean.v[2], mean.a[0]);
   w[1] = make_float4(mean.a[1], mean.a[2], s.spread_v, s.spread_a);
@@ -138,7 +166,7 @@ static __device__ __forceinline__ struct moved source_at(const struct moments_jo
     s.v[k] = c.v[k] + dt * c.a[k];
     s.a[k] = c.a[k];
   }
-  s.m = b.m;
+  s.m = job.soften ? softening_mass(b.m) : b.m;
   return s;
 }
 
@@ -158,6 +186,21 @@ static __device__ struct moved leaf_sums(const struct moments_job &job, int32_t 
   return sum;
 }
 
+/* The softenings of a leaf; other nodes, without count, are left out. */
+static __device__ void leaf_softening(const struct moments_job &job, int32_t i, int32_t first, int count)
+{
+  float sum = 0;
+  int low = SOFTENING_CLASSES, high = 0;
+  for (int k = lane_id() % LEAF_ROW; k < count; k += LEAF_ROW) {
+    float m = job.t.body[first + k].m;
+    int c = softening_class(m);
+    sum += softening_mass(m) * job.eps2[c];
+    low = min(low, c), high = max(high, c);
+  }
+  struct node_softening s = row_softening<LEAF_ROW>(sum, low, high);
+  if (count > 0 && lane_id() % LEAF_ROW == 0) job.soften[i] = s;
+}
+
 static __global__ void __launch_bounds__(THREADS) leaf_moments(struct moments_job job)
 {
   int32_t i = job.begin + (int32_t)(blockIdx.x * LEAVES_PER_BLOCK + threadIdx.x / LEAF_ROW), first = 0;
@@ -175,12 +218,13 @@ static __global__ void __launch_bounds__(THREADS) leaf_moments(struct moments_jo
     struct moved plain = row_mean<LEAF_ROW>(leaf_sums(job, first, count, origin, true));
     if (!(mass > 0)) mean = plain;
   }
+  if (job.soften) leaf_softening(job, i, first, count);
   struct shape s = {};
   for (int k = lane_id() % LEAF_ROW; k < count; k += LEAF_ROW) {
     struct moved one = source_at(job, first + k, origin);
     if (job.present) {
       const struct body b = {lattice_clamp(origin.x + one.x[0] * job.inverse), lattice_clamp(origin.y + one.x[1] * job.inverse),
-                             lattice_clamp(origin.z + one.x[2] * job.inverse), one.m};
+                             lattice_clamp(origin.z + one.x[2] * job.inverse), job.soften ? job.t.body[first + k].m : one.m};
       job.present[first + k] = b;
     }
     s.b = fmaxf(s.b, distance2(one.x, mean.x));
@@ -242,6 +286,12 @@ static __device__ void cell_moments(const struct moments_job &job, int32_t i, in
     plain = row_mean<CELL_ROW>(plain);
     if (!(mass > 0)) mean = plain;
   }
+  if (job.soften) {
+    struct node_softening one = {0, SOFTENING_CLASSES, 0};
+    if (lane < count) one = job.soften[k];
+    one = row_softening<CELL_ROW>(one.sum, one.low, one.high);
+    if (count > 0 && lane == 0) job.soften[i] = one;
+  }
   for (int c = 0; c < 3; c++) x[c] = lattice_clamp(origin[c] + (double)mean.x[c]);
   struct shape s = {};
   if (lane < count) {
@@ -297,11 +347,12 @@ static __device__ unsigned farthest(const struct body *body, int32_t begin, int3
 static __device__ void set_radius(const struct moments_job &job, int32_t i, unsigned distance2_bits)
 {
   struct node *n = &job.t.node[i];
-  double b = sqrt((double)__uint_as_float(distance2_bits)) * job.spacing, b2 = 0;
+  double spread = difference_of(job, i), b2 = n->mass * spread;
+  double b = softening_radius(sqrt((double)__uint_as_float(distance2_bits)) * job.spacing, spread);
   if (b >= n->b) return;
   for (int q = 0; q < 3 && job.second; q++) b2 += job.t.quad[i].q[q];
   n->b = (float)(b * (1 + 1e-6));
-  n->reach = node_reach(job, i, n->mass, b, b2);
+  n->reach = reach_with_code(job, i, node_reach(job, i, n->mass, b, b2), n->mass);
 }
 
 /* Exact radii of the small cells among RADII nodes, by one warp. Larger cells of at most EXACT_RADIUS_MAX particles are listed in `big`, in
@@ -383,8 +434,10 @@ void gpu_moments(struct device *d, const struct mac *mac, int32_t tick, double t
   struct body *present = tick == 0 || d->tree.view.nodes == 0 ? NULL : array_room(&d->sources.present, "device sources", d->p.n);
   for (int k = parts_begin(d); k < d->tree.parts; k++) {
     const struct part *p = &d->tree.part[k];
-    const struct moments_job job = {d->tree.view, p->base, p->base + p->nodes, p->levels, *mac, d->lattice.spacing, d->lattice.inverse,
-                                    tick, (float)tick_length, second, present};
+    struct moments_job job = {d->tree.view, p->base, p->base + p->nodes, p->levels, *mac, d->lattice.spacing, d->lattice.inverse,
+                              tick, (float)tick_length, second, present};
+    if (d->softening.classes > 1) job.soften = array_room(&d->tree.soften, "device octree", p->base + p->nodes);
+    memcpy(job.eps2, d->softening.eps2, sizeof job.eps2);
     part_moments(d, job);
   }
   if (ESP_CHECKS && tick == 0) device_check_tree(d);   /* at later ticks the sources have moved since the tree was built */

@@ -9,7 +9,8 @@
 template <bool SOURCES>
 static __global__ void __launch_bounds__(THREADS) permute(struct particles to, struct particles from, const int32_t *order, int64_t n,
                                                           int64_t first, struct lattice l, struct body *body,
-                                                          struct motion_state *motion_state, const int32_t *unsorted)
+                                                          struct motion_state *motion_state, const struct source_class soften,
+                                                          const int32_t *unsorted)
 {
   if (unsorted && *unsorted) return;
   int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
@@ -26,15 +27,16 @@ static __global__ void __launch_bounds__(THREADS) permute(struct particles to, s
   PARTICLE_FIELDS(X)
 #undef X
   if (!SOURCES) return;
-  put_body(&body[i], l, pos, mass[0]);
+  put_body(&body[i], l, pos, source_mass(soften, mass[0], type[0]));
   put_motion_state(&motion_state[i], vel, acc_hard, tick[0]);
 }
 
-static __global__ void make_sources(struct particles p, struct lattice l, struct body *body, struct motion_state *motion_state)
+static __global__ void make_sources(struct particles p, struct lattice l, struct body *body, struct motion_state *motion_state,
+                                    const struct source_class soften)
 {
   int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
   if (i >= p.n) return;
-  put_body(&body[i], l, &p.pos[3 * i], p.mass[i]);
+  put_body(&body[i], l, &p.pos[3 * i], source_mass(soften, p.mass[i], p.type[i]));
   put_motion_state(&motion_state[i], &p.vel[3 * i], &p.acc_hard[3 * i], p.tick[i]);
 }
 
@@ -51,7 +53,8 @@ static void room_of_sources(struct device *d)
 void device_make_sources(struct device *d)
 {
   room_of_sources(d);
-  LAUNCH(d, make_sources, blocks_for(d->p.n, THREADS), THREADS, d->p, d->lattice, d->sources.body.at, d->sources.motion_state.at);
+  LAUNCH(d, make_sources, blocks_for(d->p.n, THREADS), THREADS, d->p, d->lattice, d->sources.body.at, d->sources.motion_state.at,
+         source_class_of(d));
 }
 
 static struct particles exchange_sets(struct device *d, int64_t n)
@@ -70,7 +73,7 @@ void device_permute_sources(struct device *d, const int32_t *order)
   struct particles from = exchange_sets(d, n);
   room_of_sources(d);
   LAUNCH(d, permute<true>, blocks_for(n, THREADS), THREADS, d->p, from, order, n, 0, d->lattice, d->sources.body.at,
-         d->sources.motion_state.at, NULL);
+         d->sources.motion_state.at, source_class_of(d), NULL);
 }
 
 /* Copy the particles back from the spare set on the copy stream: the tree, which is built next, needs keys and sources only. */
@@ -79,7 +82,7 @@ static void copy_back(struct device *d, int64_t n, int32_t first)
   CHECK(cudaEventRecord(d->copy.permuted, d->stream));
   CHECK(cudaStreamWaitEvent(d->copy.stream, d->copy.permuted, 0));
   LAUNCH(&d->copy, permute<false>, blocks_for(n, THREADS), THREADS, d->p, d->spare, NULL, n, first, d->lattice, NULL, NULL,
-         &d->device_results->unsorted);
+         source_class_of(d), &d->device_results->unsorted);
   CHECK(cudaEventRecord(d->copy.copied, d->copy.stream));
   d->copy.pending = 1;
 }
@@ -89,7 +92,7 @@ void device_permute_last(struct device *d, const int32_t *order, int32_t first)
   int64_t n = d->p.n - first;
   device_particles_room(d, &d->spare, d->p.n);
   LAUNCH(d, permute<true>, blocks_for(n, THREADS), THREADS, d->spare, d->p, order, n, first, d->lattice, d->sources.body.at,
-         d->sources.motion_state.at, &d->device_results->unsorted);
+         d->sources.motion_state.at, source_class_of(d), &d->device_results->unsorted);
   copy_back(d, n, first);
 }
 

@@ -3,6 +3,24 @@
 #ifndef GPU_SOURCES_CUH
 #define GPU_SOURCES_CUH
 #include "gpu/tree/tree.cuh"
+#include "particles/softening.h"
+
+/* The classes of softening of the types; differ 0: one softening. */
+struct source_class {
+  int differ;
+  uint8_t of[PARTICLE_TYPES];
+};
+static inline struct source_class source_class_of(const struct device *d)
+{
+  struct source_class s = {d->softening.classes > 1, {}};
+  memcpy(s.of, d->softening.class_of, sizeof s.of);
+  return s;
+}
+/* The mass of a source, with its class where softenings differ. */
+static __device__ __forceinline__ float source_mass(const struct source_class &s, float mass, int type)
+{
+  return s.differ ? softening_pack(mass, s.of[type]) : mass;
+}
 
 /* Store position and mass of a particle as a source. Returns 1 if the position is outside the lattice, to which it is clamped. */
 static __device__ __forceinline__ int put_body(struct body *to, const struct lattice &l, const double x[3], float mass)

@@ -24,6 +24,7 @@ void tree_state_free(struct tree_state *s)
   array_free(&s->range);
   array_free(&s->cut);
   array_free(&s->big);
+  array_free(&s->soften);
   array_free(&s->next);
   CHECK(cudaFreeHost(s->host_level_begin));
 }

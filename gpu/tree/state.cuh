@@ -25,6 +25,12 @@ struct quad {
   float q[6];   /* xx, yy, zz, xy, xz, yz */
 };
 
+/* The softenings of the particles of a node: sum of mass times eps^2, smallest and largest class. */
+struct node_softening {
+  float sum;
+  int32_t low, high;
+};
+
 /* The octree as kernels see it: nodes as in octree.h, and the arrays that belong to them. */
 struct tree {
   int32_t nodes, bodies;
@@ -128,6 +134,7 @@ struct tree_state {
   struct array<int2> range;
   struct array<uint8_t> cut;
   struct array<int32_t> big;          /* large cells, in moments */
+  struct array<struct node_softening> soften;   /* where softenings differ */
   struct array<int32_t> next;         /* links of the depth-first walk */
   int32_t let_nodes_max;              /* capacity kept for nodes of LETs after the local tree: the largest number so far */
 };

@@ -12,14 +12,18 @@ enum { BLOCK = 8, TARGET_BLOCK = 2 * BLOCK };
 struct block {
   float x[BLOCK], y[BLOCK], z[BLOCK];
   float sum[4 * BLOCK];
+  float eps2[BLOCK];   /* of the targets, where softenings differ */
 };
+
+/* The squared softening of a source of eps2 and a target, of mine. */
+static __device__ __forceinline__ float larger_eps2(float eps2, float mine) { return UNLIKE ? fmaxf(eps2, mine) : eps2; }
 
 /* Add the forces of a point mass s on the targets; POT: psi too. */
 template <bool POT> static __device__ __forceinline__ void pairs_add(struct block &b, const float4 &s, float eps2)
 {
 #pragma unroll
   for (int k = 0; k < BLOCK; k++) {
-    const struct pair_f p = pair_of(s, b.x[k], b.y[k], b.z[k], eps2);
+    const struct pair_f p = pair_of(s, b.x[k], b.y[k], b.z[k], larger_eps2(eps2, b.eps2[k]));
     const struct pair_point_f f = pair_point_f(p, pair_rho2_f(p));
     if (POT) b.sum[4 * k + 3] += f.psi;
     pair_add_f(&b.sum[4 * k], f.w, p);
@@ -42,7 +46,7 @@ static __device__ __forceinline__ void weighted_pairs_add(struct block &b, const
   float mine = split_scale(w.per_mass, s.w);
 #pragma unroll
   for (int k = 0; k < BLOCK; k++) {
-    struct pair_f p = pair_of(s, b.x[k], b.y[k], b.z[k], eps2);
+    struct pair_f p = pair_of(s, b.x[k], b.y[k], b.z[k], larger_eps2(eps2, b.eps2[k]));
     float r2 = pair_r2_f(p), rho2 = pair_rho2_of_f(p, r2);
     if (SPLIT == SPLIT_NONE) {
       p.m = r2 > 0 ? p.m : 0;
@@ -63,7 +67,7 @@ template <bool POT> static __device__ __forceinline__ void quad_pairs_add(struct
   const struct pair_moments_f q = moments_of(m.q);
 #pragma unroll
   for (int k = 0; k < BLOCK; k++) {
-    const struct pair_f p = pair_of(s, b.x[k], b.y[k], b.z[k], eps2);
+    const struct pair_f p = pair_of(s, b.x[k], b.y[k], b.z[k], larger_eps2(eps2, b.eps2[k]));
     const struct pair_cell_f f = pair_cell_f(p, pair_rho2_f(p), q);
     if (POT) b.sum[4 * k + 3] += f.psi;
     pair_cell_add_f(&b.sum[4 * k], 1, p, f);

@@ -170,6 +170,7 @@ static __device__ __forceinline__ void store_nodes(R &s, const struct tested &t,
     bool far = FARS && node_class == FAR_CELL;
     int at = far ? ENTRIES - STAGED_MAX + staged + __popc(fars & mine) : l.near + __popc(nears & mine);
     s.entry[at] = t.at;
+    if (UNLIKE) s.eps2[at] = t.eps2;
     if (CELLS == CELLS_QUADRUPOLE && !far) s.node[at] = k;
     if constexpr (FARS && CELLS != CELLS_MONOPOLE)
       if (far) s.staged_node[at - (ENTRIES - STAGED_MAX)] = k;
@@ -212,6 +213,7 @@ template <class R> static __device__ __forceinline__ int pad(R &s, int end, int 
 {
   int padded = (end + WARP - 1) / WARP * WARP;
   if (end + lane < padded) s.entry[end + lane] = MASSLESS_SOURCE;
+  if (UNLIKE && end + lane < padded) s.eps2[end + lane] = 1;
   return padded;
 }
 
@@ -272,6 +274,17 @@ template <int HOW> static __device__ __forceinline__ float4 source_in_frame(cons
   return e;
 }
 
+/* The squared softening of a particle in the walk's unit, whose mass m carries its class. */
+static __device__ __forceinline__ float eps2_of_mass(const struct walk_job &job, float m) { return job.class_eps2[softening_class(m)]; }
+
+/* Squared softenings of the targets of a run, where softenings differ. */
+template <class R>
+static __device__ __forceinline__ void soften_targets(R &s, const struct walk_job &job, const struct run &g, int n, int lane)
+{
+  for (int k = lane; UNLIKE && k < GROUP_MAX; k += WARP)
+    s.target_eps2[k] = eps2_of_mass(job, __int_as_float(load_target(job, g.begin + s.target_of(min(k, n - 1))).w));
+}
+
 /* Append the particles of opened leaves from number `base` on to the entries, SLOTS per lane. */
 template <int HOW, class R>
 static __device__ __forceinline__ void gather(R &s, const struct walk_job &job, const struct view &v, int base, struct entries &e,
@@ -285,7 +298,11 @@ static __device__ __forceinline__ void gather(R &s, const struct walk_job &job, 
   for (int k = 0; k < SLOTS; k++) x[k] = load_body(job, max(i[k], 0));
 #pragma unroll
   for (int k = 0; k < SLOTS; k++)
-    if (i[k] >= 0) s.entry[e.end + k * WARP + lane] = source_in_frame<HOW>(job, v, i[k], x[k]);
+    if (i[k] >= 0) {
+      float4 c = source_in_frame<HOW>(job, v, i[k], x[k]);
+      if (UNLIKE) s.eps2[e.end + k * WARP + lane] = eps2_of_mass(job, c.w), c.w = softening_mass(c.w);
+      s.entry[e.end + k * WARP + lane] = c;
+    }
   e.end += min(SLOTS * WARP, e.particles - base);
 }
 #endif

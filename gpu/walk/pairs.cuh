@@ -5,6 +5,12 @@
 #include "gpu/device/device.cuh"
 #include "gravity/split.h"
 
+/* 1 in files that are compiled for types whose softenings differ (particles/softening.h): entries and targets then have eps2 of their own, and
+ * a pair takes the larger one. */
+#ifndef UNLIKE
+#define UNLIKE 0
+#endif
+
 /* Template parameter SPLIT: one of enum split_kernel, or none. */
 enum { SPLIT_NONE = -1 };
 

@@ -23,7 +23,16 @@ struct view {
   int32_t centre[3];
   float radius, sink;
   float inverse_radius, far_factor, far_min;   /* a cell is far if (d / b)^6 >= m far_factor and >= far_min */
+  float spread_factor, spread_min;   /* and, where softenings differ, d^4 >= m spread_factor and d^2 >= spread_min */
   int targets;
+};
+
+/* Squared softenings of the sources and of the targets of a warp, where they differ; else nothing, in no memory. */
+template <bool OWN, int SOURCES, int TARGETS> struct softenings {
+  float eps2[SOURCES], target_eps2[TARGETS];
+};
+template <int SOURCES, int TARGETS> struct softenings<false, SOURCES, TARGETS> {
+  static constexpr float *eps2 = nullptr, *target_eps2 = nullptr;
 };
 
 /* --- lanes ------------------------------------------------------------------------------------------------------- */
@@ -81,6 +90,9 @@ template <int CELLS> static __device__ __forceinline__ void set_view(const struc
   v.inverse_radius = inverse(extent);
   v.far_factor = job.far_scale[which] * v.inverse_radius * v.inverse_radius * inverse(min_a);
   v.far_min = job.far_min[which];
+  if (!UNLIKE) return;
+  v.spread_factor = 1.5f * job.eps2_spread * job.far_scale[which] * inverse(min_a);
+  v.spread_min = job.far_spread[which];
 }
 
 /* --- nodes ------------------------------------------------------------------------------------------------------- */
@@ -93,6 +105,7 @@ struct tested {
   int32_t first;
   uint32_t info;
   bool moves;         /* it has moved since its moments were computed */
+  float eps2;         /* where softenings differ: of its particles, in the walk's unit */
 };
 
 /* Node k at the present tick in the frame of a ball. */
@@ -105,6 +118,10 @@ template <int HOW> static __device__ __forceinline__ struct tested node_in_frame
                      (float)(x.z - v.centre[2]) * job.spacing, __int_as_float(x.w));
   t.b = __int_as_float(w.x) * job.inverse_unit, t.reach = __int_as_float(w.y), t.first = w.z, t.info = (uint32_t)w.w;
   t.grown = 0;
+  if (UNLIKE) {
+    uint32_t code = softening_bits(t.reach) & SOFTENING_CODE;
+    t.eps2 = code < SOFTENING_CLASSES ? job.class_eps2[code] : softening_float(code << 16) * job.quad_scale;
+  }
   const struct since s = k >= job.fast_node ? job.since[FAST] : job.since[SLOW];
   t.moves = HOW == WALK_MOVING && s.dt != 0;
   if (t.moves) {
@@ -134,6 +151,7 @@ static __device__ __forceinline__ bool is_empty(const struct tested &t) { return
 static __device__ __forceinline__ bool is_far(const struct view &v, float d, float mass)
 {
   float u = d * v.inverse_radius, u2 = u * u;
+  if (UNLIKE && (d * d < v.spread_min || d * d * d * d < mass * v.spread_factor)) return false;
   return u > 1 && u2 * u2 * u2 >= fmaxf(mass * v.far_factor, v.far_min);
 }
 
@@ -231,7 +249,9 @@ template <int CELLS, class R> static __device__ __forceinline__ void expand(R &s
     const float2 x = __ldg(m), y = __ldg(m + 1), z = __ldg(m + 2);
     q = {{x.x, x.y, y.x, y.y, z.x, z.y}};
   }
-  taylor_add<CELLS != CELLS_MONOPOLE>(sum, c, job.eps2, q.q, job.quad_scale);
+  float eps2 = job.eps2;
+  if constexpr (UNLIKE) eps2 = valid ? s.staged_eps2()[at] : 1;
+  taylor_add<CELLS != CELLS_MONOPOLE>(sum, c, eps2, q.q, job.quad_scale);
 }
 
 /* Expand staged cells, a warp of them at a time; if the traversal `ends`, the remaining ones as well. */

@@ -40,6 +40,18 @@ static void set_far_test(struct walk_job *job, const struct mac *mac, int cells,
   }
 }
 
+/* Softenings that differ. A far cell has one softening for all targets, so its error is at most 3/2 (eps_max^2 - eps_min^2) / d^2 of its force;
+ * the budget of this is that of the expansion (set_view has the other criteria). Without softening a class has that of softening_of. */
+static void set_softenings(const struct device *d, struct walk_job *job, const struct mac *mac, int cells, double unit)
+{
+  double budget[2], least = softening_of(d);
+  set_budgets(mac, cells, budget);
+  for (int c = 0; c < SOFTENING_CLASSES; c++) job->class_eps2[c] = (float)pow(fmax(d->softening.eps[c], least) / unit, 2);
+  job->eps2_spread = job->class_eps2[SOFTENING_CLASSES - 1] - job->class_eps2[0];
+  for (int k = 0; k < 2; k++)
+    job->far_spread[k] = mac->kind == MAC_ANGLE ? (float)(1.5 * job->eps2_spread / (budget[k] * pow(mac->delta, mac->order + 1))) : 0;
+}
+
 /* Limits of the lengths of lists, which grow as Delta^-1/2. With the other criteria there is no typical length. */
 static void set_list_limits(struct walk_job *job, const struct mac *mac)
 {
@@ -73,6 +85,7 @@ struct walk_job walk_job_of(struct device *d, const struct walk_request *r, cons
   job.work_kept = r->kind != WALK_HARD && !walk_decays_work_first(r) ? WORK_KEPT : 1;
   job.by_acceleration = r->mac.kind == MAC_ACCELERATION;
   set_far_test(&job, &r->mac, cells, unit);
+  if (d->softening.classes > 1) set_softenings(d, &job, &r->mac, cells, unit);
   set_list_limits(&job, &r->mac);
   job.since[SLOW] = time_since(r->tick - f->motion_tick, r->tick_length, unit);
   job.since[FAST] = time_since(r->tick - d->tree.fast_tick, r->tick_length, unit);
@@ -247,7 +260,7 @@ void walk_full(struct device *d, const struct walk_request *r, const struct fore
   struct walk_job job = walk_job_of(d, r, f, cells);
   if (how == WALK_WEIGHTED) set_weights(&job, r, unit_of(d));
   if (d->targets.groups == 0) return;
-  if (how == WALK_MOVING && few_walk_applies(d)) {
+  if (how == WALK_MOVING && d->softening.classes < 2 && few_walk_applies(d)) {
     choose_few(d, &job, f);
     few_walk(d, &job, cells);
     return;

@@ -7,6 +7,7 @@
 #define GPU_WALK_CUH
 #include "gpu/walk/blocks.cuh"
 #include "gpu/walk/cells.cuh"
+#include "particles/softening.h"
 
 /* Kinds of walks: all particles at a synchronisation, without or with potentials; active particles, while nodes and sources move; all
  * particles with potentials where near pairs have weights: WALK_SOFT, or no softening. */
@@ -78,6 +79,9 @@ struct walk_job {
   int add_potential;           /* and added to what is there */
   struct weights weights;
   int32_t stride;              /* every stride-th group is walked */
+  /* where softenings differ, in the walk's unit: squares of those of the classes, the difference of the largest and the smallest one, and by
+   * OF_SUPERGROUP, OF_GROUP the smallest d^2 of a far cell beside that of the criterion: */
+  float class_eps2[SOFTENING_CLASSES], eps2_spread, far_spread[2];
 };
 enum { OF_SUPERGROUP, OF_GROUP };   /* whose local expansion */
 enum { PIECE = 16, HARD_PIECE = 8 };   /* targets of a piece of a heavy group: a target block */
@@ -140,6 +144,8 @@ void walk_items(struct device *d, struct walk_job *job, int how, int cut, int pi
 /* supergroup.cu, group_walk.cu: queue the walk of the supergroups of a job, and of its present stage with a grid of `blocks` warps. */
 void walk_supergroups(struct device *d, const struct walk_job *job, int cells, int how);
 void walk_groups(struct device *d, const struct walk_job *job, int cells, int how, int64_t blocks);
+void walk_supergroups_unlike(struct device *d, const struct walk_job *job, int cells, int how);
+void walk_groups_unlike(struct device *d, const struct walk_job *job, int cells, int how, int64_t blocks);
 /* few_walk.cu: whether the active targets are few by the counts on the host (limit: debug switch few_pieces), and the queued walk of them,
  * without a split. walk->root may be NULL: the roots of the local trees. */
 int few_walk_applies(const struct device *d);
@@ -147,4 +153,6 @@ void few_walk(struct device *d, const struct walk_job *walk, int cells);
 /* As walk_supergroups and walk_groups, for the hard walk (supergroup.cu, gpu/hard/hard.cu). */
 void walk_hard_supergroups(struct device *d, const struct walk_job *job, int cells, int how);
 void walk_hard_groups(struct device *d, const struct walk_job *job, int cells, int how, int64_t blocks);
+void walk_hard_supergroups_unlike(struct device *d, const struct walk_job *job, int cells, int how);
+void walk_hard_groups_unlike(struct device *d, const struct walk_job *job, int cells, int how, int64_t blocks);
 #endif

@@ -50,7 +50,8 @@ enum walk_method {
 };
 
 struct device_config {
-  double gravity, softening;   /* G; Plummer softening length */
+  double gravity, softening;   /* G; Plummer softening length of all particles, the smallest one where types differ */
+  double softening_of[PARTICLE_TYPES];   /* of each type; all 0: `softening` for all */
   int max_leaf, max_group;     /* particles in a leaf, in a group */
   int quadrupole;              /* the cells of forces have second moments */
   int ranks;                   /* ranks of the run */
@@ -131,6 +132,7 @@ enum { REMEMBERED = 8 };   /* numbers of a device that a checkpoint stores */
 struct backend {
   const char *name;
   int tunes;              /* Tuning = auto means on */
+  int softens_by_type;    /* types may have different softenings (particles/softening.h); 0: only `softening` of its config is used */
   unsigned methods;       /* bit m: has walk method m (enum walk_method) */
   int particle_bytes;     /* bytes of device memory for a particle, approximate; 0: particles are in host memory */
   int split_bytes;        /* further bytes for a particle with the split on (neighbour lists), where there is room */

@@ -53,7 +53,7 @@ struct halo_particle {
   double pos[3], vel[3];
   uint64_t id;
   float mass;
-  int32_t level;
+  int16_t level, type;
 };
 
 /* A particle whose step collapsed below soft_step / 2^HARD_LEVEL_MAX, with its nearest neighbour. */

@@ -36,8 +36,8 @@ struct backend_probe {
    * is returned in it. NULL without METHOD_DIRECT. */
   double (*pair_rate)(struct device *d, int64_t n, int *share);
   /* Direct sum in double precision over this rank's particles at n points: acc[n][3] and pot[n] are added to. The particle with id skip[i]
-   * is left out for point i. `hard` (NULL, or [n][3], added to): the hard part with the kernel of `split`. */
-  void (*direct)(struct device *d, int64_t n, const double (*at)[3], const uint64_t *skip, const struct split *split,
+   * is left out for point i. type[n]: of the particles at the points, whose softening counts (NULL: the smallest). `hard` (NULL, or [n][3], added to): the hard part with the kernel of `split`. */
+  void (*direct)(struct device *d, int64_t n, const double (*at)[3], const uint64_t *skip, const uint8_t *type, const struct split *split,
                  double (*acc)[3], double (*hard)[3], double *pot);
 };
 

@@ -74,7 +74,7 @@ static void measure_particles(const struct particles *q, const struct step_rule 
       far = fmax(far, fabs(x));
       single = single && (double)(float)x == x;
     }
-    level[timeline_level(rule->soft_step, timeline_criterion_step(rule, &q->acc_hard[3 * i], &q->acc_soft[3 * i], &q->vel[3 * i]))]++;
+    level[timeline_level(rule->soft_step, timeline_criterion_step(rule, q->type[i], &q->acc_hard[3 * i], &q->acc_soft[3 * i], &q->vel[3 * i]))]++;
   }
   p->mass_min = low;
   p->mass_max = high;
@@ -109,7 +109,9 @@ static void take_parameters(const struct sim *s, const struct plan *plan, struct
 {
   const struct params *par = s->par;
   struct units u = units_of(par);
-  p->softening = par->Softening;
+  double of[PARTICLE_TYPES];
+  p->softening = params_softening(par, of);
+  for (int t = 0; t < PARTICLE_TYPES && params_softenings_differ(par); t++) p->softening_largest = fmax(p->softening_largest, of[t]);
   p->gravity = s->gravity;
   p->begin = s->time;
   p->end = par->TimeMax;

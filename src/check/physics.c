@@ -150,15 +150,16 @@ static int judge_softening(const struct physics *p, struct findings *f)
 {
   char what[PHRASE], steps[PHRASE];
   double eps = p->softening, near = p->neighbour[1], suitable = physics_softening(p);
+  double largest = fmax(eps, p->softening_largest);
   if (sources(p) < FEW || !(p->half > 0)) return 0;
-  if (eps > p->most) {
+  if (largest > p->most) {
     add(f, FINDING_WORTHLESS, "Softening = %g%s is larger than the system, of which 90 %% are within %.3g of the centre: it would not "
-        "hold together%s", eps, p->softening_is_default ? " (default)" : "", p->most, advice(p, what));
+        "hold together%s", largest, p->softening_is_default ? " (default)" : "", p->most, advice(p, what));
     return 0;
   }
-  if (eps > LARGE_SOFTENING * p->half) {
+  if (largest > LARGE_SOFTENING * p->half) {
     add(f, FINDING_WARNING, "Softening = %g%s is %.2g of the radius %.3g that holds half of the particles: forces within the system are "
-        "too weak%s", eps, p->softening_is_default ? " (default)" : "", eps / p->half, p->half, advice(p, what));
+        "too weak%s", largest, p->softening_is_default ? " (default)" : "", largest / p->half, p->half, advice(p, what));
     return 0;
   }
   if (p->hermite && p->softening_is_default)

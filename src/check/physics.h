@@ -11,7 +11,8 @@ enum { PHYSICS_LEVELS = 32 };
 /* Measured numbers; the same on all ranks (check/measure.h). */
 struct physics {
   /* parameters */
-  double softening, gravity;
+  double softening, gravity;    /* the smallest softening where types differ, */
+  double softening_largest;     /* and the largest one; 0: they do not */
   int softening_is_default;     /* Softening is not given */
   double begin, end;            /* of the run */
   int hybrid, shared;           /* split on; one time step for all particles */

@@ -50,7 +50,7 @@ static void room(struct device *d)
 
 static double criterion_step(const struct particles *p, int64_t i, const struct step_rule *r)
 {
-  return timeline_criterion_step(r, &p->acc_hard[3 * i], &p->acc_soft[3 * i], &p->vel[3 * i]);
+  return timeline_criterion_step(r, p->type[i], &p->acc_hard[3 * i], &p->acc_soft[3 * i], &p->vel[3 * i]);
 }
 
 int cpu_levels(struct device *d, const struct step_rule *rule, int shared)

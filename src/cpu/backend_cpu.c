@@ -36,6 +36,8 @@ static struct device *open_device(const struct device_config *config)
 {
   struct device *d = memory_alloc("device", sizeof *d);
   d->config = *config;
+  d->softening = softening_make(config->softening, config->softening_of);
+  d->config.softening = d->softening.eps[0];
   d->isa = walk_isa_choose();
   d->threads = omp_get_max_threads();
   d->group_width = HUGE_VAL;
@@ -52,6 +54,7 @@ static void close_device(struct device *d)
   memory_free(d->tree.quad);
   memory_free(d->sources);
   memory_free(d->range);
+  memory_free(d->soften);
   memory_free(d->group);
   memory_free(d->histogram);
   memory_free(d->packed);
@@ -210,6 +213,7 @@ static const struct backend_hard cpu_hard_verbs = {
 
 const struct backend backend_cpu = {
   .name = "cpu",
+  .softens_by_type = 1,
   .methods = 1 << METHOD_GROUPS | 1 << METHOD_AUTO,
   .probe = &cpu_probe_verbs,
   .energy = &cpu_energy_verbs,

@@ -50,8 +50,9 @@ static int fits(const struct search *s, int64_t i, int64_t j, struct kepler_orbi
 {
   const struct bound_view *w = s->view;
   double d[3], u[3], r1 = fmaxf(w->factor[i], w->factor[j]) * (double)s->request->split.r1;
+  double softening = w->eps2 ? sqrt(fmax(w->eps2[i], w->eps2[j])) : s->softening;
   relative(w, i, j, d, u);
-  return bound_pair_fits(w->m[i] + w->m[j], d, u, r1, s->request->pair_limit, s->request->soft_step, s->softening, o);
+  return bound_pair_fits(w->m[i] + w->m[j], d, u, r1, s->request->pair_limit, s->request->soft_step, softening, o);
 }
 
 /* Particle i, or the centre of mass of it and its partner. */

@@ -19,6 +19,7 @@ struct bound_view {
   double *m;             /* G m */
   float *factor;         /* split_factor */
   const uint64_t *id;
+  const double *eps2;    /* squared softenings; NULL: all alike */
 };
 
 /* Neighbours of particle i: index[start[i]] ... index[start[i + 1] - 1], in any order. */

@@ -54,7 +54,7 @@ static void fill_positions(struct device *d)
     s->x[i] = lattice_of(&d->lattice, 0, p->pos[3 * i], &out);
     s->y[i] = lattice_of(&d->lattice, 1, p->pos[3 * i + 1], &out);
     s->z[i] = lattice_of(&d->lattice, 2, p->pos[3 * i + 2], &out);
-    s->m[i] = p->mass[i];
+    s->m[i] = d->softening.classes > 1 ? softening_pack(p->mass[i], d->softening.class_of[p->type[i]]) : p->mass[i];
     s->vx[i] = s->vy[i] = s->vz[i] = s->ax[i] = s->ay[i] = s->az[i] = 0;   /* until `sources`: the sort has left anything here */
     s->tick[i] = 0;
   }

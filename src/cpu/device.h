@@ -7,6 +7,7 @@
 #include "backend/hard_verbs.h"
 #include "backend/let_verbs.h"
 #include "cpu/walk_isa.h"
+#include "particles/softening.h"
 #include "tree/essential.h"
 
 enum { LEVELS = 32, BOX_MAX = 256 };
@@ -17,6 +18,12 @@ struct range {
   int32_t begin, end;
   int32_t level, cut;
   int32_t before;
+};
+
+/* The softenings of the particles of a node: classes, and the sum of mass times eps^2. */
+struct node_softening {
+  double sum;
+  uint8_t low, high;
 };
 
 /* An element of the sort: a key and the index of its particle. */
@@ -79,6 +86,7 @@ struct potentials {
 
 struct device {
   struct device_config config;
+  struct softening softening;      /* of the types */
   double event_time[DEVICE_EVENTS];            /* the clock */
   struct particles p;              /* the arrays are the host's: no copy on this backend */
   struct lattice lattice;
@@ -91,6 +99,8 @@ struct device {
   void *sources;                   /* block of the sources; from order to the end of build: memory of the sort (order.c), */
   uint64_t *key;                   /* and the sorted keys */
   int64_t node_capacity, moment_capacity, source_capacity;
+  struct node_softening *soften;   /* of each node, where softenings differ */
+  size_t soften_capacity;          /* bytes */
   struct range *range;
   int level_begin[KEY_LEVELS + 3]; /* nodes of level l are [level_begin[l], level_begin[l + 1]) */
   int levels;
@@ -165,7 +175,7 @@ void cpu_watch_free(struct device *d);
 void cpu_active_free(struct device *d);
 void cpu_walk(struct device *d, const struct walk_request *request, struct tally *tally);
 double cpu_ceiling(struct device *d);
-void cpu_direct(struct device *d, int64_t n, const double (*at)[3], const uint64_t *skip, const struct split *split,
+void cpu_direct(struct device *d, int64_t n, const double (*at)[3], const uint64_t *skip, const uint8_t *type, const struct split *split,
                 double (*acc)[3], double (*hard)[3], double *pot);
 void cpu_nearest(struct device *d, int64_t n, const double (*at)[3], const uint64_t *skip, int k, double *distance);
 struct potential_sums;
@@ -202,6 +212,12 @@ double cpu_seconds(void);
 static inline int64_t cpu_spare(int64_t n) { return n + n / 32 + 64; }
 /* The particles of box b: with mass, kind 0, and without, kind 1. */
 struct range cpu_box_range(const struct device *d, int b, int kind);
+/* Mass of source i of the local tree, without the class of its softening. */
+static inline float cpu_source_mass(const struct device *d, int64_t i)
+{
+  float m = d->tree.source.m[i];
+  return d->softening.classes > 1 ? softening_mass(m) : m;
+}
 /* Room for `n` sources; their values are lost where it is too small. */
 void cpu_source_room(struct device *d, int64_t n);
 void cpu_walk_free(struct device *d);

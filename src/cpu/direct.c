@@ -13,17 +13,19 @@
 #include "gravity/pair.h"
 
 /* Sum over all local particles at one point. */
-static void direct_one(const struct device *d, const double at[3], uint64_t skip, const struct split *split, double *acc, double *hard,
-                       double *pot)
+static void direct_one(const struct device *d, const double at[3], uint64_t skip, int class_, const struct split *split, double *acc,
+                       double *hard, double *pot)
 {
   const struct particles *p = &d->p;
   double g = d->config.gravity;
-  const struct pair_target_d target = {at[0], at[1], at[2], d->config.softening * d->config.softening};
+  const struct softening *e = &d->softening;
+  const struct pair_target_d target = {at[0], at[1], at[2], e->eps[class_] * e->eps[class_]};
   double a[3] = {0}, h[3] = {0}, phi = 0;
   for (int64_t j = 0; j < p->n; j++) {
     if (p->id[j] == skip || !(p->mass[j] > 0)) continue;
     const struct pair_source_d source = {p->pos[3 * j], p->pos[3 * j + 1], p->pos[3 * j + 2], p->mass[j]};
-    const struct pair_d pair = pair_between_d(source, target);
+    const double eps = e->eps[e->class_of[p->type[j]]];
+    const struct pair_d pair = pair_between_unlike_d(source, eps * eps, target);
     double r2 = pair_r2_d(pair);
     if (!(pair_rho2_of_d(pair, r2) > 0)) continue;   /* without softening, coincident particles */
     const struct pair_point_d f = pair_point_d(pair, pair_rho2_of_d(pair, r2));
@@ -40,11 +42,11 @@ static void direct_one(const struct device *d, const double at[3], uint64_t skip
   *pot += g * phi;
 }
 
-void cpu_direct(struct device *d, int64_t n, const double (*at)[3], const uint64_t *skip, const struct split *split,
+void cpu_direct(struct device *d, int64_t n, const double (*at)[3], const uint64_t *skip, const uint8_t *type, const struct split *split,
                 double (*acc)[3], double (*hard)[3], double *pot)
 {
 #pragma omp parallel for schedule(dynamic, 4)
-  for (int64_t i = 0; i < n; i++) direct_one(d, at[i], skip[i], split, acc[i], split ? hard[i] : NULL, &pot[i]);
+  for (int64_t i = 0; i < n; i++) direct_one(d, at[i], skip[i], type ? d->softening.class_of[type[i]] : 0, split, acc[i], split ? hard[i] : NULL, &pot[i]);
 }
 
 /* --- neighbours -------------------------------------------------------------------------------------------------- */

@@ -62,7 +62,7 @@ static int64_t take(const struct blocks *b, int64_t k, const double box[6], stru
     const double *x = &p->pos[3 * i], *v = &p->vel[3 * i];
     if (!(p->mass[i] > 0) || reach_path2(x, v, b->horizon, box) > b->width2) continue;
     if (out)
-      out[n] = (struct halo_particle){{x[0], x[1], x[2]}, {v[0], v[1], v[2]}, p->id[i], p->mass[i], p->level[i]};
+      out[n] = (struct halo_particle){{x[0], x[1], x[2]}, {v[0], v[1], v[2]}, p->id[i], p->mass[i], p->level[i], p->type[i]};
     n++;
   }
   return n;

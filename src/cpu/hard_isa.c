@@ -14,6 +14,7 @@ enum { BLOCK = 64, PAD = 8 };   /* sources that are predicted, then summed; a bl
 struct block {
   double d[3][BLOCK], u[3][BLOCK], gm[BLOCK], inverse[BLOCK];
   double both[BLOCK];   /* of hard_kick: G m of both particles */
+  double eps2[BLOCK];   /* of the pairs, where softenings differ */
 };
 
 typedef double v4 __attribute__((vector_size(32)));
@@ -35,7 +36,7 @@ static inline int pad(struct block *b, int n, double far)
 {
   for (; n % PAD; n++) {
     for (int c = 0; c < 3; c++) b->d[c][n] = far, b->u[c][n] = 0;
-    b->gm[n] = b->both[n] = 0;
+    b->gm[n] = b->both[n] = b->eps2[n] = 0;
     b->inverse[n] = 1;
   }
   return n;
@@ -52,6 +53,7 @@ static inline void gather(struct block *b, const struct hard_sources *s, const s
     b->gm[k] = s->gm[j];
     b->inverse[k] = 1 / (double)factor;
   }
+  for (int k = 0; k < count && s->eps2_of; k++) b->eps2[k] = s->eps2_of[entry[k]] > t->eps2 ? s->eps2_of[entry[k]] : t->eps2;
 }
 
 /* The next block of entry[n], from `first` on. Returns the sources in it. */
@@ -63,13 +65,14 @@ static inline __attribute__((always_inline)) int gather_next(struct block *b, co
   return count;
 }
 
-/* hermite_pair for a block. */
-static inline __attribute__((always_inline)) void add(const struct block *b, int n, const struct hard_sources *s, const int kernel, double sum[7])
+/* hermite_pair for a block. `differ`: the pairs have softenings of their own. */
+static inline __attribute__((always_inline)) void add(const struct block *b, int n, const struct hard_sources *s, const int kernel,
+                                                      const int differ, double sum[7])
 {
   double ax = 0, ay = 0, az = 0, jx = 0, jy = 0, jz = 0, psi = 0, width = s->r2 / (s->r2 - s->r1), per_r2 = 1 / s->r2, eps2 = s->eps2;
   for (int k = 0; k < n; k++) {
     double x = b->d[0][k], y = b->d[1][k], z = b->d[2][k], p = b->u[0][k], q = b->u[1][k], w = b->u[2][k];
-    double r2 = x * x + y * y + z * z, rho2 = r2 + eps2, along = x * p + y * q + z * w, scale = b->inverse[k] * per_r2;
+    double r2 = x * x + y * y + z * z, rho2 = r2 + (differ ? b->eps2[k] : eps2), along = x * p + y * q + z * w, scale = b->inverse[k] * per_r2;
     double inverse = rho2 > 0 ? 1 / sqrt(rho2) : 0, inverse_r = r2 > 0 ? 1 / sqrt(r2) : 0, t = (1 - r2 * inverse_r * scale) * width;
     t = t > 1 ? 1 : t;
     t = t > 0 ? t : 0;
@@ -95,9 +98,10 @@ void JOIN(hard_force, ESP_ISA)(const struct hard_sources *s, const struct hard_t
   double sum[7] = {0};
   for (int64_t first = 0; first < n; first += BLOCK) {
     int count = pad(&b, gather_next(&b, s, t, entry, n, first), s->r2);
-    switch (s->kernel) {
+    switch (s->eps2_of ? -1 - s->kernel : s->kernel) {
 #define SUM(name, text) \
-  case SPLIT_##name: add(&b, count, s, SPLIT_##name, sum); break;
+  case SPLIT_##name: add(&b, count, s, SPLIT_##name, 0, sum); break; \
+  case -1 - SPLIT_##name: add(&b, count, s, SPLIT_##name, 1, sum); break;
       SPLIT_KERNELS(SUM)
     }
   }
@@ -107,12 +111,12 @@ void JOIN(hard_force, ESP_ISA)(const struct hard_sources *s, const struct hard_t
 
 /* pair_kick_add for a block. sum: acceleration, and the largest rate. */
 static inline __attribute__((always_inline)) void add_kick(const struct block *b, int n, const struct hard_sources *s, double eta,
-                                                           const int kernel, double sum[4])
+                                                           const int kernel, const int differ, double sum[4])
 {
   double ax = 0, ay = 0, az = 0, most = sum[3], width = s->r2 / (s->r2 - s->r1), per_r2 = 1 / s->r2, eps2 = s->eps2;
   for (int k = 0; k < n; k++) {
     double x = b->d[0][k], y = b->d[1][k], z = b->d[2][k], p = b->u[0][k], q = b->u[1][k], w = b->u[2][k];
-    double r2 = x * x + y * y + z * z, rho2 = r2 + eps2, along = x * p + y * q + z * w, u2 = p * p + q * q + w * w;
+    double r2 = x * x + y * y + z * z, rho2 = r2 + (differ ? b->eps2[k] : eps2), along = x * p + y * q + z * w, u2 = p * p + q * q + w * w;
     double t = (1 - sqrt(r2) * b->inverse[k] * per_r2) * width, inverse = rho2 > 0 ? 1 / sqrt(rho2) : 0, inverse2 = inverse * inverse;
     t = t > 1 ? 1 : t;
     t = t > 0 ? t : 0;
@@ -142,9 +146,10 @@ void JOIN(hard_kick, ESP_ISA)(const struct hard_sources *s, const struct hard_ta
     int count = gather_next(&b, s, t, entry, n, first);
     for (int e = 0; e < count; e++) b.both[e] = b.gm[e] + k->gm;
     count = pad(&b, count, s->r2);
-    switch (s->kernel) {
+    switch (s->eps2_of ? -1 - s->kernel : s->kernel) {
 #define SUM_KICK(name, text) \
-  case SPLIT_##name: add_kick(&b, count, s, k->eta, SPLIT_##name, sum); break;
+  case SPLIT_##name: add_kick(&b, count, s, k->eta, SPLIT_##name, 0, sum); break; \
+  case -1 - SPLIT_##name: add_kick(&b, count, s, k->eta, SPLIT_##name, 1, sum); break;
       SPLIT_KERNELS(SUM_KICK)
     }
   }

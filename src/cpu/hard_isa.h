@@ -12,6 +12,7 @@ struct hard_sources {
   const double *gm;                      /* [n] */
   const float *factor;                   /* [n] of split_factor */
   const int32_t *tick;                   /* [n] */
+  const double *eps2_of;                 /* [n] squared softenings; NULL: eps2 for all */
   double tick_length, eps2, r1, r2;      /* radii for factor 1 */
   int kernel;
 };
@@ -21,6 +22,7 @@ struct hard_target {
   double x[3], v[3];
   int32_t now;
   float factor;
+  double eps2;             /* of the target, where the sources have eps2_of */
 };
 
 #define HARD_ISA_FUNCTIONS(isa)                                                                                                        \

@@ -42,6 +42,7 @@ void hard_set_open(struct hard_set *s, struct device *d, const struct hard_reque
   s->motion = memory_alloc("hard", sizeof *s->motion * (count + 1));
   s->gm = memory_alloc("hard", sizeof *s->gm * count);
   s->factor = memory_alloc("hard", sizeof *s->factor * count);
+  if (d->softening.classes > 1) s->eps2 = memory_alloc("hard", sizeof *s->eps2 * count);
   s->id = memory_alloc("hard", sizeof *s->id * count);
   s->level = memory_alloc("hard", count);
   s->tick = memory_alloc("hard", sizeof *s->tick * count);
@@ -55,6 +56,8 @@ void hard_set_open(struct hard_set *s, struct device *d, const struct hard_reque
     memcpy(s->motion[i].v, h ? h->vel : &p->vel[3 * i], sizeof s->motion[i].v);
     s->gm[i] = g * mass;
     s->factor[i] = split_factor(&r->split, mass);
+    double eps = d->softening.eps[d->softening.class_of[h ? h->type : p->type[i]]];
+    if (s->eps2) s->eps2[i] = eps * eps;
     s->id[i] = h ? h->id : p->id[i];
     s->level[i] = h ? (uint8_t)h->level : p->level[i];
     s->tick[i] = s->steps[i] = 0;
@@ -66,6 +69,7 @@ void hard_set_close(struct hard_set *s)
   memory_free(s->motion);
   memory_free(s->gm);
   memory_free(s->factor);
+  memory_free(s->eps2);
   memory_free(s->id);
   memory_free(s->level);
   memory_free(s->tick);
@@ -82,7 +86,7 @@ static int64_t list_length(const struct hard_set *s, int64_t i) { return s->firs
 static void evaluate(const struct hard_set *s, const struct hard_sources *from, int64_t i, int32_t tick, const double x[3], const double v[3],
                      struct hermite_force *f)
 {
-  struct hard_target t = {{x[0], x[1], x[2]}, {v[0], v[1], v[2]}, tick, s->factor[i]};
+  struct hard_target t = {{x[0], x[1], x[2]}, {v[0], v[1], v[2]}, tick, s->factor[i], s->eps2 ? s->eps2[i] : 0};
   s->isa->hard_force(from, &t, s->entry + s->first[i], list_length(s, i), f);
 }
 
@@ -90,14 +94,14 @@ static void evaluate(const struct hard_set *s, const struct hard_sources *from, 
 static void evaluate_kick(const struct loop *l, int64_t i, int32_t tick, const double x[3], const double v[3], struct pair_kick *k)
 {
   const struct hard_set *s = l->s;
-  struct hard_target t = {{x[0], x[1], x[2]}, {v[0], v[1], v[2]}, tick, s->factor[i]};
+  struct hard_target t = {{x[0], x[1], x[2]}, {v[0], v[1], v[2]}, tick, s->factor[i], s->eps2 ? s->eps2[i] : 0};
   *k = (struct pair_kick){.gm = s->gm[i], .eta = l->r->eta};
   s->isa->hard_kick(&l->from, &t, s->entry + s->first[i], list_length(s, i), k);
 }
 
 static struct hard_sources sources_of(const struct hard_set *s, const struct hard_request *r, double eps)
 {
-  return (struct hard_sources){s->motion, s->gm, s->factor, s->tick, r->soft_step / TICKS, eps * eps, r->split.r1, r->split.r2, r->split.kernel};
+  return (struct hard_sources){s->motion, s->gm, s->factor, s->tick, s->eps2, r->soft_step / TICKS, eps * eps, r->split.r1, r->split.r2, r->split.kernel};
 }
 
 static double background(const struct loop *l, int64_t i)

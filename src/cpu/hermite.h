@@ -13,6 +13,7 @@ struct hard_set {
   struct hermite_motion *motion;   /* [n] at the particle's own tick */
   double *gm;                      /* [n] G m */
   float *factor;                   /* [n] of split_factor */
+  double *eps2;                    /* [n] squared softenings; NULL: all alike */
   uint64_t *id;                    /* [n] */
   uint8_t *level;                  /* [n] */
   int32_t *tick;                   /* [n] */

@@ -7,7 +7,7 @@
 static struct bound_view view_of(struct hard_set *s)
 {
   return (struct bound_view){.n = s->n, .own = s->own, .x = s->motion[0].x, .v = s->motion[0].v,
-                             .stride = sizeof *s->motion / sizeof(double), .m = s->gm, .factor = s->factor, .id = s->id};
+                             .stride = sizeof *s->motion / sizeof(double), .m = s->gm, .factor = s->factor, .id = s->id, .eps2 = s->eps2};
 }
 
 static void kick(struct hard_set *s, const struct hard_request *r, struct bound_pairs *p)

@@ -18,6 +18,7 @@ libespalier_a_SOURCES += \
   %D%/integrate.c \
   %D%/let.c \
   %D%/moments.c \
+  %D%/pair_loops.h \
   %D%/order.c \
   %D%/simd.h \
   %D%/update.c \

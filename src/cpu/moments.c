@@ -47,25 +47,66 @@ static void add_quad(double q[6], double m, const double x[3])
   q[5] += m * x[1] * x[2];
 }
 
+/* --- softenings --------------------------------------------------------------------------------------------------- */
+
+static void leaf_softening(struct device *d, int32_t i)
+{
+  const struct range *r = &d->range[i];
+  struct node_softening s = {.low = SOFTENING_CLASSES, .high = 0};
+  for (int32_t j = r->begin; j < r->end; j++) {
+    uint8_t k = d->softening.class_of[d->p.type[j]];
+    s.sum += (double)d->p.mass[j] * d->softening.eps2[k];
+    if (k < s.low) s.low = k;
+    if (k > s.high) s.high = k;
+  }
+  d->soften[i] = s;
+}
+
+static void cell_softening(struct device *d, int32_t i)
+{
+  const struct node *n = &d->tree.node[i];
+  struct node_softening s = {.low = SOFTENING_CLASSES, .high = 0};
+  for (int32_t k = n->first; k < n->first + (int32_t)(n->info & NODE_COUNT); k++) {
+    const struct node_softening *child = &d->soften[k];
+    s.sum += child->sum;
+    if (child->low < s.low) s.low = child->low;
+    if (child->high > s.high) s.high = child->high;
+  }
+  d->soften[i] = s;
+}
+
+/* How far the squared softenings of node i differ. */
+static double difference(const struct device *d, int32_t i)
+{
+  if (d->softening.classes < 2) return 0;
+  const double *eps = d->softening.eps, low = eps[d->soften[i].low], high = eps[d->soften[i].high];
+  return high * high - low * low;
+}
+
 /* What a node is besides its centre: radius, second moments, spreads; distances in units of length. */
 struct shape {
   double b, spread_v, spread_a, quad[6];
 };
 
-static float reach(const struct device *d, int32_t i, const struct mac *mac, double b, double b2)
+/* Set radius and reach of node i, whose particles are within b of its centre; b2: trace of the second moments. */
+static void set_reach(struct device *d, int32_t i, const struct mac *mac, double b, double b2)
 {
-  float whole = mac_reach(mac, d->tree.node[i].mass, b, b2);
-  return d->range[i].cut && mac->order == 1 ? MAC_CUT * whole : whole;
+  struct node *n = &d->tree.node[i];
+  double spread = difference(d, i), radius = softening_radius(b, spread);
+  float whole = mac_reach(mac, n->mass, radius, b2 + n->mass * spread);
+  /* rounding up keeps the particles inside */
+  n->b = (float)(radius * (1 + 1e-6));
+  n->reach = d->range[i].cut && mac->order == 1 ? MAC_CUT * whole : whole;
+  if (d->softening.classes < 2) return;
+  const struct node_softening *s = &d->soften[i];
+  n->reach = softening_pack_reach(n->reach, s->low, s->high, n->mass > 0 ? (float)(s->sum / n->mass) : d->softening.eps2[s->high]);
 }
 
 static void set_shape(struct device *d, int32_t i, const struct shape *s, const struct mac *mac)
 {
-  struct node *n = &d->tree.node[i];
-  /* rounding up keeps the particles inside */
-  n->b = (float)(s->b * (1 + 1e-6));
   d->tree.motion[i].spread_v = (float)s->spread_v;
   d->tree.motion[i].spread_a = (float)s->spread_a;
-  n->reach = reach(d, i, mac, s->b, s->quad[0] + s->quad[1] + s->quad[2]);
+  set_reach(d, i, mac, s->b, s->quad[0] + s->quad[1] + s->quad[2]);
   for (int k = 0; k < 6; k++) d->tree.quad[i][k] = (float)s->quad[k];
 }
 
@@ -73,8 +114,10 @@ static void leaf_moments(struct device *d, int32_t i, const struct mac *mac, int
 {
   struct node *n = &d->tree.node[i];
   struct motion *w = &d->tree.motion[i];
-  const struct sources *s = &d->tree.source;
+  struct sources plain = d->tree.source;
+  const struct sources *s = &plain;
   struct leaf l;
+  if (d->softening.classes > 1) plain.m = d->p.mass;   /* without classes */
   int32_t origin[3] = {s->x[n->first], s->y[n->first], s->z[n->first]};
   d->isa->leaf(s, n->first, (int)(n->info & NODE_COUNT), tick, (float)tick_length, (float)d->lattice.spacing, &l);
   n->mass = l.mass;
@@ -139,9 +182,8 @@ static void exact_radius(struct device *d, int32_t i, const struct mac *mac, con
   const struct range *r = &d->range[i];
   if (r->end - r->begin > EXACT_RADIUS_MAX) return;
   double b = sqrt(d->isa->farthest(at, r->begin, r->end, n->x)) * d->lattice.spacing;
-  if (b >= n->b) return;
-  n->b = (float)(b * (1 + 1e-6));
-  n->reach = reach(d, i, mac, b, (double)d->tree.quad[i][0] + d->tree.quad[i][1] + d->tree.quad[i][2]);
+  if (softening_radius(b, difference(d, i)) >= n->b) return;
+  set_reach(d, i, mac, b, (double)d->tree.quad[i][0] + d->tree.quad[i][1] + d->tree.quad[i][2]);
 }
 
 static void exact_radii(struct device *d, const struct mac *mac, const struct sources *at)
@@ -175,12 +217,16 @@ void cpu_moments(struct device *d, const struct mac *mac, int32_t tick, double t
   struct octree *t = &d->tree;
   t->motion_tick = tick;
   d->quadrupole = mac->order == 2;
+  const int differ = d->softening.classes > 1;
+  if (differ) cpu_room((void **)&d->soften, &d->soften_capacity, sizeof *d->soften * (size_t)(t->nodes + 1), "octree");
   for (int l = d->levels - 1; l >= 0; l--) {
 #pragma omp parallel for schedule(static, 64)
     for (int32_t i = d->level_begin[l]; i < d->level_begin[l + 1]; i++) {
       if (t->node[i].info & NODE_LEAF) {
+        if (differ) leaf_softening(d, i);
         leaf_moments(d, i, mac, tick, tick_length);
       } else {
+        if (differ) cell_softening(d, i);
         cell_centre(d, i);
         cell_shape(d, i, mac);
       }

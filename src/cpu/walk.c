@@ -23,32 +23,34 @@ static void *carve(char **at, size_t bytes)
   return here;
 }
 
-static void carve_list(char **at, struct list *l, int quad)
+static void carve_list(char **at, struct list *l, int quad, int differ)
 {
   size_t bytes = sizeof(float) * (LIST_MAX + SLACK);
   l->x = carve(at, bytes), l->y = carve(at, bytes), l->z = carve(at, bytes), l->m = carve(at, bytes);
   for (int q = 0; q < 6 && quad; q++) l->quad[q] = carve(at, bytes);
+  if (differ) l->eps2 = carve(at, bytes);
 }
 
 static void carve_targets(char **at, struct targets *t)
 {
   size_t reals = sizeof(float) * (GROUP_MAX + TARGET_PAD), sums = sizeof(double) * (GROUP_MAX + TARGET_PAD);
   t->x = carve(at, reals), t->y = carve(at, reals), t->z = carve(at, reals), t->scale = carve(at, reals);
+  t->eps2 = carve(at, reals);
   for (int c = 0; c < 3; c++) t->a[c] = carve(at, sums), t->h[c] = carve(at, sums);
   t->pot = carve(at, sums);
 }
 
-static struct workspace *workspace_open(void)
+static struct workspace *workspace_open(int differ)
 {
   struct workspace *w = memory_alloc("walk", sizeof *w);
-  char *at = w->memory = memory_alloc("walk", sizeof(float) * (LIST_MAX + SLACK) * 48 + sizeof(double) * (GROUP_MAX + SLACK) * 16);
+  char *at = w->memory = memory_alloc("walk", sizeof(float) * (LIST_MAX + SLACK) * 56 + sizeof(double) * (GROUP_MAX + SLACK) * 16);
   for (int k = 0; k < 2; k++) {
-    carve_list(&at, &w->finds.cells[k], 1);
+    carve_list(&at, &w->finds.cells[k], 1, differ);
     w->finds.cell_node[k] = carve(&at, sizeof(int32_t) * (LIST_MAX + SLACK));
-    carve_list(&at, &w->particles[k], 0);
+    carve_list(&at, &w->particles[k], 0, differ);
   }
   w->particles[1].scale = carve(&at, sizeof(float) * (LIST_MAX + SLACK));
-  carve_list(&at, &w->pruned, 1);
+  carve_list(&at, &w->pruned, 1, differ);
   w->finds.leaf = carve(&at, sizeof(int32_t) * (LIST_MAX + SLACK));
   w->finds.leaf_near = carve(&at, LIST_MAX + SLACK);
   carve_targets(&at, &w->targets);
@@ -60,7 +62,7 @@ static void open_workspaces(struct device *d)
 {
   if (d->workspace) return;
   d->workspace = memory_alloc("walk", sizeof *d->workspace * (size_t)d->threads);
-  for (int t = 0; t < d->threads; t++) d->workspace[t] = workspace_open();
+  for (int t = 0; t < d->threads; t++) d->workspace[t] = workspace_open(d->softening.classes > 1);
 }
 
 void cpu_walk_free(struct device *d)
@@ -123,11 +125,19 @@ static int take_targets(const struct device *d, const struct group *g, const uin
 }
 
 /* Scales of the collected targets, for soft pairs. */
-static void scale_targets(const struct sources *s, const struct split *split, struct workspace *w)
+static void scale_targets(const struct device *d, const struct split *split, struct workspace *w)
 {
   struct targets *t = &w->targets;
-  for (int k = 0; k < t->n; k++) t->scale[k] = 1 / split_factor(split, s->m[w->member[k]]);
+  for (int k = 0; k < t->n; k++) t->scale[k] = 1 / split_factor(split, cpu_source_mass(d, w->member[k]));
   for (int k = t->n; k % TARGET_PAD; k++) t->scale[k] = t->scale[t->n - 1];
+}
+
+/* Squared softenings of the collected targets. */
+static void soften_targets(const struct device *d, struct workspace *w)
+{
+  struct targets *t = &w->targets;
+  for (int k = 0; k < t->n; k++) t->eps2[k] = d->softening.eps2[softening_class(d->tree.source.m[w->member[k]])];
+  for (int k = t->n; k % TARGET_PAD; k++) t->eps2[k] = t->eps2[t->n - 1];
 }
 
 /* --- evaluation -------------------------------------------------------------------------------------------------- */
@@ -163,7 +173,7 @@ static void evaluate_pruned(struct visit *v, struct list *l, int cells)
   struct targets sub = *t;
   for (int first = 0; first < t->n; first += TARGET_BLOCK) {
     sub.n = t->n - first < TARGET_BLOCK ? t->n - first : TARGET_BLOCK;
-    sub.x = t->x + first, sub.y = t->y + first, sub.z = t->z + first;
+    sub.x = t->x + first, sub.y = t->y + first, sub.z = t->z + first, sub.eps2 = t->eps2 + first;
     for (int c = 0; c < 3; c++) sub.h[c] = t->h[c] + first;
     float low[3] = {sub.x[0], sub.y[0], sub.z[0]}, high[3] = {sub.x[0], sub.y[0], sub.z[0]}, centre[3], r2 = 0;
     for (int i = 1; i < sub.n; i++) {
@@ -258,6 +268,7 @@ static void set_visit(struct device *d, const struct walk_request *r, struct vis
   v->view.order = r->mac.order;
   v->view.tick = r->tick;
   v->view.tick_length = (float)r->tick_length;
+  v->view.eps2 = d->softening.classes > 1 ? d->softening.eps2 : NULL;
 }
 
 /* Walk for group k of the walk. */
@@ -269,7 +280,8 @@ static void walk_group(struct device *d, const struct walk_request *r, struct vi
   int64_t before = t->particle_pairs + t->cell_pairs;
   if (!take_targets(d, g, active, v->w, &v->view)) return;
   v->view.sink = mac_sink(&r->mac, fmax(g->a_old, r->a_floor)) * (v->pruned ? HARD_REACH : 1);
-  if (v->soft) scale_targets(&d->tree.source, &r->split, v->w);
+  if (v->soft) scale_targets(d, &r->split, v->w);
+  if (v->view.eps2) soften_targets(d, v->w);
   if (!r->local) before -= walk_take_sums(d, v, r, k);
   if (r->local) {
     v->view.dt_nodes = (float)((r->tick - d->tree.motion_tick) * r->tick_length);
@@ -349,8 +361,9 @@ static void fill_ceiling(struct workspace *w)
   for (int j = 0; j < LIST_MAX; j++) {
     l->x[j] = (float)(j % 16), l->y[j] = (float)(j / 16 % 16), l->z[j] = (float)(j / 256);
     l->m[j] = 1;
+    if (l->eps2) l->eps2[j] = 0.01f;
   }
-  for (int i = 0; i < CEILING_TARGETS; i++) t->x[i] = (float)(i % 4), t->y[i] = (float)(i / 4 % 4), t->z[i] = (float)(i / 16);
+  for (int i = 0; i < CEILING_TARGETS; i++) t->x[i] = (float)(i % 4), t->y[i] = (float)(i / 4 % 4), t->z[i] = (float)(i / 16), t->eps2[i] = 0.01f;
   clear_sums(t);
 }
 

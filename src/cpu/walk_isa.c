@@ -8,18 +8,12 @@
 #include "cpu/simd.h"
 #include "tree/essential.h"
 
-#define INLINE static inline __attribute__((always_inline))
-
-#define PAIR_REAL vf
-#define PAIR_SUFFIX _v
-#define PAIR_FUNCTION INLINE
-#define PAIR_INVERSE_ROOT(x) vf_rsqrt(x)
-#include "gravity/pair.h"
+#include "cpu/pair_loops.h"
 
 /* --- traversal --------------------------------------------------------------------------------------------------- */
 
 INLINE int traverse_with(const struct octree *t, const struct view *v, int32_t *stack, int *depth, struct finds *f, int capacity,
-                         const int moving)
+                         const int moving, const int differ)
 {
   int sp = *depth, far = f->cells[0].n, near = f->cells[1].n, leaves = f->leaves;
   float h = v->spacing, dt = v->dt_nodes, half = 0.5f * dt * dt;
@@ -59,6 +53,7 @@ INLINE int traverse_with(const struct octree *t, const struct view *v, int32_t *
       int accept = ((r2 > 0) & (r2 >= opening * opening) & !alone) | terminal;
       int is_near = r2 < out * out;
       f->cells[0].x[far] = x, f->cells[0].y[far] = y, f->cells[0].z[far] = z, f->cells[0].m[far] = n->mass;
+      if (differ) f->cells[0].eps2[far] = f->cells[1].eps2[near] = softening_of_reach(n->reach, v->eps2);
       f->cell_node[0][far] = k;
       far += accept & !is_near & !v->prune;
       f->cells[1].x[near] = x, f->cells[1].y[near] = y, f->cells[1].z[near] = z, f->cells[1].m[near] = n->mass;
@@ -79,16 +74,19 @@ INLINE int traverse_with(const struct octree *t, const struct view *v, int32_t *
 
 static int traverse(const struct octree *t, const struct view *v, int32_t *stack, int *depth, struct finds *f, int capacity)
 {
-  return v->dt_nodes != 0 ? traverse_with(t, v, stack, depth, f, capacity, 1) : traverse_with(t, v, stack, depth, f, capacity, 0);
+  const int moving = v->dt_nodes != 0;
+  if (v->eps2) return moving ? traverse_with(t, v, stack, depth, f, capacity, 1, 1) : traverse_with(t, v, stack, depth, f, capacity, 0, 1);
+  return moving ? traverse_with(t, v, stack, depth, f, capacity, 1, 0) : traverse_with(t, v, stack, depth, f, capacity, 0, 0);
 }
 
 /* --- staging ----------------------------------------------------------------------------------------------------- */
 
 /* Whole vectors are staged, although leaves are shorter: the words after the n sources are other sources or the slack of their
  * block, and entries after the end of the list are not used. The lists do not overlap the sources. */
-INLINE void stage_with(const struct sources s, const struct view *v, int32_t first, int n, struct list *l, const int moving)
+INLINE void stage_with(const struct sources s, const struct view *v, int32_t first, int n, struct list *l, const int moving, const int differ)
 {
   float *restrict x = l->x + l->n, *restrict y = l->y + l->n, *restrict z = l->z + l->n, *restrict m = l->m + l->n;
+  float *restrict eps2 = differ ? l->eps2 + l->n : NULL;
   float h = v->spacing, length = v->tick_length;
   int32_t cx = v->centre[0], cy = v->centre[1], cz = v->centre[2], tick = v->tick;
   for (int begin = 0; begin < n; begin += LANES) {
@@ -105,7 +103,8 @@ INLINE void stage_with(const struct sources s, const struct view *v, int32_t fir
         dy += (s.vy[j] + s.ay[j] * half) * dt;
         dz += (s.vz[j] + s.az[j] * half) * dt;
       }
-      x[k] = dx, y[k] = dy, z[k] = dz, m[k] = s.m[j];
+      x[k] = dx, y[k] = dy, z[k] = dz, m[k] = differ ? softening_mass(s.m[j]) : s.m[j];
+      if (differ) eps2[k] = v->eps2[softening_class(s.m[j])];
     }
   }
   l->n += n;
@@ -113,10 +112,14 @@ INLINE void stage_with(const struct sources s, const struct view *v, int32_t fir
 
 static void stage(const struct octree *t, const struct view *v, int32_t first, int n, struct list *l)
 {
-  if (v->tick != 0)
-    stage_with(t->source, v, first, n, l, 1);
+  if (v->eps2 && v->tick != 0)
+    stage_with(t->source, v, first, n, l, 1, 1);
+  else if (v->eps2)
+    stage_with(t->source, v, first, n, l, 0, 1);
+  else if (v->tick != 0)
+    stage_with(t->source, v, first, n, l, 1, 0);
   else
-    stage_with(t->source, v, first, n, l, 0);
+    stage_with(t->source, v, first, n, l, 0, 0);
 }
 
 static void stage_quad(const struct octree *t, const int32_t *node, int n, struct list *l)
@@ -140,187 +143,19 @@ static void filter(const struct list *all, int quad, const float centre[3], floa
     _mm512_storeu_ps(l->y + n, _mm512_maskz_compress_ps(in, y));
     _mm512_storeu_ps(l->z + n, _mm512_maskz_compress_ps(in, z));
     _mm512_storeu_ps(l->m + n, _mm512_maskz_compress_ps(in, _mm512_loadu_ps(all->m + j)));
+    if (l->eps2) _mm512_storeu_ps(l->eps2 + n, _mm512_maskz_compress_ps(in, _mm512_loadu_ps(all->eps2 + j)));
     n += __builtin_popcount(in);
   }
 #endif
   for (; j < all->n; j++) {
     float x = all->x[j] - centre[0], y = all->y[j] - centre[1], z = all->z[j] - centre[2];
     l->x[n] = all->x[j], l->y[n] = all->y[j], l->z[n] = all->z[j], l->m[n] = all->m[j];
+    if (l->eps2) l->eps2[n] = all->eps2[j];
     if (quad)
       for (int q = 0; q < 6; q++) l->quad[q][n] = all->quad[q][j];
     n += x * x + y * y + z * z <= reach2;
   }
   l->n = n;
-}
-
-/* --- pairs ------------------------------------------------------------------------------------------------------- */
-
-/* Massless entries fill the last vector. */
-INLINE void pad(struct list *l, const int quad)
-{
-  int whole = (l->n + LANES - 1) / LANES * LANES;
-  for (int j = l->n; j < whole; j++) {
-    l->x[j] = l->y[j] = l->z[j] = 1;
-    l->m[j] = 0;
-    if (quad)
-      for (int q = 0; q < 6; q++) l->quad[q][j] = 0;
-  }
-}
-
-/* K of the split for squared distances. */
-INLINE vf split_k(vf r2, const struct split *s, const int kernel)
-{
-  vf r = r2 * vf_rsqrt(r2 + 1e-30f);
-  return pair_k_v(vf_min(vf_max(SPLIT_Y(s, r), vf_set(0)), vf_set(1)), kernel);
-}
-
-INLINE struct pair_moments_v load_moments(const struct list *l, int j)
-{
-  struct pair_moments_v s = {{vf_load(l->quad[0] + j), vf_load(l->quad[1] + j), vf_load(l->quad[2] + j), vf_load(l->quad[3] + j),
-                              vf_load(l->quad[4] + j), vf_load(l->quad[5] + j)}};
-  return s;
-}
-
-/* Sums of BLOCK targets over a list; the flags are constants at every call, so that unused quantities are not computed. */
-enum { BLOCK = 4 };
-
-INLINE void pair_block(const struct targets *t, int first, const struct list *l, const struct pair_job *job, const int block,
-                       const int quad, const int potential, const int total, const int hard, const int kernel, const int bare)
-{
-  vf ax[BLOCK], ay[BLOCK], az[BLOCK], hx[BLOCK], hy[BLOCK], hz[BLOCK], po[BLOCK];
-  for (int b = 0; b < BLOCK; b++) ax[b] = ay[b] = az[b] = hx[b] = hy[b] = hz[b] = po[b] = vf_set(0);
-  for (int j = 0; j < l->n; j += LANES) {
-    struct pair_source_v source = {vf_load(l->x + j), vf_load(l->y + j), vf_load(l->z + j), vf_load(l->m + j)};
-#pragma GCC unroll 4
-    for (int b = 0; b < block; b++) {
-      struct pair_target_v target = {vf_set(t->x[first + b]), vf_set(t->y[first + b]), vf_set(t->z[first + b]), vf_set(job->eps2)};
-      struct pair_v p = pair_between_v(source, target);
-      vf r2 = pair_r2_v(p), rho2 = pair_rho2_of_v(p, r2), fx, fy, fz, phi;
-      if (bare) {   /* no softening: a pair at distance 0 adds nothing */
-        vi apart = rho2 > vf_set(0);
-        p.m = (vf)((vi)p.m & apart);
-        rho2 = vf_max(rho2, (vf)((vi)vf_set(1) & ~apart));
-      }
-      if (quad) {
-        struct pair_cell_v f = pair_cell_v(p, rho2, load_moments(l, j));
-        phi = f.psi;
-        struct pair_vector_v a = pair_cell_force_v(p, f);
-        fx = a.x, fy = a.y, fz = a.z;
-      } else {
-        struct pair_point_v f = pair_point_v(p, rho2);
-        phi = f.psi;
-        fx = f.w * p.x, fy = f.w * p.y, fz = f.w * p.z;
-      }
-      if (total) ax[b] += fx, ay[b] += fy, az[b] += fz;
-      if (potential) po[b] += phi;
-      if (hard) {
-        vf k = split_k(r2, &job->split, kernel);
-        hx[b] += k * fx, hy[b] += k * fy, hz[b] += k * fz;
-      }
-    }
-  }
-  for (int b = 0; b < block && first + b < t->n; b++) {
-    int i = first + b;
-    if (total) t->a[0][i] += vf_sum(ax[b]), t->a[1][i] += vf_sum(ay[b]), t->a[2][i] += vf_sum(az[b]);
-    if (hard) t->h[0][i] += vf_sum(hx[b]), t->h[1][i] += vf_sum(hy[b]), t->h[2][i] += vf_sum(hz[b]);
-    if (potential) t->pot[i] -= vf_sum(po[b]);
-  }
-}
-
-INLINE void pair_all(const struct targets *t, struct list *l, const struct pair_job *job, const int quad, const int potential,
-                     const int total, const int hard, const int kernel, const int bare)
-{
-  pad(l, quad);
-  const int block = quad || hard ? BLOCK / 2 : BLOCK;   /* as many targets as the registers hold */
-  for (int i = 0; i < t->n; i += block) pair_block(t, i, l, job, block, quad, potential, total, hard, kernel, bare);
-}
-
-/* The combinations that walks use, each its own loop, with the split one for each kernel. */
-#define TOTAL_AND_HARD(kernel, name) case SPLIT_##kernel: pair_all(t, l, job, quad, 1, 1, 1, SPLIT_##kernel, bare); break;
-#define HARD_ALONE(kernel, name) case SPLIT_##kernel: pair_all(t, l, job, quad, 0, 0, 1, SPLIT_##kernel, bare); break;
-
-INLINE void pair_choose(const struct targets *t, struct list *l, const struct pair_job *job, const int quad, const int bare)
-{
-  if (!job->hard) {
-    if (job->potential)
-      pair_all(t, l, job, quad, 1, 1, 0, 0, bare);
-    else
-      pair_all(t, l, job, quad, 0, 1, 0, 0, bare);
-  } else if (job->total) {
-    switch (job->split.kernel) { SPLIT_KERNELS(TOTAL_AND_HARD) }
-  } else {
-    switch (job->split.kernel) { SPLIT_KERNELS(HARD_ALONE) }
-  }
-}
-
-static void pairs(const struct targets *t, struct list *l, const struct pair_job *job)
-{
-  if (job->eps2 > 0)
-    pair_choose(t, l, job, 0, 0);
-  else
-    pair_choose(t, l, job, 0, 1);
-}
-
-static void quad_pairs(const struct targets *t, struct list *l, const struct pair_job *job)
-{
-  if (job->eps2 > 0)
-    pair_choose(t, l, job, 1, 0);
-  else
-    pair_choose(t, l, job, 1, 1);
-}
-
-/* 1 / split_factor of all entries: cube roots from an estimate by the exponent (12 %), two steps of Halley's method (1e-9). */
-static void scale_entries(struct list *l, const struct split *s)
-{
-  vf least = vf_set(1 / SPLIT_MASS_RATIO), most = vf_set(SPLIT_MASS_RATIO), unit = vf_set(s->mass_scale);
-  for (int j = 0; j < l->n; j += LANES) {
-    vf q = vf_set(1);
-    if (s->mass_scale > 0) q = vf_min(vf_max(vf_load(l->m + j) / unit, least), most);
-    vf y = (vf)((vi)q / 3 + 0x2a5119f2);
-    for (int k = 0; k < 2; k++) {
-      vf c = y * y * y;
-      y *= (c + 2 * q) / (2 * c + q);
-    }
-    vf_store(l->scale + j, s->mass_scale > 0 ? 1 / y : q);
-  }
-}
-
-/* The weight is part of the mass, before a small distance can make the force overflow. */
-INLINE void soft_block(const struct targets *t, int first, const struct list *l, const struct pair_job *job, const int kernel)
-{
-  vf ax[BLOCK], ay[BLOCK], az[BLOCK], po[BLOCK], core2 = vf_set(job->core2);
-  for (int b = 0; b < BLOCK; b++) ax[b] = ay[b] = az[b] = po[b] = vf_set(0);
-  for (int j = 0; j < l->n; j += LANES) {
-    struct pair_source_v source = {vf_load(l->x + j), vf_load(l->y + j), vf_load(l->z + j), vf_load(l->m + j)};
-    vf scale = vf_load(l->scale + j);
-#pragma GCC unroll 4
-    for (int b = 0; b < BLOCK; b++) {
-      struct pair_target_v target = {vf_set(t->x[first + b]), vf_set(t->y[first + b]), vf_set(t->z[first + b]), vf_set(job->eps2)};
-      struct pair_v p = pair_between_v(source, target);
-      vf r2 = pair_r2_v(p), r = pair_distance_v(r2) * vf_min(scale, vf_set(t->scale[first + b]));
-      p.m *= 1 - pair_k_v(vf_min(vf_max(SPLIT_Y(&job->split, r), vf_set(0)), vf_set(1)), kernel);
-      struct pair_point_v f = pair_point_v(p, vf_max(pair_rho2_of_v(p, r2), core2));
-      po[b] += f.psi;
-      ax[b] += f.w * p.x, ay[b] += f.w * p.y, az[b] += f.w * p.z;
-    }
-  }
-  for (int b = 0; b < BLOCK && first + b < t->n; b++) {
-    int i = first + b;
-    t->a[0][i] += vf_sum(ax[b]), t->a[1][i] += vf_sum(ay[b]), t->a[2][i] += vf_sum(az[b]);
-    t->pot[i] -= vf_sum(po[b]);
-  }
-}
-
-#define SOFT_ALONE(kernel, name) \
-  case SPLIT_##kernel:           \
-    for (int i = 0; i < t->n; i += BLOCK) soft_block(t, i, l, job, SPLIT_##kernel); \
-    break;
-
-static void soft_pairs(const struct targets *t, struct list *l, const struct pair_job *job)
-{
-  pad(l, 0);
-  scale_entries(l, &job->split);
-  switch (job->split.kernel) { SPLIT_KERNELS(SOFT_ALONE) }
 }
 
 /* Leaves are small; longer ones (coincident particles) are taken in pieces of this size, in two sweeps. */

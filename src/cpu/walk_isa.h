@@ -6,6 +6,7 @@
 
 #include "cpu/hard_isa.h"
 #include "gravity/split.h"
+#include "particles/softening.h"
 #include "tree/octree.h"
 
 enum { LIST_MAX = 2048, GROUP_MAX = 1024, TARGET_PAD = 4, CELL_PAD = 8 };
@@ -16,18 +17,20 @@ struct list {
   float *x, *y, *z, *m;
   float *quad[6];   /* cells with second moments only */
   float *scale;     /* of soft_pairs: 1 / split_factor; NULL where they are not used */
+  float *eps2;      /* squared softenings; NULL: all alike */
 };
 
 struct targets {
   int n;                    /* at most GROUP_MAX */
   float *x, *y, *z;         /* in the group's own frame, padded to TARGET_PAD with copies of the last */
   float *scale;             /* 1 / split_factor, for soft_pairs */
+  float *eps2;              /* squared softenings, for lists that have them */
   double *a[3], *h[3], *pot;   /* sums: acceleration, hard acceleration, potential (all without G) */
 };
 
 /* Parameters of a pair loop, and which sums it computes. */
 struct pair_job {
-  float eps2;
+  float eps2;                   /* of all particles, unless the list has eps2 */
   int potential, total, hard;   /* hard: through the split */
   int soft;                     /* of soft_pairs, */
   float core2;                  /* with split_core2 */
@@ -47,6 +50,7 @@ struct view {
   float dt_nodes;      /* time since the nodes' centres */
   int32_t tick;
   float tick_length;
+  const float *eps2;   /* squared softenings of the classes (particles/softening.h); NULL: all alike */
 };
 
 /* Result of a traversal: cells in the group's frame, far and near (these may have a hard part), and leaves. */

@@ -5,6 +5,15 @@
 #include "base/memory.h"
 #include "cpu/walk_parts.h"
 
+/* The potential of source i at its own place, without G, with the very rounding of the pair loops. `self`: of a unit mass, where softenings
+ * are alike. */
+static double self_potential(const struct device *d, int64_t i, float self)
+{
+  float m = d->tree.source.m[i];
+  if (d->softening.classes > 1) self = d->isa->inverse_root(d->softening.eps2[softening_class(m)]), m = softening_mass(m);
+  return m * self;
+}
+
 static void store_total(struct device *d, const struct visit *v, const struct walk_request *r)
 {
   const struct targets *t = &v->w->targets;
@@ -16,7 +25,7 @@ static void store_total(struct device *d, const struct visit *v, const struct wa
       d->p.acc[3 * i + c] = (float)(g * t->a[c][k]);
       d->p.acc_hard[3 * i + c] = r->split.on ? (float)(g * t->h[c][k]) : d->p.acc[3 * i + c];
     }
-    if (r->potential) d->p.pot[i] = (float)(g * (t->pot[k] + (double)(d->tree.source.m[i] * self)));
+    if (r->potential) d->p.pot[i] = (float)(g * (t->pot[k] + self_potential(d, i, self)));
   }
 }
 
@@ -34,10 +43,10 @@ static void store_soft(struct device *d, const struct visit *v, const struct wal
 static void store_potential(struct device *d, const struct visit *v)
 {
   const struct targets *t = &v->w->targets;
-  float self = v->soft ? 0 : d->isa->inverse_root(v->plain.eps2);
+  float self = d->isa->inverse_root(v->plain.eps2);
   for (int k = 0; k < t->n; k++) {
     int32_t i = v->w->member[k];
-    d->potentials.fine[i] = d->config.gravity * (t->pot[k] + (double)(d->tree.source.m[i] * self));
+    d->potentials.fine[i] = d->config.gravity * (t->pot[k] + (v->soft ? 0 : self_potential(d, i, self)));
   }
 }
 

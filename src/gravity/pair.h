@@ -20,13 +20,12 @@
  *   PAIR_INVERSE_DISTANCE(r2)       1 / sqrt(r2), finite at 0; default: PAIR_INVERSE_ROOT(r2 + 1e-30f)
  *   PAIR_SQUARES(x, y, z)           x^2 + y^2 + z^2
  *   PAIR_SQUARES_PLUS(x, y, z, s)   the same plus s, for pairs whose r is not needed
+ *   PAIR_MAX(a, b)                  the larger one; default: for scalars
  *   PAIR_FUNCTION                   qualifiers of the functions; default HD
  * and includes this file, once for every type. The file undefines all of them. Units: those of the includer, one length unit throughout.
  *
- * Softening enters in pair_between alone: the target record carries eps^2 and the pair takes it from there. Softening by particle
- * type adds eps2 to the source record (a cell: the largest of its particles), and pair_between takes the maximum of the two. Then
- * the places that fill records follow: the lists of the CPU (cpu/walk_isa.c, cpu/walk.c), the source records of the GPU
- * (gpu/tree/sources.cuh) and the direct sums. */
+ * Softening enters in two functions alone: in pair_between the pair has the eps^2 of the target, in pair_between_unlike the larger one of
+ * source and target, where types have different softenings (particles/softening.h; a cell has the mean of its particles). */
 #ifndef PAIR_H
 #define PAIR_H
 #include "base/hd.h"
@@ -43,6 +42,9 @@
 #endif
 #ifndef PAIR_INVERSE_DISTANCE
 #define PAIR_INVERSE_DISTANCE(r2) PAIR_INVERSE_ROOT((r2) + 1e-30f)
+#endif
+#ifndef PAIR_MAX
+#define PAIR_MAX(a, b) ((a) > (b) ? (a) : (b))
 #endif
 #ifndef PAIR_SQUARES
 #define PAIR_SQUARES(x, y, z) ((x) * (x) + (y) * (y) + (z) * (z))
@@ -95,10 +97,16 @@ struct PAIR(pair_vector) {
   PAIR_REAL x, y, z;
 };
 
-/* The pair of a source and a target: the one place where softening is chosen. */
+/* The pair of a source and a target, with the softening of the target; or with the larger one of both. */
 PAIR_FUNCTION struct PAIR(pair) PAIR(pair_between)(struct PAIR(pair_source) s, struct PAIR(pair_target) t)
 {
   struct PAIR(pair) p = {s.x - t.x, s.y - t.y, s.z - t.z, s.m, t.eps2};
+  return p;
+}
+
+PAIR_FUNCTION struct PAIR(pair) PAIR(pair_between_unlike)(struct PAIR(pair_source) s, PAIR_REAL eps2, struct PAIR(pair_target) t)
+{
+  struct PAIR(pair) p = {s.x - t.x, s.y - t.y, s.z - t.z, s.m, PAIR_MAX(eps2, t.eps2)};
   return p;
 }
 
@@ -231,6 +239,7 @@ PAIR_FUNCTION PAIR_REAL PAIR(pair_hard_spread)(struct PAIR(pair) p, PAIR_REAL r2
 #undef PAIR_SUFFIX
 #undef PAIR_INVERSE_ROOT
 #undef PAIR_INVERSE_DISTANCE
+#undef PAIR_MAX
 #undef PAIR_SQUARES
 #undef PAIR_SQUARES_PLUS
 #undef PAIR_FUNCTION

@@ -8,6 +8,7 @@ libespalier_a_SOURCES += \
   %D%/params_nearest.h \
   %D%/params_read.c \
   %D%/params_rules.c \
+  %D%/params_softening.c \
   %D%/params_write.c \
   %D%/split_kernels.h
 EXTRA_DIST += %D%/README.md

@@ -34,8 +34,16 @@ _Static_assert(sizeof param_table / sizeof *param_table <= PARAM_LIMIT, "raise P
 /* Larger bounds only keep arithmetic finite and are not shown. */
 static int is_bound(double x) { return fabs(x) < 1e300; }
 
+/* GADGET-2's names. */
+static const struct {
+  const char *name, *also;
+} synonyms[] = {{"SofteningGas", "SofteningType0"},   {"SofteningHalo", "SofteningType1"},  {"SofteningDisk", "SofteningType2"},
+                {"SofteningBulge", "SofteningType3"}, {"SofteningStars", "SofteningType4"}, {"SofteningBndry", "SofteningType5"}};
+
 int param_find(const char *section, const char *name)
 {
+  for (size_t k = 0; k < sizeof synonyms / sizeof *synonyms; k++)
+    if (strcmp(synonyms[k].name, name) == 0) name = synonyms[k].also;
   for (int i = 0; i < param_count; i++)
     if (strcmp(param_table[i].name, name) == 0 && (!section || strcmp(param_table[i].section, section) == 0)) return i;
   return -1;

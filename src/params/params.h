@@ -45,6 +45,7 @@ struct params {
   struct {
     double particles;      /* of all ranks */
     long long on_device;   /* 1: a device computes forces, 0: the host */
+    long long types;       /* bit t: there are particles of type t */
   } run;
 };
 
@@ -72,7 +73,7 @@ struct param_origin {
 
 /* Returns 1 where the parameter has its default because neither file nor command line gives it; 0 also where `origin` is NULL. */
 int param_is_default(const struct param_origin *origin, const char *name);
-/* Index of a parameter in param_table, or -1. `section` NULL: any section. */
+/* Index of a parameter in param_table, or -1. `section` NULL: any section. A softening has GADGET's name too (SofteningHalo). */
 int param_find(const char *section, const char *name);
 /* Text of a value of a choice: params_choice("WalkMethod", METHOD_DIRECT) is "direct". Fatal where `name` is not a choice. */
 const char *params_choice(const char *name, int value);
@@ -86,6 +87,13 @@ int params_read(struct params *p, const char *file, const char *const *overrides
 /* The same; *origin (may be NULL) becomes the origin of each value. */
 int params_read_origin(struct params *p, const char *file, const char *const *overrides, int override_count,
                        struct param_origin *origin, struct fault *f);
+/* The softening of a particle type: SofteningTypeN, or Softening. */
+double params_softening_of(const struct params *p, int type);
+/* The smallest softening of the types that have particles (where these are not known: of all types). `of` (NULL, or [6]) becomes the softening
+ * of each type; types without particles get the smallest one. */
+double params_softening(const struct params *p, double *of);
+/* 1: the types that have particles differ in their softenings. */
+int params_softenings_differ(const struct params *p);
 /* 1: the hard part, if there is one, is integrated from neighbour lists (the table `hard` of a backend). */
 int params_neighbour_lists(const struct params *p);
 /* Choose the leapfrog with the default criterion where the hard part would be integrated from neighbour lists: its forces are of walks.

@@ -69,7 +69,7 @@ int param_without_effect(const char *name, const char *value)
 #define NO_GAS "is for gas, which feels only gravity here: leave it out"
 #define NO_COSMOLOGY "is for cosmological runs, which this program does not have: leave it out"
 #define NO_PERIODIC "is for periodic boxes; boundaries are open here: leave it out"
-#define SOFTENING "is Softening in [Gravity], one length for all types"
+#define SOFTENING "is Softening or SofteningType0 ... SofteningType5 in [Gravity], one length for all times"
 #define MEMORY "is not needed, memory is taken as it is needed: leave it out"
 #define FIXED_NAME "is not needed, OutputDir has files of fixed names: leave it out"
 static const struct {

@@ -159,7 +159,7 @@ static int check_integrator(const struct rules *r)
 static int check_softening(const struct rules *r)
 {
   const struct params *p = r->p;
-  if (p->Softening > 0 || params_neighbour_lists(p)) return 0;
+  if (params_softening(p, NULL) > 0 || params_neighbour_lists(p)) return 0;
   if (params_mode(p) == MODE_TREE && params_shared(p) && p->FixedStep > 0) return 0;
   return broken(r, "Softening", "Integrator", "expected Integrator = hermite or Criterion = pairs where Softening = 0, or one fixed step for all: Mode = tree and FixedStep");
 }

@@ -2,6 +2,7 @@ libespalier_a_SOURCES += \
   %D%/particles.c \
   %D%/particles.h \
   %D%/sampling.h \
+  %D%/softening.h \
   %D%/sums.h \
   %D%/timeline.c \
   %D%/timeline.h

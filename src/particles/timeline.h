@@ -29,24 +29,26 @@ HD int timeline_level(double soft_step, double wanted)
 
 /* The time-step criterion. */
 struct step_rule {
-  double eta, softening;   /* dimensionless; length */
+  double eta, softening;   /* dimensionless; length, */
+  double softening_of[PARTICLE_TYPES];   /* or with by_type: of the types */
+  int by_type;
   double v_com[3];         /* velocity of the centre of mass */
   int use_velocity;        /* 1: criterion min-av; 0: acceleration only */
   double soft_step;        /* time */
 };
 
-/* The time step of a particle by the criterion: eta sqrt(eps / |a|) with a = acc_hard + acc_soft; with use_velocity the minimum of this
+/* The time step of a particle of a type by the criterion: eta sqrt(eps / |a|) with a = acc_hard + acc_soft; with use_velocity the minimum of this
  * and eta eps / |v - v_com|. */
-HD double timeline_criterion_step(const struct step_rule *r, const float *acc_hard, const float *acc_soft, const double *vel)
+HD double timeline_criterion_step(const struct step_rule *r, int type, const float *acc_hard, const float *acc_soft, const double *vel)
 {
-  double a2 = 0, v2 = 0;
+  double a2 = 0, v2 = 0, softening = r->by_type ? r->softening_of[type] : r->softening;
   for (int c = 0; c < 3; c++) {
     double a = (double)acc_hard[c] + acc_soft[c], v = vel[c] - r->v_com[c];
     a2 += a * a;
     v2 += v * v;
   }
-  double step = a2 > 0 ? r->eta * sqrt(r->softening / sqrt(a2)) : 1e300;
-  if (r->use_velocity && v2 > 0) step = fmin(step, r->eta * r->softening / sqrt(v2));
+  double step = a2 > 0 ? r->eta * sqrt(softening / sqrt(a2)) : 1e300;
+  if (r->use_velocity && v2 > 0) step = fmin(step, r->eta * softening / sqrt(v2));
   return step;
 }
 

@@ -44,7 +44,7 @@ static int assess(struct sim *s, const struct run_options *o, double target, str
   comm_max_double(s->comm, &seconds, 1);
   double origin[3], motion[3];
   frame_shift(&s->frame, s->time, origin, motion);
-  if (hard_used(s) && s->par->Softening == 0 && same_place_check(s->comm, s->be->view(s->dev), origin, f)) return -1;
+  if (hard_used(s) && params_softening(s->par, NULL) == 0 && same_place_check(s->comm, s->be->view(s->dev), origin, f)) return -1;
   if (s->now.bad > 0) return 1;
   a->plan = plan_next(s->par, &s->now, &s->system, s->time, target, s->split.on ? s->split.r2 : s->radius_rule, s->split.on, s->step);
   if (run_check_advance(s, &a->plan, f)) return -1;

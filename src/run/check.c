@@ -172,6 +172,20 @@ static const char *default_mark(const struct run_options *o, const char *name)
   return param_is_default(o->origin, name) ? " (default)" : "";
 }
 
+/* The softening, or those of the types where they differ. */
+static const char *softening_text(const struct params *p, const struct run_options *o, char *text, size_t size)
+{
+  size_t at = 0;
+  if (!params_softenings_differ(p)) {
+    double one = params_softening(p, NULL);
+    snprintf(text, size, "%g%s", one, one == p->Softening ? default_mark(o, "Softening") : "");
+    return text;
+  }
+  for (int t = 0; t < PARTICLE_TYPES && at < size; t++)
+    at += (size_t)snprintf(text + at, size - at, "%s%.3g", t ? ", " : "of types 0 to 5 ", params_softening_of(p, t));
+  return text;
+}
+
 static void report_input(const struct comm *c, const struct params *p, const struct run_options *o, const struct beginning *b,
                          const struct estimate *e)
 {
@@ -179,7 +193,8 @@ static void report_input(const struct comm *c, const struct params *p, const str
   if (b->from) report_checkpoint(c, p, b), report_units(p);
   else report_initial(p, b->facts, e);
   printf("gravity             G = %.9g%s\n", units_gravity(p), p->GravityConstantInternal > 0 ? "" : " (from the units)");
-  printf("force               softening %g%s, %s criterion, %s cells\n", p->Softening, default_mark(o, "Softening"),
+  char softening[96];
+  printf("force               softening %s, %s criterion, %s cells\n", softening_text(p, o, softening, sizeof softening),
          params_choice("TypeOfOpeningCriterion", p->TypeOfOpeningCriterion),
          params_order(p) == 2 ? "quadrupole" : "monopole");
   physical_time(p, p->TimeMax, end);

@@ -30,23 +30,23 @@ static int check_range(const struct comm *c, const struct particles *p, const st
   comm_max_double(c, &speed, 1);
   comm_sum_double(c, &mass, 1);
   comm_sum_int64(c, &count, 1);
-  double size = fmax(length, par->Softening);
+  double softening = params_softening(par, NULL), size = fmax(length, softening);
   if (!(size > 0)) size = 1;   /* all at the origin, without softening */
-  double eps = par->Softening > 0 ? par->Softening : RESOLUTION * size, typical = mass / size;
+  double eps = softening > 0 ? softening : RESOLUTION * size, typical = mass / size;
   const char *advice = "choose units of length and mass nearer to those of the system (pair forces are computed in single precision)";
-  if (par->Softening > 0 && eps < SOFTENING_MIN)
+  if (softening > 0 && eps < SOFTENING_MIN)
     return fault_set(f, "Softening = %g is below %g (0: none): %s", eps, SOFTENING_MIN, advice);
   if (size * size * fmax(mass, 1) > FLOAT_MAX || speed > FLOAT_MAX)
     return fault_set(f, "coordinates up to %g and a mass of %g in all are too large: %s", length, mass, advice);
   if (count < 2) return 0;   /* no forces */
   double density = fmax(mass, 1) / (eps * eps * eps);
-  if (par->Softening > 0 && density > FLOAT_MAX) return fault_set(f, "a mass of %g within a softening of %g is too dense: %s", mass, eps, advice);
+  if (softening > 0 && density > FLOAT_MAX) return fault_set(f, "a mass of %g within a softening of %g is too dense: %s", mass, eps, advice);
   if (density > FLOAT_MAX)
     return fault_set(f, "Softening = 0, and coordinates are at most %g: forces of a mass of %g at 2^-26 of that, which single precision must "
                      "represent, are too large; choose a unit of length so that coordinates are about 1", size, mass);
   if (typical / (size * size) * 1e-10 < 1 / FLOAT_MAX || 1 / (size * size * size) < 1 / FLOAT_MAX)
     return fault_set(f, "forces of a mass of %g at distances up to %g are too small: %s", mass, size, advice);
-  if (params_order(par) == 2 && (pow(size, 5) > FLOAT_MAX || (par->Softening > 0 && pow(eps, -5) * fmax(1, mass) > FLOAT_MAX * 100)))
+  if (params_order(par) == 2 && (pow(size, 5) > FLOAT_MAX || (softening > 0 && pow(eps, -5) * fmax(1, mass) > FLOAT_MAX * 100)))
     return fault_set(f, "lengths from %g to %g are too wide a range for MultipoleOrder = 2: set MultipoleOrder = 1, or %s", eps, size, advice);
   return 0;
 }
@@ -104,8 +104,20 @@ struct added {
   uint64_t *first_id;
 };
 
+/* The type with the smallest softening of those that have particles. Collective. */
+static uint8_t sharpest_type(const struct comm *c, const struct params *par, const struct particles *p)
+{
+  int64_t of_type[PARTICLE_TYPES] = {0};
+  int best = -1;
+  for (int64_t i = 0; i < p->n; i++) of_type[p->type[i]]++;
+  comm_sum_int64(c, of_type, PARTICLE_TYPES);
+  for (int t = 0; t < PARTICLE_TYPES; t++)
+    if (of_type[t] > 0 && (best < 0 || params_softening_of(par, t) < params_softening_of(par, best))) best = t;
+  return (uint8_t)(best < 0 ? 0 : best);
+}
+
 /* Collective. 0 or -1. */
-static int add_particles(const struct comm *c, struct particles *p, const struct added *more, struct fault *f)
+static int add_particles(const struct comm *c, const struct params *par, struct particles *p, const struct added *more, struct fault *f)
 {
   uint64_t largest = 0, *all;
   size_t bytes;
@@ -118,12 +130,14 @@ static int add_particles(const struct comm *c, struct particles *p, const struct
   if (largest > UINT64_MAX - 1 - (uint64_t)total)
     return fault_set(f, "ids up to %llu leave none for %lld points", (unsigned long long)largest, (long long)total);
   *more->first_id = largest + 1;
+  uint8_t type = sharpest_type(c, par, p);
   particles_reserve(p, p->n + more->n);
   for (int k = 0; k < particle_field_count; k++)
     memset(*particles_array(p, &particle_fields[k]) + particle_fields[k].bytes * (size_t)p->n, 0, particle_fields[k].bytes * (size_t)more->n);
   for (int64_t i = 0; i < more->n; i++) {
     memcpy(&p->pos[3 * (p->n + i)], more->at[i], sizeof more->at[i]);
     p->id[p->n + i] = *more->first_id + (uint64_t)(before + i);
+    p->type[p->n + i] = type;
   }
   p->n += more->n;
   return 0;
@@ -143,7 +157,7 @@ static int start(struct sim *s, const struct comm *c, const struct params *par, 
     units_warn(par, stderr, "espalier: warning: ");
   }
   initial_check_units(par->InitCondFile, &facts, par, f);
-  if (more && !f->text[0]) add_particles(c, &p, more, f);
+  if (more && !f->text[0]) add_particles(c, par, &p, more, f);
   const struct params known = params_of_run(par, 0, be->particle_bytes > 0);
   frame_choose(&frame, c, &p, facts.own ? facts.time : par->TimeBegin);
   check_range(c, &p, &known, f);

@@ -196,7 +196,7 @@ void terminal_step(struct logs *l, const struct sim *s, const struct step_report
            LEVEL_MAX);
     l->warned_level = 1;
   }
-  double length = hard_used(s) ? (double)s->split.r1 : s->par->Softening;   /* that forces of the tree resolve */
+  double length = hard_used(s) ? (double)s->split.r1 : params_softening(s->par, NULL);   /* that forces of the tree resolve */
   if (length > 0 && s->now.count > 1 && s->lattice.spacing > LATTICE_WARNING * length && !l->warned_lattice) {
     const char *name = hard_used(s) ? "R1" : "softening";
     printf("warning: the lattice that contains all particles has a spacing of %.2g, which is %.2g %s: forces lose accuracy; the "

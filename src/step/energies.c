@@ -100,11 +100,13 @@ void energies_heavy(struct sim *s)
   n = (int)(bytes / sizeof *all);
   double at[HEAVY_MAX][3], acc[HEAVY_MAX][3] = {{0}}, pot[HEAVY_MAX] = {0};
   uint64_t skip[HEAVY_MAX];
+  uint8_t type[HEAVY_MAX];
   for (int k = 0; k < n; k++) {
     memcpy(at[k], all[k].pos, sizeof at[k]);
     skip[k] = all[k].id;
+    type[k] = (uint8_t)all[k].type;
   }
-  s->be->probe->direct(s->dev, n, (const double(*)[3])at, skip, NULL, acc, NULL, pot);
+  s->be->probe->direct(s->dev, n, (const double(*)[3])at, skip, type, NULL, acc, NULL, pot);
   comm_sum_double(s->comm, pot, n);
   while (count > 0 && first < n && skip[first] != mine[0].id) first++;
   s->be->energy->set(s->dev, count, mine, pot + first);

@@ -65,8 +65,9 @@ double plan_energy(const struct diagnostics *now)
 static double smooth_acceleration(const struct params *p, double a, double count, const struct plan_facts *y)
 {
   double d = y->distance, density = fmin(NEIGHBOURS, count - 1) / (4.0 / 3 * M_PI * d * d * d), g = units_gravity(p);
-  if (!(d > 0) || !(p->Softening > 0)) return a;
-  double pairs = DENSER * 0.75 * M_PI * M_PI * g * g * y->mean_square_mass * density / p->Softening;
+  double softening = params_softening(p, NULL);
+  if (!(d > 0) || !(softening > 0)) return a;
+  double pairs = DENSER * 0.75 * M_PI * M_PI * g * g * y->mean_square_mass * density / softening;
   return sqrt(a * a - fmin(pairs, 0.5 * a * a));
 }
 
@@ -81,7 +82,7 @@ struct finder_system plan_errors(const struct params *p, const struct diagnostic
   double a = larger(now->a_rms, now->a_rms_plain), mean = y->mean_mass * y->mean_mass;
   return (struct finder_system){.count = sources(now), .gravity = units_gravity(p), .mass = now->mass, .energy = y->energy,
                                 .v_rms = larger(now->v_rms, now->v_rms_plain), .a_rms = smooth_acceleration(p, a, sources(now), y),
-                                .distance = y->distance, .largest_mass = y->largest_mass, .softening = p->Softening,
+                                .distance = y->distance, .largest_mass = y->largest_mass, .softening = params_softening(p, NULL),
                                 .unequal = mean > 0 ? y->mean_square_mass / mean : 0, .first_profile = y->first_profile,
                                 .change = y->change, .imbalance = imbalance(now)};
 }

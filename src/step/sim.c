@@ -31,10 +31,15 @@ static struct mac criterion(const struct params *p, int kind, double gravity)
   return (struct mac){kind, params_order(p), gravity, delta};
 }
 
-/* Make the parameters, with what is known of the run, those of the system. */
-static void own_parameters(struct sim *s, const struct params *par)
+/* Make the parameters, with what is known of the run, those of the system. Collective. */
+static void own_parameters(struct sim *s, const struct params *par, const struct particles *p)
 {
+  int64_t of_type[PARTICLE_TYPES] = {0};
+  for (int64_t i = 0; i < p->n; i++) of_type[p->type[i]]++;
+  comm_sum_int64(s->comm, of_type, PARTICLE_TYPES);
   s->own = params_of_run(par, s->hard.count, s->be->particle_bytes > 0);
+  s->own.run.types = 0;
+  for (int t = 0; t < PARTICLE_TYPES; t++) s->own.run.types |= (long long)(of_type[t] > 0) << t;
   s->par = &s->own;
 }
 
@@ -45,12 +50,11 @@ int sim_open(struct sim *s, const struct comm *c, const struct params *par, cons
   s->be = be;
   hard_note_masses(s, p);
   s->now.massless = s->hard.massless;
-  own_parameters(s, par);
+  own_parameters(s, par, p);
   par = s->par;
   s->gravity = units_gravity(par);
   s->mac = criterion(par, par->TypeOfOpeningCriterion, s->gravity);
   struct device_config config = {.gravity = s->gravity,
-                                 .softening = par->Softening,
                                  .max_leaf = par->MaxLeafSize,
                                  .max_group = par->MaxGroupSize,
                                  .quadrupole = params_order(par) == 2,
@@ -58,6 +62,7 @@ int sim_open(struct sim *s, const struct comm *c, const struct params *par, cons
                                  .rank = c->rank,
                                  .node_rank = comm_node_rank(c),
                                  .method = (enum walk_method)par->WalkMethod};
+  config.softening = params_softening(par, config.softening_of);
   energies_open(s, p);
   s->dev = be->open(&config);
   be->upload(s->dev, p);
@@ -72,6 +77,9 @@ int sim_open(struct sim *s, const struct comm *c, const struct params *par, cons
   timer_reset(&s->timer);
   s->log.table = par->SubstepLog && c->rank == 0;
   tuning_open(&s->tuning, par, be->tunes, c->size, c->rank);
+  if (params_softenings_differ(par) && !be->softens_by_type)
+    return fault_set(f, "the types of particles have different softenings (SofteningType0 ... SofteningType5): the backend %s has one softening "
+                     "for all; set [Device] Backend = cpu, or one softening", be->name);
   if (params_neighbour_lists(par) && !be->hard)
     return fault_set(f, "Integrator = hermite and Criterion = pairs: the backend %s does not have them", be->name);
   return failed;
@@ -111,7 +119,7 @@ static double reachable_box(struct sim *s, double horizon, double box[6])
 /* The widest box that the lattice covers whatever the width of the particles is. */
 static double widest_box(const struct sim *s)
 {
-  return SPACING_TO_SOFTENING_MAX * s->par->Softening * LATTICE_SIDE / (s->domain.align ? LATTICE_WIDER : 1);
+  return SPACING_TO_SOFTENING_MAX * params_softening(s->par, NULL) * LATTICE_SIDE / (s->domain.align ? LATTICE_WIDER : 1);
 }
 
 /* The box that the lattice must cover. Collective. */
@@ -141,7 +149,7 @@ static void build_local_tree(struct sim *s, double horizon)
   double box[6];
   global_bounds(s, horizon, box);
   double began = timer_clock();
-  s->lattice = domain_lattice(&s->domain, box, s->par->Softening);
+  s->lattice = domain_lattice(&s->domain, box, params_softening(s->par, NULL));
   timer_phase(&s->timer, PHASE_order);
   s->counts.outside += s->be->order(s->dev, &s->lattice);
   build(s);
@@ -329,7 +337,8 @@ int sim_radius(struct sim *s, int first)
   note_dense(s, distance + 1, first);
   if (!first && fabs(rule - s->radius_rule) < RADIUS_CHANGE * s->radius_rule) return 0;
   /* coincident particles have no distances */
-  s->radius_rule = fmax(rule, p->Softening > 0 ? 1e-3 * p->Softening : RADIUS_SPACINGS * s->lattice.spacing);
+  double softening = params_softening(p, NULL);
+  s->radius_rule = fmax(rule, softening > 0 ? 1e-3 * softening : RADIUS_SPACINGS * s->lattice.spacing);
   s->system.distance = s->radius_rule;
   double r2 = sim_r2(s, p);
   if (params_mode(p) != MODE_TREE && (first || s->split.on)) set_split(s, r2 / radii_ratio(p), r2);

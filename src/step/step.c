@@ -65,9 +65,10 @@ static void measure_work(struct sim *s, double seconds)
 struct step_rule step_rule_of(const struct sim *s, double soft_step)
 {
   struct step_rule rule = {.eta = plan_eta(s->par, &s->now, &s->system, s->split.on),
-                           .softening = s->par->Softening,
                            .use_velocity = s->par->Criterion == CRITERION_MIN_AV,
                            .soft_step = soft_step};
+  rule.softening = params_softening(s->par, rule.softening_of);
+  rule.by_type = params_softenings_differ(s->par);
   memcpy(rule.v_com, s->now.v_com, sizeof rule.v_com);
   return rule;
 }

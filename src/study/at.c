@@ -55,7 +55,7 @@ static int check_places(const struct sim *s, const struct field_at *a, struct fa
 {
   double place[3], motion[3];
   struct fault one = {""};
-  if (s->par->Softening > 0) return 0;
+  if (params_softening(s->par, NULL) > 0) return 0;
   sim_shift(s, place, motion);
   if (same_place_check(s->comm, s->be->view(s->dev), place, &one) == 0) return 0;
   return fault_set(f, "%.3500s (particle %llu stands for the first point, and so on)", one.text, (unsigned long long)a->first_id);
@@ -96,7 +96,7 @@ static void sum_directly(const struct sim *s, struct field_at *a)
       for (int c = 0; c < 3; c++) at[i][c] = a->points.at[k + i][c] - place[c];
       skip[i] = a->first_id + (uint64_t)(k + i);
     }
-    s->be->probe->direct(s->dev, n, (const double(*)[3])at, skip, NULL, a->acc + k, NULL, a->pot + k);
+    s->be->probe->direct(s->dev, n, (const double(*)[3])at, skip, NULL, NULL, a->acc + k, NULL, a->pot + k);
     comm_sum_double(s->comm, a->acc[k], 3 * n);
     comm_sum_double(s->comm, a->pot + k, n);
     watchdog_progress();
@@ -154,7 +154,7 @@ int force_at(const struct comm *c, const struct params *par, const struct force_
   struct sim s;
   int open = 0;
   if (read_points(c, par, o, &a, &out, &fault) == 0 && (open = open_system(&s, c, par, &a, &fault) == 0)) {
-    if (o->exact || s.par->Softening == 0) sim_arrange(&s, 1);
+    if (o->exact || params_softening(s.par, NULL) == 0) sim_arrange(&s, 1);
     if (check_places(&s, &a, &fault) == 0) {
       if (!o->exact) sim_first_force(&s);
       o->exact ? sum_directly(&s, &a) : take_results(&s, &a);

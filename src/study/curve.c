@@ -65,7 +65,7 @@ static void print_facts(FILE *out, const char *mark, const struct sim *s, int64_
           params_choice("TypeOfOpeningCriterion", par->TypeOfOpeningCriterion),
           params_order(par) == 2 ? "quadrupole" : "monopole", par->MaxLeafSize, par->MaxGroupSize,
           params_choice("WalkMethod", par->WalkMethod));
-  fprintf(out, "%ssoftening          %g\n", mark, par->Softening);
+  fprintf(out, "%ssoftening          %g\n", mark, params_softening(par, NULL));
   if (s->split.on) fprintf(out, "%ssplit              R1 = %g, R2 = %g\n", mark, s->split.r1, s->split.r2);
   fprintf(out, "%srevision           %s\n", mark, revision);
   fprintf(out, "%serrors of %lld particles against the direct sum; milliseconds: medians of five after two warm-ups\n", mark,

@@ -92,11 +92,11 @@ void global_particles_sort_by_id(struct device *d)
 struct device *global_particles_open_device(const struct global_particles *w, int ranks)
 {
   struct device_config config = {.gravity = w->gravity,
-                                 .softening = w->par->Softening,
                                  .max_leaf = w->par->MaxLeafSize,
                                  .max_group = w->par->MaxGroupSize,
                                  .quadrupole = params_order(w->par) == 2,
                                  .ranks = ranks};
+  config.softening = params_softening(w->par, config.softening_of);
   return be->open(&config);
 }
 
@@ -130,7 +130,7 @@ static void set_lattice(const struct comm *c, struct global_particles *w, struct
   for (int k = 0; k < 3; k++) box[k] = -box[k];
   comm_max_double(c, box, 6);
   for (int k = 0; k < 3; k++) box[k] = -box[k];
-  w->lattice = domain_lattice(domain, box, w->par->Softening);
+  w->lattice = domain_lattice(domain, box, params_softening(w->par, NULL));
 }
 
 void global_particles_cut(const struct comm *c, struct global_particles *w, struct domain *domain)

@@ -119,7 +119,7 @@ static void take(struct probes *q, struct sim *s, const struct particles *p)
   struct probe *mine = memory_alloc("force", sizeof *mine * (size_t)(room + 1));
   for (int64_t i = 0; i < p->n; i++) {
     if (!is_chosen(q, p->id[i])) continue;
-    struct probe one = {.id = p->id[i], .pot = p->pot[i]};
+    struct probe one = {.id = p->id[i], .type = p->type[i], .pot = p->pot[i]};
     for (int c = 0; c < 3; c++) one.pos[c] = p->pos[3 * i + c], one.acc[c] = p->acc[3 * i + c], one.hard[c] = p->acc_hard[3 * i + c];
     mine[found++] = one;
   }
@@ -142,22 +142,25 @@ void probes_open(struct probes *q, struct sim *s, int64_t count)
   size_t n = (size_t)q->n;
   double(*at)[3] = memory_alloc("force", sizeof *at * (n + 1));
   uint64_t *skip = memory_alloc("force", sizeof *skip * (n + 1));
+  uint8_t *type = memory_alloc("force", n + 1);
   for (size_t i = 0; i < n; i++) {
     memcpy(at[i], q->now[i].pos, sizeof *at);
     skip[i] = q->now[i].id;
+    type[i] = (uint8_t)q->now[i].type;
   }
   q->acc = memory_alloc("force", 2 * sizeof *q->acc * (n + 1));
   q->hard = q->acc + n;
   q->pot = memory_alloc("force", sizeof *q->pot * (n + 1));
   for (size_t k = 0; k < n; k += PART) {   /* in parts, between which the watchdog sees progress */
     size_t part = n - k < PART ? n - k : PART;
-    s->be->probe->direct(s->dev, (int64_t)part, (const double(*)[3])(at + k), skip + k, s->split.on ? &s->split : NULL, q->acc + k,
+    s->be->probe->direct(s->dev, (int64_t)part, (const double(*)[3])(at + k), skip + k, type + k, s->split.on ? &s->split : NULL, q->acc + k,
                          q->hard + k, q->pot + k);
     watchdog_progress();
   }
   comm_sum_double(s->comm, q->acc[0], (int)(6 * n));
   comm_sum_double(s->comm, q->pot, (int)n);
   memory_free(skip);
+  memory_free(type);
   memory_free(at);
 }
 

@@ -8,6 +8,7 @@
 
 struct probe {
   uint64_t id;
+  int32_t type;
   double pos[3], acc[3], hard[3], pot;
 };
 

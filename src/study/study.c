@@ -79,6 +79,7 @@ static int prepare(struct study *s, const struct params *par, struct global_part
   int failed = comm_agree(s->c, f);
   if (!failed) global_particles_gather(w, &sim, plan.soft_step);
   s->used = params_of_run(par, sim.hard.count, sim.be->particle_bytes > 0);
+  s->used.run.types = sim.par->run.types;
   w->par = &s->used;
   *facts = (struct study_facts){.particles = sim.now.count,
                                 .r0 = r0,

@@ -16,6 +16,7 @@
 #include "gravity/units.h"
 #include "io/h5.h"
 #include "io/snapshot/snapshot_file.h"
+#include "particles/softening.h"
 
 enum { ROWS_ALIGNMENT = 64 };   /* the first row begins at a multiple of this */
 
@@ -103,18 +104,32 @@ static herr_t put_parameters(hid_t at, const struct params *given)
   return s;
 }
 
+/* Softenings by GADGET-4's names: a class for each different one, in ascending order. */
+static herr_t put_softenings(hid_t at, const struct params *p)
+{
+  char name[64];
+  double of[PARTICLE_TYPES], smallest = params_softening(p, of);
+  const struct softening soft = softening_make(smallest, of);
+  herr_t s = 0;
+  for (int t = 0; t < PARTICLE_TYPES; t++) {
+    snprintf(name, sizeof name, "SofteningClassOfPartType%d", t);
+    s |= h5_put_whole(at, name, soft.class_of[t]);
+  }
+  for (int k = 0; k < soft.classes; k++) {
+    snprintf(name, sizeof name, "SofteningComovingClass%d", k);
+    s |= h5_put_real(at, name, soft.eps[k]);
+    snprintf(name, sizeof name, "SofteningMaxPhysClass%d", k);
+    s |= h5_put_real(at, name, soft.eps[k]);
+  }
+  return s;
+}
+
 static herr_t put_all_parameters(hid_t at, const struct snapshot_facts *facts, const struct units *u)
 {
   const double gigayear_s = 365.25 * 86400 * 1e9;
-  char name[64];
   herr_t s = put_units(at, u);
   s |= put_parameters(at, facts->params);
-  for (int t = 0; t < PARTICLE_TYPES; t++) {
-    snprintf(name, sizeof name, "SofteningClassOfPartType%d", t);
-    s |= h5_put_whole(at, name, 0);
-  }
-  s |= h5_put_real(at, "SofteningComovingClass0", facts->params->Softening);
-  s |= h5_put_real(at, "SofteningMaxPhysClass0", facts->params->Softening);
+  s |= put_softenings(at, facts->params);
   s |= h5_put_real(at, "GravityConstantUsed", facts->gravity);
   /* pynbody reads these only from here; without Time_GYR it uses the age of the universe as the time. */
   s |= h5_put_real(at, "BoxSize", 0);
