@@ -12,7 +12,9 @@
 /* The state in the checkpoint depends on these: hard and soft accelerations, pending kicks, times of outputs. */
 static const char *const fixed[] = {"UnitLength_in_cm", "UnitMass_in_g", "UnitVelocity_in_cm_per_s", "GravityConstantInternal", "TimeBegin",
                                     "Softening",        "Mode",          "Kernel",                   "R1",                      "R2",
-                                    "R1OverR0",         "RQuantile",                "EnergyError"};
+                                    "R1OverR0",         "RQuantile",                "EnergyError",
+                                    "Potential1",       "Potential2",    "Potential3",               "Potential4",              "Potential5",
+                                    "Potential6",       "Potential7",    "Potential8",               "TidalField",              "Agama"};
 /* Not compared: the particles come from the checkpoint. */
 static const char *const ignored[] = {"InitCondFile", "ICFormat"};
 

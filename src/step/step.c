@@ -7,6 +7,7 @@
 
 #include "step/find.h"
 #include "step/hard.h"
+#include "step/kicks.h"
 #include "step/substeps.h"
 
 /* Weight of the newest measurement in the smoothed seconds per interaction; single measurements are noisy. */
@@ -88,7 +89,7 @@ static struct field opening_field(const struct sim *s, double dt)
 static void open_kick(struct sim *s, const struct plan *plan, const struct step_rule *rule, int *shared)
 {
   struct field field = opening_field(s, 0.5 * plan->soft_step);
-  s->be->kick(s->dev, &field, 0.5 * plan->soft_step);
+  kicks_apply(s, &field, s->time, 0.5 * plan->soft_step);
   choose_levels(s, plan, rule, shared);
   sim_make_room(s, plan->soft_step);
 }
@@ -106,7 +107,7 @@ void step_print_schedule(struct sim *s, const struct plan *plan, FILE *out)
 static void open_listed(struct sim *s, const struct plan *plan)
 {
   struct field field = opening_field(s, 0.5 * plan->soft_step);
-  s->be->kick(s->dev, &field, 0.5 * plan->soft_step);
+  kicks_apply(s, &field, s->time, 0.5 * plan->soft_step);
   s->half.part[0][1] = s->timer;
   s->soft_step = plan->soft_step;
   hard_advance(s, plan->soft_step);
@@ -166,8 +167,9 @@ void step_close(struct sim *s, const struct plan *plan, int potential)
 
   timer_phase(&s->timer, PHASE_correct);
   if (!hard_used(s)) s->be->finish(s->dev, dt / TICKS);
-  s->be->kick(s->dev, &s->field, 0.5 * dt);
   s->time = plan->at_target ? plan->target : s->time + dt;
+  kicks_field_at(s, s->time);
+  kicks_apply(s, &s->field, s->time, 0.5 * dt);
   s->step++;
   measure_work(s, timer_computing(&s->timer) - s->half.computed);
   if (hard_used(s)) find_measure(s, s->computing);
