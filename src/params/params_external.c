@@ -187,7 +187,7 @@ int external_read_tide(const char *text, struct external_tide *t, struct fault *
       return -1;
     }
   }
-  if (oort[0] != oort[1] || oort[0] == (given[0] || given[1]))
+  if (oort[0] != oort[1] || (oort[0] ? given[0] || given[1] : !given[0]))
     return fault_set(f, "expected omega=, with kappa= where it is not a point mass, or both Oort constants, A= and B=");
   if (oort[0] && !(constant[0] - constant[1] > 0 && constant[1] <= 0)) return fault_set(f, "expected A= above B=, and B= of at most 0");
   t->omega = oort[0] ? constant[0] - constant[1] : value[0];

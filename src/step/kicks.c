@@ -46,6 +46,17 @@ void kicks_apply(struct sim *s, const struct field *field, double time, double d
   memory_free(change);
 }
 
+void kicks_centre(struct sim *s, double dt)
+{
+  const struct diagnostics *d = &s->now;
+  const double origin[3] = {0}, spin = s->field.spin, coriolis[3] = {2 * spin * d->momentum[1], -2 * spin * d->momentum[0], 0};
+  const float none[3] = {0};
+  if (!s->external.given || !(d->mass > 0)) return;
+  struct field mean = {.spin = spin};
+  for (int c = 0; c < 3; c++) mean.acc[c] = (d->force_field[c] - coriolis[c]) / d->mass;
+  field_kick(&mean, origin, none, dt, s->frame.v_com);
+}
+
 /* Potential energies and forces of the host, of all ranks. Returns the largest squared rate of change on this rank. Collective. */
 static double add_host_sums(struct sim *s)
 {

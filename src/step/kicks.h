@@ -13,6 +13,9 @@ void kicks_field_at(struct sim *s, double time);
 /* Kick all particles in `field`, and in what the host computes, at `time` by dt. Where the host computes: half of its kick, the kick of the
  * device, the other half. Local. */
 void kicks_apply(struct sim *s, const struct field *field, double time, double dt);
+/* Kick the velocity that the centre of mass should have (s->frame.v_com) by dt with the mean acceleration of the field in s->now: what the
+ * centre has beyond that comes from forces between particles, which add up to zero. Local. */
+void kicks_centre(struct sim *s, double dt);
 /* Add to s->now what the host computes, and note the step that orbits in the field need. At a synchronisation, after diagnostics_measure.
  * Collective. */
 void kicks_measure(struct sim *s);

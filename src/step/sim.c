@@ -269,7 +269,7 @@ void sim_measure(struct sim *s)
 int sim_gained(const struct sim *s, double gained[3])
 {
   const struct field *field = &s->field;
-  int known = field->count == 0 && !s->external.given;
+  int known = field->count == 0 || s->external.given;   /* kicks_centre adds those of parameters */
   for (int k = 0; k < 3; k++) {
     gained[k] = s->now.v_com[k] - s->frame.v_com[k] - field->acc[k] * (s->time - s->frame.begin);
     known = known && isfinite(gained[k]);

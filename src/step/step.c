@@ -90,6 +90,7 @@ static void open_kick(struct sim *s, const struct plan *plan, const struct step_
 {
   struct field field = opening_field(s, 0.5 * plan->soft_step);
   kicks_apply(s, &field, s->time, 0.5 * plan->soft_step);
+  kicks_centre(s, 0.5 * plan->soft_step);
   choose_levels(s, plan, rule, shared);
   sim_make_room(s, plan->soft_step);
 }
@@ -108,6 +109,7 @@ static void open_listed(struct sim *s, const struct plan *plan)
 {
   struct field field = opening_field(s, 0.5 * plan->soft_step);
   kicks_apply(s, &field, s->time, 0.5 * plan->soft_step);
+  kicks_centre(s, 0.5 * plan->soft_step);
   s->half.part[0][1] = s->timer;
   s->soft_step = plan->soft_step;
   hard_advance(s, plan->soft_step);
@@ -174,6 +176,7 @@ void step_close(struct sim *s, const struct plan *plan, int potential)
   measure_work(s, timer_computing(&s->timer) - s->half.computed);
   if (hard_used(s)) find_measure(s, s->computing);
   sim_measure(s);
+  kicks_centre(s, 0.5 * dt);
   sim_note_energy(s);
   plan_note_profile(s->par, &s->now, &s->system);
   s->half.part[1][1] = s->timer;

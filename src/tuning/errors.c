@@ -67,7 +67,7 @@
 /* Soft steps in an external field for the wanted error FIELD_ERROR are not longer than FIELD_MEAN of the inverse of the mean rate of its
  * change, and than FIELD_LARGEST of that of the largest one (few particles on tight orbits matter little for the energy): errors on an orbit go
  * as the square. FIELD_MOST of the latter for any error: then every orbit is still resolved. */
-#define FIELD_MEAN 0.01
+#define FIELD_MEAN 0.007
 #define FIELD_LARGEST 0.04
 #define FIELD_ERROR 1e-5
 #define FIELD_MOST 0.1
