@@ -4,7 +4,7 @@
 # a potential that moves, a library with Agama's interface; restarts, ranks, mistakes.
 . "${srcdir:-.}/tests/restart_common.sh"
 stub=$(cd "${srcdir:-.}" && pwd)/tests/agama_stub.c
-seconds=30
+seconds=90
 
 # parameters TIME LINE...: run.ini, for ../ic.txt; the lines are those of [External]
 parameters() {

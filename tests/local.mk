@@ -221,6 +221,7 @@ TESTS += $(unit_tests) $(mpi_tests) $(script_tests)
 EXTRA_DIST += \
   $(script_tests) \
   $(slow_tests) \
+  %D%/agama_stub.c \
   %D%/slurm/cluster \
   %D%/slurm/same.py \
   %D%/plots_input.py \

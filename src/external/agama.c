@@ -52,7 +52,8 @@ struct agama *agama_open(const char *library, const char *text, struct fault *f)
   take(a.library, "agama_evalPotential", &a.eval, sizeof a.eval);
   take(a.library, "agama_getError", &error, sizeof error);
   if (!create || !a.delete || !a.eval) {
-    fault_set(f, "Agama: the library lacks agama_createPotential, agama_deletePotential or agama_evalPotential: a version of 2021 or later is needed");
+    fault_set(f, "Agama: the library lacks agama_createPotential, agama_deletePotential or agama_evalPotential: expected a version of 2021 "
+              "or later");
   } else {
     snprintf(parameters, sizeof parameters, "%s%s", strchr(text, '=') ? "" : "file=", text);
     a.potential = create(parameters);

@@ -75,7 +75,8 @@ int external_check_times(const struct external *e, double begin, double end, str
     if (!e->orbit[k]) continue;
     orbit_span(e->orbit[k], span);
     if (span[0] > begin || span[1] < end)
-      return fault_set(f, "[External] %.200s: the orbit is from %.15g to %.15g, and the run from %.15g to %.15g: expected a table that covers the run",
+      return fault_set(f, "[External] %.200s: the orbit is from %.15g to %.15g, and the run from %.15g to %.15g: expected a table "
+                       "that covers the run",
                        e->orbit_name[k], span[0], span[1], begin, end);
   }
   return 0;

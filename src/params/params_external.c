@@ -126,7 +126,8 @@ static int read_kind(const char *word, struct external_potential *e, struct faul
     if (strcmp(word, kinds[k].name) == 0) return e->kind = (enum external_kind)k, 0;
   }
   const char *near = nearest_name(word, names, EXTERNAL_KINDS);
-  return fault_set(f, "expected a potential (point, plummer, isochrone, logarithmic, nfw, hernquist or miyamoto-nagai), found '%.60s'%s%s%s", word,
+  return fault_set(f, "expected a potential (point, plummer, isochrone, logarithmic, nfw, hernquist or miyamoto-nagai), found "
+                   "'%.60s'%s%s%s", word,
                    near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
@@ -179,7 +180,8 @@ int external_read_tide(const char *text, struct external_tide *t, struct fault *
     if (f->text[0]) return -1;
     if (o) {
       o = word[0] - 'A';
-      if (oort[o]++ || number_of(number, &end, &constant[o]) || *end) return fault_set(f, "expected %s= with a number, once, found '%.60s'", word, number);
+      if (oort[o]++ || number_of(number, &end, &constant[o]) || *end)
+        return fault_set(f, "expected %s= with a number, once, found '%.60s'", word, number);
     } else if (k < 0) {
       list_keys(tide_keys, ", or the Oort constants A= and B=", expected, sizeof expected);
       return fault_set(f, "expected %s, found '%.60s'", expected, word);

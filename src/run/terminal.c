@@ -150,7 +150,8 @@ static void warn_energy(struct logs *l, const struct sim *s)
 /* The parameter SoftStep gives soft steps that are much longer than those of the rule. */
 static void warn_soft_step(struct logs *l, const struct sim *s, double dt)
 {
-  double rule = fmin(plan_soft_step(s->par, &s->now, &s->system, s->split.r2), s->system.field_step > 0 ? s->system.field_step : HUGE_VAL);
+  double rule = plan_soft_step(s->par, &s->now, &s->system, s->split.r2);
+  if (s->system.field_step > 0) rule = fmin(rule, s->system.field_step);
   if (l->warned_soft_step || !s->split.on || s->par->SoftStep == 0 || s->par->EnergyError > 0 || !(dt > SOFT_STEP_WARNING * rule)) return;
   printf("warning: at time %g SoftStep gives soft steps of %.3g, and the rule (SoftStep = 0) would take %.3g:\n"
          "         soft forces may change too much within a step\n", s->time, dt, rule);

@@ -10,10 +10,10 @@
 
 int kicks_open(struct sim *s, const struct params *par, struct fault *f)
 {
-  if (external_open(&s->external, par, s->gravity, f)) return -1;
-  if (s->external.agama && !s->be->push)
-    return fault_set(f, "[External] Agama: the backend %s takes no accelerations of the host", s->be->name);
-  return 0;
+  if (!external_given(par)) return 0;
+  if (external_open(&s->external, par, s->gravity, f) == 0 && s->external.agama && !s->be->push)
+    fault_set(f, "[External] Agama: the backend %s takes no accelerations of the host", s->be->name);
+  return comm_agree(s->comm, f);   /* a file may be missing on one node */
 }
 
 void kicks_close(struct sim *s) { external_close(&s->external); }

@@ -5,7 +5,7 @@
 #define KICKS_H
 #include "step/sim.h"
 
-/* Open the field of the parameters. 0, or -1 with a fault. Call kicks_close in both cases. Local. */
+/* Open the field of the parameters. 0, or -1 with a fault, on all ranks. Call kicks_close in both cases. Collective. */
 int kicks_open(struct sim *s, const struct params *par, struct fault *f);
 void kicks_close(struct sim *s);
 /* Make s->field that of a time. Local. */
