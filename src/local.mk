@@ -4,6 +4,7 @@ include %D%/particles/local.mk
 include %D%/params/local.mk
 include %D%/tree/local.mk
 include %D%/gravity/local.mk
+include %D%/external/local.mk
 include %D%/backend/local.mk
 include %D%/cpu/local.mk
 include %D%/system/local.mk

@@ -18,6 +18,7 @@ unit_tests = \
   %D%/depth_first \
   %D%/domain \
   %D%/essential \
+  %D%/field \
   %D%/finder \
   %D%/force \
   %D%/hermite_verbs \
@@ -91,6 +92,7 @@ script_tests = \
   %D%/find.sh \
   %D%/folders.sh \
   %D%/force_at.sh \
+  %D%/external.sh \
   %D%/frame.sh \
   %D%/full_disk.sh \
   %D%/full_disk_run.sh \
@@ -173,6 +175,7 @@ sanitized_tests = \
   %D%/cluster_runs.sh \
   %D%/files_ranks.sh \
   %D%/find.sh \
+  %D%/external.sh \
   %D%/frame.sh \
   %D%/full_disk.sh \
   %D%/full_disk_run.sh \
@@ -223,6 +226,7 @@ TESTS += $(unit_tests) $(mpi_tests) $(script_tests)
 EXTRA_DIST += \
   $(script_tests) \
   $(slow_tests) \
+  %D%/agama_stub.c \
   %D%/slurm/cluster \
   %D%/slurm/same.py \
   %D%/plots_input.py \
@@ -291,6 +295,7 @@ clean-local:
 %C%_snapshot_files_mpi_SOURCES = %D%/snapshot_files.c %D%/files.h %D%/tap.h
 %C%_accuracy_SOURCES = %D%/accuracy.c %D%/tap.h
 %C%_params_SOURCES = %D%/params.c %D%/tap.h
+%C%_field_SOURCES = %D%/field.c %D%/tap.h
 %C%_units_SOURCES = %D%/units.c %D%/tap.h
 %C%_massless_SOURCES = %D%/massless.c %D%/hard_rig.h %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h
 %C%_hermite_verbs_SOURCES = %D%/hermite_verbs.c %D%/hard_rig.h %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "backend/backend.h"
+#include "backend/field_sums.h"
 #include "backend/probe.h"
 #include "base/memory.h"
 #include "kernels.h"
@@ -80,7 +81,7 @@ static inline int64_t reference_sample(struct device *d, uint64_t threshold, int
 static inline void reference_reduce(struct device *d, const struct field *field, struct sums *sums)
 {
   memset(sums, 0, sizeof *sums);
-  for (int64_t i = 0; i < d->p.n; i++) sums_add(sums, &d->p, i, field_potential(field, &d->p.pos[3 * i]));
+  for (int64_t i = 0; i < d->p.n; i++) sums_add_all(sums, &d->p, i, field);
 }
 
 /* --- tree: there is none ----------------------------------------------------------------------------------------- */
@@ -185,11 +186,7 @@ static inline void reference_nearest(struct device *d, int64_t n, const double (
 
 static inline void reference_kick(struct device *d, const struct field *field, double dt)
 {
-  for (int64_t i = 0; i < d->p.n; i++) {
-    double acc[3];
-    field_acceleration(field, &d->p.pos[3 * i], acc);
-    for (int c = 0; c < 3; c++) d->p.vel[3 * i + c] += dt * (d->p.acc_soft[3 * i + c] + acc[c]);
-  }
+  for (int64_t i = 0; i < d->p.n; i++) field_kick(field, &d->p.pos[3 * i], &d->p.acc_soft[3 * i], dt, &d->p.vel[3 * i]);
 }
 
 static inline void reference_split_soft(struct device *d) { for (int64_t k = 0; k < 3 * d->p.n; k++) d->p.acc_soft[k] = d->p.acc[k] - d->p.acc_hard[k]; }

@@ -27,6 +27,7 @@ particles    base
 params       base particles
 tree         base
 gravity      base params
+external     base params gravity
 backend      base particles params tree gravity
 cpu          base particles tree gravity backend
 mpi          base particles params tree backend
@@ -36,7 +37,7 @@ io/snapshot  base particles params gravity mpi io io/input
 ic           base particles mpi
 system       base particles gravity backend mpi
 tuning       base params backend
-step         base particles params tree gravity backend mpi system tuning
+step         base particles params tree gravity external backend mpi system tuning
 job          base params
 checkpoint   base particles params mpi io io/snapshot job
 check        base particles params tree gravity backend mpi system tuning step

@@ -131,6 +131,66 @@ static void check_field(const struct rig *g, const struct set *s, int64_t n)
   say(good, s, "an external field kicks all particles alike");
 }
 
+/* A field of every kind of term in a rotating frame. */
+static struct field every_term(void)
+{
+  struct field f = {.acc = {0.1, 0.2, -0.3}, .spin = 0.7};
+  static const double numbers[][3] = {{-0.3}, {2, 0.4}, {3, 0.5}, {1.5, 0.2, 0.8}, {2, 3}, {4, 2}, {3, 1, 0.3}, {2, 1.5}};
+  for (int kind = FIELD_LINEAR; kind <= FIELD_TIDAL; kind++) {
+    struct field_term *t = &f.term[f.count++];
+    t->kind = kind;
+    for (int c = 0; c < 3; c++) t->centre[c] = kind == FIELD_TIDAL ? 0 : 0.01 * (kind + 3 * c), t->motion[c] = 0.1 * c;
+    memcpy(t->number, numbers[kind], sizeof numbers[kind]);
+  }
+  return f;
+}
+
+/* All kinds of terms: the kick of each particle, the sums and the largest rate are those of loops on the host; a push adds what it is given. */
+static void check_terms(const struct rig *g, const struct set *s, const struct particles *p)
+{
+  const struct field field = every_term(), none = {0};
+  struct sums sums, without;
+  double *change = memory_alloc("test", sizeof *change * (size_t)(3 * p->n)), *before = memory_alloc("test", sizeof *before * (size_t)(3 * p->n));
+  double potential = 0, all = 0, rate = 0, force[3] = {0}, virial = 0, scale = 0, weighted = 0, got = 0;
+  const struct particles *q = g->be->view(g->dev);
+  g->be->reduce(g->dev, &none, &without);
+  q = g->be->view(g->dev);
+  for (int64_t i = 0; i < q->n; i++) {
+    const double *x = &q->pos[3 * i], *v = &q->vel[3 * i];
+    double acc[3], m = q->mass[i], r = field_rate(&field, x, v);
+    field_acceleration(&field, x, acc);
+    acc[0] += 2 * field.spin * v[1], acc[1] -= 2 * field.spin * v[0];
+    potential += m * field_potential(&field, x), all += m * fabs(field_potential(&field, x));
+    rate = fmax(rate, r);
+    for (int c = 0; c < 3; c++) force[c] += m * acc[c], virial += m * x[c] * acc[c], scale += m * fabs(acc[c]) * (1 + fabs(x[c])), weighted += m * v[c] * v[c] * r;
+  }
+  g->be->reduce(g->dev, &field, &sums);
+  for (int t = 0; t < PARTICLE_TYPES; t++) got += sums.potential[t] - without.potential[t], all -= without.potential[t];
+  int good = near(got, potential, all) && near(sums.virial_field, virial, scale) && near(sums.rate_field, weighted, weighted);
+  for (int c = 0; c < 3; c++) good &= near(sums.force_field[c], force[c], scale);
+  say(good && without.virial_field == 0 && without.rate_field == 0, s, "the sums of every kind of external field");
+  if (g->be->rate) say(near(g->be->rate(g->dev, &field), sqrt(rate), sqrt(rate)) && g->be->rate(g->dev, &none) == 0, s, "its largest rate of change");
+
+  q = g->be->view(g->dev);
+  memcpy(before, q->vel, sizeof *before * (size_t)(3 * q->n));
+  for (int64_t i = 0; i < q->n; i++) field_kick(&field, &q->pos[3 * i], &q->acc_soft[3 * i], 0.125, &before[3 * i]);
+  g->be->kick(g->dev, &field, 0.125);
+  q = g->be->view(g->dev);
+  good = 1;
+  for (int64_t k = 0; k < 3 * q->n; k++) good &= near(q->vel[k], before[k], 1 + fabs(before[k]));
+  say(good, s, "its kick");
+  if (g->be->push) {
+    for (int64_t k = 0; k < 3 * q->n; k++) before[k] = q->vel[k], change[k] = (double)(k % 11) - 4.5;
+    g->be->push(g->dev, change);
+    q = g->be->view(g->dev);
+    good = 1;
+    for (int64_t k = 0; k < 3 * q->n; k++) good &= q->vel[k] == before[k] + change[k];
+    say(good, s, "changes of velocities from the host");
+  }
+  memory_free(before);
+  memory_free(change);
+}
+
 /* All particles of a level and deeper count; where all do, they are the whole of their groups; and the mean share cannot be less than if
  * they were spread evenly. `count`: particles of each level. */
 static void check_shares(const struct rig *g, const struct set *s, int64_t n, const int64_t count[32])
@@ -373,6 +433,7 @@ static void check_set(const struct backend *be, const struct set *s)
   check_direct(&g, s, &p);
   check_polls(&g, s);
   check_field(&g, s, p.n);
+  check_terms(&g, s, &p);
   particles_free(&p);
   rig_close(&g);
 }

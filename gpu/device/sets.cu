@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Verbs that reduce the particles to few numbers: bounding box, samples, sums, histogram of levels. */
 #include <config.h>
+#include "backend/field_sums.h"
 #include "gpu/device/device.cuh"
 #include "gpu/device/reduce.cuh"
 #include "gpu/device/select.cuh"
 #include "particles/sampling.h"
-#include "particles/sums.h"
 
 static int64_t runs(const struct device *d) { return blocks_for(d->p.n, REDUCE_RUN); }
 
@@ -108,7 +108,7 @@ static __global__ void __launch_bounds__(THREADS) sum_rows(struct particles p, c
   union sums_row sum;
   for (int k = 0; k < SUMS; k++) sum.value[k] = 0;
   int64_t begin = (int64_t)blockIdx.x * REDUCE_RUN, end = min(begin + REDUCE_RUN, (int64_t)p.n);
-  for (int64_t i = begin + threadIdx.x; i < end; i += THREADS) sums_add(&sum.s, &p, i, field_potential(&field, &p.pos[3 * i]));
+  for (int64_t i = begin + threadIdx.x; i < end; i += THREADS) sums_add_all(&sum.s, &p, i, &field);
   reduce_block<add_op>(sum.value, rows + (int64_t)blockIdx.x * SUMS);
 }
 
@@ -120,6 +120,23 @@ void gpu_reduce(struct device *d, const struct field *field, struct sums *sums)
   LAUNCH(d, sum_rows, runs(d), THREADS, d->p, *field, rows);
   LAUNCH(d, (reduce_rows<add_op, SUMS>), 1, WARP * REDUCE_ROWS, rows, (int)runs(d), d->device_results->sums);
   memcpy(sums, device_read_results(d)->sums, sizeof *sums);
+}
+
+static __global__ void rate_rows(struct particles p, const __grid_constant__ struct field field, double *rows)
+{
+  double largest[1] = {0};
+  int64_t begin = (int64_t)blockIdx.x * REDUCE_RUN, end = min(begin + REDUCE_RUN, (int64_t)p.n);
+  for (int64_t i = begin + threadIdx.x; i < end; i += THREADS) largest[0] = fmax(largest[0], field_rate(&field, &p.pos[3 * i], &p.vel[3 * i]));
+  reduce_block<max_op>(largest, rows + blockIdx.x);
+}
+
+double gpu_rate(struct device *d, const struct field *field)
+{
+  if (d->p.n == 0) return 0;
+  double *rows = rows_room(d, 1);
+  LAUNCH(d, rate_rows, runs(d), THREADS, d->p, *field, rows);
+  LAUNCH(d, (reduce_rows<max_op, 1>), 1, WARP * REDUCE_ROWS, rows, (int)runs(d), &d->device_results->work);
+  return sqrt(device_read_results(d)->work);
 }
 
 /* --- levels ------------------------------------------------------------------------------------------------------ */

@@ -33,6 +33,7 @@ void gpu_phase(const char *name);
 void gpu_bounds(struct device *d, double horizon, double low[3], double high[3]);
 int64_t gpu_sample(struct device *d, uint64_t threshold, int sources, int64_t max_count, struct sample *out, double *work);
 void gpu_reduce(struct device *d, const struct field *field, struct sums *sums);
+double gpu_rate(struct device *d, const struct field *field);
 void gpu_histogram(struct device *d, int64_t *count);
 void gpu_shares(struct device *d, int level, double sums[2]);
 /* exchange.cu */
@@ -94,6 +95,7 @@ double gpu_ceiling(struct device *d);
 double gpu_pair_rate(struct device *d, int64_t n, int *share);
 /* integrate.cu */
 void gpu_kick(struct device *d, const struct field *field, double dt);
+void gpu_push(struct device *d, const double *change);
 void gpu_split_soft(struct device *d);
 int gpu_levels(struct device *d, const struct step_rule *rule, int shared);
 int32_t gpu_next_tick(struct device *d);

@@ -16,10 +16,7 @@ static __global__ void kick(struct particles p, double dt)
 static __global__ void kick_with_field(struct particles p, const __grid_constant__ struct field field, double dt)
 {
   int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
-  double acc[3];
-  if (i >= p.n) return;
-  field_acceleration(&field, &p.pos[3 * i], acc);
-  for (int c = 0; c < 3; c++) p.vel[3 * i + c] += dt * (p.acc_soft[3 * i + c] + acc[c]);
+  if (i < p.n) field_kick(&field, &p.pos[3 * i], &p.acc_soft[3 * i], dt, &p.vel[3 * i]);
 }
 
 void gpu_kick(struct device *d, const struct field *field, double dt)
@@ -28,6 +25,21 @@ void gpu_kick(struct device *d, const struct field *field, double dt)
     LAUNCH(d, kick, blocks_for(3 * d->p.n, THREADS), THREADS, d->p, dt);
   else
     LAUNCH(d, kick_with_field, blocks_for(d->p.n, THREADS), THREADS, d->p, *field, dt);
+}
+
+static __global__ void add_change(struct particles p, const double *change)
+{
+  int64_t k = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+  if (k < 3 * p.n) p.vel[k] += change[k];
+}
+
+void gpu_push(struct device *d, const double *change)
+{
+  if (d->p.n == 0) return;
+  double *there = array_room(&d->points, "device points", 3 * d->p.n);
+  CHECK(cudaMemcpyAsync(there, change, sizeof *change * (size_t)(3 * d->p.n), cudaMemcpyHostToDevice, d->stream));
+  LAUNCH(d, add_change, blocks_for(3 * d->p.n, THREADS), THREADS, d->p, there);
+  gpu_wait(d);   /* the caller may change the numbers */
 }
 
 static __global__ void subtract_hard(struct particles p)

@@ -212,6 +212,10 @@ struct backend {
   /* Kick all particles: v += dt (acc_soft + acceleration of the external field at x). The place where forces that do not come from
    * particles enter. */
   void (*kick)(struct device *d, const struct field *field, double dt);
+  /* Change the velocities by numbers that the host has computed: v += change[3 n], in the order of `view`. NULL: no fields of the host. */
+  void (*push)(struct device *d, const double *change);
+  /* The largest rate at which the field changes for a particle of this rank (field_rate), an inverse time. NULL: it limits no step. */
+  double (*rate)(struct device *d, const struct field *field);
   /* acc_soft = acc - acc_hard. */
   void (*split_soft)(struct device *d);
   /* Choose block levels at a synchronisation; returns the deepest. `shared` >= 0: all particles get this level. */

@@ -2,6 +2,7 @@ libespalier_a_SOURCES += \
   %D%/backend.c \
   %D%/backend.h \
   %D%/energy_verbs.h \
+  %D%/field_sums.h \
   %D%/hard_verbs.h \
   %D%/let_verbs.h \
   %D%/link.h \

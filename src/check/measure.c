@@ -137,10 +137,15 @@ void measure_physics(struct sim *s, const struct plan *plan, struct physics *p)
   p->massless = s->hard.massless;
   p->mass = now->mass;
   p->kinetic = 0.5 * now->mass * now->v_rms * now->v_rms;
-  p->potential = now->potential;
+  /* in a field the potential energy has an arbitrary zero: what balances the kinetic energy, about the centre of mass */
+  p->potential = s->external.given ? now->virial + now->virial_field : now->potential;
   p->v_rms = now->v_rms;
   sim_shift(s, place, p->v_com);
   p->soft_step = plan->soft_step;
+  struct plan_facts without = s->system;
+  without.field_step = 0;
+  p->field_step = s->system.field_step;
+  p->own_step = plan_wanted(s->par, now, &without, s->split.on ? s->split.r2 : s->radius_rule, s->split.on);
   int64_t n = radius_samples(s->comm, s->be, s->dev, s->hard.count, &all);
   measure_size(all, n, p);
   for (int c = 0; c < 3; c++) p->centre[c] += place[c], p->v_com[c] += now->v_com[c];

@@ -25,6 +25,8 @@ enum {
 #define HEAVY_RATIO 100          /* which has so many times the mean mass of the others */
 #define RESOLUTION_MIN 0.3       /* resolution of coordinates, in softenings */
 #define SUBSTEPS_MAX 1024        /* block steps of a soft step; ordinary systems have 4 to 128 */
+#define FIELD_LONG 4.0           /* given steps, in units of those that orbits in the external field need */
+#define FIELD_DEEP 100.0         /* the system's own steps, in these units */
 #define DAY 86400.0
 #define LONG_RUN (100 * DAY)
 #define ENDLESS_RUN (3650 * DAY)
@@ -210,6 +212,19 @@ static void judge_state(const struct physics *p, struct findings *f)
         (unsigned long long)p->heaviest, 100 * p->mass_max / p->mass, p->mass_max / rest);
 }
 
+/* Steps against orbits in the external field. */
+static void judge_field(const struct physics *p, struct findings *f)
+{
+  if (!(p->field_step > 0)) return;
+  if (p->step_is_given && p->soft_step > FIELD_LONG * p->field_step)
+    add(f, FINDING_WARNING, "steps of %.3g are given, but orbits in the external field need soft steps of at most %.3g for the wanted Accuracy: "
+        "give shorter ones, or none", p->soft_step, p->field_step);
+  if (!p->step_is_given && p->own_step > FIELD_DEEP * p->field_step)
+    add(f, FINDING_WARNING, "orbits in the external field need soft steps of %.3g, where the particles alone need %.3g: some are deep in the centre "
+        "of a potential; give it a core or a softening, take these particles away, or give a step of your own (MaxSizeTimestep, SoftStep)",
+        p->field_step, p->own_step);
+}
+
 /* Place of the whole system against the resolution of positions. */
 static void judge_place(const struct physics *p, struct findings *f)
 {
@@ -243,6 +258,7 @@ void physics_judge(const struct physics *p, struct findings *f)
   int small = judge_softening(p, f);
   judge_times(p, f);
   judge_state(p, f);
+  judge_field(p, f);
   judge_place(p, f);
   judge_cost(p, small, f);
 }

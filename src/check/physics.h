@@ -35,6 +35,7 @@ struct physics {
   uint64_t heaviest;            /* id of the heaviest particle */
   /* steps */
   double soft_step;
+  double field_step, own_step;  /* the longest soft step that orbits in the external field allow (0: no limit), and that of the rule without it */
   int64_t level[PHYSICS_LEVELS];   /* particles by block level: their step is the soft step / 2^level */
   /* speed of this machine; 0: not measured */
   double sync_seconds;          /* seconds of a synchronisation: order, tree, forces of all particles */

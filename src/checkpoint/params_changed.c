@@ -14,7 +14,9 @@ static const char *const fixed[] = {"UnitLength_in_cm", "UnitMass_in_g", "UnitVe
                                     "Softening",        "Mode",          "Kernel",                   "R1",                      "R2",
                                     "R1OverR0",         "RQuantile",                "EnergyError",
                                     "SofteningType0",   "SofteningType1", "SofteningType2",           "SofteningType3",          "SofteningType4",
-                                    "SofteningType5"};
+                                    "SofteningType5",   "Potential1",     "Potential2",               "Potential3",              "Potential4",
+                                    "Potential5",       "Potential6",     "Potential7",               "Potential8",              "TidalField",
+                                    "Agama"};
 /* Not compared: the particles come from the checkpoint. */
 static const char *const ignored[] = {"InitCondFile", "ICFormat"};
 

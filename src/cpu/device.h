@@ -192,6 +192,8 @@ struct halo_particle;
 void cpu_hard_advance(struct device *d, const struct hard_request *r, int64_t n, const struct halo_particle *halo, struct hard_tally *t);
 void cpu_hard_potential(struct device *d, const struct hard_request *r, int64_t n, const struct halo_particle *halo);
 void cpu_kick(struct device *d, const struct field *field, double dt);
+void cpu_push(struct device *d, const double *change);
+double cpu_rate(struct device *d, const struct field *field);
 void cpu_split_soft(struct device *d);
 int cpu_levels(struct device *d, const struct step_rule *rule, int shared);
 int32_t cpu_next_tick(struct device *d);

@@ -4,20 +4,32 @@
 #include <math.h>
 #include <string.h>
 
+#include "backend/field_sums.h"
 #include "base/memory.h"
 #include "cpu/device.h"
-#include "particles/sums.h"
 #include "particles/timeline.h"
 
 void cpu_kick(struct device *d, const struct field *field, double dt)
 {
   struct particles *p = &d->p;
 #pragma omp parallel for schedule(static)
-  for (int64_t i = 0; i < p->n; i++) {
-    double acc[3];
-    field_acceleration(field, &p->pos[3 * i], acc);
-    for (int c = 0; c < 3; c++) p->vel[3 * i + c] += dt * (p->acc_soft[3 * i + c] + acc[c]);
-  }
+  for (int64_t i = 0; i < p->n; i++) field_kick(field, &p->pos[3 * i], &p->acc_soft[3 * i], dt, &p->vel[3 * i]);
+}
+
+void cpu_push(struct device *d, const double *change)
+{
+  struct particles *p = &d->p;
+#pragma omp parallel for schedule(static)
+  for (int64_t k = 0; k < 3 * p->n; k++) p->vel[k] += change[k];
+}
+
+double cpu_rate(struct device *d, const struct field *field)
+{
+  const struct particles *p = &d->p;
+  double largest = 0;
+#pragma omp parallel for schedule(static) reduction(max : largest)
+  for (int64_t i = 0; i < p->n; i++) largest = fmax(largest, field_rate(field, &p->pos[3 * i], &p->vel[3 * i]));
+  return sqrt(largest);
 }
 
 void cpu_split_soft(struct device *d)
@@ -66,7 +78,7 @@ void cpu_reduce(struct device *d, const struct field *field, struct sums *sums)
 #pragma omp parallel for schedule(static)
   for (int64_t b = 0; b < blocks; b++)
     for (int64_t i = b * BLOCK; i < p->n && i < (b + 1) * BLOCK; i++)
-      sums_add(&part[b], p, i, field_potential(field, &p->pos[3 * i]));
+      sums_add_all(&part[b], p, i, field);
   memset(sums, 0, sizeof *sums);
   for (int64_t b = 0; b < blocks; b++)
     for (size_t k = 0; k < sizeof *sums / sizeof(double); k++) ((double *)sums)[k] += ((double *)&part[b])[k];

@@ -2,6 +2,8 @@ libespalier_a_SOURCES += \
   %D%/accuracy.def \
   %D%/params.c \
   %D%/params_accuracy.c \
+  %D%/params_external.c \
+  %D%/params_external.h \
   %D%/params.def \
   %D%/params.h \
   %D%/params_nearest.c \

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "params/params.h"
+#include "params/params_external.h"
 #include "params/params_nearest.h"
 #include "particles/timeline.h"
 
@@ -210,6 +211,26 @@ static int check_domain(const struct rules *r)
   return broken(r, "DomainGrid", NULL, "expected auto, or three whole numbers as in 4x2x2");
 }
 
+/* The name of Potential1 ... Potential8. */
+static const char *potential_name(int number)
+{
+  static const char *const names[EXTERNAL_POTENTIALS] = {"Potential1", "Potential2", "Potential3", "Potential4",
+                                                         "Potential5", "Potential6", "Potential7", "Potential8"};
+  return names[number];
+}
+
+static int check_external(const struct rules *r)
+{
+  struct fault why = {""};
+  struct external_potential e;
+  struct external_tide t;
+  for (int k = 0; k < EXTERNAL_POTENTIALS; k++)
+    if (external_text(r->p, k)[0] && external_read(external_text(r->p, k), &e, &why)) return broken(r, potential_name(k), NULL, why.text);
+  if (r->p->TidalField[0] && external_read_tide(r->p->TidalField, &t, &why)) return broken(r, "TidalField", NULL, why.text);
+  if (r->p->AgamaLibrary[0] && !r->p->Agama[0]) return broken(r, "AgamaLibrary", "Agama", "expected Agama too, the potential");
+  return 0;
+}
+
 int params_check_ranks(const struct params *p, int ranks, struct fault *f)
 {
   int grid[3];
@@ -224,7 +245,7 @@ int params_check_rules(const struct params *p, const struct param_origin *origin
 {
   struct rules r = {p, origin, f};
   return check_paths(&r) || check_outputs(&r) || check_accuracy(&r) || check_repeatable(&r) || check_split(&r) || check_integrator(&r) || check_softening(&r) || check_finder(&r) ||
-             check_fixed_step(&r) || check_domain(&r)
+             check_fixed_step(&r) || check_domain(&r) || check_external(&r)
            ? -1 : 0;
 }
 
@@ -258,7 +279,13 @@ int params_check_files(const struct params *p, const struct param_origin *origin
   struct rules r = {p, origin, f};
   if (input && !p->InitCondFile[0]) return broken(&r, "InitCondFile", NULL, "expected a file with initial conditions");
   if (input && check_file(&r, "InitCondFile", p->InitCondFile)) return -1;
-  return p->OutputListFilename[0] ? check_file(&r, "OutputListFilename", p->OutputListFilename) : 0;
+  if (p->OutputListFilename[0] && check_file(&r, "OutputListFilename", p->OutputListFilename)) return -1;
+  for (int k = 0; k < EXTERNAL_POTENTIALS; k++) {
+    struct external_potential e;
+    if (!external_text(p, k)[0] || external_read(external_text(p, k), &e, f)) continue;
+    if (e.orbit[0] && check_file(&r, potential_name(k), e.orbit)) return -1;
+  }
+  return p->Agama[0] && !strchr(p->Agama, '=') ? check_file(&r, "Agama", p->Agama) : 0;
 }
 
 int params_neighbour_lists(const struct params *p) { return p->Integrator == INTEGRATOR_HERMITE || p->Criterion == CRITERION_PAIRS; }

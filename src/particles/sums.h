@@ -18,6 +18,8 @@ struct sums {
   double vel_count[3], vel2_count;          /* sums of v and v^2 */
   double virial, force[3];                  /* sums of m x a and of m a; a as in acc2 */
   double speed_count;                       /* sum of |v| */
+  double virial_field, force_field[3];      /* sums of m x f and of m f, f the acceleration of the external field */
+  double rate_field;                        /* sum of m v^2 times the squared rate at which the field changes for the particle */
   double bad;                               /* particles with a value that is not finite */
 };
 

@@ -12,8 +12,11 @@
  * M (v_rms + a_rms dt), is JUMP + JUMP_FEW / sqrt(N). */
 #define JUMP 0.01
 #define JUMP_FEW 1.0
+#define FIELD 2.0          /* and in an external field so many times its impulse */
 #define MASS_LOST 1e-6     /* largest relative change of the total mass: rounding */
 enum { NAMED = 8 };        /* largest number of particles in a message */
+
+static double length(const double x[3]) { return sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]); }
 
 void guard_remember(struct guard *g, const struct diagnostics *now, int first)
 {
@@ -24,6 +27,7 @@ void guard_remember(struct guard *g, const struct diagnostics *now, int first)
   memcpy(g->momentum, now->momentum, sizeof g->momentum);
   g->v_rms = now->v_rms;
   g->a_rms = now->a_rms;
+  g->field = length(now->force_field);
 }
 
 /* A particle named in the message. */
@@ -108,7 +112,8 @@ static void list_names(const struct named *list, int count, char *text, size_t s
 /* Whether the total momentum has changed by more than the limit above. */
 static int momentum_jumped(const struct guard *g, const struct diagnostics *now, double dt)
 {
-  double change2 = 0, limit = now->mass * (g->v_rms + fmax(g->a_rms, now->a_rms) * dt) * (JUMP + JUMP_FEW / sqrt(now->count - now->massless));
+  double change2 = 0, limit = now->mass * (g->v_rms + fmax(g->a_rms, now->a_rms) * dt) * (JUMP + JUMP_FEW / sqrt(now->count - now->massless)) +
+                                 FIELD * dt * fmax(g->field, length(now->force_field));
   for (int k = 0; k < 3; k++) change2 += (now->momentum[k] - g->momentum[k]) * (now->momentum[k] - g->momentum[k]);
   return !(change2 <= limit * limit);
 }

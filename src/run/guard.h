@@ -10,6 +10,7 @@
 struct guard {
   double particles, mass;             /* at the start */
   double momentum[3], v_rms, a_rms;   /* at the last synchronisation */
+  double field;                       /* the force of the external field there; 0 after a restart */
   double collapsed[3];                /* the step of a close pair collapsed: first soft step in which one did, its time, its length; 0: none did */
   char untrusted[200];                /* why this run cannot be trusted (guard_collapsed); empty: no reason */
 };

@@ -450,7 +450,7 @@ const char *logs_error_text(double error, int digits, char *text, size_t size)
 void logs_energy(struct logs *l, const struct sim *s)
 {
   struct diagnostics d = energies_corrected(s);
-  if (!l->has_energy) l->first_energy = d.total;
+  if (!l->has_energy && !s->external.moves) l->first_energy = d.total;   /* a field that moves changes the energy: no error is known */
   l->has_energy = 1;
   l->worst = fmax(l->worst, logs_error(l, d.total));
   if (!l->energy) return;

@@ -10,6 +10,7 @@
 #include "base/fault.h"
 #include "base/memory.h"
 #include "io/input/initial.h"
+#include "params/params_external.h"
 
 /* Pair forces and multipole moments are computed in float32, whose range ends at 1e38. */
 #define FLOAT_MAX 1e36
@@ -159,7 +160,9 @@ static int start(struct sim *s, const struct comm *c, const struct params *par, 
   initial_check_units(par->InitCondFile, &facts, par, f);
   if (more && !f->text[0]) add_particles(c, par, &p, more, f);
   const struct params known = params_of_run(par, 0, be->particle_bytes > 0);
-  frame_choose(&frame, c, &p, facts.own ? facts.time : par->TimeBegin);
+  double begin = facts.own ? facts.time : par->TimeBegin;
+  if (external_given(par)) frame = (struct frame){.begin = begin};   /* its potentials are at places in the user's frame */
+  else frame_choose(&frame, c, &p, begin);
   check_range(c, &p, &known, f);
   if (comm_agree(c, f)) {
     particles_free(&p);
@@ -171,6 +174,10 @@ static int start(struct sim *s, const struct comm *c, const struct params *par, 
   }
   s->time = frame.begin;
   s->frame = frame;
+  if (external_check_times(&s->external, s->time, par->TimeMax, f)) {
+    sim_close(s);
+    return -1;
+  }
   return 0;
 }
 

@@ -2,6 +2,7 @@
 #include <config.h>
 #include "run/state.h"
 
+#include <math.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -283,6 +284,7 @@ int state_load(struct sim *s, struct run_state *r, struct checkpoint *k, const s
     s->split.on = s->split.on && params_mode(&found) != MODE_TREE;
     resume_choice(s, k, f);
     load_frame(s, k->text, f);
+    external_check_times(&s->external, s->time, fmax(s->time, par->TimeMax), f);
     if (has(k->text, "substeps.paused")) items_read(k->text, item, list_substeps(s, item), f);
     if (has(k->text, "run.statistics"))
       items_read(k->text, &(const struct item){"run.statistics", ITEM_REAL, 3, &r->statistics}, 1, f);

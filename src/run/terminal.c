@@ -141,7 +141,7 @@ static void warn_energy(struct logs *l, const struct sim *s)
 {
   char text[32];
   double change = fabs(energies_total(s) - l->first_energy), scale = fmax(fabs(l->first_energy), (s->now.kinetic + fabs(s->now.potential)) / 10);
-  if (l->warned_energy || !(change > ENERGY_WARNING * scale)) return;
+  if (s->external.moves || l->warned_energy || !(change > ENERGY_WARNING * scale)) return;
   printf("warning: at time %g the total energy is off by %s of its initial value: do not trust this run;\n"
          "         check the length of soft steps (xs, ys, SoftStep, MaxSizeTimestep), Eta, Softening and\n"
          "         ErrTolForceAcc\n", s->time,
@@ -153,6 +153,7 @@ static void warn_energy(struct logs *l, const struct sim *s)
 static void warn_soft_step(struct logs *l, const struct sim *s, double dt)
 {
   double rule = plan_soft_step(s->par, &s->now, &s->system, s->split.r2);
+  if (s->system.field_step > 0) rule = fmin(rule, s->system.field_step);
   if (l->warned_soft_step || !s->split.on || s->par->SoftStep == 0 || s->par->EnergyError > 0 || !(dt > SOFT_STEP_WARNING * rule)) return;
   printf("warning: at time %g SoftStep gives soft steps of %.3g, and the rule (SoftStep = 0) would take %.3g:\n"
          "         soft forces may change too much within a step\n", s->time, dt, rule);

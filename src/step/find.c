@@ -16,6 +16,13 @@ int find_asked(const struct params *p)
   return p->R1 == 0 || p->SoftStep == 0 || p->Eta == 0;
 }
 
+/* The longest soft step: as given, and as orbits in an external field allow; 0: no limit. */
+static double longest_of(const struct sim *s)
+{
+  double given = s->par->MaxSizeTimestep, field = s->system.field_step;
+  return given > 0 && field > 0 ? fmin(given, field) : fmax(given, field);
+}
+
 static struct finder_request request_of(const struct sim *s)
 {
   const struct params *p = s->par;
@@ -25,7 +32,7 @@ static struct finder_request request_of(const struct sim *s)
                                  .r2 = p->R2,
                                  .soft_step = p->SoftStep,
                                  .eta = p->Eta,
-                                 .longest = p->MaxSizeTimestep,
+                                 .longest = longest_of(s),
                                  .delta = params_delta(p),
                                  .order = params_order(p),
                                  .soft_cost = p->SoftForceCost,

@@ -9,6 +9,8 @@ libespalier_a_SOURCES += \
   %D%/find.h \
   %D%/hard.c \
   %D%/hard.h \
+  %D%/kicks.c \
+  %D%/kicks.h \
   %D%/plan.c \
   %D%/plan.h \
   %D%/schedule.c \

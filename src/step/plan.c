@@ -60,6 +60,12 @@ double plan_energy(const struct diagnostics *now)
   return total < least ? -fmax(-total, least) : total;
 }
 
+double plan_energy_in_field(const struct diagnostics *now)
+{
+  double potential = fmin(now->virial, 0);
+  return fmin(0.5 * now->mass * now->v_rms * now->v_rms + potential, 0.5 * potential);
+}
+
 /* The rms acceleration without that of softened pairs, which a short softening lets grow without a meaning for the mean field; at most half
  * of its square. Density and pairs: those of the median place, times a factor for denser ones. */
 static double smooth_acceleration(const struct params *p, double a, double count, const struct plan_facts *y)
@@ -72,8 +78,10 @@ static double smooth_acceleration(const struct params *p, double a, double count
 }
 
 /* How far the system is from the virial equilibrium. */
-static double imbalance(const struct diagnostics *now)
+static double imbalance(const struct diagnostics *now, const struct plan_facts *y)
 {
+  double virial = now->virial + now->virial_field;   /* in a field: about the centre of mass, of all forces */
+  if (y->in_field) return virial < 0 ? fabs(now->mass * now->v_rms * now->v_rms + virial) / -virial : 0;
   return now->virial < 0 ? fabs(2 * now->kinetic + now->virial) / -now->virial : 0;
 }
 
@@ -84,7 +92,7 @@ struct finder_system plan_errors(const struct params *p, const struct diagnostic
                                 .v_rms = larger(now->v_rms, now->v_rms_plain), .a_rms = smooth_acceleration(p, a, sources(now), y),
                                 .distance = y->distance, .largest_mass = y->largest_mass, .softening = params_softening(p, NULL),
                                 .unequal = mean > 0 ? y->mean_square_mass / mean : 0, .first_profile = y->first_profile,
-                                .change = y->change, .imbalance = imbalance(now)};
+                                .change = y->change, .imbalance = imbalance(now, y)};
 }
 
 void plan_note_profile(const struct params *p, const struct diagnostics *now, struct plan_facts *y)
@@ -124,13 +132,19 @@ double plan_whole_step(const struct params *p, const struct diagnostics *now, co
   return exp2(floor(STEPS_OF_TWO * log2(step)) / STEPS_OF_TWO);
 }
 
+/* The longest step in the external field, in steps of two per cent. */
+static double field_limit(const struct plan_facts *y)
+{
+  return y->field_step > 0 ? exp2(floor(STEPS_OF_TWO * log2(y->field_step)) / STEPS_OF_TWO) : 1e300;
+}
+
 double plan_wanted(const struct params *p, const struct diagnostics *now, const struct plan_facts *y, double r2, int hybrid)
 {
-  double most = p->MaxSizeTimestep > 0 ? p->MaxSizeTimestep : 1e300;
-  if (hybrid) return fmin(p->SoftStep > 0 ? p->SoftStep : plan_soft_step(p, now, y, r2), most);
-  if (plan_one_step(p, 0)) return fmin(plan_whole_step(p, now, y, r2), most);
+  double most = p->MaxSizeTimestep > 0 ? p->MaxSizeTimestep : 1e300, in_field = field_limit(y);
+  if (hybrid) return fmin(p->SoftStep > 0 ? p->SoftStep : fmin(plan_soft_step(p, now, y, r2), in_field), most);
+  if (plan_one_step(p, 0)) return fmin(fmin(plan_whole_step(p, now, y, r2), in_field), most);
   if (p->MaxSizeTimestep > 0) return p->MaxSizeTimestep;
-  return p->FixedStep > 0 ? p->FixedStep : plan_whole_step(p, now, y, r2);
+  return p->FixedStep > 0 ? p->FixedStep : fmin(plan_whole_step(p, now, y, r2), in_field);
 }
 
 struct plan plan_next(const struct params *p, const struct diagnostics *now, const struct plan_facts *y, double time, double target,

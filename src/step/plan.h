@@ -22,6 +22,8 @@ struct plan_facts {
   double dense;          /* errors_dense, last measurement; 0: not known */
   double distance;       /* median distance to the 28th neighbour, last measurement (struct sim, radius_rule) */
   double mean_mass, largest_mass, mean_square_mass;   /* of particles */
+  int in_field;          /* 1: there is an external field */
+  double field_step;     /* the longest step that orbits in it allow (errors_field_step); 0: no limit */
 };
 
 /* Soft steps between measurements of R2, and without the split, where they are not for forces, of the distances of particles. On a GPU one
@@ -52,6 +54,9 @@ int plan_one_step(const struct params *p, int hybrid);
  * light particles orbit heavy ones, not than the energy that all would have with the mean velocity by number. A system that is not bound has
  * 0 or more. */
 double plan_energy(const struct diagnostics *now);
+/* The same in an external field: kinetic energy about the centre of mass; at most half of the potential energy, so that the lengths of the
+ * model are those of the particles, whatever holds them together. */
+double plan_energy_in_field(const struct diagnostics *now);
 /* Note the profile of the system (errors_profile) at a synchronisation. Needs y->energy. */
 void plan_note_profile(const struct params *p, const struct diagnostics *now, struct plan_facts *y);
 /* The system for the model of errors. */

@@ -12,6 +12,7 @@
 #include "step/energies.h"
 #include "step/find.h"
 #include "step/hard.h"
+#include "step/kicks.h"
 #include "system/radius.h"
 
 /* Predicted trajectories may widen the lattice until its spacing is this fraction of the softening, or until it is twice as wide as the
@@ -80,6 +81,7 @@ int sim_open(struct sim *s, const struct comm *c, const struct params *par, cons
   if (params_softenings_differ(par) && !be->softens_by_type)
     return fault_set(f, "the types of particles have different softenings (SofteningType0 ... SofteningType5): the backend %s has one softening "
                      "for all; set [Device] Backend = cpu, or one softening", be->name);
+  if (kicks_open(s, par, f)) return -1;
   if (params_neighbour_lists(par) && !be->hard)
     return fault_set(f, "Integrator = hermite and Criterion = pairs: the backend %s does not have them", be->name);
   return failed;
@@ -98,6 +100,7 @@ void sim_close(struct sim *s)
   domain_close(&s->domain);
   substep_log_close(&s->log);
   tuning_close(&s->tuning);
+  kicks_close(s);
 }
 
 /* The bounding box of all particles and of the positions that they can reach within `horizon`: low, then high. Returns its longest side.
@@ -262,8 +265,10 @@ void sim_force(struct sim *s, const struct mac *mac, int potential)
 void sim_measure(struct sim *s)
 {
   timer_phase(&s->timer, PHASE_diagnostics);
+  kicks_field_at(s, s->time);
   diagnostics_measure(&s->now, s->comm, s->be, s->dev, &s->field);
   s->now.massless = s->hard.massless;
+  kicks_measure(s);
   s->a_floor = A_FLOOR * s->now.a_rms_plain;
   memset(s->energy.correction, 0, sizeof s->energy.correction);
   s->energy.total = s->energy.noise = 0;
@@ -273,7 +278,7 @@ void sim_measure(struct sim *s)
 int sim_gained(const struct sim *s, double gained[3])
 {
   const struct field *field = &s->field;
-  int known = field->count == 0;
+  int known = field->count == 0 || s->external.given;   /* kicks_centre adds those of parameters */
   for (int k = 0; k < 3; k++) {
     gained[k] = s->now.v_com[k] - s->frame.v_com[k] - field->acc[k] * (s->time - s->frame.begin);
     known = known && isfinite(gained[k]);
@@ -292,7 +297,7 @@ void sim_shift(const struct sim *s, double place[3], double motion[3])
 
 void sim_note_energy(struct sim *s)
 {
-  s->system.energy = plan_energy(&s->now);
+  s->system.energy = s->system.in_field ? plan_energy_in_field(&s->now) : plan_energy(&s->now);
   s->system.distance = s->par->R1 > 0 ? 0 : s->radius_rule;   /* given radii say nothing of distances */
   s->system.mean_mass = s->hard.mean_mass;
   s->system.largest_mass = s->hard.largest_mass;

@@ -6,6 +6,7 @@
 #include "backend/energy_verbs.h"
 #include "backend/hard_verbs.h"
 #include "base/timer.h"
+#include "external/external.h"
 #include "mpi/comm.h"
 #include "mpi/domain.h"
 #include "mpi/halo.h"
@@ -109,7 +110,8 @@ struct sim {
   struct domain domain;
   struct lattice lattice;
   struct split split;        /* .on: hybrid */
-  struct field field;        /* external field */
+  struct field field;        /* external field, at the time of the next kick */
+  struct external external;  /* what the parameters say of it */
   struct frame frame;        /* the frame of the particles */
   struct mac mac;            /* acceptance criterion of all forces but the first */
   double gravity;

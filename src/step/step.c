@@ -7,6 +7,7 @@
 
 #include "step/find.h"
 #include "step/hard.h"
+#include "step/kicks.h"
 #include "step/substeps.h"
 
 /* Weight of the newest measurement in the smoothed seconds per interaction; single measurements are noisy. */
@@ -89,7 +90,8 @@ static struct field opening_field(const struct sim *s, double dt)
 static void open_kick(struct sim *s, const struct plan *plan, const struct step_rule *rule, int *shared)
 {
   struct field field = opening_field(s, 0.5 * plan->soft_step);
-  s->be->kick(s->dev, &field, 0.5 * plan->soft_step);
+  kicks_apply(s, &field, s->time, 0.5 * plan->soft_step);
+  kicks_centre(s, 0.5 * plan->soft_step);
   choose_levels(s, plan, rule, shared);
   sim_make_room(s, plan->soft_step);
 }
@@ -107,7 +109,8 @@ void step_print_schedule(struct sim *s, const struct plan *plan, FILE *out)
 static void open_listed(struct sim *s, const struct plan *plan)
 {
   struct field field = opening_field(s, 0.5 * plan->soft_step);
-  s->be->kick(s->dev, &field, 0.5 * plan->soft_step);
+  kicks_apply(s, &field, s->time, 0.5 * plan->soft_step);
+  kicks_centre(s, 0.5 * plan->soft_step);
   s->half.part[0][1] = s->timer;
   s->soft_step = plan->soft_step;
   hard_advance(s, plan->soft_step);
@@ -167,12 +170,14 @@ void step_close(struct sim *s, const struct plan *plan, int potential)
 
   timer_phase(&s->timer, PHASE_correct);
   if (!hard_used(s)) s->be->finish(s->dev, dt / TICKS);
-  s->be->kick(s->dev, &s->field, 0.5 * dt);
   s->time = plan->at_target ? plan->target : s->time + dt;
+  kicks_field_at(s, s->time);
+  kicks_apply(s, &s->field, s->time, 0.5 * dt);
   s->step++;
   measure_work(s, timer_computing(&s->timer) - s->half.computed);
   if (hard_used(s)) find_measure(s, s->computing);
   sim_measure(s);
+  kicks_centre(s, 0.5 * dt);
   sim_note_energy(s);
   plan_note_profile(s->par, &s->now, &s->system);
   s->half.part[1][1] = s->timer;

@@ -31,7 +31,13 @@ void diagnostics_measure(struct diagnostics *d, const struct comm *c, const stru
     plain += d->v_com[k] * (d->v_com[k] - 2 * s.vel_count[k] / s.count);
   }
   d->virial = s.virial;
-  for (int k = 0; k < 3; k++) d->virial -= d->com[k] * s.force[k];
+  d->virial_field = s.virial_field;
+  d->rate_field = d->kinetic > 0 ? sqrt(s.rate_field / (2 * d->kinetic)) : 0;
+  for (int k = 0; k < 3; k++) {
+    d->virial -= d->com[k] * s.force[k];
+    d->virial_field -= d->com[k] * s.force_field[k];
+    d->force_field[k] = s.force_field[k];
+  }
   d->speed = s.speed_count / s.count;
   d->v_rms = sqrt(fmax(v2, 0));
   d->v_rms_plain = sqrt(fmax(plain, 0));

@@ -19,6 +19,8 @@ struct diagnostics {
   double virial;                            /* sum of m x a about the centre of mass; a as in a_rms */
   double speed;                             /* mean of |v| by number, not about v_com */
   double massless;                          /* how many of `count` have no mass; set by the caller (hard_note_masses) */
+  double virial_field, force_field[3];      /* of the external field, the Coriolis force included: sum of m x f about the centre of mass, of m f */
+  double rate_field;                        /* root of the mean squared rate at which it changes for the particles, weighted by m v^2 */
 };
 
 /* Measure the sums over all ranks at a synchronisation. `field`: external field, part of the potential energy. Collective. */

@@ -64,6 +64,13 @@
 #define ORBIT 0.025
 #define ORBIT_ERROR 1e-5
 #define ORBIT_MOST 0.1
+/* Soft steps in an external field for the wanted error FIELD_ERROR are not longer than FIELD_MEAN of the inverse of the mean rate of its
+ * change, and than FIELD_LARGEST of that of the largest one (few particles on tight orbits matter little for the energy): errors on an orbit go
+ * as the square. FIELD_MOST of the latter for any error: then every orbit is still resolved. */
+#define FIELD_MEAN 0.007
+#define FIELD_LARGEST 0.04
+#define FIELD_ERROR 1e-5
+#define FIELD_MOST 0.1
 /* Particles within the distance to the 28th neighbour. */
 #define NEIGHBOURS 28
 
@@ -223,4 +230,10 @@ double errors_orbit_step(double gravity, double mass, double r2, double accuracy
 {
   double part = fmin(ORBIT * sqrt(accuracy / ORBIT_ERROR), ORBIT_MOST);
   return mass > 0 ? part * sqrt(r2 * r2 * r2 / (gravity * mass)) : 1e300;
+}
+
+double errors_field_step(double mean, double largest, double accuracy)
+{
+  double wanted = sqrt(accuracy / FIELD_ERROR), step = fmin(FIELD_LARGEST * wanted, FIELD_MOST) / largest;
+  return mean > 0 ? fmin(step, FIELD_MEAN * wanted / mean) : step;
 }

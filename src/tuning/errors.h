@@ -62,4 +62,7 @@ double errors_dense_part(double allowed);
 /* The longest soft step that resolves the orbits at R2 about a particle. `mass`: of this particle and another one; `accuracy`: wanted |dE/E|
  * per dynamical time. 1e300: no limit. */
 double errors_orbit_step(double gravity, double mass, double r2, double accuracy);
+/* The longest soft step in an external field, which acts in the kicks of soft steps alone. `mean`, `largest`: its rate of change for the
+ * particles (field_rate), the root of the mean square weighted by energy, and the largest; `accuracy`: wanted |dE/E| per dynamical time. */
+double errors_field_step(double mean, double largest, double accuracy);
 #endif

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <config.h>
+#include "external/agama.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "params/params.h"
+
+typedef void *create_function(const char *parameters);
+typedef void delete_function(void *potential);
+typedef double eval_function(const void *potential, const double x[3], double time, double gradient[3], double second[6]);
+typedef const char *error_function(void);
+
+struct agama {
+  void *library, *potential;
+  delete_function *delete;
+  eval_function *eval;
+};
+
+/* A function of the library. POSIX guarantees that the conversion from void * works. */
+static void take(void *library, const char *name, void *function, size_t size)
+{
+  void *found = dlsym(library, name);
+  memcpy(function, &found, size);
+}
+
+static void *load(const char *library, struct fault *f)
+{
+  const char *const names[] = {library[0] ? library : "libagama.so", library[0] ? NULL : "agama.so"};
+  char why[300] = "";
+  for (int k = 0; k < 2 && names[k]; k++) {
+    void *found = dlopen(names[k], RTLD_LAZY | RTLD_LOCAL);
+    if (found) return found;
+    if (k == 0) snprintf(why, sizeof why, "%.290s", dlerror());
+  }
+  fault_set(f, "Agama: the library cannot be loaded (%s): give its file as [External] AgamaLibrary, or its folder in LD_LIBRARY_PATH", why);
+  return NULL;
+}
+
+struct agama *agama_open(const char *library, const char *text, struct fault *f)
+{
+  create_function *create;
+  error_function *error;
+  struct agama a = {0}, *open;
+  char parameters[PARAM_TEXT + 8];
+  if (!(a.library = load(library, f))) return NULL;
+  take(a.library, "agama_createPotential", &create, sizeof create);
+  take(a.library, "agama_deletePotential", &a.delete, sizeof a.delete);
+  take(a.library, "agama_evalPotential", &a.eval, sizeof a.eval);
+  take(a.library, "agama_getError", &error, sizeof error);
+  if (!create || !a.delete || !a.eval) {
+    fault_set(f, "Agama: the library lacks agama_createPotential, agama_deletePotential or agama_evalPotential: expected a version of 2021 "
+              "or later");
+  } else {
+    snprintf(parameters, sizeof parameters, "%s%s", strchr(text, '=') ? "" : "file=", text);
+    a.potential = create(parameters);
+    if (!a.potential) fault_set(f, "Agama = %.200s: %.300s", text, error && error() ? error() : "the library refuses the potential");
+  }
+  if (!a.potential) {
+    dlclose(a.library);
+    return NULL;
+  }
+  open = memory_alloc("external field", sizeof *open);
+  *open = a;
+  return open;
+}
+
+void agama_close(struct agama *a)
+{
+  if (!a) return;
+  a->delete(a->potential);
+  dlclose(a->library);
+  memory_free(a);
+}
+
+double agama_at(const struct agama *a, const double x[3], double time, double gradient[3], double second[6])
+{
+  return a->eval(a->potential, x, time, gradient, second);
+}
