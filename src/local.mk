@@ -7,6 +7,7 @@ include %D%/gravity/local.mk
 include %D%/backend/local.mk
 include %D%/cpu/local.mk
 include %D%/system/local.mk
+include %D%/analysis/local.mk
 include %D%/step/local.mk
 include %D%/tuning/local.mk
 include %D%/check/local.mk

@@ -36,11 +36,12 @@ io/snapshot  base particles params gravity mpi io io/input
 ic           base particles mpi
 system       base particles gravity backend mpi
 tuning       base params backend
+analysis     base particles params gravity mpi io
 step         base particles params tree gravity backend mpi system tuning
 job          base params
 checkpoint   base particles params mpi io io/snapshot job
 check        base particles params tree gravity backend mpi system tuning step
-run          base particles params tree gravity backend mpi io io/input io/snapshot system tuning step job checkpoint check
+run          base particles params tree gravity backend mpi io io/input io/snapshot system tuning analysis step job checkpoint check
 study        base particles params tree gravity backend mpi io io/snapshot system tuning step run
 cli          base particles params tree gravity backend mpi io io/input io/snapshot ic system tuning step job checkpoint run study
 gpu/device    base particles tree gravity backend

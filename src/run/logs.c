@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "analysis/analysis.h"
 #include "base/files.h"
 #include "base/folders.h"
 #include "base/revision.h"
@@ -28,7 +29,8 @@
 /* --- files ------------------------------------------------------------------------------------------------------- */
 
 #define USED_PARAMETERS "parameters-used.ini"
-static const char *const table_names[LOGS_TABLES] = {"energy.csv", "steps.csv", "timers.csv", TRAFFIC_TABLE, SUBSTEP_TABLE, TUNER_TABLE, "choice.csv"};
+static const char *const table_names[LOGS_TABLES] = {"energy.csv", "steps.csv", "timers.csv", TRAFFIC_TABLE, SUBSTEP_TABLE, TUNER_TABLE, "choice.csv",
+                                                      "analysis.csv"};
 
 /* A fault where snapshots of an earlier run exist, or where --overwrite would remove the input. */
 static void check_snapshots(const struct params *p, int overwrite, struct fault *f)
@@ -119,7 +121,8 @@ static void list_tables(struct logs *l, const struct sim *s, struct table table[
                                          {l->traffic.table, &l->traffic.out, traffic_header},
                                          {s->log.table, &l->substeps, substep_log_header},
                                          {s->tuning.log, &l->tuner, tuning_header},
-                                         {choose_used(s), &l->choice, choose_header}};
+                                         {choose_used(s), &l->choice, choose_header},
+                                         {s->par->Analysis, &l->analysis, analysis_header}};
   memcpy(table, all, sizeof all);
 }
 
