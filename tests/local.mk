@@ -100,6 +100,7 @@ script_tests = \
   %D%/packaging.sh \
   %D%/parameter_pages.sh \
   %D%/plots.sh \
+  %D%/plots_analysis.sh \
   %D%/plots_input.sh \
   %D%/pynbody.sh \
   %D%/quickstart.sh \
