@@ -6,8 +6,6 @@
 #include <string.h>
 
 #include "analysis/exact.h"
-#include "analysis/quantiles.h"
-#include "base/memory.h"
 
 const double analysis_fractions[ANALYSIS_RADII] = {0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9};
 
@@ -20,8 +18,7 @@ const double analysis_fractions[ANALYSIS_RADII] = {0.01, 0.05, 0.1, 0.25, 0.5, 0
 struct task {
   const struct subset *s;
   const struct analysis_row *row;
-  const double *r2;   /* [n] squared distances from the centre */
-  double half2;       /* square of the half-mass radius, rounded up: the particles within it have r2 <= half2 */
+  double half2;   /* square of the half-mass radius, rounded up: the particles within it have r2 <= half2 */
   double plane[3][3];
 };
 
@@ -33,7 +30,7 @@ static void moments(const void *of, int64_t i, double *sum)
 {
   const struct task *t = of;
   const int64_t at = 3 * (int64_t)t->s->index[i];
-  const double *pos = &t->s->p->pos[at], *v = &t->s->p->vel[at], m = subset_weight(t->s, i), in = t->r2[i] <= t->half2 ? m : 0;
+  const double *pos = &t->s->p->pos[at], *v = &t->s->p->vel[at], m = subset_weight(t->s, i), in = subset_r2(t->s, t->row->centre, i) <= t->half2 ? m : 0;
   double x[3];
   for (int k = 0; k < 3; k++) x[k] = pos[k] - t->row->centre[k];
   sum[M] = m;
@@ -78,10 +75,10 @@ static void inner(const void *of, int64_t i, double *sum)
   const struct task *t = of;
   const int64_t at = 3 * (int64_t)t->s->index[i];
   const double *pos = &t->s->p->pos[at], *vel = &t->s->p->vel[at], m = subset_weight(t->s, i);
-  double x[3], v[3], r = sqrt(t->r2[i]);
+  double x[3], v[3], r2 = subset_r2(t->s, t->row->centre, i), r = sqrt(r2);
   memset(sum, 0, INNER_SUMS * sizeof *sum);
   for (int k = 0; k < 3; k++) x[k] = pos[k] - t->row->centre[k], v[k] = vel[k] - t->row->velocity[k];
-  if (t->r2[i] <= t->half2) {
+  if (r2 <= t->half2) {
     double u = r > 0 ? along(x, v) / r : 0;
     sum[SQUARE] = m * along(v, v);
     sum[OUTWARDS] = m * u;
@@ -113,11 +110,9 @@ static void measure_row(struct analysis_row *row, const struct comm *c, const st
   *row = (struct analysis_row){.type = type};
   subset_open(&s, c, p, type);
   subset_centre(c, &s, row->centre);
-  double *r2 = memory_alloc("analysis", sizeof *r2 * (size_t)(s.n + 1));
-  subset_distances(&s, row->centre, r2);
-  quantiles(c, s.n, r2, s.weight, s.whole, ANALYSIS_RADII, analysis_fractions, square);
+  subset_quantiles(c, &s, row->centre, 0, ANALYSIS_RADII, analysis_fractions, square);
   for (int k = 0; k < ANALYSIS_RADII; k++) row->radius[k] = sqrt(square[k]);
-  struct task t = {.s = &s, .row = row, .r2 = r2, .half2 = square[ANALYSIS_HALF]};
+  struct task t = {.s = &s, .row = row, .half2 = square[ANALYSIS_HALF]};
   exact_sums(c, s.n, s.total, SUMS, moments, &t, sum);
   use_moments(&s, row, sum);
   analysis_plane(row->angular, t.plane[0], t.plane[1], t.plane[2]);
@@ -126,7 +121,6 @@ static void measure_row(struct analysis_row *row, const struct comm *c, const st
   row->bar_radius = row->radius[ANALYSIS_HALF];
   row->count = (double)s.total;
   row->mass = s.mass;
-  memory_free(r2);
   subset_close(&s);
 }
 

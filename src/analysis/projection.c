@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "analysis/exact.h"
-#include "analysis/quantiles.h"
 #include "base/folders.h"
 #include "base/memory.h"
 
@@ -65,10 +64,7 @@ static void choose_frame(struct painter *w, struct map_facts *facts, const doubl
   if (facts->par->ProjectionCentre == PROJECTION_DENSITY) subset_centre(w->c, &s, w->centre);
   for (int k = 0; k < 3; k++) facts->centre[k] = w->centre[k] + place[k];
   if (!(facts->half > 0)) {
-    double *r2 = memory_alloc("analysis", sizeof *r2 * (size_t)(s.n + 1));
-    subset_distances(&s, w->centre, r2);
-    quantiles(w->c, s.n, r2, s.weight, s.whole, 1, &fraction, &facts->half);
-    memory_free(r2);
+    subset_quantiles(w->c, &s, w->centre, 0, 1, &fraction, &facts->half);
     facts->half = facts->half > 0 ? sqrt(facts->half) : 1;
   }
   subset_close(&s);

@@ -30,6 +30,10 @@ static double number_of(uint64_t bits)
 
 /* The quantiles on their way. */
 struct search {
+  int64_t n;
+  quantile_key *key;
+  quantile_weight *weight;
+  const void *of;
   int count, prefixes;
   int64_t need[QUANTILES_MAX];      /* weight that is looked for */
   int64_t below[QUANTILES_MAX];     /* weight of keys below the prefix */
@@ -48,19 +52,18 @@ static void find_distinct(struct search *s)
 }
 
 /* Weights by the next `bits` bits above `shift` of the keys with a distinct prefix: table[prefix][bin], over all ranks. Collective. */
-static void count_bins(const struct comm *c, const struct search *s, int64_t n, const double *key, const int64_t *weight, int shift, int bits,
-                       int64_t *table)
+static void count_bins(const struct comm *c, const struct search *s, int shift, int bits, int64_t *table)
 {
   size_t bins = (size_t)1 << bits, cells = bins * (size_t)s->prefixes;
   memset(table, 0, sizeof *table * cells);
-#pragma omp parallel if (n > 10000)
+#pragma omp parallel if (s->n > 10000)
   {
     int64_t *mine = memory_alloc("analysis", sizeof *mine * cells);
 #pragma omp for schedule(static)
-    for (int64_t i = 0; i < n; i++) {
-      uint64_t b = bits_of(key[i]) >> shift, prefix = b >> bits;
+    for (int64_t i = 0; i < s->n; i++) {
+      uint64_t b = bits_of(s->key(s->of, i)) >> shift, prefix = b >> bits;
       for (int d = 0; d < s->prefixes; d++)
-        if (s->distinct[d] == prefix) mine[(size_t)d * bins + (b & (bins - 1))] += weight ? weight[i] : 1;
+        if (s->distinct[d] == prefix) mine[(size_t)d * bins + (b & (bins - 1))] += s->weight ? s->weight(s->of, i) : 1;
     }
 #pragma omp critical
     for (size_t k = 0; k < cells; k++) table[k] += mine[k];
@@ -81,10 +84,10 @@ static void extend(struct search *s, const int64_t *table, int bits)
   }
 }
 
-void quantiles(const struct comm *c, int64_t n, const double *key, const int64_t *weight, int64_t total, int count, const double *fraction,
-               double *value)
+void quantiles(const struct comm *c, int64_t n, quantile_key *key, quantile_weight *weight, const void *of, int64_t total, int count,
+               const double *fraction, double *value)
 {
-  struct search s = {.count = count};
+  struct search s = {.n = n, .key = key, .weight = weight, .of = of, .count = count};
   int shift = 63;
   memset(value, 0, sizeof *value * (size_t)count);
   if (total <= 0) return;
@@ -93,7 +96,7 @@ void quantiles(const struct comm *c, int64_t n, const double *key, const int64_t
   for (int level = 0; level < LEVELS; level++) {
     shift -= level_bits[level];
     find_distinct(&s);
-    count_bins(c, &s, n, key, weight, shift, level_bits[level], table);
+    count_bins(c, &s, shift, level_bits[level], table);
     extend(&s, table, level_bits[level]);
   }
   memory_free(table);

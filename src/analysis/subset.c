@@ -25,15 +25,18 @@ static void mass_of(const void *of, int64_t i, double *value)
   value[0] = s->p->mass[s->index[i]];
 }
 
-/* Masses in units of a power of two that is about 2^-60 of their sum. Collective. */
+/* The mass of particle i in units of a power of two that is about 2^-60 of the mass of all. */
+static int64_t whole_weight(const struct subset *s, int64_t i) { return s->scale > 0 ? llrint(s->p->mass[s->index[i]] * s->scale) : 1; }
+
+/* Choose these units. Collective. */
 static void weigh(struct subset *s, const struct comm *c)
 {
   int exponent;
-  frexp(s->mass, &exponent);
-  s->weight = memory_alloc("analysis", sizeof *s->weight * (size_t)(s->n + 1));
   int64_t sum = 0;
+  frexp(s->mass, &exponent);
+  s->scale = ldexp(1, WEIGHT_BITS - exponent);
 #pragma omp parallel for schedule(static) reduction(+ : sum)
-  for (int64_t i = 0; i < s->n; i++) sum += s->weight[i] = llrint(ldexp(s->p->mass[s->index[i]], WEIGHT_BITS - exponent));
+  for (int64_t i = 0; i < s->n; i++) sum += whole_weight(s, i);
   s->whole = sum;
   comm_sum_int64(c, &s->whole, 1);
 }
@@ -54,19 +57,15 @@ void subset_open(struct subset *s, const struct comm *c, const struct particles 
 
 void subset_close(struct subset *s)
 {
-  memory_free(s->weight);
   memory_free(s->index);
   *s = (struct subset){0};
 }
 
-void subset_distances(const struct subset *s, const double centre[3], double *r2)
+double subset_r2(const struct subset *s, const double centre[3], int64_t i)
 {
-#pragma omp parallel for schedule(static)
-  for (int64_t i = 0; i < s->n; i++) {
-    const double *x = &s->p->pos[3 * (int64_t)s->index[i]];
-    double dx = x[0] - centre[0], dy = x[1] - centre[1], dz = x[2] - centre[2];
-    r2[i] = dx * dx + dy * dy + dz * dz;
-  }
+  const double *x = &s->p->pos[3 * (int64_t)s->index[i]];
+  double dx = x[0] - centre[0], dy = x[1] - centre[1], dz = x[2] - centre[2];
+  return dx * dx + dy * dy + dz * dz;
 }
 
 /* Particles and a place, for moments about it. */
@@ -74,6 +73,21 @@ struct about {
   const struct subset *s;
   const double *centre;
 };
+
+static double distance_of(const void *of, int64_t i)
+{
+  const struct about *a = of;
+  return subset_r2(a->s, a->centre, i);
+}
+
+static int64_t weight_of(const void *of, int64_t i) { return whole_weight(((const struct about *)of)->s, i); }
+
+void subset_quantiles(const struct comm *c, const struct subset *s, const double centre[3], int by_count, int count, const double *fraction,
+                      double *r2)
+{
+  const struct about about = {s, centre};
+  quantiles(c, s->n, distance_of, by_count ? NULL : weight_of, &about, by_count ? s->total : s->whole, count, fraction, r2);
+}
 
 static void first_moments(const void *of, int64_t i, double *value)
 {
@@ -96,23 +110,21 @@ void subset_centre(const struct comm *c, const struct subset *all, double centre
 {
   static const double half = 0.5;
   struct subset s = *all;   /* with an index of its own, which becomes shorter */
-  double *r2 = memory_alloc("analysis", sizeof *r2 * (size_t)(s.n + 1)), limit;
+  double limit;
   s.index = memory_alloc("analysis", sizeof *s.index * (size_t)(s.n + 1));
   memcpy(s.index, all->index, sizeof *s.index * (size_t)s.n);
   memset(centre, 0, 3 * sizeof *centre);
   for (int64_t before = INT64_MAX; s.total > 0 && s.total < before;) {
     move_to_mass(c, &s, centre);
     if (s.total <= LEAST || s.total <= all->total / SHARE) break;
-    subset_distances(&s, centre, r2);
-    quantiles(c, s.n, r2, NULL, s.total, 1, &half, &limit);
+    subset_quantiles(c, &s, centre, 1, 1, &half, &limit);
     int64_t kept = 0;
     for (int64_t i = 0; i < s.n; i++)
-      if (r2[i] <= limit) s.index[kept++] = s.index[i];
+      if (subset_r2(&s, centre, i) <= limit) s.index[kept++] = s.index[i];
     s.n = kept;
     before = s.total;
     s.total = kept;
     comm_sum_int64(c, &s.total, 1);
   }
   memory_free(s.index);
-  memory_free(r2);
 }

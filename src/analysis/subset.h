@@ -13,8 +13,8 @@ struct subset {
   int32_t *index;        /* [n] local indices, ascending */
   double mass;           /* of all ranks */
   int by_number;         /* 1: they have no mass, and each has the weight 1 */
-  int64_t *weight;       /* [n] their masses as whole numbers; NULL: 1 each */
-  int64_t whole;         /* sum of the weights of all ranks */
+  double scale;          /* whole-numbered weights are masses times this power of two; 0: 1 each */
+  int64_t whole;         /* sum of these weights of all ranks */
 };
 
 /* Particles by type, of all ranks. Collective. */
@@ -30,6 +30,10 @@ static inline double subset_weight(const struct subset *s, int64_t i) { return s
  * et al. (2003, MNRAS 338, 14, section 3.2), which shrinks by number, not by radius: so distant particles cost no iterations, and each
  * pass has half of the particles of the last. In a merger it leads to the larger part. Without particles: 0. Collective. */
 void subset_centre(const struct comm *c, const struct subset *s, double centre[3]);
-/* Squared distances from `centre`: r2[n]. Local. */
-void subset_distances(const struct subset *s, const double centre[3], double *r2);
+/* The squared distance of particle i of the subset from `centre`; the same bits in every call. Local. */
+double subset_r2(const struct subset *s, const double centre[3], int64_t i);
+/* Squared distances from `centre` within which are these fractions[count] of the mass, or with `by_count` of the particles: r2[count], see
+ * quantiles. Collective. */
+void subset_quantiles(const struct comm *c, const struct subset *s, const double centre[3], int by_count, int count, const double *fraction,
+                      double *r2);
 #endif
