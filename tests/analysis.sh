@@ -69,6 +69,11 @@ shown="$dir/rule/err"
 [ $status = 0 ] && [ "$(rows rule | wc -l)" = 5 ] && [ "$(grep -c '^[0-9]' "$dir/rule/out/energy.csv")" = 2 ]
 ok $? "by rule rows cost a few percent: two times in eight soft steps"
 
+go three 1 --overwrite
+shown="$dir/three/err"
+[ $status = 0 ] && [ -z "$(ls "$dir/three/out/projections")" ]
+ok $? "--overwrite removes the maps of the earlier run"
+
 # maps that cannot be written: the run goes on, says so, and fails at its end
 mkdir -p "$dir/no/out" && : > "$dir/no/out/projections"
 # shellcheck disable=SC2086

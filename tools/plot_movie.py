@@ -13,7 +13,7 @@ from snapshots import Fault, open_hdf5
 
 NAME = re.compile(r"projection_(\d{4,})\.hdf5$")
 MOVIES = (".mp4", ".gif")
-FEW = 24   # particles about a pixel give the width of its Gaussian
+FEW = 36   # particles about a pixel give the width of its Gaussian
 INCHES, DOTS = (6.0, 5.1), 120
 
 

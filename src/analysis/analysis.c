@@ -9,9 +9,9 @@
 
 const double analysis_fractions[ANALYSIS_RADII] = {0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9};
 
-/* Some sixty passes over the particles take half a microsecond of a core for each particle, as long as so many interactions on the host;
+/* Some sixty passes over the particles take up to a microsecond of a core for each particle, as long as so many interactions on the host;
  * beside a device also the copy of the particles. */
-#define COST_HOST 300
+#define COST_HOST 600
 #define COST_DEVICE 2e4
 
 /* What the sums of a row need. */
