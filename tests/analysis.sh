@@ -69,6 +69,11 @@ shown="$dir/rule/err"
 [ $status = 0 ] && [ "$(rows rule | wc -l)" = 5 ] && [ "$(grep -c '^[0-9]' "$dir/rule/out/energy.csv")" = 2 ]
 ok $? "by rule rows cost a few percent: two times in eight soft steps"
 
+rm "$dir/three/out"/*.csv "$dir/three/out"/*.hdf5 "$dir/three/out/parameters-used.ini" && rm -r "$dir/three/out/checkpoints"
+go three 1
+shown="$dir/three/err"
+[ $status = 1 ] && grep -q 'out/projections has maps of an earlier run' "$dir/three/err" && [ "$(find "$dir/three/out/projections" -name '*.hdf5' | wc -l)" = 5 ]
+ok $? "maps of an earlier run are kept, and the run is refused"
 go three 1 --overwrite
 shown="$dir/three/err"
 [ $status = 0 ] && [ -z "$(ls "$dir/three/out/projections")" ]

@@ -158,16 +158,24 @@ static long number_of(const char *name, int *unfinished)
   return atol(name + base);
 }
 
-void projection_remove(const char *folder, int first)
+/* Visit the projections with `first` and later numbers, and those that were not completed: `remove` them. Returns how many there are. */
+static int visit(const char *folder, int first, int remove)
 {
   char path[PATH + 256];
   DIR *d = opendir(folder);
+  int count = 0;
   for (struct dirent *e = d ? readdir(d) : NULL; e; e = readdir(d)) {
     int unfinished;
     long number = number_of(e->d_name, &unfinished);
     if (number < 0 || (number < first && !unfinished)) continue;
     snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
-    unlink(path);
+    if (remove) unlink(path);
+    count++;
   }
   if (d) closedir(d);
+  return count;
 }
+
+int projection_exists(const char *folder) { return visit(folder, 0, 0) > 0; }
+
+void projection_remove(const char *folder, int first) { visit(folder, first, 1); }

@@ -15,6 +15,8 @@
  * Collective. 0, or -1 with a fault. */
 int projection_write(const struct comm *c, const char *folder, int number, const struct particles *p, struct map_facts *facts,
                      const double place[3], struct fault *f);
+/* Whether there are projections in `folder`. Local. */
+int projection_exists(const char *folder);
 /* Remove the projections with `first` and later numbers in `folder`, and files that were not completed. Local. */
 void projection_remove(const char *folder, int first);
 #endif
