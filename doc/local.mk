@@ -1,5 +1,6 @@
 nobase_dist_doc_DATA += \
   %D%/accuracy.md \
+  %D%/analysis.md \
   %D%/architecture.md \
   %D%/building.md \
   %D%/communication.md \

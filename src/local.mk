@@ -8,6 +8,7 @@ include %D%/external/local.mk
 include %D%/backend/local.mk
 include %D%/cpu/local.mk
 include %D%/system/local.mk
+include %D%/analysis/local.mk
 include %D%/step/local.mk
 include %D%/tuning/local.mk
 include %D%/check/local.mk

@@ -60,6 +60,7 @@ unit_tests = \
   %D%/walk \
   %D%/walk_active
 mpi_tests = \
+  %D%/analysis_ranks.mpi \
   %D%/bad_input.mpi \
   %D%/bad_storage.mpi \
   %D%/checkpoint.mpi \
@@ -81,6 +82,7 @@ mpi_tests = \
   %D%/snapshot_files.mpi \
   %D%/study.mpi
 script_tests = \
+  %D%/analysis.sh \
   %D%/check.sh \
   %D%/cli.sh \
   %D%/close_pairs.sh \
@@ -104,6 +106,7 @@ script_tests = \
   %D%/packaging.sh \
   %D%/parameter_pages.sh \
   %D%/plots.sh \
+  %D%/plots_analysis.sh \
   %D%/plots_input.sh \
   %D%/pynbody.sh \
   %D%/quickstart.sh \
@@ -303,6 +306,7 @@ clean-local:
 %C%_ic_SOURCES = %D%/ic.c %D%/ic_sets.h %D%/tap.h
 %C%_ic_stars_SOURCES = %D%/ic_stars.c %D%/ic_sets.h %D%/tap.h
 %C%_ic_ranks_mpi_SOURCES = %D%/ic_ranks.c %D%/tap.h
+%C%_analysis_ranks_mpi_SOURCES = %D%/analysis_ranks.c %D%/chance.h %D%/everywhere.h %D%/files.h %D%/tap.h
 %C%_frame_ranks_mpi_SOURCES = %D%/frame_ranks.c %D%/chance.h %D%/tap.h
 %C%_formats_mpi_SOURCES = %D%/formats.c %D%/writers.h %D%/files.h %D%/tap.h
 %C%_bad_input_mpi_SOURCES = %D%/bad_input.c %D%/writers.h %D%/files.h %D%/tap.h

@@ -74,6 +74,7 @@ same() {
   cmp "$dir/one.list" "$dir/two.list" || return 1
   while read -r f; do cmp "$dir/$1/out/$f" "$dir/$2/out/$f" || return 1; done < "$dir/one.list"
   cmp "$dir/$1/out/energy.csv" "$dir/$2/out/energy.csv" || return 1
+  cmp "$dir/$1/out/analysis.csv" "$dir/$2/out/analysis.csv" || return 1
   for run in "$1" "$2"; do
     without h imbalance_seconds seconds < "$dir/$run/out/steps.csv" > "$dir/$run.steps"
     without select rebuild moments walk correct all < "$dir/$run/out/substeps.csv" > "$dir/$run.substeps"

@@ -43,6 +43,13 @@ checkpoint   base particles params mpi io io/snapshot job
 check        base particles params tree gravity backend mpi system tuning step
 run          base particles params tree gravity backend mpi io io/input io/snapshot system tuning step job checkpoint check
 study        base particles params tree gravity backend mpi io io/input io/snapshot system tuning step run
+analysis     base particles params gravity mpi io
+step         base particles params tree gravity backend mpi system tuning
+job          base params
+checkpoint   base particles params mpi io io/snapshot job
+check        base particles params tree gravity backend mpi system tuning step
+run          base particles params tree gravity backend mpi io io/input io/snapshot system tuning analysis step job checkpoint check
+study        base particles params tree gravity backend mpi io io/snapshot system tuning step run
 cli          base particles params tree gravity backend mpi io io/input io/snapshot ic system tuning step job checkpoint run study
 gpu/device    base particles tree gravity backend
 gpu/tree      base particles tree gravity backend gpu/device

@@ -10,11 +10,13 @@ nobase_dist_pkgdata_SCRIPTS += \
   %D%/calibrate-accuracy \
   %D%/compare-schemes \
   %D%/espalier-xdmf \
+  %D%/plot_analysis.py \
   %D%/plot_cluster.py \
   %D%/plot_comm.py \
   %D%/plot_density.py \
   %D%/plot_energy.py \
   %D%/plot_force.py \
+  %D%/plot_movie.py \
   %D%/plot_profile.py \
   %D%/plot_scaling.py \
   %D%/plot_steps.py \

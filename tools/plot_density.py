@@ -13,8 +13,8 @@ COLUMNS = 7   # snapshots side by side
 AXES = {"xy": (0, 1), "xz": (0, 2), "yz": (1, 2)}
 
 
-def spread(x, y, mass, half, pixels):
-    """Surface density on a grid: every particle is a Gaussian as wide as the particles about it are apart, so that thin
+def spread(x, y, mass, half, pixels, few=12):
+    """Surface density on a grid: every particle is a Gaussian as wide as the `few` particles about it are apart, so that thin
     regions are smooth and dense ones sharp. Widths are rounded to a few sizes, and each size is one convolution."""
     margin = pixels // 4                      # what lies outside still reaches in
     size = pixels + 2 * margin
@@ -31,7 +31,7 @@ def spread(x, y, mass, half, pixels):
     count = np.histogram2d(*cell, bins=size, range=[[0, size]] * 2)[0]
     density, coarse = smooth(count, 4.0), smooth(count, 16.0)
     near = np.where(density[cell] > 0.2, density[cell], np.maximum(coarse[cell], 1e-3))
-    sigma = np.clip(np.sqrt(12.0 / (2 * np.pi * near)), 0.8, margin / 3)
+    sigma = np.clip(np.sqrt(few / (2 * np.pi * near)), 0.8, margin / 3)
     level = 2 * np.log2(sigma / 0.8)
     low = np.floor(level).astype(int)
     part = level - low

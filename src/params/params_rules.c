@@ -100,6 +100,35 @@ static int check_outputs(const struct rules *r)
   return 0;
 }
 
+int params_planes(const char *text, int axis[3][2])
+{
+  static const char *const names[] = {"xy", "xz", "yz"};
+  static const int axes[][2] = {{0, 1}, {0, 2}, {1, 2}};
+  unsigned seen = 0;
+  for (int count = 0; count < 3;) {
+    int plane = 0;
+    while (plane < 3 && strncmp(text, names[plane], 2) != 0) plane++;
+    if (plane == 3 || (seen & 1u << plane)) return -1;
+    seen |= 1u << plane;
+    memcpy(axis[count++], axes[plane], sizeof axes[plane]);
+    if (!text[2]) return count;
+    if (text[2] != ',') return -1;
+    text += 3;
+  }
+  return -1;
+}
+
+static int check_projections(const struct rules *r)
+{
+  const struct params *p = r->p;
+  int axis[3][2];
+  if (params_planes(p->ProjectionAxes, axis) < 0)
+    return broken(r, "ProjectionAxes", NULL, "expected some of xy, xz, yz, each once, with commas between them");
+  if (p->Projections && !(p->TimeBetProjections > 0))
+    return broken(r, "TimeBetProjections", "Projections", "expected TimeBetProjections above 0 with Projections = on");
+  return 0;
+}
+
 static int check_accuracy(const struct rules *r)
 {
   double error;
@@ -244,8 +273,8 @@ int params_check_ranks(const struct params *p, int ranks, struct fault *f)
 int params_check_rules(const struct params *p, const struct param_origin *origin, struct fault *f)
 {
   struct rules r = {p, origin, f};
-  return check_paths(&r) || check_outputs(&r) || check_accuracy(&r) || check_repeatable(&r) || check_split(&r) || check_integrator(&r) || check_softening(&r) || check_finder(&r) ||
-             check_fixed_step(&r) || check_domain(&r) || check_external(&r)
+  return check_paths(&r) || check_outputs(&r) || check_projections(&r) || check_accuracy(&r) || check_repeatable(&r) || check_split(&r) ||
+             check_integrator(&r) || check_softening(&r) || check_finder(&r) || check_fixed_step(&r) || check_domain(&r) || check_external(&r)
            ? -1 : 0;
 }
 

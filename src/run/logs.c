@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "analysis/analysis.h"
+#include "analysis/projection.h"
 #include "base/files.h"
 #include "base/folders.h"
 #include "base/revision.h"
@@ -28,9 +30,15 @@
 /* --- files ------------------------------------------------------------------------------------------------------- */
 
 #define USED_PARAMETERS "parameters-used.ini"
-static const char *const table_names[LOGS_TABLES] = {"energy.csv", "steps.csv", "timers.csv", TRAFFIC_TABLE, SUBSTEP_TABLE, TUNER_TABLE, "choice.csv"};
+static const char *const table_names[LOGS_TABLES] = {"energy.csv", "steps.csv", "timers.csv", TRAFFIC_TABLE, SUBSTEP_TABLE, TUNER_TABLE, "choice.csv",
+                                                      "analysis.csv"};
 
-/* A fault where snapshots of an earlier run exist, or where --overwrite would remove the input. */
+static void table_path(const struct params *p, const char *name, char path[PARAM_TEXT + 64])
+{
+  snprintf(path, PARAM_TEXT + 64, "%s/%s", p->OutputDir, name);
+}
+
+/* A fault where snapshots or maps of an earlier run exist, or where --overwrite would remove the input. */
 static void check_snapshots(const struct params *p, int overwrite, struct fault *f)
 {
   struct snapshot_names found;
@@ -41,6 +49,10 @@ static void check_snapshots(const struct params *p, int overwrite, struct fault 
   else if (!overwrite && found.count > 0)
     fault_set(f, "%s exists: an earlier run's snapshots are in OutputDir; choose another folder, or give --overwrite", found.path[0]);
   snapshot_names_free(&found);
+  char maps[PARAM_TEXT + 64];
+  table_path(p, PROJECTION_FOLDER, maps);
+  if (!overwrite && projection_exists(maps))
+    fault_set(f, "%s has maps of an earlier run; choose another OutputDir, or give --overwrite", maps);
 }
 
 int logs_check_results(const struct params *p, int overwrite, struct fault *f)
@@ -63,11 +75,6 @@ static int check_folder(const struct params *p, int overwrite, struct fault *f)
     return fault_set(f, "%s: an earlier run's checkpoints are there; continue from them with --restart, choose another OutputDir, "
                      "or give --overwrite", checkpoint);
   return logs_check_results(p, overwrite, f);
-}
-
-static void table_path(const struct params *p, const char *name, char path[PARAM_TEXT + 64])
-{
-  snprintf(path, PARAM_TEXT + 64, "%s/%s", p->OutputDir, name);
 }
 
 /* The comment lines with which every table begins. */
@@ -119,7 +126,8 @@ static void list_tables(struct logs *l, const struct sim *s, struct table table[
                                          {l->traffic.table, &l->traffic.out, traffic_header},
                                          {s->log.table, &l->substeps, substep_log_header},
                                          {s->tuning.log, &l->tuner, tuning_header},
-                                         {choose_used(s), &l->choice, choose_header}};
+                                         {choose_used(s), &l->choice, choose_header},
+                                         {s->par->Analysis, &l->analysis, analysis_header}};
   memcpy(table, all, sizeof all);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The tables of a run in OutputDir: energy.csv, steps.csv, timers.csv, comm.csv, substeps.csv, tuner.csv and choice.csv. */
+/* The tables of a run in OutputDir: energy.csv, steps.csv, timers.csv, comm.csv, substeps.csv, tuner.csv, choice.csv and analysis.csv. */
 #ifndef LOGS_H
 #define LOGS_H
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "step/plan.h"
 #include "step/sim.h"
 
-enum { LEVELS_LOGGED = 25, LOGS_TABLES = 7 };   /* tables: energy, steps, timers, comm, substeps, tuner, choice */
+enum { LEVELS_LOGGED = 25, LOGS_TABLES = 8 };   /* tables: energy, steps, timers, comm, substeps, tuner, choice, analysis */
 
 /* Counts of a soft step, of all ranks. Imbalances are maximum over mean of the ranks. */
 struct step_report {
@@ -35,7 +35,7 @@ struct step_report {
 };
 
 struct logs {
-  FILE *energy, *steps, *timers, *substeps, *tuner, *choice;   /* rank 0 only; the last three only where enabled */
+  FILE *energy, *steps, *timers, *substeps, *tuner, *choice, *analysis;   /* rank 0 only; the last four only where enabled */
   struct spool *spool[LOGS_TABLES];   /* the files of these and of comm.csv; NULL: there is no such table */
   long long unwritten;             /* bytes of rows of all tables that are in memory only */
   struct traffic traffic;          /* comm.csv */

@@ -51,9 +51,10 @@ int outputs_open(struct outputs *o, const struct params *p, struct fault *f)
   double begin = p->TimeBegin;
   *o = (struct outputs){.begin = begin, .end = p->TimeMax, .interval = p->TimeBetSnapshot};
   double shortest = 64 * DBL_EPSILON * fmax(fabs(begin), fabs(o->end));   /* interval that times can resolve */
-  if ((p->TimeBetSnapshot > 0 && p->TimeBetSnapshot < shortest) || (p->TimeBetStatistics > 0 && p->TimeBetStatistics < shortest))
-    return fault_set(f, "TimeBetSnapshot = %g, TimeBetStatistics = %g: times up to %g cannot resolve intervals below %g",
-                     p->TimeBetSnapshot, p->TimeBetStatistics, o->end, shortest);
+  if ((p->TimeBetSnapshot > 0 && p->TimeBetSnapshot < shortest) || (p->TimeBetStatistics > 0 && p->TimeBetStatistics < shortest) ||
+      (p->Projections && p->TimeBetProjections < shortest))
+    return fault_set(f, "TimeBetSnapshot = %g, TimeBetStatistics = %g, TimeBetProjections = %g: times up to %g cannot resolve intervals below %g",
+                     p->TimeBetSnapshot, p->TimeBetStatistics, p->TimeBetProjections, o->end, shortest);
   if (!p->OutputListFilename[0]) return 0;
   if (read_list(o, p->OutputListFilename, f) == 0) return 0;
   outputs_close(o);

@@ -46,6 +46,7 @@ static int simulate(struct run *r, struct fault *f)
   if (!r->soft_step_opened) {
     run_statistics(r);
     logs_choice(&r->logs, s);
+    run_projection(r);
     run_snapshot(r);
     logs_traffic(&r->logs, s);
     timer_reset(&s->timer);

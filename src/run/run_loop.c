@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#include "analysis/analysis.h"
 #include "base/debug.h"
 #include "base/fault.h"
 #include "particles/timeline.h"
@@ -28,11 +29,50 @@ static int statistics_due(const struct run *r, double from, double to)
   return energies_due(last->spent, last->cost, to - last->time, r->outputs.end - r->outputs.begin);
 }
 
+/* Whether a multiple of TimeBetProjections lies in (from, to]: maps are taken at synchronisations that there are in any case, so that no
+ * orbit depends on them. */
+static int projection_due(const struct run *r, double from, double to)
+{
+  const struct params *par = r->sim.par;
+  if (!par->Projections) return 0;
+  return timeline_next_output(r->outputs.begin, par->TimeBetProjections, to, HUGE_VAL) >
+         timeline_next_output(r->outputs.begin, par->TimeBetProjections, from, HUGE_VAL);
+}
+
+/* 2 T / |W| in the frame of the centre of mass. */
+static double virial_ratio(const struct diagnostics *d)
+{
+  double bulk = d->v_com[0] * d->v_com[0] + d->v_com[1] * d->v_com[1] + d->v_com[2] * d->v_com[2];
+  return d->potential < 0 ? (2 * d->kinetic - d->mass * bulk) / -d->potential : NAN;
+}
+
+/* Measure the particles, and write rows to analysis.csv. Collective. */
+static void analyse(struct run *r)
+{
+  struct sim *s = &r->sim;
+  struct analysis a;
+  struct diagnostics d = energies_corrected(s);
+  double place[3], motion[3];
+  timer_phase(&s->timer, PHASE_diagnostics);
+  analysis_measure(&a, s->comm, s->be->view(s->dev));
+  sim_shift(s, place, motion);
+  if (r->logs.analysis) {
+    analysis_write(r->logs.analysis, s->time, &a, virial_ratio(&d), place, motion);
+    fflush(r->logs.analysis);
+  }
+  timer_phase(&s->timer, PHASE_other);
+}
+
 void run_statistics(struct run *r)
 {
   struct sim *s = &r->sim;
+  double cost = s->energy.cost;
   logs_energy(&r->logs, s);
-  r->state.statistics = (struct statistics){.cost = s->energy.cost, .time = s->time};
+  if (s->par->Analysis) {
+    analyse(r);
+    cost += analysis_cost(s->now.count, s->be->particle_bytes > 0);
+  }
+  r->state.statistics = (struct statistics){.cost = cost, .time = s->time};
 }
 
 /* Bytes of rows of tables that are kept in memory while the disk does not take them; with more the run stops. */
@@ -193,11 +233,13 @@ static int advance(struct run *r, struct fault *f)
   if (ends) return ends;
   /* With --substeps every step may be the last, whose snapshot contains potentials. */
   int energy = last || r->options->substeps >= 0 || statistics_due(r, s->time, end);
+  int map = projection_due(r, s->time, end);
   step_close(s, plan, energy || plan->at_target || r->state.pending);
   run_keep_folders(r);
   if (run_check_system(r, plan->soft_step, f)) return -1;
   if (energy) energies_measure(s);
   if (energy) run_statistics(r);
+  if (map) run_projection(r);
   if (plan->at_target || last || limit_reached(r)) run_snapshot(r);
   else if (r->state.pending) run_write_snapshot(r, r->state.snapshots - 1);
   report_step(r, energy);

@@ -34,6 +34,7 @@ struct run {
   int interrupted;                     /* the stop request (control.h) that ended the run; 0: none */
   int collapsed;                       /* the step of a close pair collapsed in this job, which ends for that */
   int unsaved;                         /* the checkpoint of CheckpointAtEnd could not be written */
+  int missing_maps;                    /* projections that this job could not write */
   int first_again;                     /* the first snapshot that a restart from the last checkpoint writes; negative: no checkpoint */
 };
 
@@ -60,7 +61,8 @@ const char *run_stop_reason(const struct run *r);
 
 /* Carry out soft steps up to TimeMax, the limit of -n or --substeps, or a stop request. Collective. 0 or -1. */
 int run_loop(struct run *r, struct fault *f);
-/* Write a row about the energies that energies_measure has measured; the rule of the next one begins with it. Local. */
+/* Write rows about the energies that energies_measure has measured, and about the particles; the rule of the next ones begins with them.
+ * Collective. */
 void run_statistics(struct run *r);
 /* A fault where the soft step does not increase the time, or where TimeMax would need too many of them. Local. 0 or -1. */
 int run_check_advance(const struct sim *s, const struct plan *plan, struct fault *f);
@@ -73,12 +75,16 @@ int run_check_system(struct run *r, double dt, struct fault *f);
 void run_snapshot(struct run *r);
 /* Write snapshot `number`; sets r->state.pending and r->state.missing. Collective. */
 void run_write_snapshot(struct run *r, int number);
+/* Write the next maps (Projections = on). Those that cannot be written are reported and counted, and not tried again. Collective. */
+void run_projection(struct run *r);
+/* Remove maps with the number of the next one and later ones. Rank 0 acts. */
+void run_remove_projections(const struct run *r);
 /* Write the state of a run that cannot continue to OutputDir/emergency_STEP.hdf5. Collective. */
 void run_emergency(struct run *r);
 /* `run --schedule`: compute the first forces and print the schedule of the first soft step. Nothing is written. Collective. Returns the
  * exit status. */
 int run_schedule(const struct comm *c, const struct params *par);
-/* Report on stderr snapshots that were not written, and the missing checkpoint at the end. Returns the exit status that they give the run:
+/* Report on stderr snapshots and maps that were not written, and the missing checkpoint at the end. Returns the exit status that they give the run:
  * 1 where it ends, 0 where it is interrupted, since it is not over. A fault where a restart from the last checkpoint would write some of
  * them. Not collective; the same on all ranks. */
 int run_report_missing(struct run *r, struct fault *f);

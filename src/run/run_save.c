@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "analysis/projection.h"
 #include "io/snapshot/snapshot.h"
 #include "run/continuation.h"
 
@@ -43,6 +44,38 @@ void run_write_snapshot(struct run *r, int number)
   timer_phase(&s->timer, PHASE_other);
 }
 
+static void projection_folder(const struct run *r, char folder[2 * PARAM_TEXT])
+{
+  snprintf(folder, 2 * PARAM_TEXT, "%s/" PROJECTION_FOLDER, r->sim.par->OutputDir);
+}
+
+void run_projection(struct run *r)
+{
+  struct sim *s = &r->sim;
+  struct fault f = {""};
+  struct map_facts facts = {.par = s->par, .time = s->time, .gravity = s->gravity, .step = s->step, .half = r->state.projections.half};
+  char folder[2 * PARAM_TEXT];
+  double place[3], motion[3];
+  if (r->options->no_output || !s->par->Projections) return;
+  timer_phase(&s->timer, PHASE_output);
+  if (s->par->ProjectionSize > 0) facts.half = s->par->ProjectionSize;
+  projection_folder(r, folder);
+  sim_shift(s, place, motion);
+  if (projection_write(s->comm, folder, (int)r->state.projections.next, s->be->view(s->dev), &facts, place, &f)) {
+    if (r->missing_maps++ == 0) comm_print_fault(s->comm, "warning: the run continues without these maps", &f);
+  }
+  r->state.projections.next++;
+  if (!(s->par->ProjectionSize > 0)) r->state.projections.half = facts.half;
+  timer_phase(&s->timer, PHASE_other);
+}
+
+void run_remove_projections(const struct run *r)
+{
+  char folder[2 * PARAM_TEXT];
+  projection_folder(r, folder);
+  if (r->sim.comm->rank == 0) projection_remove(folder, (int)r->state.projections.next);
+}
+
 void run_snapshot(struct run *r)
 {
   r->state.pending = 0;   /* the pending snapshot's time has passed: it stays in the list of missing ones */
@@ -63,7 +96,10 @@ int run_report_missing(struct run *r, struct fault *f)
   }
   if (r->state.pending && root)
     fprintf(stderr, "espalier: warning: snapshot %d could not be written yet: the restart tries again\n", r->state.snapshots - 1);
-  if (r->interrupted || (m->count == 0 && !r->unsaved)) return 0;
+  if (r->missing_maps && root)
+    fprintf(stderr, "espalier: %s: maps of %d time%s could not be written and are missing in OutputDir/" PROJECTION_FOLDER "\n",
+            r->interrupted ? "warning" : "error", r->missing_maps, plural(r->missing_maps));
+  if (r->interrupted || (m->count == 0 && !r->unsaved && !r->missing_maps)) return 0;
   while (r->first_again >= 0 && again < m->count && m->number[m->count - 1 - again] >= r->first_again) again++;
   if (again) fault_set(f, "%d snapshot%s could not be written; a restart from %s writes %s", again, plural(again), r->status.checkpoint,
                        again == 1 ? "it" : "them");

@@ -109,5 +109,6 @@ void run_discard_earlier_results(struct run *r)
   /* After a restart from another folder, snapshots here may be this run's own; a run with --no-output does not replace snapshots. */
   if (r->options->overwrite && !r->soft_step_opened && !r->options->no_output)
     snapshot_remove_all(par->OutputDir, par->SnapshotFileBase, par->InitCondFile);
+  if (!r->options->no_output && (own || !r->soft_step_opened)) run_remove_projections(r);   /* as later rows of tables */
   control_begin(&r->control);
 }

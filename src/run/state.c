@@ -80,7 +80,7 @@ static int list_logs(struct logs *l, struct item *item)
   return sizeof all / sizeof *all;
 }
 
-/* `tables`: the first ones of these; older checkpoints do not know the last one. */
+/* `tables`: the first ones of these; older checkpoints do not know the last ones. */
 static int list_tables(struct logs_ends *e, int tables, struct item *item)
 {
   const struct item all[] = {{"logs.ends", ITEM_LONG, tables, e->end},
@@ -146,6 +146,7 @@ int state_save(struct sim *s, struct logs *l, struct run_state *r, struct fault 
   struct logs_ends ends;
   long long before = r->block_steps;
   double remembered[REMEMBERED] = {0};
+  int tables = LOGS_TABLES;
   char *rows = logs_flush(l, s, &ends);
   r->block_steps += s->log.steps[0] + s->log.steps[1];   /* only the value of rank 0 counts: it writes the manifest */
   int items = list_system(s, r, item);
@@ -157,6 +158,8 @@ int state_save(struct sim *s, struct logs *l, struct run_state *r, struct fault 
   items += list_frame(s, item + items);
   item[items++] = (struct item){"run.collapsed", ITEM_REAL, 4, r->collapsed};
   item[items++] = (struct item){"run.statistics", ITEM_REAL, 3, &r->statistics};
+  item[items++] = (struct item){"run.projections", ITEM_REAL, 2, &r->projections};
+  item[items++] = (struct item)WHOLE("logs.tables", tables);
   int owns = list_own(s, own);
   own[owns++] = (struct section){ROWS, rows, (uint64_t)logs_unwritten(&ends)};
   if (s->be->remember) s->be->remember(s->dev, remembered, 0);
@@ -203,12 +206,23 @@ static int load_missing(const char *text, struct missing *m, struct fault *f)
   return items_read(text, item, list_missing(m, item), f);
 }
 
+/* How many tables a checkpoint knows: older ones do not say it. */
+static int count_tables(const char *text, struct fault *f)
+{
+  int tables = has(text, "choice.made") ? 7 : 6;
+  if (has(text, "logs.tables")) items_read(text, &(const struct item)WHOLE("logs.tables", tables), 1, f);
+  if (tables < 0 || tables > LOGS_TABLES) fault_set(f, "the checkpoint has %d tables, of a later version: at most %d were expected", tables, LOGS_TABLES);
+  return f->text[0] ? -1 : tables;
+}
+
 static int load_ends(const char *text, struct logs_ends *e, struct fault *f)
 {
   struct item item[ITEMS];
-  int known = has(text, "logs.sums"), count = list_tables(e, has(text, "choice.made") ? LOGS_TABLES : LOGS_TABLES - 1, item);
+  int known = has(text, "logs.sums"), tables = count_tables(text, f);
+  if (tables < 0) return -1;
+  int count = list_tables(e, tables, item);
   memset(e, 0, sizeof *e);
-  e->end[LOGS_TABLES - 1] = -1;
+  for (int k = tables; k < LOGS_TABLES; k++) e->end[k] = -1;
   if (items_read(text, item, known ? count : 1, f)) return -1;
   if (!known) memcpy(e->written, e->end, sizeof e->end);
   return 0;
@@ -288,6 +302,8 @@ int state_load(struct sim *s, struct run_state *r, struct checkpoint *k, const s
     if (has(k->text, "substeps.paused")) items_read(k->text, item, list_substeps(s, item), f);
     if (has(k->text, "run.statistics"))
       items_read(k->text, &(const struct item){"run.statistics", ITEM_REAL, 3, &r->statistics}, 1, f);
+    if (has(k->text, "run.projections"))
+      items_read(k->text, &(const struct item){"run.projections", ITEM_REAL, 2, &r->projections}, 1, f);
     if (comm_agree(c, f) == 0) {
       load_own(s, k);
       s->substeps.foreign = is_foreign(s, k);

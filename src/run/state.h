@@ -17,6 +17,12 @@ struct statistics {
   double time;               /* when they were, code time units */
 };
 
+/* Maps (Projections = on). Doubles only. */
+struct projections {
+  double next;               /* number of the next one */
+  double half;               /* half of their width where ProjectionSize = 0, code length units; 0: not yet known */
+};
+
 /* State of a run beside its system and its tables. */
 struct run_state {
   struct plan plan;          /* of the soft step under way */
@@ -27,6 +33,7 @@ struct run_state {
   double particles, mass;    /* number of particles and total mass at the start, for the guard */
   double collapsed[4];       /* struct guard, collapsed; [3] 1: a checkpoint with which the run ended for that */
   struct statistics statistics;
+  struct projections projections;
   double checkpoint_seconds; /* seconds that the last checkpoint took; 0: unknown */
 };
 

@@ -1,0 +1,14 @@
+libespalier_a_SOURCES += \
+  %D%/analysis.c \
+  %D%/analysis.h \
+  %D%/exact.c \
+  %D%/exact.h \
+  %D%/map_file.c \
+  %D%/map_file.h \
+  %D%/projection.c \
+  %D%/projection.h \
+  %D%/quantiles.c \
+  %D%/quantiles.h \
+  %D%/subset.c \
+  %D%/subset.h
+EXTRA_DIST += %D%/README.md

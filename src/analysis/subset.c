@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <config.h>
+#include "analysis/subset.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "analysis/exact.h"
+#include "analysis/quantiles.h"
+#include "base/memory.h"
+
+enum { LEAST = 100, SHARE = 100 };   /* the last sphere has at most so many particles, or 1 / SHARE of all */
+enum { WEIGHT_BITS = 60 };           /* the sum of all weights has about so many */
+
+void subset_counts(const struct comm *c, const struct particles *p, int64_t count[PARTICLE_TYPES])
+{
+  memset(count, 0, sizeof *count * PARTICLE_TYPES);
+  for (int64_t i = 0; i < p->n; i++) count[p->type[i]]++;
+  comm_sum_int64(c, count, PARTICLE_TYPES);
+}
+
+static void mass_of(const void *of, int64_t i, double *value)
+{
+  const struct subset *s = of;
+  value[0] = s->p->mass[s->index[i]];
+}
+
+/* The mass of particle i in units of a power of two that is about 2^-60 of the mass of all. */
+static int64_t whole_weight(const struct subset *s, int64_t i) { return s->scale > 0 ? llrint(s->p->mass[s->index[i]] * s->scale) : 1; }
+
+/* Choose these units. Collective. */
+static void weigh(struct subset *s, const struct comm *c)
+{
+  int exponent;
+  int64_t sum = 0;
+  frexp(s->mass, &exponent);
+  s->scale = ldexp(1, WEIGHT_BITS - exponent);
+#pragma omp parallel for schedule(static) reduction(+ : sum)
+  for (int64_t i = 0; i < s->n; i++) sum += whole_weight(s, i);
+  s->whole = sum;
+  comm_sum_int64(c, &s->whole, 1);
+}
+
+void subset_open(struct subset *s, const struct comm *c, const struct particles *p, int type)
+{
+  *s = (struct subset){.p = p};
+  s->index = memory_alloc("analysis", sizeof *s->index * (size_t)(p->n + 1));
+  for (int64_t i = 0; i < p->n; i++)
+    if (type == TYPE_ALL || p->type[i] == type) s->index[s->n++] = (int32_t)i;
+  s->total = s->n;
+  comm_sum_int64(c, &s->total, 1);
+  exact_sums(c, s->n, s->total, 1, mass_of, s, &s->mass);
+  s->by_number = !(s->mass > 0);
+  s->whole = s->total;
+  if (!s->by_number) weigh(s, c);
+}
+
+void subset_close(struct subset *s)
+{
+  memory_free(s->index);
+  *s = (struct subset){0};
+}
+
+double subset_r2(const struct subset *s, const double centre[3], int64_t i)
+{
+  const double *x = &s->p->pos[3 * (int64_t)s->index[i]];
+  double dx = x[0] - centre[0], dy = x[1] - centre[1], dz = x[2] - centre[2];
+  return dx * dx + dy * dy + dz * dz;
+}
+
+/* Particles and a place, for moments about it. */
+struct about {
+  const struct subset *s;
+  const double *centre;
+};
+
+static double distance_of(const void *of, int64_t i)
+{
+  const struct about *a = of;
+  return subset_r2(a->s, a->centre, i);
+}
+
+static int64_t weight_of(const void *of, int64_t i) { return whole_weight(((const struct about *)of)->s, i); }
+
+void subset_quantiles(const struct comm *c, const struct subset *s, const double centre[3], int by_count, int count, const double *fraction,
+                      double *r2)
+{
+  const struct about about = {s, centre};
+  quantiles(c, s->n, distance_of, by_count ? NULL : weight_of, &about, by_count ? s->total : s->whole, count, fraction, r2);
+}
+
+static void first_moments(const void *of, int64_t i, double *value)
+{
+  const struct about *a = of;
+  const double *x = &a->s->p->pos[3 * (int64_t)a->s->index[i]];
+  double m = subset_weight(a->s, i);
+  value[3] = m;
+  for (int k = 0; k < 3; k++) value[k] = m * (x[k] - a->centre[k]);
+}
+
+/* Move `centre` to the centre of mass. Collective. */
+static void move_to_mass(const struct comm *c, const struct subset *s, double centre[3])
+{
+  double sum[4];
+  exact_sums(c, s->n, s->total, 4, first_moments, &(struct about){s, centre}, sum);
+  for (int k = 0; k < 3; k++) centre[k] += sum[3] > 0 ? sum[k] / sum[3] : 0;
+}
+
+void subset_centre(const struct comm *c, const struct subset *all, double centre[3])
+{
+  static const double half = 0.5;
+  struct subset s = *all;   /* with an index of its own, which becomes shorter */
+  double limit;
+  s.index = memory_alloc("analysis", sizeof *s.index * (size_t)(s.n + 1));
+  memcpy(s.index, all->index, sizeof *s.index * (size_t)s.n);
+  memset(centre, 0, 3 * sizeof *centre);
+  for (int64_t before = INT64_MAX; s.total > 0 && s.total < before;) {
+    move_to_mass(c, &s, centre);
+    if (s.total <= LEAST || s.total <= all->total / SHARE) break;
+    subset_quantiles(c, &s, centre, 1, 1, &half, &limit);
+    int64_t kept = 0;
+    for (int64_t i = 0; i < s.n; i++)
+      if (subset_r2(&s, centre, i) <= limit) s.index[kept++] = s.index[i];
+    s.n = kept;
+    before = s.total;
+    s.total = kept;
+    comm_sum_int64(c, &s.total, 1);
+  }
+  memory_free(s.index);
+}

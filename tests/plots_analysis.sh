@@ -1,0 +1,146 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# The plots of analysis.csv and the movies of maps, of a real run: pictures in which nothing lies over anything else, frames with one scale,
+# and a sentence for bad input.
+dir=$(mktemp -d) || exit 99
+trap 'rm -rf "$dir"' EXIT
+src=${srcdir:-.}
+plot=$src/tools/espalier-plot
+if ! python=$("$plot" --find 2> /dev/null); then
+  echo "1..0 # SKIP no python3 with h5py, numpy and matplotlib"
+  exit 0
+fi
+export OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=1 MPLCONFIGDIR="$dir"
+. "${srcdir:-.}/tests/tap.sh"
+shown="$dir/out $dir/err"
+cat > "$dir/run.ini" << END
+[Input]
+InitCondFile = $dir/merger.hdf5
+[Output]
+OutputDir = $dir/run
+TimeBetStatistics = 1e-9
+Projections = on
+TimeBetProjections = 0.0625
+ProjectionPixels = 64
+[Units]
+GravityConstantInternal = 1
+[Time]
+TimeMax = 0.25
+[Gravity]
+Softening = 0.03
+[Split]
+Mode = hybrid
+SoftStep = 0.03125
+[Steps]
+Scheme = block
+END
+./espalier ic merger -n 1000 -o "$dir/merger.hdf5" > "$dir/out" 2> "$dir/err" && ./espalier run "$dir/run.ini" > "$dir/out" 2> "$dir/err"
+ok $? "a run of a merger"
+./espalier ic plummer -n 500 -o "$dir/plummer.hdf5" > "$dir/out" 2> "$dir/err" &&
+  ./espalier run -P "Input:InitCondFile=$dir/plummer.hdf5" -P "Output:OutputDir=$dir/one" -P Output:ProjectionAxes=xz -P Output:ProjectionCentre=origin \
+    "$dir/run.ini" > "$dir/out" 2> "$dir/err"
+ok $? "a run of one type"
+
+# draws TITLE KIND ARGUMENT...: a picture, and what is drawn where (plots_layout.py)
+draws() {
+  title=$1
+  shift
+  rm -f "$dir/plot.png"
+  "$python" "$src/tests/plots_layout.py" "$src/tools" "$@" -o "$dir/plot.png" > "$dir/out" 2> "$dir/err"
+  status=$?
+  [ $status = 0 ] && [ ! -s "$dir/err" ] && head -c 4 "$dir/plot.png" | grep -q PNG && [ "$(wc -c < "$dir/plot.png")" -gt 10000 ]
+  ok $? "$title: status $status"
+}
+draws "analysis of two types" analysis "$dir/run"
+grep -q '^text type 1 (halo)' "$dir/out" && grep -q '^text Lagrangian radii, all' "$dir/out" && grep -q '^axes 6$' "$dir/out"
+ok $? "all panels, with the types' names"
+draws "Lagrangian radii of a type" analysis "$dir/run/analysis.csv" --type 2
+draws "analysis of one type" analysis "$dir/one"
+sed 's/^# units: .*/# UnitLength_in_cm = 3.085678e21, UnitMass_in_g = 1.989e43, UnitVelocity_in_cm_per_s = 1e5, GravityConstantInternal = 43009.2/' \
+  "$dir/run/analysis.csv" > "$dir/units.csv"
+draws "analysis with units" analysis "$dir/units.csv"
+grep -q '^text radius \[kpc\]' "$dir/out" && grep -q '^text dispersion \[km/s\]' "$dir/out"
+ok $? "units at the axes"
+draws "the last map" movie "$dir/run"
+grep -q '^text all particles, time 0.250$' "$dir/out"
+ok $? "its time"
+draws "a map of a type" movie "$dir/run/projections" --type 2 --axis xz
+draws "maps about the origin" movie "$dir/one" --axis xz
+
+if "$python" -c 'import PIL' 2> /dev/null; then
+  "$plot" movie "$dir/run" --fps 10 -o "$dir/movie.gif" > "$dir/out" 2> "$dir/err" && "$python" - "$dir/movie.gif" >> "$dir/out" 2>> "$dir/err" << 'END'
+import sys
+import numpy as np
+from PIL import Image
+movie = Image.open(sys.argv[1])
+frames = []
+for number in range(movie.n_frames):
+    movie.seek(number)
+    frames.append(np.asarray(movie.convert("RGB")).astype(int))
+    assert movie.info["duration"] == 100, movie.info
+height, width = frames[0].shape[:2]
+print(len(frames), width, height)
+assert len(frames) == 5 and width % 2 == 0 and height % 2 == 0   # video codecs want even sizes
+change = np.abs(np.diff(np.array(frames), axis=0)).max(axis=(0, 3))
+assert change[height // 8:-height // 8, width // 8:width // 2].any()   # the map
+assert not change[:, -width // 8:].any()                               # colour bar and its numbers stay
+assert not change[-height // 14:].any()                                # and those of the axis
+END
+  ok $? "a GIF: a frame for each map, on one scale"
+else
+  echo "# no Pillow: no GIF"
+fi
+if command -v ffmpeg > /dev/null; then
+  "$plot" movie "$dir/run" -o "$dir/movie.mp4" > "$dir/out" 2> "$dir/err" && [ "$(wc -c < "$dir/movie.mp4")" -gt 5000 ]
+  ok $? "an MP4"
+else
+  "$plot" movie "$dir/run" -o "$dir/movie.mp4" > "$dir/out" 2> "$dir/err"
+  [ $? = 1 ] && [ ! -e "$dir/movie.mp4" ] && [ "$(wc -l < "$dir/err")" = 1 ] && grep -q 'MP4 needs the program ffmpeg' "$dir/err"
+  ok $? "without ffmpeg a sentence"
+fi
+
+# maps as numbers, and a sentence for each kind of bad input, before a picture is written
+mkdir "$dir/empty" "$dir/cut" "$dir/wide" && cp "$dir"/run/projections/projection_000[01].hdf5 "$dir/cut" &&
+  head -c 2000 "$dir/run/projections/projection_0002.hdf5" > "$dir/cut/projection_0002.hdf5" &&
+  cp "$dir/run/projections/projection_0000.hdf5" "$dir/wide" && cp "$dir/one/projections/projection_0003.hdf5" "$dir/wide"
+"$python" - "$src/tools" "$dir" > "$dir/out" 2> "$dir/err" << 'END'
+import os
+import sys
+sys.path.insert(0, sys.argv[1])
+import plot_analysis as analysis
+import plot_movie as movie
+from plotting import np
+folder = sys.argv[2]
+maps = [movie.Map(path, "All", "xy") for path in movie.map_paths(folder + "/run")]
+parts = [movie.Map(path, group, "xy") for path in movie.map_paths(folder + "/run") for group in ("PartType1", "PartType2")]
+assert len(maps) == 5 and [m.time for m in maps] == [0, 0.0625, 0.125, 0.1875, 0.25], [m.time for m in maps]
+for number, m in enumerate(maps):
+    pixel = (2 * m.half / len(m.density)) ** 2
+    assert 0.8 < m.density.sum() * pixel < 1.0001, m.density.sum() * pixel   # the half-width holds 90 % of the mass
+    assert np.allclose(m.density, parts[2 * number].density + parts[2 * number + 1].density, rtol=1e-5, atol=0)
+    smooth = movie.smooth(m.density, m.half)
+    assert abs(smooth.sum() / m.density.sum() - 1) < 0.05, smooth.sum() / m.density.sum()
+bad = folder + "/bad.png"
+cases = [
+    (movie, "has no maps", ["empty"]), (movie, "is not there", ["absent"]), (movie, "projection_0002.hdf5 is cut off", ["cut"]),
+    (movie, "has no maps of PartType5 (it has All, PartType1, PartType2)", ["run", "--type", "5"]),
+    (movie, "has no maps in the plane yz (it has xy, xz)", ["run", "--axis", "yz"]),
+    (movie, "have maps of different widths", ["wide", "--axis", "xz"]),
+    (movie, "expected a name that ends in .mp4", ["run", "-o", folder + "/bad.avi"]),
+    (analysis, "analysis.csv cannot be read", ["empty"]), (analysis, "has no rows of type 4", ["run", "--type", "4"]),
+    (analysis, "has no column 'type'", ["run/energy.csv"])]
+for script, text, words in cases:
+    sys.argv = [script.__name__ + ".py", os.path.join(folder, words[0])] + words[1:] + ([] if "-o" in words else ["-o", bad])
+    try:
+        script.main()
+        said = "nothing"
+    except SystemExit as end:
+        said = str(end.code)
+    assert text in said and "\n" not in said and not os.path.exists(bad), (words, said)
+print(len(cases), "cases")
+END
+status=$?
+[ $status = 0 ] && grep -q '^10 cases$' "$dir/out"
+ok $? "maps of types add up, hold the mass, and smoothing keeps it; sentences for bad input"
+echo "1..$number"
+exit $failed

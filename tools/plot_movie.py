@@ -1,0 +1,208 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A movie of the maps of a run (Projections = on): surface density on one logarithmic scale for all times. MP4 needs the program
+ffmpeg, GIF the Python module Pillow; the ending .png, .pdf or .svg gives a picture of the last map. Where a map has few particles it is
+smoothed until some are in reach, so that no single particles show."""
+import argparse
+import os
+import re
+
+from plotting import ENDINGS, Help, Units, fail, log_ticks, matplotlib, np, outputs, plt, positive, program, save, start
+from plot_density import spread
+from snapshots import Fault, open_hdf5
+
+NAME = re.compile(r"projection_(\d{4,})\.hdf5$")
+MOVIES = (".mp4", ".gif")
+FEW = 36   # particles about a pixel give the width of its Gaussian
+INCHES, DOTS = (6.0, 5.1), 120
+
+
+class Map:
+    """One map: Time, surface density [rows][columns], half-width, centre, units."""
+
+    def __init__(self, path, group, plane):
+        self.path = path
+        try:
+            with open_hdf5(path) as file:
+                facts = dict(file["Header"].attrs) if "Header" in file else {}
+                groups = [name for name in file if name != "Header"]
+                if group not in file:
+                    raise Fault(f"has no maps of {group} (it has {', '.join(groups) or 'none'})")
+                if plane not in file[group]:
+                    raise Fault(f"has no maps in the plane {plane} (it has {', '.join(file[group])})")
+                self.density = file[group][plane][...].astype(float)
+                self.time, self.half = float(facts["Time"]), float(facts["HalfWidth"])
+        except Fault as fault:
+            fail(f"{path} {fault}")
+        except (KeyError, OSError, TypeError, ValueError) as error:
+            fail(f"{path} is no complete file of maps: {error}")
+        self.units = Units(facts)
+        if self.density.ndim != 2 or self.density.shape[0] != self.density.shape[1] or not (self.half > 0 and np.isfinite(self.density).all()):
+            fail(f"{path} has no square map of numbers")
+
+
+def map_paths(given):
+    """The files of maps in a run's folder, by number."""
+    for folder in (os.path.join(given, "projections"), given):
+        if os.path.isdir(folder):
+            found = sorted((int(NAME.match(name)[1]), name) for name in os.listdir(folder) if NAME.match(name))
+            if found:
+                return [os.path.join(folder, name) for _, name in found]
+    fail(f"{given} has no maps" if os.path.isdir(given) else f"{given} is not there, or is no folder")
+
+
+def least_mass(maps):
+    """The surface density of one particle in a pixel: where particles are few, most pixels that have any have one."""
+    values = np.concatenate([m.density[m.density > 0] for m in maps] or [np.zeros(0)])
+    if not len(values):
+        fail("no mass inside the maps")
+    return float(np.quantile(values, 0.02))
+
+
+def smooth(density, half):
+    """A map in which every pixel with particles is a Gaussian, as those of plot_density.py are; beyond the edges it is mirrored."""
+    pixels = len(density)
+    margin = pixels // 4
+    wide = np.pad(density, margin, mode="reflect")
+    row, column = np.nonzero(wide)
+    side = 2 * half / pixels
+    return spread((column - margin + 0.5) * side - half, (row - margin + 0.5) * side - half, wide[row, column] * side**2, half, pixels, FEW)
+
+
+def scale_of(maps, decades):
+    """Smooth all maps. Returns the colour scale that they share: it ends where the widest Gaussians have few particles (those at an edge a quarter)."""
+    one, pixels = least_mass(maps), len(maps[0].density)
+    lowest = FEW / 4 * one / (2 * np.pi * (pixels / 12) ** 2)
+    for m in maps:
+        m.density = smooth(m.density, m.half)
+    top = max(float(m.density.max()) for m in maps)
+    return matplotlib.colors.LogNorm(vmin=min(max(top * 10**-decades, lowest), top / 2), vmax=top)
+
+
+def frame(maps, plane, what, norm):
+    """The figure with the first map, and a function that shows another one."""
+    figure, axis = plt.subplots(figsize=INCHES, dpi=DOTS, layout="constrained")
+    first = maps[0]
+    half, units = first.half, first.units
+    image = axis.imshow(np.maximum(first.density, norm.vmin), origin="lower", extent=[-half, half, -half, half], cmap="inferno", norm=norm,
+                        interpolation="bilinear")
+    axis.grid(False)
+    axis.set(xlabel=Units.label(plane[0], units.length), ylabel=Units.label(plane[1], units.length))
+    for ticks in (axis.xaxis, axis.yaxis):
+        ticks.set_major_locator(plt.MaxNLocator(5, steps=[1, 2, 5, 10]))
+    unit = units.product("mass") + f" {units.length}$^{{-2}}$" if units.length else "model units"
+    bar = figure.colorbar(image, ax=axis, label=f"surface density [{unit}]", extend="min", pad=0.02)
+    log_ticks(bar.ax.yaxis, norm.vmin, norm.vmax)
+    # digits of time that do not change their number, so that the text does not jump
+    step = min((b.time - a.time for a, b in zip(maps, maps[1:])), default=0) * units.time_size
+    digits = 0 if step >= 10 else min(max(int(np.ceil(-np.log10(step))) + 1, 0), 6) if step > 0 else 3
+    title = axis.set_title("", fontsize=11)
+
+    def show(m):
+        image.set_data(np.maximum(m.density, norm.vmin))
+        title.set_text(f"{what}, time {m.time * units.time_size:.{digits}f}" + (f" {units.time_unit}" if units.time_unit else ""))
+
+    show(first)
+    figure.canvas.draw()
+    figure.set_layout_engine("none")   # nothing moves from now on
+    return figure, show
+
+
+def write_gif(figure, maps, show, path, fps):
+    """One palette for all frames and no dithering, so that colours do not flicker."""
+    try:
+        from PIL import Image
+    except ImportError:
+        fail("GIF needs the Python module Pillow (Debian: python3-pil); or name an .mp4 file, for which ffmpeg is needed")
+    colours = [plt.get_cmap("inferno")(k / 199)[:3] for k in range(200)] + [(k / 55,) * 3 for k in range(56)]
+    palette = Image.new("P", (1, 1))
+    palette.putpalette([round(255 * part) for colour in colours for part in colour])
+    frames = []
+    for m in maps:
+        show(m)
+        figure.canvas.draw()
+        picture = Image.fromarray(np.asarray(figure.canvas.buffer_rgba())[..., :3].copy())
+        frames.append(picture.quantize(palette=palette, dither=0))
+    frames[0].save(path, format="GIF", save_all=True, append_images=frames[1:], duration=max(round(1000 / fps), 20), loop=0, optimize=False)
+
+
+def write_mp4(figure, maps, show, path, fps):
+    from matplotlib.animation import FFMpegWriter
+    writer = FFMpegWriter(fps=fps, codec="h264", extra_args=["-pix_fmt", "yuv420p", "-crf", "18", "-f", "mp4"])
+    with writer.saving(figure, path, DOTS):
+        for m in maps:
+            show(m)
+            writer.grab_frame()
+
+
+def check_movie(path):
+    """What a movie needs is there, before the work."""
+    if os.path.splitext(path)[1].lower() == ".mp4":
+        from matplotlib.animation import FFMpegWriter
+        if not FFMpegWriter.isAvailable():
+            fail("MP4 needs the program ffmpeg, which is not in PATH (Debian: ffmpeg); or name a .gif file")
+    there = os.path.lexists(path)
+    try:
+        with open(path, "ab"):
+            pass
+    except OSError as error:
+        fail(f"{path} cannot be written: {error.strerror}")
+    if not there:
+        os.remove(path)
+
+
+def write_movie(figure, maps, show, path, fps):
+    """A file is written completely or not at all."""
+    ending = os.path.splitext(path)[1].lower()
+    part = f"{path}.{os.getpid()}.tmp"
+    try:
+        (write_mp4 if ending == ".mp4" else write_gif)(figure, maps, show, part, fps)
+        os.replace(part, path)
+    except (OSError, RuntimeError) as error:
+        fail(f"{path} cannot be written: {getattr(error, 'strerror', None) or str(error).splitlines()[0]}")
+    finally:
+        if os.path.exists(part):
+            os.remove(part)
+    print(f"{path}: {len(maps)} maps")
+
+
+def group_of(text):
+    """For argparse: 'all' or a type to the group of a file."""
+    if text not in ("all", "0", "1", "2", "3", "4", "5"):
+        raise argparse.ArgumentTypeError(f"expected all, or a number from 0 to 5, found '{text}'")
+    return "All" if text == "all" else f"PartType{text}"
+
+
+def main():
+    parser = argparse.ArgumentParser(prog=program(), description=__doc__, formatter_class=Help)
+    parser.add_argument("run", metavar="OUTPUTDIR", help="folder of a run, or of its maps")
+    parser.add_argument("-o", "--output", metavar="FILE", default="movie.gif", help="movie (.mp4, .gif) or picture (default: %(default)s)")
+    parser.add_argument("--axis", default="xy", choices=["xy", "xz", "yz"], help="plane of the maps (default: %(default)s)")
+    parser.add_argument("--type", type=group_of, default="all", metavar="T", help="particle type, 0 to 5, or all (default: all)")
+    parser.add_argument("--fps", type=positive, default=20, help="maps per second (default: %(default)s)")
+    parser.add_argument("--range", type=positive, default=4, help="decades of density shown at most (default: %(default)s)")
+    arguments = parser.parse_args()
+    if arguments.range > 30 or arguments.fps > 100:
+        parser.error("--range must be at most 30, --fps at most 100")
+    ending = os.path.splitext(arguments.output)[1].lower()
+    if ending in MOVIES:
+        check_movie(arguments.output)
+    elif ending in ENDINGS:
+        outputs([arguments.output], None)
+    else:
+        fail(f"{arguments.output}: expected a name that ends in {', '.join(MOVIES + ENDINGS)}")
+    maps = [Map(path, arguments.type, arguments.axis) for path in map_paths(arguments.run)]
+    for other in maps[1:]:
+        if other.half != maps[0].half or other.density.shape != maps[0].density.shape:
+            fail(f"{maps[0].path} and {other.path} have maps of different widths or pixels")
+    norm = scale_of(maps, arguments.range)
+    figure, show = frame(maps, arguments.axis, "all particles" if arguments.type == "All" else f"type {arguments.type[-1]}", norm)
+    if ending in MOVIES:
+        write_movie(figure, maps, show, arguments.output, arguments.fps)
+    else:
+        show(maps[-1])
+        save(figure, [arguments.output])
+
+
+if __name__ == "__main__":
+    start(main)
