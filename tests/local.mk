@@ -62,6 +62,7 @@ mpi_tests = \
   %D%/checkpoint.mpi \
   %D%/comm.mpi \
   %D%/contract.mpi \
+  %D%/expansion.mpi \
   %D%/energy_ranks.mpi \
   %D%/cuts_ranks.mpi \
   %D%/domain_ranks.mpi \
@@ -278,6 +279,7 @@ clean-local:
 # Roots that need not set errno are computed as vectors.
 %C%_true_energy_CFLAGS = $(AM_CFLAGS) -fno-math-errno
 %C%_contract_mpi_SOURCES = %D%/contract.c %D%/chance.h %D%/reference.h %D%/kernels.h %D%/set_params.h %D%/sets.h %D%/tap.h
+%C%_expansion_mpi_SOURCES = %D%/expansion.c %D%/tap.h
 %C%_energy_ranks_mpi_SOURCES = %D%/energy_ranks.c %D%/chance.h %D%/everywhere.h %D%/kernels.h %D%/set_params.h %D%/sets.h %D%/tap.h
 %C%_comm_mpi_SOURCES = %D%/comm.c %D%/tap.h
 %C%_particles_SOURCES = %D%/particles.c %D%/tap.h

@@ -10,6 +10,7 @@
 #include "backend/hard_verbs.h"
 #include "base/memory.h"
 #include "gravity/units.h"
+#include "step/expansion.h"
 #include "step/hard.h"
 #include "system/radius.h"
 #include "step/step.h"
@@ -118,6 +119,15 @@ static void take_parameters(const struct sim *s, const struct plan *plan, struct
   p->shared = plan->shared;
   p->step_is_given = (s->split.on ? par->SoftStep : par->MaxSizeTimestep) > 0 || par->FixedStep > 0;
   p->steps_max = -1;
+  if (s->expansion.on) {   /* soft steps are short and equal in ln a; other times have no meaning for its rules */
+    double end = expansion_end(s, plan), steps = log(par->TimeMax / s->time) / log(end / s->time);
+    p->begin = 0;
+    p->end = steps * plan->soft_step;
+    p->gravity *= s->time;
+    p->mean_density = s->time == par->TimeBegin ? s->expansion.density : 0;   /* later the sphere has structures */
+    p->comoving = 1;
+    return;
+  }
   if (!units_physical(par)) return;
   p->kpc = u.length_cm / KPC_CM;
   p->km_s = u.velocity_cm_s / 1e5;

@@ -25,6 +25,8 @@ enum {
 #define HEAVY_RATIO 100          /* which has so many times the mean mass of the others */
 #define RESOLUTION_MIN 0.3       /* resolution of coordinates, in softenings */
 #define SUBSTEPS_MAX 1024        /* block steps of a soft step; ordinary systems have 4 to 128 */
+#define DENSITY_OFF 0.05         /* relative difference of the density of a sphere from that of the universe, */
+#define MASSES_ALIKE 1.01        /* which numbers of particles show where masses are alike */
 #define DAY 86400.0
 #define LONG_RUN (100 * DAY)
 #define ENDLESS_RUN (3650 * DAY)
@@ -206,6 +208,17 @@ static void judge_state(const struct physics *p, struct findings *f)
         (unsigned long long)p->heaviest, 100 * p->mass_max / p->mass, p->mass_max / rest);
 }
 
+/* The density of a sphere of the universe within the radius of 90 per cent of its particles. */
+static void judge_density(const struct physics *p, struct findings *f)
+{
+  double most = p->most, density = 0.9 * p->mass / (4 * M_PI / 3 * most * most * most);
+  if (!(p->mean_density > 0 && most > 0) || p->particles < SMOOTH || p->mass_max > MASSES_ALIKE * p->mass_min) return;
+  if (fabs(density / p->mean_density - 1) <= DENSITY_OFF) return;
+  add(f, FINDING_WARNING, "the sphere has the comoving mean density %.4g, %.3g times the mean density %.4g of the universe (Omega0 times the critical "
+      "one): it would %s as a whole; check Omega0 and the units of mass and length, which have factors of 1/h", density, density / p->mean_density,
+      p->mean_density, density > p->mean_density ? "collapse" : "expand");
+}
+
 /* Place of the whole system against the resolution of positions. */
 static void judge_place(const struct physics *p, struct findings *f)
 {
@@ -237,8 +250,9 @@ void physics_judge(const struct physics *p, struct findings *f)
   memset(f, 0, sizeof *f);
   if (p->particles < 2 || !isfinite(p->kinetic + p->potential)) return;
   int small = judge_softening(p, f);
-  judge_times(p, f);
-  judge_state(p, f);
+  if (!p->comoving) judge_times(p, f);
+  if (!p->comoving) judge_state(p, f);
+  judge_density(p, f);
   judge_place(p, f);
   judge_cost(p, small, f);
 }

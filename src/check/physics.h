@@ -13,7 +13,9 @@ struct physics {
   /* parameters */
   double softening, gravity;
   int softening_is_default;     /* Softening is not given */
-  double begin, end;            /* of the run */
+  double begin, end;            /* of the run; comoving: such that soft steps are counted with equal d ln a */
+  int comoving;                 /* expanding coordinates: times are supercomoving, and energies say little about the state */
+  double mean_density;          /* comoving, which the sphere is to have; 0: it is not compared */
   int hybrid, shared;           /* split on; one time step for all particles */
   int hermite;                  /* the hard part resolves close pairs, with or without softening; block levels are not known */
   int step_is_given;            /* a parameter gives the soft step (or the shared step); 0: a rule chooses it */

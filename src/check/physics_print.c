@@ -43,11 +43,11 @@ void physics_print(const struct physics *p, FILE *out)
           in_units(p->v_rms, p->km_s, "km/s", text), physics_bulk(p), p->potential != 0 ? -2 * p->kinetic / p->potential : 0);
   fprintf(out, "masses              %.3g in all, of particles %.3g to %.3g; the heaviest (id %llu) has %.2g %%\n", p->mass, p->mass_min,
           p->mass_max, (unsigned long long)p->heaviest, p->mass > 0 ? 100 * p->mass_max / p->mass : 0);
-  if (dynamical > 0)
+  if (dynamical > 0 && !p->comoving)
     fprintf(out, "times               dynamical time %.3g%s, crossing time %.3g%s; the run lasts %.3g dynamical times\n", dynamical,
             in_units(dynamical, p->gyr, "Gyr", text), crossing, in_units(crossing, p->gyr, "Gyr", other), (p->end - p->begin) / dynamical);
-  fprintf(out, "soft steps          of %.3g%s, %.0f to the end\n", p->soft_step, in_units(p->soft_step, p->gyr, "Gyr", text),
-          physics_soft_steps(p));
+  fprintf(out, "soft steps          of %.3g%s%s, %.0f to the end\n", p->soft_step, in_units(p->soft_step, p->gyr, "Gyr", text),
+          p->comoving ? " (supercomoving time)" : "", physics_soft_steps(p));
   if (!p->hermite) print_levels(p, out);
   if (seconds <= 0) return;
   fprintf(out, "seconds             ");

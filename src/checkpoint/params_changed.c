@@ -12,7 +12,8 @@
 /* The state in the checkpoint depends on these: hard and soft accelerations, pending kicks, times of outputs. */
 static const char *const fixed[] = {"UnitLength_in_cm", "UnitMass_in_g", "UnitVelocity_in_cm_per_s", "GravityConstantInternal", "TimeBegin",
                                     "Softening",        "Mode",          "Kernel",                   "R1",                      "R2",
-                                    "R1OverR0",         "RQuantile",                "EnergyError"};
+                                    "R1OverR0",         "RQuantile",                "EnergyError",
+                                    "Comoving",         "Omega0",                   "OmegaLambda",            "HubbleParam"};
 /* Not compared: the particles come from the checkpoint. */
 static const char *const ignored[] = {"InitCondFile", "ICFormat"};
 

@@ -66,6 +66,14 @@ static int list_frame(struct sim *s, struct item *item)
   return sizeof all / sizeof *all;
 }
 
+static int list_expansion(struct sim *s, struct item *item)
+{
+  struct expansion *e = &s->expansion;
+  const struct item all[] = {{"expansion.potential", ITEM_REAL, 3, &e->potential}, {"expansion.correction", ITEM_REAL, 3, &e->correction}};   /* doubles only */
+  memcpy(item, all, sizeof all);
+  return sizeof all / sizeof *all;
+}
+
 static int list_logs(struct logs *l, struct item *item)
 {
   const struct item all[] = {REAL("logs.first_energy", l->first_energy), REAL("logs.worst", l->worst),
@@ -156,6 +164,7 @@ int state_save(struct sim *s, struct logs *l, struct run_state *r, struct fault 
   items += list_frame(s, item + items);
   item[items++] = (struct item){"run.collapsed", ITEM_REAL, 4, r->collapsed};
   item[items++] = (struct item){"run.statistics", ITEM_REAL, 3, &r->statistics};
+  if (s->expansion.on) items += list_expansion(s, item + items);
   int owns = list_own(s, own);
   own[owns++] = (struct section){ROWS, rows, (uint64_t)logs_unwritten(&ends)};
   if (s->be->remember) s->be->remember(s->dev, remembered, 0);
@@ -286,6 +295,7 @@ int state_load(struct sim *s, struct run_state *r, struct checkpoint *k, const s
     if (has(k->text, "substeps.paused")) items_read(k->text, item, list_substeps(s, item), f);
     if (has(k->text, "run.statistics"))
       items_read(k->text, &(const struct item){"run.statistics", ITEM_REAL, 3, &r->statistics}, 1, f);
+    if (s->expansion.on) items_read(k->text, item, list_expansion(s, item), f);
     if (comm_agree(c, f) == 0) {
       load_own(s, k);
       s->substeps.foreign = is_foreign(s, k);

@@ -43,6 +43,9 @@ void terminal_start(const struct run *r)
   printf("%.0f particle%s on %d rank%s x %d thread%s, backend %s; %s from time %g to %g\n", s->now.count, plural(s->now.count),
          s->comm->size, plural(s->comm->size), omp_get_max_threads(), plural(omp_get_max_threads()), s->be->name,
          s->split.on ? "hybrid" : "tree", s->time, s->par->TimeMax);
+  if (s->expansion.on)
+    printf("comoving: Omega0 = %g, OmegaLambda = %g, HubbleParam = %g; times are expansion factors, from z = %.4g to %.4g\n", s->par->Omega0,
+           s->par->OmegaLambda, s->par->HubbleParam, 1 / s->time - 1, 1 / s->par->TimeMax - 1);
   if (r->soft_step_opened)
     printf("restart from %s (of %lld rank%s), within soft step %lld\n", r->from.path, r->from.ranks, plural((double)r->from.ranks),
            s->step + 1);
@@ -84,12 +87,12 @@ static void progress(struct logs *l, const struct sim *s, const struct step_repo
   char eta[32], error[16] = "-";
   if (l->lines < 0) return;
   if (l->lines++ % HEADER_LINES == 0)
-    printf("%7s %12s %10s %5s %8s %8s %6s %6s %9s %8s %9s\n", "step", "time", "dt_soft", "sub", "list", "hard", "h", "imbal", "|dE/E|",
+    printf("%7s %12s %10s %5s %8s %8s %6s %6s %9s %8s %9s\n", "step", "time", "dt_soft", "sub", "list", "hard", s->expansion.on ? "z" : "h", "imbal", "|dE/E|",
            "s/step", "ETA");
   double elapsed = timer_clock() - l->started, done = (s->time - l->begin) / (l->end - l->begin);
   if (energy) logs_error_text(logs_error(l, energies_total(s)), 2, error, sizeof error);
   printf("%7lld %12.6g %10.3e %5lld %8.1f %8.1f %6.3f %6.2f %9s %8.3f %9s\n", s->step, s->time, r->dt, (long long)s->counts.substeps,
-         r->list_full, r->list_hard, r->h, r->imbalance, error, r->wall, duration(elapsed * (1 - done) / done, eta, sizeof eta));
+         r->list_full, r->list_hard, s->expansion.on ? 1 / s->time - 1 : r->h, r->imbalance, error, r->wall, duration(elapsed * (1 - done) / done, eta, sizeof eta));
   fflush(stdout);
 }
 
@@ -138,7 +141,7 @@ static void note_h(struct logs *l, const struct sim *s, const struct step_report
 static void warn_energy(struct logs *l, const struct sim *s)
 {
   char text[32];
-  double change = fabs(energies_total(s) - l->first_energy), scale = fmax(fabs(l->first_energy), (s->now.kinetic + fabs(s->now.potential)) / 10);
+  double change = fabs(energies_total(s) - l->first_energy), scale = fmax(fabs(l->first_energy), (s->now.kinetic + fabs(s->now.potential)) / (s->expansion.on ? 1 : 10));
   if (l->warned_energy || !(change > ENERGY_WARNING * scale)) return;
   printf("warning: at time %g the total energy is off by %s of its initial value: do not trust this run;\n"
          "         check the length of soft steps (xs, ys, SoftStep, MaxSizeTimestep), Eta, Softening and\n"

@@ -22,6 +22,7 @@ struct plan_facts {
   double dense;          /* errors_dense, last measurement; 0: not known */
   double distance;       /* median distance to the 28th neighbour, last measurement (struct sim, radius_rule) */
   double mean_mass, largest_mass, mean_square_mass;   /* of particles */
+  double longest;        /* Comoving = on: the longest soft step, by its d ln a; 0: not known */
 };
 
 /* Soft steps between measurements of R2, and without the split, where they are not for forces, of the distances of particles. On a GPU one
