@@ -52,6 +52,7 @@ unit_tests = \
   %D%/spool \
   %D%/timeline \
   %D%/tuner \
+  %D%/cosmology \
   %D%/units \
   %D%/verbs \
   %D%/walk \
@@ -288,6 +289,7 @@ clean-local:
 %C%_snapshot_files_mpi_SOURCES = %D%/snapshot_files.c %D%/files.h %D%/tap.h
 %C%_accuracy_SOURCES = %D%/accuracy.c %D%/tap.h
 %C%_params_SOURCES = %D%/params.c %D%/tap.h
+%C%_cosmology_SOURCES = %D%/cosmology.c %D%/tap.h
 %C%_units_SOURCES = %D%/units.c %D%/tap.h
 %C%_hermite_verbs_SOURCES = %D%/hermite_verbs.c %D%/hard_rig.h %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h
 %C%_pair_steps_SOURCES = %D%/pair_steps.c %D%/hard_rig.h %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h

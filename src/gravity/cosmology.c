@@ -51,20 +51,20 @@ static double per_log(double log_a, void *of)
   return 1 / (a * a * cosmology_rate(d->omega0, d->omega_lambda, a));
 }
 
-/* dt / d(a^1.5), in units of 1 / H_0; regular at a = 0. */
-static double per_power(double y, void *of)
+/* dt / ds with a = s^2, in units of 1 / H_0; regular at a = 0. */
+static double per_root(double s, void *of)
 {
   const struct densities *d = of;
-  double a = cbrt(y * y), square = d->omega0 + (1 - d->omega0 - d->omega_lambda) * a + d->omega_lambda * y * y;
-  return 2.0 / 3 / sqrt(square);
+  double a = s * s;
+  return 2 * a / sqrt(d->omega0 + (1 - d->omega0 - d->omega_lambda) * a + d->omega_lambda * a * a * a);
 }
 
 double cosmology_age(double omega0, double omega_lambda, double a)
 {
   struct densities d = {omega0, omega_lambda};
-  gsl_function f = {per_power, &d};
+  gsl_function f = {per_root, &d};
   gsl_integration_glfixed_table *table = gsl_integration_glfixed_table_alloc(POINTS);
-  double age = gsl_integration_glfixed(&f, 0, pow(a, 1.5), table);
+  double age = gsl_integration_glfixed(&f, 0, sqrt(a), table);
   gsl_integration_glfixed_table_free(table);
   return age;
 }
