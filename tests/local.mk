@@ -85,6 +85,7 @@ script_tests = \
   %D%/close_pairs.sh \
   %D%/cluster_runs.sh \
   %D%/comm_ranks.sh \
+  %D%/comoving.sh \
   %D%/determinism.sh \
   %D%/docs.sh \
   %D%/files_ranks.sh \
@@ -224,6 +225,7 @@ EXTRA_DIST += \
   %D%/slurm/same.py \
   %D%/plots_input.py \
   %D%/plots_layout.py \
+  %D%/comoving.py \
   %D%/schemes.py \
   %D%/lane.sh \
   %D%/recipe.sh \
