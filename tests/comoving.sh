@@ -3,8 +3,8 @@
 # Runs in comoving coordinates from files to files: a GADGET file with a redshift comes back in the first snapshot, times are expansion factors,
 # restarts give the same bits, a snapshot can be a beginning, and bad input has a sentence. tests/expansion.c has the physics.
 . "${srcdir:-.}/tests/restart_common.sh"
-tool="$here/${srcdir:-.}/tests/comoving.py"
-case ${srcdir:-.} in /*) tool=$srcdir/tests/comoving.py ;; esac
+src=$(cd "${srcdir:-.}" && pwd)
+tool=$src/tests/comoving.py
 if ! with_python "struct, math"; then
   echo "1..0 # SKIP no python3"
   exit 0
@@ -118,5 +118,28 @@ refuses 'GravityConstantInternal = 1 .*follow from the units' -P Units:GravityCo
 refuses 'this universe does not expand at a = ' -P Input:InitCondFile=../silent.dat -P Cosmology:Omega0=0.1 -P Cosmology:OmegaLambda=3
 refuses 'snapshot_001.hdf5 is of a run with Comoving = on, but the parameters have Comoving = off' -P Cosmology:Comoving=off -P Input:InitCondFile=../tree/out/snapshot_001.hdf5
 refuses 'is at the expansion factor 0.15, before TimeBegin = 0.2; set TimeBegin = 0.15' -P Time:TimeBegin=0.2 -P Input:InitCondFile=../tree/out/snapshot_001.hdf5
+# the tool that makes spheres
+sphere() { timeout 60 "$python" "$src/tools/zeldovich_sphere.py" "$@" > "$dir/sphere.ini" 2> "$dir/sphere.err"; }
+with_python numpy
+if [ -n "$python" ]; then
+  shown="$dir/sphere.err"
+  sphere -o "$dir/sphere.dat" --cells 12 --radius 12000
+  ok $? "zeldovich_sphere: initial conditions"
+  (cd "$dir" && timeout 60 $mpirun -n 2 "$here/espalier" run --check sphere.ini > sphere.log 2>&1)
+  status=$?
+  shown="$dir/sphere.log"
+  [ $status = 0 ] && grep -q '912 particles' "$dir/sphere.log" && grep -q 'begins at  *0.02, ends at 1 (z = 0)' "$dir/sphere.log" && ! grep -q 'warning: the sphere has' "$dir/sphere.log"
+  ok $? "... which a run takes with the parameters that it prints, and with the density of the universe"
+  shown="$dir/sphere.err"
+  sphere -o "$dir/sphere.dat"
+  [ $? = 1 ] && grep -q 'zeldovich_sphere: .*sphere.dat: already exists' "$dir/sphere.err"
+  ok $? "zeldovich_sphere refuses to replace a file"
+  for option in '--cells 2' '--radius 0' '--omega0 -1' '--sigma8 nan' '--omega-lambda 5'; do
+    # shellcheck disable=SC2086
+    sphere -o "$dir/other.dat" $option
+    [ $? = 1 ] && [ "$(wc -l < "$dir/sphere.err")" = 1 ] && grep -q '^zeldovich_sphere: --' "$dir/sphere.err" && [ ! -e "$dir/other.dat" ]
+    ok $? "zeldovich_sphere $option: one sentence"
+  done
+fi
 echo "1..$number"
 exit $failed

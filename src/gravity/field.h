@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* External field: forces that do not come from particles. For host and device.
  *
- * The field is a uniform acceleration and a sum of terms. It acts in the kicks of soft steps (`kick` of struct backend) and its potential
+ * The field is a uniform acceleration and a sum of terms. It acts in the kicks of soft steps (`kick` of struct backend; another one, the
+ * background of comoving coordinates, in the forces themselves by `add_field`) and its potential
  * is part of the sums of diagnostics (`reduce`), so it must vary slowly over a soft step. A new field is a kind of term here. */
 #ifndef FIELD_H
 #define FIELD_H
