@@ -71,6 +71,21 @@ for mode in tree hybrid; do
   [ $status = 0 ] && same $mode $mode-parts
   ok $? "$mode: the same bits in three parts"
 done
+# long soft steps with checkpoint ticks, at which a run may end too
+export ESPALIER_DEBUG=checkpoint_ticks=4
+set -- -P Time:MaxSizeTimestep=0.2 -P Output:OutputListFilename= -P Time:TimeMax=0.3 -P Steps:Eta=0.02
+go ticks 2 "$@"
+for part in 1 2 3 4 5 6; do
+  [ $part = 1 ] && go ticks-parts 2 "$@" --walltime 0
+  [ $part = 1 ] || go ticks-parts 2 "$@" -r --walltime 0
+done
+grep -q 'within soft step .*, of which' "$dir/ticks-parts/log"
+ok $? "a run that ends at a checkpoint tick"
+go ticks-parts 2 "$@" -r
+shown="$dir/ticks-parts/log $dir/ticks-parts/err"
+[ $status = 0 ] && same ticks ticks-parts
+ok $? "the same bits in parts that end at checkpoint ticks"
+unset ESPALIER_DEBUG
 look near "$dir/tree/out/snapshot_003.hdf5" "$dir/hybrid/out/snapshot_003.hdf5" 1e-3
 ok $? "tree and hybrid end alike"
 go one 1

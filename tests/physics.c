@@ -70,13 +70,13 @@ static void check_ordinary(void)
   none(&p, "values that are not finite are not judged");
 }
 
-/* A uniform sphere of the universe: 90 per cent of its mass are within its radius times 0.9^(1/3). */
+/* A uniform sphere of the universe, of radius and mass 1. */
 static void check_density(void)
 {
   struct physics p = ordinary();
   p.comoving = 1;
-  p.half = cbrt(0.5), p.most = cbrt(0.9);
-  p.mean_density = 1 / (4 * M_PI / 3);
+  p.half = cbrt(0.5), p.most = cbrt(0.9), p.rms = sqrt(0.6);
+  p.mean_density = 1 / (4 * M_PI / 3), p.particles = 1e9;
   p.end = 1e9, p.kinetic = 1e6, p.soft_step = 1e7, p.softening = 0.001;
   none(&p, "comoving coordinates: times and velocities are not judged");
   p.mean_density *= 1.2;

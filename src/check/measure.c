@@ -23,7 +23,7 @@ static double quantile(const double *sorted, int64_t n, double q)
 /* Median position of the samples, and the radii about it. */
 static void measure_size(const struct sample *all, int64_t n, struct physics *p)
 {
-  double *x = memory_alloc("radius", sizeof *x * (size_t)(n + 1));
+  double *x = memory_alloc("radius", sizeof *x * (size_t)(n + 1)), square = 0;
   for (int c = 0; c < 3; c++) {
     for (int64_t i = 0; i < n; i++) x[i] = all[i].pos[c];
     gsl_sort(x, 1, (size_t)n);
@@ -33,7 +33,9 @@ static void measure_size(const struct sample *all, int64_t n, struct physics *p)
     double r2 = 0;
     for (int c = 0; c < 3; c++) r2 += (all[i].pos[c] - p->centre[c]) * (all[i].pos[c] - p->centre[c]);
     x[i] = sqrt(r2);
+    square += r2;
   }
+  p->rms = n > 0 ? sqrt(square / (double)n) : 0;
   gsl_sort(x, 1, (size_t)n);
   p->half = quantile(x, n, 0.5);
   p->most = quantile(x, n, 0.9);

@@ -26,7 +26,8 @@ enum {
 #define RESOLUTION_MIN 0.3       /* resolution of coordinates, in softenings */
 #define SUBSTEPS_MAX 1024        /* block steps of a soft step; ordinary systems have 4 to 128 */
 #define DENSITY_OFF 0.05         /* relative difference of the density of a sphere from that of the universe, */
-#define MASSES_ALIKE 1.01        /* which numbers of particles show where masses are alike */
+#define LATTICE_OFF 5            /* and what the surface of a sphere cut from a lattice adds, times N^(-2/3) */
+#define MASSES_ALIKE 1.01        /* within which masses are alike */
 #define DAY 86400.0
 #define LONG_RUN (100 * DAY)
 #define ENDLESS_RUN (3650 * DAY)
@@ -208,12 +209,14 @@ static void judge_state(const struct physics *p, struct findings *f)
         (unsigned long long)p->heaviest, 100 * p->mass_max / p->mass, p->mass_max / rest);
 }
 
-/* The density of a sphere of the universe within the radius of 90 per cent of its particles. */
+/* The density of a sphere of the universe, whose radius follows from the mean square distance: 3/5 of its square, of which
+ * points of a lattice lack a quarter of the square of their spacing. */
 static void judge_density(const struct physics *p, struct findings *f)
 {
-  double most = p->most, density = 0.9 * p->mass / (4 * M_PI / 3 * most * most * most);
-  if (!(p->mean_density > 0 && most > 0) || p->particles < SMOOTH || p->mass_max > MASSES_ALIKE * p->mass_min) return;
-  if (fabs(density / p->mean_density - 1) <= DENSITY_OFF) return;
+  double spacing = cbrt(4 * M_PI / 3 / p->particles) * sqrt(5.0 / 3) * p->rms, radius = sqrt(5.0 / 3 * (p->rms * p->rms + 0.25 * spacing * spacing));
+  double density = p->mass / (4 * M_PI / 3 * radius * radius * radius);
+  if (!(p->mean_density > 0 && radius > 0) || p->particles < SMOOTH || p->mass_max > MASSES_ALIKE * p->mass_min) return;
+  if (fabs(density / p->mean_density - 1) <= DENSITY_OFF + LATTICE_OFF * pow(p->particles, -2.0 / 3)) return;
   add(f, FINDING_WARNING, "the sphere has the comoving mean density %.4g, %.3g times the mean density %.4g of the universe (Omega0 times the critical "
       "one): it would %s as a whole; check Omega0 and the units of mass and length, which have factors of 1/h", density, density / p->mean_density,
       p->mean_density, density > p->mean_density ? "collapse" : "expand");

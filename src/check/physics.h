@@ -26,6 +26,7 @@ struct physics {
   double particles, mass;
   double centre[3];             /* median position */
   double half, most;            /* radii about it that hold 50 and 90 per cent of the particles */
+  double rms;                   /* root mean square of the distances from it */
   double neighbour[3];          /* distance to the nearest neighbour: 10, 50 and 90 per cent quantiles */
   double coordinate_max;        /* largest |coordinate| of the input */
   int single;                   /* 1: all coordinates are single precision numbers, as of a file with 4 bytes for each */

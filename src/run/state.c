@@ -9,6 +9,7 @@
 #include "checkpoint/params_changed.h"
 #include "run/start.h"
 #include "step/choose.h"
+#include "step/expansion.h"
 
 enum { ITEMS = 48, OWN = 24 };
 #define ROWS "tables"   /* section of rank 0: rows that the disk did not take */
@@ -296,6 +297,7 @@ int state_load(struct sim *s, struct run_state *r, struct checkpoint *k, const s
     if (has(k->text, "run.statistics"))
       items_read(k->text, &(const struct item){"run.statistics", ITEM_REAL, 3, &r->statistics}, 1, f);
     if (s->expansion.on) items_read(k->text, item, list_expansion(s, item), f);
+    expansion_at(s, s->time);
     if (comm_agree(c, f) == 0) {
       load_own(s, k);
       s->substeps.foreign = is_foreign(s, k);
