@@ -5,6 +5,9 @@
     comoving.py header SNAPSHOT A      attributes of Header, Parameters and datasets
     comoving.py first SNAPSHOT FILE    positions and velocities are those of the file
     comoving.py grown SNAPSHOT CELLS A END OMEGA0 OMEGALAMBDA EPSILON SOFTENING   the mean radius is that of theory within 1 % of its change
+    comoving.py foreign SNAPSHOT OUT   an HDF5 file of another program with the same particles
+    comoving.py shift FILE OUT         the file at another place and in motion
+    comoving.py moved SNAPSHOT SNAPSHOT A END   what a run makes of both differs by that alone
     comoving.py near SNAPSHOT SNAPSHOT LIMIT   positions differ by less than this part of their rms
 """
 import math
@@ -12,6 +15,7 @@ import struct
 import sys
 
 RADIUS = 20000.0
+HUBBLE = 0.1   # H_0, km/s / (kpc/h)
 
 
 def make(name, cells, a, omega0, omega_lambda, epsilon, stated):
@@ -22,7 +26,7 @@ def make(name, cells, a, omega0, omega_lambda, epsilon, stated):
     rate = math.sqrt(omega0 / a**3 + (1 - omega0 - omega_lambda) / a**2 + omega_lambda)
     growth = (omega0 / a**3 / rate**2) ** 0.55
     # u = v_pec / sqrt(a), v_pec = a dx/dt, dx/dt = H dx/dlna
-    factor = -epsilon * growth * 0.1 * rate * math.sqrt(a)
+    factor = -epsilon * growth * HUBBLE * rate * math.sqrt(a)
     mass = omega0 * 27.7536627e-9 * cell**3
     says = stated == "1"
     header = struct.pack("<6I6ddd2i6Iii4d", 0, len(points), 0, 0, 0, 0, 0, mass, 0, 0, 0, 0, a, 1 / a - 1, 0, 0, 0, len(points), 0, 0, 0, 0, 0, 1,
@@ -122,8 +126,54 @@ def grown(name, cells, a, end, omega0, omega_lambda, epsilon, softening):
     return abs(found - y) < 0.01 * abs(1 - y)
 
 
+def foreign(name, out):
+    """A snapshot as a file of another program: without what this one writes of itself."""
+    import shutil
+    import h5py
+    shutil.copy(name, out)
+    with h5py.File(out, "r+") as f:
+        del f["Header"].attrs["Code"]
+        del f["Units"], f["Config"]
+        for key in list(f["Parameters"].attrs):
+            del f["Parameters"].attrs[key]
+    return True
+
+
+def shift(name, out):
+    """The file with another place and a bulk velocity, in numbers of 8 bytes."""
+    with open(name, "rb") as f:
+        raw = f.read()
+    n = struct.unpack_from("<I", raw, 8)[0]
+    blocks = [raw[4:260]]
+    for begin, add in ((268, (1e5, 0, -3e4)), (276 + 12 * n, (300, 20, 0))):
+        numbers = struct.unpack_from("<%df" % (3 * n), raw, begin)
+        blocks.append(struct.pack("<%dd" % (3 * n), *(x + add[k % 3] for k, x in enumerate(numbers))))
+    blocks.append(raw[-4 * n - 4:-4])
+    with open(out, "wb") as f:
+        for block in blocks:
+            f.write(struct.pack("<I", len(block)) + block + struct.pack("<I", len(block)))
+    return True
+
+
+def moved(one, two, a, end):
+    """The second run is the first one, moved by v_pec ~ 1 / a from a = 0.1 in a universe with Omega0 = 0.3, OmegaLambda = 0.7."""
+    import numpy
+    a, end, steps = float(a), float(end), 4000
+    x, u = load(one)
+    y, v = load(two)
+    tau, h = 0, math.log(end / a) / steps
+    for k in range(steps):   # d tau = d ln a / (a^2 H)
+        b = a * math.exp((k + 0.5) * h)
+        tau += h / (b * b * HUBBLE * math.sqrt(0.3 / b**3 + 0.7))
+    speed = numpy.array([300, 20, 0]) * a**1.5
+    place = numpy.array([1e5, 0, -3e4]) + speed * tau
+    worst = abs(y - x - place).max(), abs(v - u - speed / end**1.5).max()
+    print("# moved by %.3f, theory %.3f; largest differences %.1e, %.1e" % ((y - x)[:, 0].mean(), place[0], *worst))
+    return worst[0] < 1e-2 and worst[1] < 1e-3
+
+
 what = sys.argv[1]
 if what == "make":
     make(*sys.argv[2:])
 else:
-    sys.exit(not {"header": header, "first": first, "near": compare, "grown": grown}[what](*sys.argv[2:]))
+    sys.exit(not {"header": header, "first": first, "near": compare, "grown": grown, "foreign": foreign, "shift": shift, "moved": moved}[what](*sys.argv[2:]))

@@ -95,6 +95,18 @@ go later 2 -P Input:InitCondFile=../tree/out/snapshot_002.hdf5 -P Output:OutputL
 shown="$dir/later/log $dir/later/err"
 [ $status = 0 ] && look near "$dir/tree/out/snapshot_003.hdf5" "$dir/later/out/snapshot_001.hdf5" 1e-4
 ok $? "a run from a snapshot ends where that of the snapshot does"
+if [ -n "$python" ]; then
+  look shift "$dir/ic.dat" "$dir/moving.dat"
+  go moving 2 -P Input:InitCondFile=../moving.dat
+  shown="$dir/moving/log $dir/moving/err"
+  [ $status = 0 ] && look moved "$dir/tree/out/snapshot_003.hdf5" "$dir/moving/out/snapshot_003.hdf5" 0.1 0.4
+  ok $? "a sphere elsewhere and in motion is the same"
+  look foreign "$dir/tree/out/snapshot_000.hdf5" "$dir/foreign.hdf5"
+  go foreign 2 -P Input:InitCondFile=../foreign.hdf5
+  shown="$dir/foreign/log $dir/foreign/err"
+  [ $status = 0 ] && [ ! -s "$dir/foreign/err" ] && look near "$dir/tree/out/snapshot_003.hdf5" "$dir/foreign/out/snapshot_003.hdf5" 1e-6
+  ok $? "a run from an HDF5 file of another program ends alike"
+fi
 go check 2 --check
 shown="$dir/check/log $dir/check/err"
 [ $status = 0 ] && grep -q 'expansion  *Omega0 = 0.3, OmegaLambda = 0.7' "$dir/check/log" && grep -q 'ends at 0.4 (z = 1.5)' "$dir/check/log" &&
@@ -124,6 +136,7 @@ refuses 'TimeMax = 2000 .*expected an expansion factor of at most 1000' -P Time:
 refuses 'TimeMax = 0.05 .*expected TimeMax above TimeBegin' -P Time:TimeMax=0.05
 refuses 'states Redshift = 9, but the parameters have TimeBegin = 0.2; set TimeBegin = 0.1' -P Time:TimeBegin=0.2
 refuses 'states Omega0 = 0.3, but the parameter file has .Cosmology. Omega0 = 0.4' -P Cosmology:Omega0=0.4
+[ -z "$python" ] || refuses 'foreign.hdf5 states OmegaLambda = 0.7, but' -P Cosmology:OmegaLambda=0.6 -P Input:InitCondFile=../foreign.hdf5
 refuses 'states HubbleParam = 0.7, but' -P Cosmology:HubbleParam=0.5
 refuses 'TimeBetSnapshot = 1.1 .*not a factor as in GADGET' -P Output:OutputListFilename= -P Output:TimeBetSnapshot=1.1
 refuses 'expected Integrator = leapfrog and Criterion = min-av or a' -P Steps:Integrator=hermite
