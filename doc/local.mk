@@ -4,6 +4,7 @@ nobase_dist_doc_DATA += \
   %D%/architecture.md \
   %D%/building.md \
   %D%/communication.md \
+  %D%/cosmology.md \
   %D%/file-formats.md \
   %D%/glossary.md \
   %D%/gpu-hard.md \

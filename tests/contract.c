@@ -8,6 +8,7 @@
 #include "reference.h"
 #include "set_params.h"
 #include "sets.h"
+#include "step/expansion.h"
 #include "step/plan.h"
 #include "step/sim.h"
 #include "step/step.h"
@@ -19,12 +20,15 @@ struct scheme {
   const char *name;
   int mode, scheme;
   double uniform;   /* acceleration of an external field along x */
+  double density;   /* of an expanding background, in units of the mean density within R2 of the centre with all mass; 0: no expansion */
 };
 
-static const struct scheme schemes[] = {{"hybrid", MODE_HYBRID, SCHEME_BLOCK, 0},
-                                        {"block steps", MODE_TREE, SCHEME_BLOCK, 0},
-                                        {"one shared step", MODE_TREE, SCHEME_SHARED, 0},
-                                        {"hybrid in an external field", MODE_HYBRID, SCHEME_BLOCK, 0.5}};
+static const struct scheme schemes[] = {{"hybrid", MODE_HYBRID, SCHEME_BLOCK, 0, 0},
+                                        {"block steps", MODE_TREE, SCHEME_BLOCK, 0, 0},
+                                        {"one shared step", MODE_TREE, SCHEME_SHARED, 0, 0},
+                                        {"hybrid in an external field", MODE_HYBRID, SCHEME_BLOCK, 0.5, 0},
+                                        {"hybrid in comoving coordinates", MODE_HYBRID, SCHEME_BLOCK, 0, 1e-3},
+                                        {"block steps in comoving coordinates", MODE_TREE, SCHEME_BLOCK, 0, 1e-3}};
 
 /* Where a run of some soft steps ends. */
 struct end {
@@ -46,8 +50,22 @@ static struct params params_of(const struct set *set, const struct scheme *how)
   return par;
 }
 
+/* Comoving coordinates at a = 1 of a universe with the background of the scheme: gravity grows, and the background repels. */
+static void expand(struct sim *s, const struct set *set, const struct scheme *how)
+{
+  struct expansion *e = &s->expansion;
+  struct fault f = {""};
+  if (!(how->density > 0)) return;
+  e->on = 1;
+  e->density = how->density * s->hard.total_mass / (4 * M_PI / 3 * pow(set->r2, 3));
+  e->background.count = 1;
+  e->background.term[0].kind = FIELD_LINEAR;
+  cosmology_open(&e->c, 1, 0, sqrt(8 * M_PI / 3 * s->gravity * e->density), 1, 16, &f);
+  if (s->time < 1) s->time = 1;
+}
+
 /* Close the system at a checkpoint tick, and open it again with what a checkpoint holds. */
-static void reopen(struct sim *s, const struct comm *c, const struct params *par)
+static void reopen(struct sim *s, const struct comm *c, const struct params *par, const struct set *set, const struct scheme *how)
 {
   const struct sim before = *s;
   const struct particles *v = s->be->view(s->dev);
@@ -70,6 +88,9 @@ static void reopen(struct sim *s, const struct comm *c, const struct params *par
   s->counts = before.counts;
   s->lattice = before.lattice;
   s->substeps = before.substeps;
+  expand(s, set, how);
+  s->expansion.potential = before.expansion.potential;
+  expansion_at(s, s->time);
 }
 
 enum run_kind { STRAIGHT, INTERRUPTED };
@@ -87,6 +108,7 @@ static void run(const struct comm *c, const struct backend *be, const struct set
   set_make(&small, 0.3 * sqrt(set->gravity), &p);
   sim_open(&s, c, &par, be, &p, &f);
   s.field = (struct field){.acc = {how->uniform * set->gravity}};
+  expand(&s, set, how);
   sim_first_force(&s);
   memset(end, 0, sizeof *end);
   end->begin = s.now.total;
@@ -100,7 +122,7 @@ static void run(const struct comm *c, const struct backend *be, const struct set
     while ((state = step_substeps(&s, &plan, HUGE_VAL)) != STEP_SUBSTEPS_ENDED) {
       end->checkpoint_ticks += state == STEP_AT_CHECKPOINT_TICK;
       if (kind == STRAIGHT) continue;
-      reopen(&s, c, &par);
+      reopen(&s, c, &par, set, how);
       step_continue(&s, &plan);
     }
     end->substeps += s.counts.substeps;
@@ -160,6 +182,7 @@ static void check(const struct comm *c, const struct set *s, const struct scheme
   printf("# %s, %s: %lld substeps, energy changes by %.1e of the kinetic one\n", s->name, how->name, (long long)want.substeps, change / kinetic);
   say(want.now.bad == 0 && want.now.count == PARTICLES && change < 2e-3 * kinetic, "reference", s, how, "steps conserve energy");
   say(how->scheme == SCHEME_SHARED || want.substeps > STEPS, "reference", s, how, "steps have substeps");
+  if (how->density > 0) say(want.time > 1.001, "reference", s, how, "space expands");
   for (int k = 0; k < count; k++) {
     char why[256];
     if (list[k]->probe->count(why, sizeof why) == 0) continue;

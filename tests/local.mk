@@ -55,6 +55,7 @@ unit_tests = \
   %D%/spool \
   %D%/timeline \
   %D%/tuner \
+  %D%/cosmology \
   %D%/units \
   %D%/verbs \
   %D%/walk \
@@ -66,6 +67,7 @@ mpi_tests = \
   %D%/checkpoint.mpi \
   %D%/comm.mpi \
   %D%/contract.mpi \
+  %D%/expansion.mpi \
   %D%/energy_ranks.mpi \
   %D%/cuts_ranks.mpi \
   %D%/domain_ranks.mpi \
@@ -88,6 +90,7 @@ script_tests = \
   %D%/close_pairs.sh \
   %D%/cluster_runs.sh \
   %D%/comm_ranks.sh \
+  %D%/comoving.sh \
   %D%/determinism.sh \
   %D%/docs.sh \
   %D%/files_ranks.sh \
@@ -234,6 +237,7 @@ EXTRA_DIST += \
   %D%/slurm/same.py \
   %D%/plots_input.py \
   %D%/plots_layout.py \
+  %D%/comoving.py \
   %D%/schemes.py \
   %D%/lane.sh \
   %D%/recipe.sh \
@@ -290,6 +294,7 @@ clean-local:
 # Roots that need not set errno are computed as vectors.
 %C%_true_energy_CFLAGS = $(AM_CFLAGS) -fno-math-errno
 %C%_contract_mpi_SOURCES = %D%/contract.c %D%/chance.h %D%/reference.h %D%/kernels.h %D%/set_params.h %D%/sets.h %D%/tap.h
+%C%_expansion_mpi_SOURCES = %D%/expansion.c %D%/tap.h
 %C%_energy_ranks_mpi_SOURCES = %D%/energy_ranks.c %D%/chance.h %D%/everywhere.h %D%/kernels.h %D%/set_params.h %D%/sets.h %D%/tap.h
 %C%_comm_mpi_SOURCES = %D%/comm.c %D%/tap.h
 %C%_particles_SOURCES = %D%/particles.c %D%/tap.h
@@ -299,6 +304,7 @@ clean-local:
 %C%_accuracy_SOURCES = %D%/accuracy.c %D%/tap.h
 %C%_params_SOURCES = %D%/params.c %D%/tap.h
 %C%_field_SOURCES = %D%/field.c %D%/tap.h
+%C%_cosmology_SOURCES = %D%/cosmology.c %D%/tap.h
 %C%_units_SOURCES = %D%/units.c %D%/tap.h
 %C%_massless_SOURCES = %D%/massless.c %D%/hard_rig.h %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h
 %C%_hermite_verbs_SOURCES = %D%/hermite_verbs.c %D%/hard_rig.h %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h

@@ -304,6 +304,7 @@ static void check_choices(void)
       {"Input", "ICFormat", "auto", FORMAT_AUTO}, {"Input", "ICFormat", "gadget1", FORMAT_GADGET1},
       {"Input", "ICFormat", "gadget2", FORMAT_GADGET2}, {"Input", "ICFormat", "hdf5", FORMAT_HDF5},
       {"Input", "ICFormat", "tipsy", FORMAT_TIPSY}, {"Input", "ICFormat", "ascii", FORMAT_ASCII},
+      {"Cosmology", "Comoving", "off", COMOVING_OFF}, {"Cosmology", "Comoving", "on", COMOVING_ON},
       {"Accuracy", "Repeatable", "off", REPEATABLE_OFF}, {"Accuracy", "Repeatable", "on", REPEATABLE_ON},
       {"Output", "CommLog", "off", COMM_LOG_OFF}, {"Output", "CommLog", "phases", COMM_LOG_PHASES}, {"Output", "CommLog", "peers", COMM_LOG_PEERS},
       {"Output", "Analysis", "off", 0}, {"Output", "Analysis", "on", 1}, {"Output", "Projections", "off", 0}, {"Output", "Projections", "on", 1},

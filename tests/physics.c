@@ -70,6 +70,23 @@ static void check_ordinary(void)
   none(&p, "values that are not finite are not judged");
 }
 
+/* A uniform sphere of the universe, of radius and mass 1. */
+static void check_density(void)
+{
+  struct physics p = ordinary();
+  p.comoving = 1;
+  p.half = cbrt(0.5), p.most = cbrt(0.9), p.rms = sqrt(0.6);
+  p.mean_density = 1 / (4 * M_PI / 3), p.particles = 1e9;
+  p.end = 1e9, p.kinetic = 1e6, p.soft_step = 1e7, p.softening = 0.001;
+  none(&p, "comoving coordinates: times and velocities are not judged");
+  p.mean_density *= 1.2;
+  one(&p, FINDING_WARNING, "the comoving mean density 0.2387, 0.833 times the mean density 0.2865 of the universe", "it would expand as a whole", "a sphere that is less dense");
+  p.mean_density /= 1.44;
+  one(&p, FINDING_WARNING, "1.2 times the mean density 0.1989", "it would collapse as a whole", "... denser");
+  p.mass_max *= 8;
+  none(&p, "... of unequal masses, whose numbers say nothing of densities");
+}
+
 static void check_softening(void)
 {
   struct physics p = ordinary();
@@ -192,6 +209,7 @@ static void check_need(void)
 int main(void)
 {
   check_ordinary();
+  check_density();
   check_softening();
   check_times();
   check_state();

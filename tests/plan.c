@@ -105,6 +105,27 @@ static void check_tree(void)
   tap_ok(near(plan.soft_step, 0.01) && plan.shared && plan.shared_level == 0, "tree, shared: FixedStep is the step");
 }
 
+/* In comoving coordinates d ln a limits soft steps, and with the split its rule does too; MaxSizeTimestep, a d ln a, is no time. */
+static void check_comoving(void)
+{
+  struct params p = base();
+  struct diagnostics now = {.v_rms = 2, .a_rms = 1e-9};
+  struct plan_facts y = {.longest = 0.125};
+  p.Comoving = COMOVING_ON;
+  p.MaxSizeTimestep = 0.01;
+  p.Mode = MODE_TREE;
+  tap_ok(near(plan_next(&p, &now, &y, 0, 1000, 0.5, 0, 1).soft_step, 0.125), "comoving: the longest step by d ln a");
+  tap_ok(plan_eta(&p, &now, &y, 0) == params_eta(&p, 0), "... and Eta by Accuracy");
+  p.Mode = MODE_HYBRID;
+  tap_ok(near(plan_next(&p, &now, &y, 0, 1000, 0.5, 1, 1).soft_step, 0.05), "... with the split xs R2 / v_rms, where that is shorter");
+  y.longest = 0.03125;
+  tap_ok(near(plan_next(&p, &now, &y, 0, 1000, 0.5, 1, 1).soft_step, 0.03125), "... or by d ln a");
+  p.Scheme = SCHEME_SHARED;
+  p.Mode = MODE_TREE;
+  struct plan plan = plan_next(&p, &now, &y, 0, 1000, 0.5, 0, 1);
+  tap_ok(near(plan.soft_step, 0.03125) && plan.shared && plan.shared_level < 0, "... one step for all: by the criterion, within it");
+}
+
 /* A Plummer sphere of 16384 particles. */
 static void check_errors(void)
 {
@@ -186,6 +207,7 @@ int main(void)
   check_hybrid();
   check_hermite();
   check_tree();
+  check_comoving();
   check_errors();
   check_shared();
   check_radius();

@@ -189,6 +189,23 @@ static inline void reference_kick(struct device *d, const struct field *field, d
   for (int64_t i = 0; i < d->p.n; i++) field_kick(field, &d->p.pos[3 * i], &d->p.acc_soft[3 * i], dt, &d->p.vel[3 * i]);
 }
 
+static inline void reference_gravity(struct device *d, double gravity) { d->config.gravity = gravity; }
+
+static inline void reference_add_field(struct device *d, const struct field *field, enum walk_kind kind, int split, int32_t tick)
+{
+  struct particles *p = &d->p;
+  (void)tick;
+  for (int64_t i = 0; i < p->n; i++) {
+    double a[3];
+    if (kind == WALK_HARD && !d->active[i]) continue;
+    field_acceleration(field, &p->pos[3 * i], a);
+    for (int c = 0; c < 3; c++) {
+      if (kind == WALK_TOTAL) p->acc[3 * i + c] += (float)a[c];
+      if (!split) p->acc_hard[3 * i + c] += (float)a[c];
+    }
+  }
+}
+
 static inline void reference_split_soft(struct device *d) { for (int64_t k = 0; k < 3 * d->p.n; k++) d->p.acc_soft[k] = d->p.acc[k] - d->p.acc_hard[k]; }
 
 static inline int wanted_level(const struct device *d, int64_t i, const struct step_rule *rule, int shared)
@@ -286,7 +303,7 @@ static const struct backend backend_reference = {
     .name = "reference", .methods = 1 << METHOD_GROUPS, .probe = &reference_probe, .open = reference_open, .close = reference_close,
     .upload = reference_upload, .download = reference_download, .view = reference_view, .count = reference_count, .bounds = reference_bounds,
     .sample = reference_sample, .reduce = reference_reduce, .order = reference_order, .reorder = reference_reorder, .build = reference_build,
-    .moments = reference_moments, .sources = reference_nothing, .groups = reference_nothing, .tune = reference_tune, .walk = reference_walk,
+    .moments = reference_moments, .sources = reference_nothing, .groups = reference_nothing, .tune = reference_tune, .walk = reference_walk, .gravity = reference_gravity, .add_field = reference_add_field,
     .nearest = reference_nearest, .kick = reference_kick, .split_soft = reference_split_soft, .levels = reference_levels,
     .next_tick = reference_next_tick, .select = reference_select, .correct = reference_correct,
     .drift_to_end = reference_drift_to_end, .finish = reference_finish, .histogram = reference_histogram, .wait = reference_nothing,

@@ -21,7 +21,8 @@ nobase_dist_pkgdata_SCRIPTS += \
   %D%/plot_scaling.py \
   %D%/plot_steps.py \
   %D%/plot_study.py \
-  %D%/plot_substeps.py
+  %D%/plot_substeps.py \
+  %D%/zeldovich_sphere.py
 EXTRA_DIST += %D%/README.md
 
 # The scripts stay together; those that are called by name are in PATH. The links hold wherever the tree is moved to, as DESTDIR's

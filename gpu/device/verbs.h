@@ -96,6 +96,8 @@ double gpu_pair_rate(struct device *d, int64_t n, int *share);
 /* integrate.cu */
 void gpu_kick(struct device *d, const struct field *field, double dt);
 void gpu_push(struct device *d, const double *change);
+void gpu_gravity(struct device *d, double gravity);
+void gpu_add_field(struct device *d, const struct field *field, enum walk_kind kind, int split, int32_t tick);
 void gpu_split_soft(struct device *d);
 int gpu_levels(struct device *d, const struct step_rule *rule, int shared);
 int32_t gpu_next_tick(struct device *d);

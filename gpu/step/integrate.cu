@@ -42,6 +42,26 @@ void gpu_push(struct device *d, const double *change)
   gpu_wait(d);   /* the caller may change the numbers */
 }
 
+void gpu_gravity(struct device *d, double gravity) { d->config.gravity = gravity; }
+
+/* `total`: to all particles, else to those that are active at `tick`, which are at their positions. */
+static __global__ void add_field(struct particles p, const __grid_constant__ struct field field, bool total, bool hard, int32_t tick)
+{
+  int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+  double a[3];
+  if (i >= p.n || (!total && timeline_end(&p, i) != tick)) return;
+  field_acceleration(&field, &p.pos[3 * i], a);
+  for (int c = 0; c < 3; c++) {
+    if (total) p.acc[3 * i + c] = (float)(p.acc[3 * i + c] + a[c]);
+    if (hard) p.acc_hard[3 * i + c] = (float)(p.acc_hard[3 * i + c] + a[c]);
+  }
+}
+
+void gpu_add_field(struct device *d, const struct field *field, enum walk_kind kind, int split, int32_t tick)
+{
+  LAUNCH(d, add_field, blocks_for(d->p.n, THREADS), THREADS, d->p, *field, kind == WALK_TOTAL, !split, tick);
+}
+
 static __global__ void subtract_hard(struct particles p)
 {
   int64_t k = (int64_t)blockIdx.x * THREADS + threadIdx.x;

@@ -203,6 +203,13 @@ struct backend {
   int (*walks_at_once)(struct device *d, const struct walk_request *request);
   /* 1: hard walks gain nothing from a new tree (they use neighbour lists or direct sums). NULL: they always gain. */
   int (*keeps_tree)(struct device *d);
+  /* Set the gravitational constant of all forces and potentials from now on; at first it is that of the configuration. Where it changes
+   * in time, the host sets it before each walk. NULL: it cannot change. */
+  void (*gravity)(struct device *d, double gravity);
+  /* Add the acceleration of a field, which a walk's forces lack, to these forces: kind WALK_TOTAL to acc of all particles, and without the
+   * split (`split` 0) to acc_hard; WALK_HARD, without the split, to acc_hard of the particles that are active at `tick`. After the last
+   * call of the walk, before split_soft or correct. Then time steps and the criterion see the whole acceleration. NULL: no such fields. */
+  void (*add_field)(struct device *d, const struct field *field, enum walk_kind kind, int split, int32_t tick);
   /* Distances from n points to their k nearest particles of this rank, ascending: distance[n][k]; missing ones are 1e300. The particle
    * with id skip[i] is left out for point i. Before: moments. */
   void (*nearest)(struct device *d, int64_t n, const double (*at)[3], const uint64_t *skip, int k, double *distance);

@@ -10,6 +10,7 @@
 #include "backend/hard_verbs.h"
 #include "base/memory.h"
 #include "gravity/units.h"
+#include "step/expansion.h"
 #include "step/hard.h"
 #include "system/radius.h"
 #include "step/step.h"
@@ -22,7 +23,7 @@ static double quantile(const double *sorted, int64_t n, double q)
 /* Median position of the samples, and the radii about it. */
 static void measure_size(const struct sample *all, int64_t n, struct physics *p)
 {
-  double *x = memory_alloc("radius", sizeof *x * (size_t)(n + 1));
+  double *x = memory_alloc("radius", sizeof *x * (size_t)(n + 1)), square = 0;
   for (int c = 0; c < 3; c++) {
     for (int64_t i = 0; i < n; i++) x[i] = all[i].pos[c];
     gsl_sort(x, 1, (size_t)n);
@@ -32,7 +33,9 @@ static void measure_size(const struct sample *all, int64_t n, struct physics *p)
     double r2 = 0;
     for (int c = 0; c < 3; c++) r2 += (all[i].pos[c] - p->centre[c]) * (all[i].pos[c] - p->centre[c]);
     x[i] = sqrt(r2);
+    square += r2;
   }
+  p->rms = n > 0 ? sqrt(square / (double)n) : 0;
   gsl_sort(x, 1, (size_t)n);
   p->half = quantile(x, n, 0.5);
   p->most = quantile(x, n, 0.9);
@@ -120,6 +123,15 @@ static void take_parameters(const struct sim *s, const struct plan *plan, struct
   p->shared = plan->shared;
   p->step_is_given = (s->split.on ? par->SoftStep : par->MaxSizeTimestep) > 0 || par->FixedStep > 0;
   p->steps_max = -1;
+  if (s->expansion.on) {   /* soft steps are short and equal in ln a; other times have no meaning for its rules */
+    double end = expansion_end(s, plan), steps = log(par->TimeMax / s->time) / log(end / s->time);
+    p->begin = 0;
+    p->end = steps * plan->soft_step;
+    p->gravity *= s->time;
+    p->mean_density = s->time == par->TimeBegin ? s->expansion.density : 0;   /* later the sphere has structures */
+    p->comoving = 1;
+    return;
+  }
   if (!units_physical(par)) return;
   p->kpc = u.length_cm / KPC_CM;
   p->km_s = u.velocity_cm_s / 1e5;

@@ -27,6 +27,9 @@ enum {
 #define SUBSTEPS_MAX 1024        /* block steps of a soft step; ordinary systems have 4 to 128 */
 #define FIELD_LONG 4.0           /* given steps, in units of those that orbits in the external field need */
 #define FIELD_DEEP 100.0         /* the system's own steps, in these units */
+#define DENSITY_OFF 0.05         /* relative difference of the density of a sphere from that of the universe, */
+#define LATTICE_OFF 5            /* and what the surface of a sphere cut from a lattice adds, times N^(-2/3) */
+#define MASSES_ALIKE 1.01        /* within which masses are alike */
 #define DAY 86400.0
 #define LONG_RUN (100 * DAY)
 #define ENDLESS_RUN (3650 * DAY)
@@ -225,6 +228,19 @@ static void judge_field(const struct physics *p, struct findings *f)
         p->field_step, p->own_step);
 }
 
+/* The density of a sphere of the universe, whose radius follows from the mean square distance: 3/5 of its square, of which
+ * points of a lattice lack a quarter of the square of their spacing. */
+static void judge_density(const struct physics *p, struct findings *f)
+{
+  double spacing = cbrt(4 * M_PI / 3 / p->particles) * sqrt(5.0 / 3) * p->rms, radius = sqrt(5.0 / 3 * (p->rms * p->rms + 0.25 * spacing * spacing));
+  double density = p->mass / (4 * M_PI / 3 * radius * radius * radius);
+  if (!(p->mean_density > 0 && radius > 0) || p->particles < SMOOTH || p->mass_max > MASSES_ALIKE * p->mass_min) return;
+  if (fabs(density / p->mean_density - 1) <= DENSITY_OFF + LATTICE_OFF * pow(p->particles, -2.0 / 3)) return;
+  add(f, FINDING_WARNING, "the sphere has the comoving mean density %.4g, %.3g times the mean density %.4g of the universe (Omega0 times the critical "
+      "one): it would %s as a whole; check Omega0 and the units of mass and length, which have factors of 1/h", density, density / p->mean_density,
+      p->mean_density, density > p->mean_density ? "collapse" : "expand");
+}
+
 /* Place of the whole system against the resolution of positions. */
 static void judge_place(const struct physics *p, struct findings *f)
 {
@@ -256,9 +272,10 @@ void physics_judge(const struct physics *p, struct findings *f)
   memset(f, 0, sizeof *f);
   if (sources(p) < 2 || !isfinite(p->kinetic + p->potential)) return;
   int small = judge_softening(p, f);
-  judge_times(p, f);
-  judge_state(p, f);
+  if (!p->comoving) judge_times(p, f);
+  if (!p->comoving) judge_state(p, f);
   judge_field(p, f);
+  judge_density(p, f);
   judge_place(p, f);
   judge_cost(p, small, f);
 }

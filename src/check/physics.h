@@ -14,7 +14,9 @@ struct physics {
   double softening, gravity;    /* the smallest softening where types differ, */
   double softening_largest;     /* and the largest one; 0: they do not */
   int softening_is_default;     /* Softening is not given */
-  double begin, end;            /* of the run */
+  double begin, end;            /* of the run; comoving: such that soft steps are counted with equal d ln a */
+  int comoving;                 /* expanding coordinates: times are supercomoving, and energies say little about the state */
+  double mean_density;          /* comoving, which the sphere is to have; 0: it is not compared */
   int hybrid, shared;           /* split on; one time step for all particles */
   int hermite;                  /* the hard part resolves close pairs, with or without softening; block levels are not known */
   int step_is_given;            /* a parameter gives the soft step (or the shared step); 0: a rule chooses it */
@@ -26,6 +28,7 @@ struct physics {
   double massless;              /* of the particles: they are no sources, and sizes and distances are those of the others */
   double centre[3];             /* median position */
   double half, most;            /* radii about it that hold 50 and 90 per cent of the particles */
+  double rms;                   /* root mean square of the distances from it */
   double neighbour[3];          /* distance to the nearest neighbour: 10, 50 and 90 per cent quantiles */
   double coordinate_max;        /* largest |coordinate| of the input */
   int single;                   /* 1: all coordinates are single precision numbers, as of a file with 4 bytes for each */

@@ -51,12 +51,12 @@ void physics_print(const struct physics *p, FILE *out)
   if (p->massless > 0)
     fprintf(out, "test particles      %.0f of %.0f particles have no mass: they pull on nothing, and no number above counts them\n", p->massless,
             p->particles);
-  if (dynamical > 0)
+  if (dynamical > 0 && !p->comoving)
     fprintf(out, "times               dynamical time %.3g%s, crossing time %.3g%s;\n"
             "                    the run lasts %.3g dynamical times\n", dynamical,
             in_units(dynamical, p->gyr, "Gyr", text), crossing, in_units(crossing, p->gyr, "Gyr", other), (p->end - p->begin) / dynamical);
-  fprintf(out, "soft steps          of %.3g%s, %.0f to the end\n", p->soft_step, in_units(p->soft_step, p->gyr, "Gyr", text),
-          physics_soft_steps(p));
+  fprintf(out, "soft steps          of %.3g%s%s, %.0f to the end\n", p->soft_step, in_units(p->soft_step, p->gyr, "Gyr", text),
+          p->comoving ? " (supercomoving time)" : "", physics_soft_steps(p));
   if (!p->hermite) print_levels(p, out);
   if (seconds <= 0) return;
   fprintf(out, "seconds             ");

@@ -16,7 +16,7 @@ static const char *const fixed[] = {"UnitLength_in_cm", "UnitMass_in_g", "UnitVe
                                     "SofteningType0",   "SofteningType1", "SofteningType2",           "SofteningType3",          "SofteningType4",
                                     "SofteningType5",   "Potential1",     "Potential2",               "Potential3",              "Potential4",
                                     "Potential5",       "Potential6",     "Potential7",               "Potential8",              "TidalField",
-                                    "Agama"};
+                                    "Agama",            "Comoving",       "Omega0",                   "OmegaLambda",             "HubbleParam"};
 /* Not compared: the particles come from the checkpoint. */
 static const char *const ignored[] = {"InitCondFile", "ICFormat"};
 

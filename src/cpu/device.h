@@ -194,6 +194,8 @@ void cpu_hard_potential(struct device *d, const struct hard_request *r, int64_t 
 void cpu_kick(struct device *d, const struct field *field, double dt);
 void cpu_push(struct device *d, const double *change);
 double cpu_rate(struct device *d, const struct field *field);
+void cpu_gravity(struct device *d, double gravity);
+void cpu_add_field(struct device *d, const struct field *field, enum walk_kind kind, int split, int32_t tick);
 void cpu_split_soft(struct device *d);
 int cpu_levels(struct device *d, const struct step_rule *rule, int shared);
 int32_t cpu_next_tick(struct device *d);

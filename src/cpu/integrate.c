@@ -32,6 +32,30 @@ double cpu_rate(struct device *d, const struct field *field)
   return sqrt(largest);
 }
 
+void cpu_gravity(struct device *d, double gravity) { d->config.gravity = gravity; }
+
+/* Add it to both arrays of a particle; acc NULL: to acc_hard alone, and the reverse. */
+static void add_field_at(const struct field *field, const double *x, float *acc, float *hard)
+{
+  double a[3];
+  field_acceleration(field, x, a);
+  for (int c = 0; c < 3; c++) {
+    if (acc) acc[c] = (float)(acc[c] + a[c]);
+    if (hard) hard[c] = (float)(hard[c] + a[c]);
+  }
+}
+
+void cpu_add_field(struct device *d, const struct field *field, enum walk_kind kind, int split, int32_t tick)
+{
+  struct particles *p = &d->p;
+  (void)tick;   /* the active ones are listed */
+#pragma omp parallel for schedule(static) if (kind == WALK_TOTAL)
+  for (int64_t k = 0; k < (kind == WALK_TOTAL ? p->n : d->active_count); k++) {
+    int64_t i = kind == WALK_TOTAL ? k : d->active_list[k];
+    add_field_at(field, &p->pos[3 * i], kind == WALK_TOTAL ? &p->acc[3 * i] : NULL, split ? NULL : &p->acc_hard[3 * i]);
+  }
+}
+
 void cpu_split_soft(struct device *d)
 {
   struct particles *p = &d->p;

@@ -1,6 +1,8 @@
 EXTRA_DIST += %D%/README.md
 libespalier_a_SOURCES += \
   %D%/bound_pair.h \
+  %D%/cosmology.c \
+  %D%/cosmology.h \
   %D%/field.h \
   %D%/hermite.h \
   %D%/kepler.h \

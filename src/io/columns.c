@@ -11,13 +11,13 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "checksums are of rows
 #define AT(member) offsetof(struct particles, member)
 /* Velocities are double because a run that starts from a snapshot must have the same velocities. */
 const struct column columns[] = {
-    {"Coordinates", AT(pos), COLUMN_F64, 3, 24, 0, 1, 0, 0},
-    {"Velocities", AT(vel), COLUMN_F64, 3, 24, 0, 0, 0, 1},
-    {"Masses", AT(mass), COLUMN_F32, 1, 4, 0, 0, 1, 0},
-    {"ParticleIDs", AT(id), COLUMN_U64, 1, 8, 0, 0, 0, 0},
-    {"Potential", AT(pot), COLUMN_F32, 1, 4, SNAPSHOT_POTENTIAL, 0, 0, 2},
-    {"Acceleration", AT(acc), COLUMN_F32, 3, 12, SNAPSHOT_ACCELERATION, -1, 0, 2},
-    {"AccelerationHard", AT(acc_hard), COLUMN_F32, 3, 12, SNAPSHOT_ACCELERATION_HARD, -1, 0, 2},
+    {"Coordinates", AT(pos), COLUMN_F64, 3, 24, 0, 1, 0, 0, 1, -1},
+    {"Velocities", AT(vel), COLUMN_F64, 3, 24, 0, 0, 0, 1, 0.5, 0},
+    {"Masses", AT(mass), COLUMN_F32, 1, 4, 0, 0, 1, 0, 0, -1},
+    {"ParticleIDs", AT(id), COLUMN_U64, 1, 8, 0, 0, 0, 0, 0, 0},
+    {"Potential", AT(pot), COLUMN_F32, 1, 4, SNAPSHOT_POTENTIAL, 0, 0, 2, -1, 0},
+    {"Acceleration", AT(acc), COLUMN_F32, 3, 12, SNAPSHOT_ACCELERATION, -1, 0, 2, -2, 1},
+    {"AccelerationHard", AT(acc_hard), COLUMN_F32, 3, 12, SNAPSHOT_ACCELERATION_HARD, -1, 0, 2, -2, 1},
 };
 const int column_count = sizeof columns / sizeof *columns;
 

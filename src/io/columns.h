@@ -29,6 +29,7 @@ struct column {
   size_t bytes;               /* per row, in memory and in the file */
   unsigned extra;             /* the SNAPSHOT_... that selects it; 0: always written */
   int length, mass, velocity; /* exponents of its unit, GADGET-4's attributes; all 0: no unit */
+  double a, h;                /* exponents of the expansion factor and of h in runs in comoving coordinates: a_scaling, h_scaling */
 };
 /* [column_count]; the first four are positions, velocities, masses and ids. */
 extern const struct column columns[];

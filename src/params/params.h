@@ -13,6 +13,7 @@ enum { PARAM_TEXT = 512 };   /* bytes of a string value, with the final zero */
 
 /* Values of choices, in the order of the names in params.def. */
 enum ic_format { FORMAT_AUTO, FORMAT_GADGET1, FORMAT_GADGET2, FORMAT_HDF5, FORMAT_TIPSY, FORMAT_ASCII };
+enum comoving { COMOVING_OFF, COMOVING_ON };
 enum opening { OPENING_ACCELERATION, OPENING_MULTIPOLE, OPENING_ANGLE };
 /* WalkMethod: enum walk_method (backend/backend.h) */
 enum repeatable { REPEATABLE_OFF, REPEATABLE_ON };
@@ -123,7 +124,7 @@ struct params params_resolved(const struct params *p);
 /* Write the value in use and its origin, "0.2, by Accuracy = standard", where the parameter is 0 and has one of the rules above; else "".
  * Returns 1 or 0. */
 int params_note(const struct params *p, const struct param_entry *e, char *text, size_t size);
-/* Mode; where it is auto, hybrid with neighbour lists or where R1, R2 or SoftStep is given, else tree where FixedStep is; MODE_AUTO where
+/* Mode; where it is auto, hybrid with neighbour lists or where R1, R2 or SoftStep is given, else tree where FixedStep is or Comoving is on; MODE_AUTO where
  * the parameters leave it open. Code reads Mode by this function. */
 int params_mode(const struct params *p);
 /* 1: one time step for all particles: Scheme = shared, or auto with FixedStep. */

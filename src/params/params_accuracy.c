@@ -125,7 +125,7 @@ struct params params_of_run(const struct params *p, double particles, int on_dev
 }
 
 /* 1: xs, ys and Eta that are 0 follow the system too, at each soft step (step/plan.h). */
-static int follows_system(const struct params *p) { return !params_neighbour_lists(p) && p->Criterion == CRITERION_MIN_AV; }
+static int follows_system(const struct params *p) { return !params_neighbour_lists(p) && p->Criterion == CRITERION_MIN_AV && !p->Comoving; }
 
 struct params params_resolved(const struct params *p)
 {

@@ -67,7 +67,7 @@ int param_without_effect(const char *name, const char *value)
 
 /* Parameters of GADGET that have another name here or none. Names that both programs have are not here. */
 #define NO_GAS "is for gas, which feels only gravity here: leave it out"
-#define NO_COSMOLOGY "is for cosmological runs, which this program does not have: leave it out"
+#define NO_COSMOLOGY "is not needed, MaxSizeTimestep limits d ln a of a soft step: leave it out"
 #define NO_PERIODIC "is for periodic boxes; boundaries are open here: leave it out"
 #define SOFTENING "is Softening or SofteningType0 ... SofteningType5 in [Gravity], one length for all times"
 #define MEMORY "is not needed, memory is taken as it is needed: leave it out"
@@ -84,9 +84,9 @@ static const struct {
     {"MinGravityOpeningAngle", "is not needed: leave it out"},
     {"BoxSize", NO_PERIODIC},
     {"PeriodicBoundariesOn", NO_PERIODIC},
-    {"ComovingIntegrationOn", NO_COSMOLOGY},
-    {"Omega", NO_COSMOLOGY},
-    {"Hubble", NO_COSMOLOGY},
+    {"ComovingIntegrationOn", "is Comoving in [Cosmology], off or on"},
+    {"OmegaBaryon", NO_GAS},
+    {"Hubble", "is not needed, H_0 is 100 km/s/Mpc in units with factors of 1/h: leave it out"},
     {"TimeOfFirstSnapshot", "is not needed: the first snapshot is at TimeBegin; OutputListFilename in [Output] gives other times"},
     {"OutputListOn", "is not needed: OutputListFilename in [Output] is used where it is given"},
     {"SnapFormat", "is not needed, snapshots are HDF5: leave it out"},

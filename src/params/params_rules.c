@@ -185,6 +185,32 @@ static int check_integrator(const struct rules *r)
   return 0;
 }
 
+#define A_LEAST 1e-6
+#define A_MOST 1e3
+
+/* A run in comoving coordinates: times are expansion factors, and there is one way of steps. */
+static int check_comoving(const struct rules *r)
+{
+  const struct params *p = r->p;
+  if (!p->Comoving) return 0;
+  if (!(p->Omega0 > 0)) return broken(r, "Omega0", "Comoving", "expected the density of matter, a number above 0");
+  if (!(p->TimeBegin >= A_LEAST))
+    return broken(r, "TimeBegin", "Comoving", "expected the expansion factor of the initial conditions, 1 / (1 + redshift), above 0");
+  if (p->TimeMax > A_MOST) return broken(r, "TimeMax", "Comoving", "expected an expansion factor of at most 1000 (1 is today)");
+  if (p->TimeBetSnapshot >= 1)
+    return broken(r, "TimeBetSnapshot", "Comoving", "expected a difference of expansion factors below 1, not a factor as in GADGET (or OutputListFilename)");
+  if (p->MaxSizeTimestep >= 1) return broken(r, "MaxSizeTimestep", "Comoving", "expected the largest d ln a of a soft step, below 1");
+  if (params_neighbour_lists(p))
+    return broken(r, p->Criterion == CRITERION_PAIRS ? "Criterion" : "Integrator", "Comoving", "expected Integrator = leapfrog and Criterion = min-av or a");
+  if (p->SoftStep > 0 || p->FixedStep > 0)
+    return broken(r, p->SoftStep > 0 ? "SoftStep" : "FixedStep", "Comoving", "expected 0: give MaxSizeTimestep, the largest d ln a of a soft step");
+  if (p->GravityConstantInternal > 0)
+    return broken(r, "GravityConstantInternal", "Comoving", "expected 0: the gravitational constant and H_0 follow from the units");
+  if (external_given(p))
+    return broken(r, p->TidalField[0] ? "TidalField" : p->Agama[0] ? "Agama" : "Potential1", "Comoving", "expected no external potentials in comoving coordinates");
+  return 0;
+}
+
 /* Block steps by acceleration and velocity scale with the softening. */
 static int check_softening(const struct rules *r)
 {
@@ -274,7 +300,8 @@ int params_check_rules(const struct params *p, const struct param_origin *origin
 {
   struct rules r = {p, origin, f};
   return check_paths(&r) || check_outputs(&r) || check_projections(&r) || check_accuracy(&r) || check_repeatable(&r) || check_split(&r) ||
-             check_integrator(&r) || check_softening(&r) || check_finder(&r) || check_fixed_step(&r) || check_domain(&r) || check_external(&r)
+             check_comoving(&r) || check_integrator(&r) || check_softening(&r) || check_finder(&r) || check_fixed_step(&r) || check_domain(&r) ||
+             check_external(&r)
            ? -1 : 0;
 }
 
@@ -332,7 +359,7 @@ int params_mode(const struct params *p)
 {
   if (p->Mode != MODE_AUTO) return p->Mode;
   if (params_neighbour_lists(p) || p->R1 > 0 || p->R2 > 0 || p->SoftStep > 0) return MODE_HYBRID;
-  return p->FixedStep > 0 ? MODE_TREE : MODE_AUTO;
+  return p->FixedStep > 0 || p->Comoving ? MODE_TREE : MODE_AUTO;
 }
 
 int params_shared(const struct params *p) { return p->Scheme == SCHEME_SHARED || (p->Scheme == SCHEME_AUTO && p->FixedStep > 0); }

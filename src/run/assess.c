@@ -12,6 +12,7 @@
 #include "run/start.h"
 #include "step/choose.h"
 #include "step/energies.h"
+#include "step/expansion.h"
 #include "step/hard.h"
 #include "system/same_place.h"
 #include "step/step.h"
@@ -46,7 +47,7 @@ static int assess(struct sim *s, const struct run_options *o, double target, str
   frame_shift(&s->frame, s->time, origin, motion);
   if (hard_used(s) && params_softening(s->par, NULL) == 0 && same_place_check(s->comm, s->be->view(s->dev), origin, f)) return -1;
   if (s->now.bad > 0) return 1;
-  a->plan = plan_next(s->par, &s->now, &s->system, s->time, target, s->split.on ? s->split.r2 : s->radius_rule, s->split.on, s->step);
+  a->plan = expansion_plan(s, target);
   if (run_check_advance(s, &a->plan, f)) return -1;
   struct physics *p = &a->physics;
   measure_physics(s, &a->plan, p);

@@ -17,6 +17,7 @@
 #include "check/placement.h"
 #include "checkpoint/manifest.h"
 #include "checkpoint/params_changed.h"
+#include "gravity/cosmology.h"
 #include "gravity/units.h"
 #include "io/input/initial.h"
 #include "io/snapshot/snapshot.h"
@@ -27,6 +28,7 @@
 #include "run/outputs.h"
 #include "run/start.h"
 #include "run/state.h"
+#include "step/expansion.h"
 
 /* Bytes of a rank in a checkpoint beside its particles. */
 enum { CHECKPOINT_OWN = 8192 };
@@ -79,11 +81,11 @@ static double count_outputs(const struct outputs *o, double t)
 }
 
 /* Number of planned snapshots: for a start including the first one, for a restart those still to be written. */
-static double count_snapshots(const struct outputs *o, const struct beginning *b)
+static double count_snapshots(const struct params *p, const struct outputs *o, const struct beginning *b)
 {
   if (!b->from) return 1 + count_outputs(o, b->time);
   const struct plan *plan = &b->state->run.plan;
-  double t = plan->at_target ? plan->target : b->time + plan->soft_step;   /* end of the soft step under way */
+  double t = expansion_end_of(p, b->time, plan);   /* end of the soft step under way */
   return (plan->at_target || t >= o->end || b->state->run.pending) + count_outputs(o, t);
 }
 
@@ -95,7 +97,7 @@ static struct estimate estimate(const struct comm *c, const struct params *p, co
   e.need = (struct need_input){mine, c->size, params_mode(p) != MODE_TREE, be->particle_bytes > 0, bytes, baseline};
   e.device = mine * (be->particle_bytes + (params_mode(p) != MODE_TREE ? be->split_bytes : 0));
   e.snapshot = snapshot_bytes(e.particles, SNAPSHOT_RUN);
-  e.snapshots = count_snapshots(o, b);
+  e.snapshots = count_snapshots(p, o, b);
   e.checkpoint = e.particles * bytes + CHECKPOINT_OWN * c->size;
   e.checkpoints = p->CheckpointsKept + 1;
   e.added = fmax(1, e.checkpoints - (b->from && b->from->own_folder ? checkpoint_count(p) : 0));
@@ -157,11 +159,15 @@ static void report_discards(const struct params *p, const struct beginning *b, c
     printf("discards            no snapshot\n");
 }
 
-/* Format a time as in "0.5 (0.489 Gyr)". Returns `text`. */
+/* Format a time as in "0.5 (0.489 Gyr)", in comoving coordinates "0.5 (z = 1)". Returns `text`. */
 static const char *physical_time(const struct params *p, double time, char text[64])
 {
   struct units u = units_of(p);
   int at = snprintf(text, 64, "%g", time);
+  if (p->Comoving) {
+    snprintf(text + at, (size_t)(64 - at), " (z = %.4g)", 1 / time - 1);
+    return text;
+  }
   if (units_physical(p)) snprintf(text + at, (size_t)(64 - at), " (%.3g Gyr)", time * units_time_s(&u) / GYR_S);
   return text;
 }
@@ -192,6 +198,9 @@ static void report_input(const struct comm *c, const struct params *p, const str
   char end[64];
   if (b->from) report_checkpoint(c, p, b), report_units(p);
   else report_initial(p, b->facts, e);
+  if (p->Comoving)
+    printf("expansion           Omega0 = %g, OmegaLambda = %g, HubbleParam = %g; comoving mean density %.6g; units have factors of 1/h\n", p->Omega0,
+           p->OmegaLambda, p->HubbleParam, cosmology_mean_density(p));
   printf("gravity             G = %.9g%s\n", units_gravity(p), p->GravityConstantInternal > 0 ? "" : " (from the units)");
   char softening[96];
   printf("force               softening %s, %s criterion, %s cells\n", softening_text(p, o, softening, sizeof softening),
@@ -249,6 +258,7 @@ static int inspect_start(const struct params *par, const struct run_options *o, 
   if (initial_inspect(par->InitCondFile, par->ICFormat, facts, f) || initial_check_units(par->InitCondFile, facts, par, f) ||
       logs_check(par, o->overwrite, f))
     return -1;
+  if (par->Comoving) initial_take_cosmology(facts);
   b->facts = facts;
   b->time = facts->own ? facts->time : par->TimeBegin;
   for (int t = 0; t < PARTICLE_TYPES; t++) b->particles += (double)facts->count[t];

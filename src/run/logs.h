@@ -40,6 +40,7 @@ struct logs {
   long long unwritten;             /* bytes of rows of all tables that are in memory only */
   struct traffic traffic;          /* comm.csv */
   double first_energy, worst;      /* total energy at the start; largest |dE/E| so far */
+  double scale;                    /* of errors, with Comoving = on: kinetic and potential energy of the last row; 0: first_energy */
   int has_energy;                  /* first_energy is set */
   double begin, end;               /* of the run, code time units */
   double started;                  /* wall clock, seconds */

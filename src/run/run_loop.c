@@ -12,6 +12,7 @@
 #include "run/terminal.h"
 #include "step/choose.h"
 #include "step/energies.h"
+#include "step/expansion.h"
 #include "step/step.h"
 
 /* The multiple of TimeBetStatistics after `time`. Statistics are due at the first synchronisation at or after each multiple. */
@@ -83,7 +84,7 @@ void run_statistics(struct run *r)
 
 int run_check_advance(const struct sim *s, const struct plan *plan, struct fault *f)
 {
-  double end = plan->at_target ? plan->target : s->time + plan->soft_step;
+  double end = expansion_end(s, plan);
   if (end > s->time && (plan->at_target || s->par->TimeMax - s->time < STEPS_MAX * plan->soft_step)) return 0;
   return fault_set(f, "step %lld: soft steps of %g cannot get from time %.17g to TimeMax = %.17g: R2 (%g), velocities or accelerations "
                       "require steps that are too short, or the times are too large for their precision",
@@ -143,7 +144,7 @@ static void note_collapse(struct run *r)
   const struct sim *s = &r->sim;
   const struct plan *plan = &r->state.plan;
   if (!s->counts.collapsed) return;
-  guard_collapsed(&r->guard, (const double[3]){(double)(s->step + 1), plan->at_target ? plan->target : s->time + plan->soft_step, plan->soft_step});
+  guard_collapsed(&r->guard, (const double[3]){(double)(s->step + 1), expansion_end(s, plan), plan->soft_step});
   r->collapsed = 1;
   r->control.forced = "steps of a close pair collapsed";
 }
@@ -153,8 +154,7 @@ static int open_step(struct run *r, struct fault *f)
 {
   struct sim *s = &r->sim;
   struct plan *plan = &r->state.plan;
-  double target = outputs_next(&r->outputs, s->time);
-  *plan = plan_next(s->par, &s->now, &s->system, s->time, target, s->split.on ? s->split.r2 : s->radius_rule, s->split.on, s->step);
+  *plan = expansion_plan(s, outputs_next(&r->outputs, s->time));
   if (run_check_advance(s, plan, f)) return -1;
   s->stop_request = ask(r);
   step_open(s, plan);
@@ -224,7 +224,7 @@ static int advance(struct run *r, struct fault *f)
   int within = resumed && s->substeps.paused > 0;   /* interrupted at a checkpoint tick */
   if (!resumed && open_step(r, f)) return -1;
   if (within) step_continue(s, plan);
-  double end = plan->at_target ? plan->target : s->time + plan->soft_step;
+  double end = expansion_end(s, plan);
   int last = end >= s->par->TimeMax || reaches_step_limit(r, s->step + 1);
   if (!resumed || within) {
     ends = carry_out_substeps(r, f);

@@ -14,8 +14,9 @@ enum { FAILURES_MAX = 3 };   /* attempts to write the checkpoint of a run that i
 /* Of a snapshot of the present state, in the user's frame. */
 static struct snapshot_facts facts_of(const struct sim *s, unsigned extras, int files)
 {
-  struct snapshot_facts facts = {s->par, s->time, s->step, s->gravity, extras, files, {0}, {0}};
+  struct snapshot_facts facts = {s->par, s->time, s->step, s->gravity, extras, files, {0}, {0}, 0};
   sim_shift(s, facts.place, facts.motion);
+  facts.comoving = s->expansion.on ? s->time : 0;
   return facts;
 }
 

@@ -3,6 +3,7 @@
 #include "base/watchdog.h"
 #include "run/run_parts.h"
 #include "run/start.h"
+#include "step/expansion.h"
 #include "step/step.h"
 
 /* The schedule of the first soft step, of a system without forces. Collective. */
@@ -15,8 +16,7 @@ static void print_first(struct sim *s, struct fault *f)
     return;
   }
   sim_first_force(s);
-  struct plan plan = plan_next(s->par, &s->now, &s->system, s->time, outputs_next(&outputs, s->time), s->split.on ? s->split.r2 : s->radius_rule,
-                               s->split.on, 0);
+  struct plan plan = expansion_plan(s, outputs_next(&outputs, s->time));
   outputs_close(&outputs);
   if (run_check_advance(s, &plan, f)) return;
   if (s->comm->rank == 0)

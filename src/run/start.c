@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "io/input/initial.h"
 #include "params/params_external.h"
+#include "step/expansion.h"
 
 /* Pair forces and multipole moments are computed in float32, whose range ends at 1e38. */
 #define FLOAT_MAX 1e36
@@ -154,13 +155,16 @@ static int start(struct sim *s, const struct comm *c, const struct params *par, 
   particles_init(&p);
   if (initial_read(c, par->InitCondFile, par->ICFormat, &p, &facts, f)) return -1;
   if (c->rank == 0 && warn) {
-    initial_warn(par->InitCondFile, &facts, stderr, "espalier: warning: ");
+    struct initial_facts unknown = facts;
+    if (par->Comoving) initial_take_cosmology(&unknown);
+    initial_warn(par->InitCondFile, &unknown, stderr, "espalier: warning: ");
     units_warn(par, stderr, "espalier: warning: ");
   }
   initial_check_units(par->InitCondFile, &facts, par, f);
   if (more && !f->text[0]) add_particles(c, par, &p, more, f);
   const struct params known = params_of_run(par, 0, be->particle_bytes > 0);
-  double begin = facts.own ? facts.time : par->TimeBegin;
+  double begin = facts.own ? facts.time : par->TimeBegin, factor = expansion_velocity(par, begin);
+  for (int64_t i = 0; i < 3 * p.n && factor != 1; i++) p.vel[i] *= factor;
   if (external_given(par)) frame = (struct frame){.begin = begin};   /* its potentials are at places in the user's frame */
   else frame_choose(&frame, c, &p, begin);
   check_range(c, &p, &known, f);
@@ -172,8 +176,9 @@ static int start(struct sim *s, const struct comm *c, const struct params *par, 
     sim_close(s);
     return -1;
   }
-  s->time = frame.begin;
+  s->time = begin;
   s->frame = frame;
+  s->frame.begin = expansion_frame_time(s, begin);
   if (external_check_times(&s->external, s->time, par->TimeMax, f)) {
     sim_close(s);
     return -1;

@@ -10,6 +10,7 @@
 #include "checkpoint/params_changed.h"
 #include "run/start.h"
 #include "step/choose.h"
+#include "step/expansion.h"
 
 enum { ITEMS = 48, OWN = 24 };
 #define ROWS "tables"   /* section of rank 0: rows that the disk did not take */
@@ -63,6 +64,14 @@ static int list_frame(struct sim *s, struct item *item)
   struct frame *f = &s->frame;
   const struct item all[] = {{"frame.x0", ITEM_REAL, 3, f->x0}, {"frame.v0", ITEM_REAL, 3, f->v0}, {"frame.v_com", ITEM_REAL, 3, f->v_com},
                              REAL("frame.begin", f->begin)};
+  memcpy(item, all, sizeof all);
+  return sizeof all / sizeof *all;
+}
+
+static int list_expansion(struct sim *s, struct item *item)
+{
+  struct expansion *e = &s->expansion;
+  const struct item all[] = {{"expansion.potential", ITEM_REAL, 3, &e->potential}, {"expansion.correction", ITEM_REAL, 3, &e->correction}};   /* doubles only */
   memcpy(item, all, sizeof all);
   return sizeof all / sizeof *all;
 }
@@ -160,6 +169,7 @@ int state_save(struct sim *s, struct logs *l, struct run_state *r, struct fault 
   item[items++] = (struct item){"run.statistics", ITEM_REAL, 3, &r->statistics};
   item[items++] = (struct item){"run.projections", ITEM_REAL, 2, &r->projections};
   item[items++] = (struct item)WHOLE("logs.tables", tables);
+  if (s->expansion.on) items += list_expansion(s, item + items);
   int owns = list_own(s, own);
   own[owns++] = (struct section){ROWS, rows, (uint64_t)logs_unwritten(&ends)};
   if (s->be->remember) s->be->remember(s->dev, remembered, 0);
@@ -304,6 +314,8 @@ int state_load(struct sim *s, struct run_state *r, struct checkpoint *k, const s
       items_read(k->text, &(const struct item){"run.statistics", ITEM_REAL, 3, &r->statistics}, 1, f);
     if (has(k->text, "run.projections"))
       items_read(k->text, &(const struct item){"run.projections", ITEM_REAL, 2, &r->projections}, 1, f);
+    if (s->expansion.on) items_read(k->text, item, list_expansion(s, item), f);
+    expansion_at(s, s->time);
     if (comm_agree(c, f) == 0) {
       load_own(s, k);
       s->substeps.foreign = is_foreign(s, k);

@@ -45,6 +45,9 @@ void terminal_start(const struct run *r)
   printf("%.0f particle%s%s on %d rank%s x %d thread%s, backend %s; %s from time %g to %g\n", s->now.count, plural(s->now.count), massless,
          s->comm->size, plural(s->comm->size), omp_get_max_threads(), plural(omp_get_max_threads()), s->be->name,
          s->split.on ? "hybrid" : "tree", s->time, s->par->TimeMax);
+  if (s->expansion.on)
+    printf("comoving: Omega0 = %g, OmegaLambda = %g, HubbleParam = %g; times are expansion factors, from z = %.4g to %.4g\n", s->par->Omega0,
+           s->par->OmegaLambda, s->par->HubbleParam, 1 / s->time - 1, 1 / s->par->TimeMax - 1);
   if (r->soft_step_opened)
     printf("restart from %s (of %lld rank%s), within soft step %lld\n", r->from.path, r->from.ranks, plural((double)r->from.ranks),
            s->step + 1);
@@ -59,8 +62,9 @@ void terminal_start(const struct run *r)
   if (s->tuning.tunes_width || s->tuning.tunes_rebuild)
     printf("tuning by measured times: results of two runs differ in the last bits ([Device] Tuning = frozen: they do not)\n");
   double potential = s->now.potential + s->energy.total;
-  printf("energy %.9g (kinetic %.6g, potential %.6g), virial ratio %.4g\n", energies_total(s), s->now.kinetic, potential,
-         potential != 0 ? -2 * s->now.kinetic / potential : 0);
+  printf("energy %.9g (kinetic %.6g, potential %.6g)", energies_total(s), s->now.kinetic, potential);
+  if (!s->expansion.on) printf(", virial ratio %.4g", potential != 0 ? -2 * s->now.kinetic / potential : 0);
+  putchar('\n');
   if (s->comm->size > 1 && !r->options->quiet && !r->options->no_output)   /* a launcher may kill ranks soon after Ctrl-C */
     printf("to stop it with a checkpoint: touch %s/stop\n", s->par->OutputDir);
   fflush(stdout);
@@ -86,12 +90,12 @@ static void progress(struct logs *l, const struct sim *s, const struct step_repo
   char eta[32], error[16] = "-";
   if (l->lines < 0) return;
   if (l->lines++ % HEADER_LINES == 0)
-    printf("%7s %12s %10s %5s %8s %8s %6s %6s %9s %8s %9s\n", "step", "time", "dt_soft", "sub", "list", "hard", "h", "imbal", "|dE/E|",
+    printf("%7s %12s %10s %5s %8s %8s %6s %6s %9s %8s %9s\n", "step", "time", "dt_soft", "sub", "list", "hard", s->expansion.on ? "z" : "h", "imbal", "|dE/E|",
            "s/step", "ETA");
   double elapsed = timer_clock() - l->started, done = (s->time - l->begin) / (l->end - l->begin);
   if (energy) logs_error_text(logs_error(l, energies_total(s)), 2, error, sizeof error);
   printf("%7lld %12.6g %10.3e %5lld %8.1f %8.1f %6.3f %6.2f %9s %8.3f %9s\n", s->step, s->time, r->dt, (long long)s->counts.substeps,
-         r->list_full, r->list_hard, r->h, r->imbalance, error, r->wall, duration(elapsed * (1 - done) / done, eta, sizeof eta));
+         r->list_full, r->list_hard, s->expansion.on ? 1 / s->time - 1 : r->h, r->imbalance, error, r->wall, duration(elapsed * (1 - done) / done, eta, sizeof eta));
   fflush(stdout);
 }
 
@@ -140,7 +144,8 @@ static void note_h(struct logs *l, const struct sim *s, const struct step_report
 static void warn_energy(struct logs *l, const struct sim *s)
 {
   char text[32];
-  double change = fabs(energies_total(s) - l->first_energy), scale = fmax(fabs(l->first_energy), (s->now.kinetic + fabs(s->now.potential)) / 10);
+  double part = s->expansion.on ? 1 : 0.1, change = fabs(energies_total(s) - l->first_energy);
+  double scale = fmax(fabs(l->first_energy), part * (s->now.kinetic + fabs(s->now.potential)));
   if (s->external.moves || l->warned_energy || !(change > ENERGY_WARNING * scale)) return;
   printf("warning: at time %g the total energy is off by %s of its initial value: do not trust this run;\n"
          "         check the length of soft steps (xs, ys, SoftStep, MaxSizeTimestep), Eta, Softening and\n"

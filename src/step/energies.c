@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "step/expansion.h"
 #include "step/hard.h"
 
 /* Particles of more mass than this, in mean masses of the others, are heavy. The mean is found in at most so many rounds. */
@@ -186,6 +187,7 @@ void energies_measure(struct sim *s)
   e->noise = sqrt(scatter * scatter * (1 - 1 / stride) + walked * walked) + ROUNDING * potential;
   comm_sum_double(s->comm, &pairs, 1);
   e->cost = pairs;
+  expansion_account_correction(s);
   timer_phase(&s->timer, PHASE_other);
 }
 

@@ -5,6 +5,8 @@ libespalier_a_SOURCES += \
   %D%/close_pairs.h \
   %D%/energies.c \
   %D%/energies.h \
+  %D%/expansion.c \
+  %D%/expansion.h \
   %D%/find.c \
   %D%/find.h \
   %D%/hard.c \

@@ -106,7 +106,7 @@ void plan_note_profile(const struct params *p, const struct diagnostics *now, st
 
 double plan_eta(const struct params *p, const struct diagnostics *now, const struct plan_facts *y, int split)
 {
-  if (p->Eta > 0 || params_neighbour_lists(p) || p->Criterion != CRITERION_MIN_AV) return params_eta(p, split);
+  if (p->Eta > 0 || p->Comoving || params_neighbour_lists(p) || p->Criterion != CRITERION_MIN_AV) return params_eta(p, split);
   struct finder_system system = plan_errors(p, now, y);
   double eta = errors_eta(&system, split, errors_allowed(params_error(p)));
   return eta > 0 ? eta : params_eta(p, split);
@@ -122,7 +122,10 @@ double plan_soft_step(const struct params *p, const struct diagnostics *now, con
   return fmin(step, errors_orbit_step(system.gravity, y->mean_mass + y->largest_mass, r2, accuracy));
 }
 
-int plan_one_step(const struct params *p, int hybrid) { return !hybrid && params_shared(p) && p->FixedStep == 0 && p->Eta == 0; }
+int plan_one_step(const struct params *p, int hybrid)
+{
+  return !hybrid && params_shared(p) && p->FixedStep == 0 && p->Eta == 0 && !p->Comoving;
+}
 
 double plan_whole_step(const struct params *p, const struct diagnostics *now, const struct plan_facts *y, double r2)
 {
@@ -141,6 +144,7 @@ static double field_limit(const struct plan_facts *y)
 double plan_wanted(const struct params *p, const struct diagnostics *now, const struct plan_facts *y, double r2, int hybrid)
 {
   double most = p->MaxSizeTimestep > 0 ? p->MaxSizeTimestep : 1e300, in_field = field_limit(y);
+  if (p->Comoving) return y->longest > 0 && !hybrid ? y->longest : fmin(plan_adaptive(p, now, r2), y->longest > 0 ? y->longest : 1e300);
   if (hybrid) return fmin(p->SoftStep > 0 ? p->SoftStep : fmin(plan_soft_step(p, now, y, r2), in_field), most);
   if (plan_one_step(p, 0)) return fmin(fmin(plan_whole_step(p, now, y, r2), in_field), most);
   if (p->MaxSizeTimestep > 0) return p->MaxSizeTimestep;

@@ -24,6 +24,7 @@ struct plan_facts {
   double mean_mass, largest_mass, mean_square_mass;   /* of particles */
   int in_field;          /* 1: there is an external field */
   double field_step;     /* the longest step that orbits in it allow (errors_field_step); 0: no limit */
+  double longest;        /* Comoving = on: the longest soft step, by its d ln a; 0: not known */
 };
 
 /* Soft steps between measurements of R2, and without the split, where they are not for forces, of the distances of particles. On a GPU one

@@ -10,6 +10,7 @@
 #include "gravity/units.h"
 #include "step/choose.h"
 #include "step/energies.h"
+#include "step/expansion.h"
 #include "step/find.h"
 #include "step/hard.h"
 #include "step/kicks.h"
@@ -21,6 +22,8 @@
 #define SPACING_TO_SOFTENING_MAX (1.0 / 8192)
 /* Lower bound of |a_old| as a fraction of its rms: without it a particle with zero acceleration at a centre would open every cell. */
 #define A_FLOOR 1e-5
+/* Peculiar accelerations are differences of larger ones, and small by chance at many places. */
+#define A_FLOOR_COMOVING 0.1
 /* Smallest R2 by rule without softening, in lattice spacings. */
 #define RADIUS_SPACINGS 1024
 /* Smallest relative change of the measured R2 that is adopted. */
@@ -84,12 +87,13 @@ int sim_open(struct sim *s, const struct comm *c, const struct params *par, cons
   if (kicks_open(s, par, f)) return -1;
   if (params_neighbour_lists(par) && !be->hard)
     return fault_set(f, "Integrator = hermite and Criterion = pairs: the backend %s does not have them", be->name);
-  return failed;
+  return expansion_open(s, f) || failed ? -1 : 0;
 }
 
 void sim_close(struct sim *s)
 {
   struct particles p;
+  expansion_close(s);
   lets_close(s->lets);
   halo_free(&s->hard.halo);
   transport_close(&s->transport);
@@ -255,6 +259,7 @@ void sim_force(struct sim *s, const struct mac *mac, int potential)
                               .potential = potential, .add_potential = hard_used(s)};
   const struct tally *full = &s->counts.full, before = *full;
   let_walk(s->lets, walk, &s->counts.full, &s->counts.soft_let);
+  if (!hard_used(s)) expansion_add(s, WALK_TOTAL, 0);
   if (mac == &s->mac) tuning_walked(&s->tuning, 0, KIND_ALL, (double)(full->targets - before.targets), full->seconds - before.seconds, 1);
   if (!hard_used(s)) s->be->split_soft(s->dev);
   timer_phase(&s->timer, PHASE_diagnostics);
@@ -266,10 +271,11 @@ void sim_measure(struct sim *s)
 {
   timer_phase(&s->timer, PHASE_diagnostics);
   kicks_field_at(s, s->time);
-  diagnostics_measure(&s->now, s->comm, s->be, s->dev, &s->field);
+  diagnostics_measure(&s->now, s->comm, s->be, s->dev, expansion_field(s));
   s->now.massless = s->hard.massless;
   kicks_measure(s);
-  s->a_floor = A_FLOOR * s->now.a_rms_plain;
+  expansion_measured(s);
+  s->a_floor = (s->expansion.on ? A_FLOOR_COMOVING : A_FLOOR) * s->now.a_rms_plain;
   memset(s->energy.correction, 0, sizeof s->energy.correction);
   s->energy.total = s->energy.noise = 0;
   timer_phase(&s->timer, PHASE_other);
@@ -290,7 +296,7 @@ int sim_gained(const struct sim *s, double gained[3])
 void sim_shift(const struct sim *s, double place[3], double motion[3])
 {
   double gained[3];
-  frame_shift(&s->frame, s->time, place, motion);
+  frame_shift(&s->frame, expansion_frame_time(s, s->time), place, motion);
   if (!sim_gained(s, gained)) return;
   for (int k = 0; k < 3; k++) motion[k] -= gained[k];
 }
@@ -353,6 +359,7 @@ int sim_radius(struct sim *s, int first)
 void sim_first_force(struct sim *s)
 {
   choose_only(s);
+  expansion_at(s, s->time);
   sim_arrange(s, 1);
   timer_phase(&s->timer, PHASE_moments);
   s->be->sources(s->dev);
@@ -382,6 +389,7 @@ void sim_first_force(struct sim *s)
   if (hard_used(s)) hard_potential(s);
   sim_force(s, &s->mac, 1);
   sim_measure(s);
+  expansion_account(s);
   memcpy(s->frame.v_com, s->now.v_com, sizeof s->frame.v_com);
   sim_note_energy(s);
   s->system.first_profile = s->system.change = 0;

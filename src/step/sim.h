@@ -7,6 +7,7 @@
 #include "backend/hard_verbs.h"
 #include "base/timer.h"
 #include "external/external.h"
+#include "gravity/cosmology.h"
 #include "mpi/comm.h"
 #include "mpi/domain.h"
 #include "mpi/halo.h"
@@ -97,6 +98,21 @@ struct energy_part {
   struct let_traffic traffic;
 };
 
+/* An integral of y da by trapezoids: the sum so far, the last expansion factor (0: none yet) and y there. */
+struct expansion_integral {
+  double sum, a, y;
+};
+
+/* A run in comoving coordinates (step/expansion.h). */
+struct expansion {
+  int on;
+  struct cosmology c;
+  double density;            /* the comoving mean density */
+  double offset;             /* comoving potential energy by which a uniform sphere of this density has none */
+  struct field background;   /* takes out the attraction of the mean density, at the present time */
+  struct expansion_integral potential, correction;   /* of W da: potentials of forces, and what the finer ones add */
+};
+
 struct sim {
   const struct comm *comm;
   const struct params *par;   /* `own`, or the caller's copy of it */
@@ -112,6 +128,7 @@ struct sim {
   struct split split;        /* .on: hybrid */
   struct field field;        /* external field, at the time of the next kick */
   struct external external;  /* what the parameters say of it */
+  struct expansion expansion;
   struct frame frame;        /* the frame of the particles */
   struct mac mac;            /* acceptance criterion of all forces but the first */
   double gravity;

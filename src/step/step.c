@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "step/expansion.h"
 #include "step/find.h"
 #include "step/hard.h"
 #include "step/kicks.h"
@@ -161,16 +162,18 @@ enum step_state step_substeps(struct sim *s, const struct plan *plan, double unt
 
 void step_close(struct sim *s, const struct plan *plan, int potential)
 {
-  double dt = plan->soft_step;
+  double dt = plan->soft_step, end = expansion_end(s, plan);
+  potential |= s->expansion.on;   /* for the integral of W da */
   if (!hard_used(s)) s->be->drift_to_end(s->dev, dt / TICKS);
-  tuning_now(&s->tuning, s->step + 1, plan->at_target ? plan->target : s->time + dt);
+  tuning_now(&s->tuning, s->step + 1, end);
+  expansion_at(s, end);
 
   sim_arrange(s, 1);
   sim_force(s, &s->mac, potential);
 
   timer_phase(&s->timer, PHASE_correct);
   if (!hard_used(s)) s->be->finish(s->dev, dt / TICKS);
-  s->time = plan->at_target ? plan->target : s->time + dt;
+  s->time = end;
   kicks_field_at(s, s->time);
   kicks_apply(s, &s->field, s->time, 0.5 * dt);
   s->step++;
@@ -178,6 +181,7 @@ void step_close(struct sim *s, const struct plan *plan, int potential)
   if (hard_used(s)) find_measure(s, s->computing);
   sim_measure(s);
   kicks_centre(s, 0.5 * dt);
+  expansion_account(s);
   sim_note_energy(s);
   plan_note_profile(s->par, &s->now, &s->system);
   s->half.part[1][1] = s->timer;
@@ -187,5 +191,6 @@ void step_close(struct sim *s, const struct plan *plan, int potential)
     if (hard_used(s)) hard_potential(s);   /* to which the walk adds; that of `advance` had the old split, and the soft part by now */
     sim_force(s, &s->mac, potential);   /* hard forces need the new split */
     sim_measure(s);                     /* with the newer a_old forces, and so energies, change within the criterion's error */
+    expansion_account(s);
   }
 }

@@ -9,6 +9,7 @@
 #include "backend/let_verbs.h"
 #include "base/debug.h"
 #include "particles/timeline.h"
+#include "step/expansion.h"
 
 /* 1: the hard walks of this rank use the tree, so a new tree makes them faster. */
 static int walks_tree(const struct sim *s) { return s->be->count(s->dev) > 0 && !(s->be->keeps_tree && s->be->keeps_tree(s->dev)); }
@@ -178,7 +179,9 @@ static void block_step(struct sim *s, const struct step_rule *rule, int32_t tick
                               .tick_length = tick_length,
                               .pending_tally = 1};
   timer_phase(&s->timer, PHASE_hard_walk);
+  expansion_at_tick(s, tick, tick_length);
   let_walk(s->lets, walk, &s->counts.hard, &s->counts.updates);
+  expansion_add(s, WALK_HARD, tick);
   part_ends(s, parts, row, SUBSTEP_walk);
   timer_phase(&s->timer, PHASE_correct);
   s->be->correct(s->dev, tick, tick_length, rule, shared);

@@ -52,6 +52,7 @@ unsigned choice_allowed(const struct params *p)
   unsigned hybrid = bit(CHOICE_HYBRID) | (one_radius ? 0 : bit(CHOICE_HYBRID_NARROW)), all;
   if (p->Mode != MODE_AUTO && p->Scheme != SCHEME_AUTO) return 0;
   if (params_neighbour_lists(p)) return bit(CHOICE_HYBRID);
+  if (p->Comoving) return bit(mode == MODE_HYBRID ? CHOICE_HYBRID : CHOICE_BLOCK);   /* the models are of systems near equilibrium */
   all = mode == MODE_TREE ? bit(CHOICE_SHARED) | bit(CHOICE_BLOCK) : mode == MODE_HYBRID ? hybrid
       : bit(CHOICE_SHARED) | bit(CHOICE_BLOCK) | hybrid;
   if (p->Scheme == SCHEME_BLOCK || p->Eta > 0) all &= ~bit(CHOICE_SHARED);

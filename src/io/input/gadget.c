@@ -148,7 +148,11 @@ static int header(struct walk *w, struct set_header *h, struct set_file *file, s
   h->facts.has_time = 1;
   h->facts.redshift = bytes_f64(raw + (wide ? 152 : 80), w->swap);
   h->facts.box = bytes_f64(raw + (wide ? 160 : 128), w->swap);
-  if (!wide) h->facts.hubble = bytes_f64(raw + 152, w->swap);
+  if (!wide) {
+    h->facts.omega0 = bytes_f64(raw + 136, w->swap);
+    h->facts.omega_lambda = bytes_f64(raw + 144, w->swap);
+    h->facts.hubble = bytes_f64(raw + 152, w->swap);
+  }
   h->files = (int32_t)bytes_u32(raw + (wide ? 168 : 124), w->swap);
   h->has_total = h->files > 1;   /* many programs leave the totals of a single file empty */
   snprintf(h->facts.format, sizeof h->facts.format, "GADGET %d, %s endian", w->labelled ? 2 : 1, w->swap ? "big" : "little");

@@ -149,15 +149,21 @@ static int read_stated(hid_t file_id, const char *group_name, const char *name, 
   return n > 0;
 }
 
-/* Periodic boxes and comoving coordinates in files of other programs: in the header or among parameters (GADGET-4, AREPO, SWIFT). */
+/* Periodic boxes and comoving coordinates, in files of other programs and in own ones that are comoving: in the header or among parameters (GADGET-4, AREPO, SWIFT). */
 static void read_cosmology(hid_t file_id, struct initial_facts *facts)
 {
   double comoving, cosmological, periodic;
-  if (facts->own) return;
+  if (facts->own) {
+    read_stated(file_id, "Parameters", "ComovingIntegrationOn", &comoving);
+    facts->comoving = comoving != 0;
+    if (!facts->comoving) return;
+  }
   read_stated(file_id, "Header", "Redshift", &facts->redshift);
   if (!read_stated(file_id, "Header", "HubbleParam", &facts->hubble)) read_stated(file_id, "Parameters", "HubbleParam", &facts->hubble);
   if (!read_stated(file_id, "Header", "BoxSize", &facts->box)) read_stated(file_id, "Parameters", "BoxSize", &facts->box);
   if (read_stated(file_id, "RuntimePars", "PeriodicBoundariesOn", &periodic) && periodic == 0) facts->box = 0;
+  if (!read_stated(file_id, "Header", "Omega0", &facts->omega0)) read_stated(file_id, "Parameters", "Omega0", &facts->omega0);
+  if (!read_stated(file_id, "Header", "OmegaLambda", &facts->omega_lambda)) read_stated(file_id, "Parameters", "OmegaLambda", &facts->omega_lambda);
   read_stated(file_id, "Parameters", "ComovingIntegrationOn", &comoving);
   read_stated(file_id, "Cosmology", "Cosmological run", &cosmological);
   facts->comoving = comoving != 0 || cosmological != 0;

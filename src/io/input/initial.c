@@ -209,6 +209,32 @@ int initial_read(const struct comm *c, const char *path, enum ic_format format, 
 
 static int differs(double a, double b) { return fabs(a - b) > 1e-3 * fabs(b); }
 
+#define TIME_TOLERANCE 1e-4   /* of 1 / (1 + redshift), which files may give with few digits */
+
+/* The cosmology of the file against that of the run. */
+static int check_cosmology(const char *path, const struct initial_facts *facts, const struct params *par, struct fault *f)
+{
+  if (facts->own && facts->comoving != (par->Comoving != 0))
+    return fault_set(f, "%s is of a run with Comoving = %s, but the parameters have Comoving = %s, for which its velocities have another "
+                     "meaning", path, facts->comoving ? "on" : "off", par->Comoving ? "on" : "off");
+  if (!par->Comoving) return 0;
+  double a = facts->own ? facts->time : facts->redshift > 0 ? 1 / (1 + facts->redshift) : par->TimeBegin;
+  if (facts->own && a < par->TimeBegin * (1 - TIME_TOLERANCE))
+    return fault_set(f, "%s is at the expansion factor %.7g, before TimeBegin = %.7g; set TimeBegin = %.7g", path, a, par->TimeBegin, a);
+  if (!facts->own && fabs(a / par->TimeBegin - 1) > TIME_TOLERANCE)
+    return fault_set(f, "%s states Redshift = %g, but the parameters have TimeBegin = %.7g; set TimeBegin = %.7g, 1 / (1 + Redshift)", path,
+                     facts->redshift, par->TimeBegin, a);
+  const struct {
+    const char *name;
+    double file, here;
+  } all[] = {{"Omega0", facts->omega0, par->Omega0}, {"OmegaLambda", facts->omega_lambda, par->OmegaLambda}, {"HubbleParam", facts->hubble, par->HubbleParam}};
+  for (int i = 0; i < 3; i++)
+    if (isfinite(all[i].file) && all[i].file != 0 && fabs(all[i].file - all[i].here) > 1e-3 * fabs(all[i].file))
+      return fault_set(f, "%s states %s = %.7g, but the parameter file has [Cosmology] %s = %.7g; set %s = %.7g there", path, all[i].name, all[i].file,
+                       all[i].name, all[i].here, all[i].name, all[i].file);
+  return 0;
+}
+
 int initial_check_units(const char *path, const struct initial_facts *facts, const struct params *par, struct fault *f)
 {
   double gravity = units_gravity(par);
@@ -216,6 +242,7 @@ int initial_check_units(const char *path, const struct initial_facts *facts, con
     return fault_set(f, "%s was written with the gravitational constant %.7g, but the parameters give %.7g%s; set [Units] "
                      "GravityConstantInternal = %.7g", path, facts->gravity, gravity,
                      par->GravityConstantInternal > 0 ? "" : " (from the units)", facts->gravity);
+  if (check_cosmology(path, facts, par, f)) return -1;
   struct units theirs = facts->units;
   if (!facts->has_units || theirs.dimensionless) return 0;
   const struct {
@@ -235,17 +262,19 @@ int initial_check_units(const char *path, const struct initial_facts *facts, con
 /* Whether the file states a value other than the neutral one. */
 static int stated(double x, double neutral) { return isfinite(x) && x != 0 && fabs(x - neutral) > 1e-6; }
 
+void initial_take_cosmology(struct initial_facts *facts) { facts->redshift = facts->hubble = facts->comoving = 0; }
+
 void initial_warn(const char *path, const struct initial_facts *facts, FILE *out, const char *before)
 {
   if (facts->own) return;
   if (stated(facts->box, 0) && facts->box > 0)
     fprintf(out, "%s%s states BoxSize = %g: this program has open boundaries, no periodic ones\n", before, path, facts->box);
   if (stated(facts->redshift, 0))
-    fprintf(out, "%s%s states Redshift = %g: this program has no cosmological expansion; positions and velocities are used as physical "
-            "values, not as comoving ones\n", before, path, facts->redshift);
+    fprintf(out, "%s%s states Redshift = %g: without [Cosmology] Comoving = on there is no expansion; positions and velocities are used as "
+            "physical values, not as comoving ones\n", before, path, facts->redshift);
   else if (facts->comoving)
-    fprintf(out, "%s%s states that its coordinates are comoving: this program has no cosmological expansion; positions and velocities are "
-            "used as physical values\n", before, path);
+    fprintf(out, "%s%s states that its coordinates are comoving: without [Cosmology] Comoving = on there is no expansion; positions and "
+            "velocities are used as physical values\n", before, path);
   if (stated(facts->hubble, 1))
     fprintf(out, "%s%s states HubbleParam = %g: lengths and masses are used without factors of h\n", before, path, facts->hubble);
   if (facts->count[0] > 0)

@@ -21,11 +21,14 @@ struct initial_facts {
   double gravity;                  /* gravitational constant of the run that wrote an own file (0: not stated) */
   /* Physics that files of other programs state and that this program does not have (0: not stated). */
   double box, redshift, hubble;
-  int comoving;
+  int comoving;                    /* also of own files */
+  double omega0, omega_lambda;     /* 0: not stated */
 };
 
 /* Read and check the headers of all files of the set. Local. 0; -1 with a fault. */
 int initial_inspect(const char *path, enum ic_format format, struct initial_facts *facts, struct fault *f);
+/* For a run in comoving coordinates: forget redshift, comoving coordinates and factors of h, of which initial_warn would warn. Local. */
+void initial_take_cosmology(struct initial_facts *facts);
 /* Print one line, which starts with `before`, for each property of the file that this program ignores: periodic boundaries,
  * comoving coordinates, factors of h, gas. Prints nothing for snapshots of this program. Local. */
 void initial_warn(const char *path, const struct initial_facts *facts, FILE *out, const char *before);
@@ -40,7 +43,8 @@ long long initial_holds_one(const char *path, enum ic_format format, const char 
  * \return 0; -1 with a fault, the same on all ranks. Collective. */
 int initial_read(const struct comm *c, const char *path, enum ic_format format, struct particles *p, struct initial_facts *facts,
                  struct fault *f);
-/* Compare the units of the file, unless it is dimensionless, and the gravitational constant of an own file with the parameters. Local.
+/* Compare the units of the file, unless it is dimensionless, the gravitational constant of an own file, and with Comoving = on the time and
+ * the cosmology that the file states with the parameters; an own file is comoving where the run is. Local.
  * 0; -1 with a fault if they differ by more than 1e-3. */
 int initial_check_units(const char *path, const struct initial_facts *facts, const struct params *par, struct fault *f);
 #endif

@@ -17,6 +17,7 @@ struct snapshot_facts {
   unsigned extras;               /* optional datasets: sum of SNAPSHOT_... (io/columns.h) */
   int files;                     /* number of files, at most one per rank; 0 or 1: one file */
   double place[3], motion[3];    /* are added to positions and velocities */
+  double comoving;               /* the expansion factor of a run in comoving coordinates, whose units columns.h states; 0: none */
 };
 
 /* Write a snapshot.

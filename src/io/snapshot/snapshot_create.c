@@ -13,6 +13,7 @@
 
 #include "base/bytes.h"
 #include "base/revision.h"
+#include "gravity/cosmology.h"
 #include "gravity/units.h"
 #include "io/h5.h"
 #include "io/snapshot/snapshot_file.h"
@@ -34,6 +35,17 @@ static void date(char *text, size_t size)
   strftime(text, size, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
 }
 
+/* Files of other runs state neutral values: readers take a run with OmegaLambda for a cosmological one. */
+static herr_t put_cosmology(hid_t at, const struct snapshot_facts *facts)
+{
+  const struct params *p = facts->params;
+  int comoving = facts->comoving > 0;
+  herr_t s = h5_put_real(at, "Omega0", comoving ? p->Omega0 : 0);
+  s |= h5_put_real(at, "OmegaLambda", comoving ? p->OmegaLambda : 0);
+  s |= h5_put_real(at, "HubbleParam", comoving ? p->HubbleParam : 1);
+  return s;
+}
+
 static herr_t put_header(hid_t at, const struct layout *l, const struct snapshot_facts *facts, const struct units *u)
 {
   static const char *const flags[] = {"Flag_Sfr", "Flag_Cooling", "Flag_StellarAge", "Flag_Metals", "Flag_Feedback"};
@@ -47,14 +59,12 @@ static herr_t put_header(hid_t at, const struct layout *l, const struct snapshot
   s |= put_six(at, "NumPart_Total_HighWord", H5T_STD_U32LE, zero);
   s |= h5_put(at, "MassTable", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, PARTICLE_TYPES, no_mass);
   s |= h5_put_real(at, "Time", facts->time);
-  s |= h5_put_real(at, "Redshift", 0);
+  s |= h5_put_real(at, "Redshift", facts->comoving > 0 ? 1 / facts->comoving - 1 : 0);
   s |= h5_put_real(at, "BoxSize", 0);
   s |= h5_put_whole(at, "NumFilesPerSnapshot", l->files);
   s |= h5_put_whole(at, "Flag_DoublePrecision", 1);
   for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) s |= h5_put_whole(at, flags[i], 0);
-  s |= h5_put_real(at, "Omega0", 0);
-  s |= h5_put_real(at, "OmegaLambda", 0);
-  s |= h5_put_real(at, "HubbleParam", 1);
+  s |= put_cosmology(at, facts);
   s |= h5_put(at, "Step", H5T_STD_I64LE, H5T_NATIVE_INT64, 0, &step);
   s |= h5_put_text(at, "Code", "Espalier");
   s |= h5_put_text(at, "RunName", facts->params->SnapshotFileBase);
@@ -124,19 +134,28 @@ static herr_t put_softenings(hid_t at, const struct params *p)
   return s;
 }
 
+/* The time; in comoving coordinates the age of the universe. */
+static double time_gyr(const struct snapshot_facts *facts, const struct units *u)
+{
+  const struct params *p = facts->params;
+  const double gigayear_s = 365.25 * 86400 * 1e9;
+  double time = facts->time;
+  if (facts->comoving > 0)
+    time = cosmology_age(p->Omega0, p->OmegaLambda, facts->comoving) / cosmology_hubble0(p) / p->HubbleParam;
+  return time * (u->length_cm / u->velocity_cm_s) / gigayear_s;
+}
+
 static herr_t put_all_parameters(hid_t at, const struct snapshot_facts *facts, const struct units *u)
 {
-  const double gigayear_s = 365.25 * 86400 * 1e9;
   herr_t s = put_units(at, u);
+  s |= put_cosmology(at, facts);
   s |= put_parameters(at, facts->params);
   s |= put_softenings(at, facts->params);
   s |= h5_put_real(at, "GravityConstantUsed", facts->gravity);
   /* pynbody reads these only from here; without Time_GYR it uses the age of the universe as the time. */
   s |= h5_put_real(at, "BoxSize", 0);
-  s |= h5_put_real(at, "Omega0", 0);
-  s |= h5_put_real(at, "OmegaLambda", 0);
-  s |= h5_put_real(at, "HubbleParam", 1);
-  s |= h5_put_real(at, "Time_GYR", facts->time * (u->length_cm / u->velocity_cm_s) / gigayear_s);
+  if (facts->comoving > 0) s |= h5_put_whole(at, "ComovingIntegrationOn", 1);
+  s |= h5_put_real(at, "Time_GYR", time_gyr(facts, u));
   return s;
 }
 
@@ -165,7 +184,7 @@ static hid_t create_group(hid_t file, const char *name)
 }
 
 /* The unit in the manner of GADGET-3's descendants, from which pynbody knows it. pynbody reads a power up to the next space. */
-static herr_t put_description(hid_t set, const struct column *k, double to_cgs)
+static herr_t put_description(hid_t set, const struct column *k, double to_cgs, int comoving)
 {
   const struct {
     const char *name;
@@ -181,21 +200,21 @@ static herr_t put_description(hid_t set, const struct column *k, double to_cgs)
   }
   herr_t s = h5_put_text(set, "VarDescription", at ? text : "no unit");
   s |= h5_put_real(set, "CGSConversionFactor", to_cgs);
-  s |= h5_put_real(set, "aexp-scale-exponent", 0);
-  s |= h5_put_real(set, "h-scale-exponent", 0);
+  s |= h5_put_real(set, "aexp-scale-exponent", comoving ? k->a : 0);
+  s |= h5_put_real(set, "h-scale-exponent", comoving ? k->h : 0);
   return s;
 }
 
-static herr_t put_scaling(hid_t set, const struct column *k, const struct units *u)
+static herr_t put_scaling(hid_t set, const struct column *k, const struct units *u, int comoving)
 {
-  if (!k->length && !k->mass && !k->velocity) return put_description(set, k, 1);
-  herr_t s = h5_put_real(set, "a_scaling", 0);   /* GADGET-4 writes 0 for both if time is not a scale factor */
-  s |= h5_put_real(set, "h_scaling", 0);
+  if (!k->length && !k->mass && !k->velocity) return put_description(set, k, 1, comoving);
+  herr_t s = h5_put_real(set, "a_scaling", comoving ? k->a : 0);   /* GADGET-4 writes 0 for both if time is not a scale factor */
+  s |= h5_put_real(set, "h_scaling", comoving ? k->h : 0);
   s |= h5_put_real(set, "length_scaling", k->length);
   s |= h5_put_real(set, "mass_scaling", k->mass);
   s |= h5_put_real(set, "velocity_scaling", k->velocity);
   s |= h5_put_real(set, "to_cgs", columns_to_cgs(k, u));
-  s |= put_description(set, k, columns_to_cgs(k, u));
+  s |= put_description(set, k, columns_to_cgs(k, u), comoving);
   return s;
 }
 
@@ -244,7 +263,7 @@ static herr_t create_dataset(hid_t group, int t, const struct column *k, const s
   H5Pset_attr_phase_change(plist, 16, 12);   /* 11 attributes in the header, not in a heap, which takes 1.4 kB more */
   H5Pset_obj_track_times(plist, 0);
   hid_t set = s < 0 ? -1 : H5Dcreate2(group, k->name, columns_type(k), space, H5P_DEFAULT, plist, H5P_DEFAULT);
-  s = set < 0 ? -1 : put_scaling(set, k, &n->units);
+  s = set < 0 ? -1 : put_scaling(set, k, &n->units, n->facts->comoving > 0);
   if (set >= 0) {
     s |= h5_put(set, CHECKSUM_ATTRIBUTE, H5T_STD_U64LE, H5T_NATIVE_UINT64, 0, &n->l->sums[t][k - columns]);
     if (rows) n->l->offset[t][k - columns] = H5Dget_offset(set);

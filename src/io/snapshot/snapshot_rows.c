@@ -3,6 +3,7 @@
 #include <config.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -22,15 +23,29 @@ enum { BUFFER_BYTES = 16 << 20 };
 
 int layout_has(const struct layout *l, const struct column *k) { return !k->extra || (l->facts->extras & k->extra); }
 
+/* The factor from the run's velocities, potentials and accelerations to those of the file in comoving coordinates: u = v / a^1.5, and
+ * potentials and accelerations of comoving positions. */
+static double file_factor(const struct layout *l, const struct column *k)
+{
+  double a = l->facts->comoving;
+  if (!(a > 0)) return 1;
+  return k == &columns[1] ? 1 / (a * sqrt(a)) : k->velocity != 0 ? 1 / a : 1;
+}
+
 /* Row `i` as it is in the file; `room`: for one that differs from the array in memory. */
 static const void *file_row(const struct layout *l, const struct column *k, const struct particles *p, int64_t i, double room[3])
 {
-  const double *row = columns_row(k, p, i), *add = k == &columns[0] ? l->facts->place : k == &columns[1] ? l->facts->motion : NULL;
-  if (!add || (add[0] == 0 && add[1] == 0 && add[2] == 0)) return row;
-  for (int c = 0; c < 3; c++) room[c] = row[c] + add[c];
+  static const double nothing[3] = {0, 0, 0};
+  const void *row = columns_row(k, p, i);
+  const double *add = k == &columns[0] ? l->facts->place : k == &columns[1] ? l->facts->motion : nothing;
+  double factor = file_factor(l, k);
+  if (factor == 1 && add[0] == 0 && add[1] == 0 && add[2] == 0) return row;
+  for (int c = 0; c < k->components; c++) {
+    if (k->number == COLUMN_F64) room[c] = factor * (((const double *)row)[c] + add[c]);
+    else ((float *)room)[c] = (float)(factor * ((const float *)row)[c]);
+  }
   return room;
 }
-
 
 static void add_sums(struct layout *l, const struct particles *p)
 {

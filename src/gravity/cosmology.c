@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <config.h>
+#include "gravity/cosmology.h"
+
+#include <gsl/gsl_errno.h>
+#include <gsl/gsl_integration.h>
+#include <gsl/gsl_spline.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "gravity/units.h"
+
+#define MPC_CM (1e3 * KPC_CM)
+#define BEYOND 1.05      /* predictions reach somewhat beyond the times of a run */
+#define PRECISION 1e-11
+enum { POINTS = 64 };    /* of Gauss-Legendre rules for the age */
+
+struct cosmology_splines {
+  gsl_spline *tau_of_log, *log_of_tau;
+};
+
+/* What integrands need. */
+struct densities {
+  double omega0, omega_lambda;
+};
+
+double cosmology_hubble0(const struct params *p)
+{
+  struct units u = units_of(p);
+  return 100 * 1e5 / MPC_CM * units_time_s(&u);
+}
+
+double cosmology_mean_density(const struct params *p)
+{
+  double h = cosmology_hubble0(p);
+  return p->Omega0 * 3 * h * h / (8 * M_PI * units_gravity(p));
+}
+
+double cosmology_rate(double omega0, double omega_lambda, double a)
+{
+  double square = omega0 / (a * a * a) + (1 - omega0 - omega_lambda) / (a * a) + omega_lambda;
+  return square > 0 ? sqrt(square) : NAN;
+}
+
+/* d tau / d ln a, in units of 1 / H_0: 1 / (a^2 H). */
+static double per_log(double log_a, void *of)
+{
+  const struct densities *d = of;
+  double a = exp(log_a);
+  return 1 / (a * a * cosmology_rate(d->omega0, d->omega_lambda, a));
+}
+
+/* dt / ds with a = s^2, in units of 1 / H_0; regular at a = 0. */
+static double per_root(double s, void *of)
+{
+  const struct densities *d = of;
+  double a = s * s;
+  return 2 * a / sqrt(d->omega0 + (1 - d->omega0 - d->omega_lambda) * a + d->omega_lambda * a * a * a);
+}
+
+double cosmology_age(double omega0, double omega_lambda, double a)
+{
+  struct densities d = {omega0, omega_lambda};
+  gsl_function f = {per_root, &d};
+  gsl_integration_glfixed_table *table = gsl_integration_glfixed_table_alloc(POINTS);
+  double age = gsl_integration_glfixed(&f, 0, sqrt(a), table);
+  gsl_integration_glfixed_table_free(table);
+  return age;
+}
+
+/* The nodes: equal steps of ln a, and integrals from one to the next. */
+static void fill(struct cosmology *c)
+{
+  struct densities d = {c->omega0, c->omega_lambda};
+  gsl_function f = {per_log, &d};
+  double low = log(c->first / BEYOND), high = log(c->last * BEYOND), step = (high - low) / (COSMOLOGY_NODES - 1), error;
+  size_t evaluations;
+  for (int k = 0; k < COSMOLOGY_NODES; k++) {
+    double part = 0;
+    c->log_a[k] = low + step * k;
+    if (k > 0) gsl_integration_qng(&f, c->log_a[k - 1], c->log_a[k], 0, PRECISION, &part, &error, &evaluations);
+    c->tau[k] = k > 0 ? c->tau[k - 1] + part / c->hubble0 : 0;
+  }
+}
+
+int cosmology_open(struct cosmology *c, double omega0, double omega_lambda, double hubble0, double first, double last, struct fault *f)
+{
+  *c = (struct cosmology){.omega0 = omega0, .omega_lambda = omega_lambda, .hubble0 = hubble0, .first = first, .last = last};
+  for (int k = 0; k <= 1000; k++) {
+    double a = last * BEYOND * k / 1000;
+    if (k == 0) a = first / BEYOND;
+    if (!(cosmology_rate(omega0, omega_lambda, a) > 0))
+      return fault_set(f, "Omega0 = %g and OmegaLambda = %g: this universe does not expand at a = %.3g, which the run needs", omega0,
+                       omega_lambda, a);
+  }
+  gsl_set_error_handler_off();
+  c->log_a = memory_alloc("cosmology", sizeof *c->log_a * COSMOLOGY_NODES);
+  c->tau = memory_alloc("cosmology", sizeof *c->tau * COSMOLOGY_NODES);
+  c->splines = memory_alloc("cosmology", sizeof *c->splines);
+  fill(c);
+  c->splines->tau_of_log = gsl_spline_alloc(gsl_interp_cspline, COSMOLOGY_NODES);
+  c->splines->log_of_tau = gsl_spline_alloc(gsl_interp_cspline, COSMOLOGY_NODES);
+  if (!c->splines->tau_of_log || !c->splines->log_of_tau) fatal("out of memory: tables of the expansion");
+  gsl_spline_init(c->splines->tau_of_log, c->log_a, c->tau, COSMOLOGY_NODES);
+  gsl_spline_init(c->splines->log_of_tau, c->tau, c->log_a, COSMOLOGY_NODES);
+  double begin = cosmology_tau(c, first);
+  for (int k = 0; k < COSMOLOGY_NODES; k++) c->tau[k] -= begin;
+  gsl_spline_init(c->splines->tau_of_log, c->log_a, c->tau, COSMOLOGY_NODES);
+  gsl_spline_init(c->splines->log_of_tau, c->tau, c->log_a, COSMOLOGY_NODES);
+  return 0;
+}
+
+void cosmology_close(struct cosmology *c)
+{
+  if (!c->splines) return;
+  gsl_spline_free(c->splines->tau_of_log);
+  gsl_spline_free(c->splines->log_of_tau);
+  memory_free(c->splines);
+  memory_free(c->tau);
+  memory_free(c->log_a);
+  *c = (struct cosmology){0};
+}
+
+static double within(double x, const double *range) { return fmin(fmax(x, range[0]), range[COSMOLOGY_NODES - 1]); }
+
+double cosmology_tau(const struct cosmology *c, double a)
+{
+  return gsl_spline_eval(c->splines->tau_of_log, within(log(a), c->log_a), NULL);
+}
+
+double cosmology_a(const struct cosmology *c, double tau) { return exp(gsl_spline_eval(c->splines->log_of_tau, within(tau, c->tau), NULL)); }

@@ -1,0 +1,173 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Runs in comoving coordinates from files to files: a GADGET file with a redshift comes back in the first snapshot, times are expansion factors,
+# restarts give the same bits, a snapshot can be a beginning, and bad input has a sentence. tests/expansion.c has the physics.
+. "${srcdir:-.}/tests/restart_common.sh"
+src=$(cd "${srcdir:-.}" && pwd)
+tool=$src/tests/comoving.py
+if ! with_python "struct, math"; then
+  echo "1..0 # SKIP no python3"
+  exit 0
+fi
+export PYTHONDONTWRITEBYTECODE=1
+"$python" "$tool" make "$dir/ic.dat" 6 0.1 0.3 0.7 0.01 1 && "$python" "$tool" make "$dir/silent.dat" 6 0.1 0.3 0.7 0.01 0 || exit 99
+printf '0.15\n0.3\n' > "$dir/times"
+cat > "$dir/run.ini" << 'END_OF_INI'
+[Input]
+InitCondFile = ../ic.dat
+[Output]
+OutputDir = out
+OutputListFilename = ../times
+TimeBetStatistics = 1e-9
+SubstepLog = on
+[Checkpoints]
+CheckpointAtEnd = on
+[Time]
+TimeBegin = 0.1
+TimeMax = 0.4
+[Cosmology]
+Comoving = on
+Omega0 = 0.3
+OmegaLambda = 0.7
+HubbleParam = 0.7
+[Gravity]
+Softening = 300
+[Device]
+Tuning = frozen
+Backend = cpu
+[Steps]
+Eta = 0.1
+END_OF_INI
+with_python "h5py, numpy"   # for snapshots; none: they are compared byte by byte alone
+# look ARGUMENT...: comoving.py with the modules it needs
+look() { [ -z "$python" ] || "$python" "$tool" "$@"; }
+
+for mode in tree hybrid; do
+  ranks=2
+  [ $mode = tree ] || ranks=3
+  set -- -P Split:Mode=$mode
+  [ $mode = hybrid ] || set --   # which is the default
+  go $mode $ranks "$@"
+  shown="$dir/$mode/log $dir/$mode/err"
+  [ $status = 0 ] && [ ! -s "$dir/$mode/err" ]
+  ok $? "$mode: a run from a GADGET file, without a warning"
+  grep -q "$mode from time 0.1 to 0.4" "$dir/$mode/log" && grep -q 'from z = 9 to 1.5' "$dir/$mode/log" && grep -q ' z  *imbal' "$dir/$mode/log"
+  ok $? "$mode: the terminal shows redshifts"
+  [ "$(ls "$dir/$mode/out"/snapshot_*.hdf5 | wc -l)" = 4 ] && grep -q 'snapshot_001.hdf5 at time 0.15' "$dir/$mode/log" && grep -q 'snapshot_003.hdf5 at time 0.4' "$dir/$mode/log"
+  ok $? "$mode: snapshots at the expansion factors of the list"
+  worst=$(sed -n 's/.*largest |dE.E| //p' "$dir/$mode/log")
+  awk -v x="$worst" 'BEGIN { exit !(x != "" && x + 0 > 0 && x < 1e-3) }'
+  ok $? "$mode: dE is that of Layzer and Irvine: $worst"
+  look header "$dir/$mode/out/snapshot_002.hdf5" 0.3
+  ok $? "$mode: attributes of a snapshot"
+  look first "$dir/$mode/out/snapshot_000.hdf5" "$dir/ic.dat"
+  ok $? "$mode: the first snapshot has the positions and velocities of the file"
+  look grown "$dir/$mode/out/snapshot_003.hdf5" 6 0.1 0.4 0.3 0.7 0.01 300
+  ok $? "$mode: the sphere has contracted as theory says"
+  go $mode-parts $ranks "$@" -n 4
+  go $mode-parts $ranks "$@" -n 9 -r
+  go $mode-parts $ranks "$@" -r
+  shown="$dir/$mode-parts/log $dir/$mode-parts/err"
+  [ $status = 0 ] && same $mode $mode-parts
+  ok $? "$mode: the same bits in three parts"
+done
+# long soft steps with checkpoint ticks, at which a run may end too
+export ESPALIER_DEBUG=checkpoint_ticks=4
+set -- -P Time:MaxSizeTimestep=0.2 -P Output:OutputListFilename= -P Time:TimeMax=0.3 -P Steps:Eta=0.02
+go ticks 2 "$@"
+for part in 1 2 3 4 5 6; do
+  [ $part = 1 ] && go ticks-parts 2 "$@" --walltime 0
+  [ $part = 1 ] || go ticks-parts 2 "$@" -r --walltime 0
+done
+grep -q 'within soft step .*, of which' "$dir/ticks-parts/log"
+ok $? "a run that ends at a checkpoint tick"
+go ticks-parts 2 "$@" -r
+shown="$dir/ticks-parts/log $dir/ticks-parts/err"
+[ $status = 0 ] && same ticks ticks-parts
+ok $? "the same bits in parts that end at checkpoint ticks"
+unset ESPALIER_DEBUG
+look near "$dir/tree/out/snapshot_003.hdf5" "$dir/hybrid/out/snapshot_003.hdf5" 1e-3
+ok $? "tree and hybrid end alike"
+go one 1
+look near "$dir/tree/out/snapshot_003.hdf5" "$dir/one/out/snapshot_003.hdf5" 1e-4
+ok $? "1 and 2 ranks end alike"
+go later 2 -P Input:InitCondFile=../tree/out/snapshot_002.hdf5 -P Output:OutputListFilename=
+shown="$dir/later/log $dir/later/err"
+[ $status = 0 ] && look near "$dir/tree/out/snapshot_003.hdf5" "$dir/later/out/snapshot_001.hdf5" 1e-4
+ok $? "a run from a snapshot ends where that of the snapshot does"
+if [ -n "$python" ]; then
+  look shift "$dir/ic.dat" "$dir/moving.dat"
+  go moving 2 -P Input:InitCondFile=../moving.dat
+  shown="$dir/moving/log $dir/moving/err"
+  [ $status = 0 ] && look moved "$dir/tree/out/snapshot_003.hdf5" "$dir/moving/out/snapshot_003.hdf5" 0.1 0.4
+  ok $? "a sphere elsewhere and in motion is the same"
+  look foreign "$dir/tree/out/snapshot_000.hdf5" "$dir/foreign.hdf5"
+  go foreign 2 -P Input:InitCondFile=../foreign.hdf5
+  shown="$dir/foreign/log $dir/foreign/err"
+  [ $status = 0 ] && [ ! -s "$dir/foreign/err" ] && look near "$dir/tree/out/snapshot_003.hdf5" "$dir/foreign/out/snapshot_003.hdf5" 1e-6
+  ok $? "a run from an HDF5 file of another program ends alike"
+fi
+go check 2 --check
+shown="$dir/check/log $dir/check/err"
+[ $status = 0 ] && grep -q 'expansion  *Omega0 = 0.3, OmegaLambda = 0.7' "$dir/check/log" && grep -q 'ends at 0.4 (z = 1.5)' "$dir/check/log" &&
+  ! grep -q 'warning' "$dir/check/log" && [ ! -s "$dir/check/err" ]
+ok $? "run --check"
+
+go density 1 --check -P Input:InitCondFile=../silent.dat -P Cosmology:Omega0=0.25 -P Cosmology:OmegaLambda=0.75
+shown="$dir/density/log $dir/density/err"
+[ $status = 0 ] && grep -q 'warning: the sphere has the comoving mean density .*times the mean density .*it would collapse as a whole' "$dir/density/log"
+ok $? "a sphere of another density than the universe has a warning"
+
+# refuses TEXT OPTION...: one sentence, exit status 1, nothing written
+refuses() {
+  text=$1
+  shift
+  rm -rf "$dir/bad"
+  go bad 1 "$@"
+  shown="$dir/bad/log $dir/bad/err"
+  [ $status = 1 ] && [ "$(grep -c "^espalier: error: " "$dir/bad/err")" = 1 ] && grep -q -e "$text" "$dir/bad/err" && [ ! -e "$dir/bad/out" ]
+  ok $? "refused: $text"
+}
+refuses 'Omega0 = 0 .*expected the density of matter, a number above 0' -P Cosmology:Omega0=0
+refuses "Omega0=-0.3: expected a number from 0 to 1000, found '-0.3'" -P Cosmology:Omega0=-0.3
+refuses 'TimeBegin = 0 .*expected the expansion factor of the initial conditions' -P Time:TimeBegin=0
+refuses 'TimeBegin = -1 .*expected the expansion factor' -P Time:TimeBegin=-1
+refuses 'TimeMax = 2000 .*expected an expansion factor of at most 1000' -P Time:TimeMax=2000
+refuses 'TimeMax = 0.05 .*expected TimeMax above TimeBegin' -P Time:TimeMax=0.05
+refuses 'states Redshift = 9, but the parameters have TimeBegin = 0.2; set TimeBegin = 0.1' -P Time:TimeBegin=0.2
+refuses 'states Omega0 = 0.3, but the parameter file has .Cosmology. Omega0 = 0.4' -P Cosmology:Omega0=0.4
+[ -z "$python" ] || refuses 'foreign.hdf5 states OmegaLambda = 0.7, but' -P Cosmology:OmegaLambda=0.6 -P Input:InitCondFile=../foreign.hdf5
+refuses 'states HubbleParam = 0.7, but' -P Cosmology:HubbleParam=0.5
+refuses 'TimeBetSnapshot = 1.1 .*not a factor as in GADGET' -P Output:OutputListFilename= -P Output:TimeBetSnapshot=1.1
+refuses 'expected Integrator = leapfrog and Criterion = min-av or a' -P Steps:Integrator=hermite
+refuses 'expected Integrator = leapfrog and Criterion = min-av or a' -P Steps:Criterion=pairs
+refuses 'SoftStep = 0.01 .*give MaxSizeTimestep, the largest d ln a' -P Split:SoftStep=0.01
+refuses 'GravityConstantInternal = 1 .*follow from the units' -P Units:GravityConstantInternal=1
+refuses 'this universe does not expand at a = ' -P Input:InitCondFile=../silent.dat -P Cosmology:Omega0=0.1 -P Cosmology:OmegaLambda=3
+refuses 'snapshot_001.hdf5 is of a run with Comoving = on, but the parameters have Comoving = off' -P Cosmology:Comoving=off -P Input:InitCondFile=../tree/out/snapshot_001.hdf5
+refuses 'is at the expansion factor 0.15, before TimeBegin = 0.2; set TimeBegin = 0.15' -P Time:TimeBegin=0.2 -P Input:InitCondFile=../tree/out/snapshot_001.hdf5
+# the tool that makes spheres
+sphere() { timeout 60 "$python" "$src/tools/zeldovich_sphere.py" "$@" > "$dir/sphere.ini" 2> "$dir/sphere.err"; }
+with_python numpy
+if [ -n "$python" ]; then
+  shown="$dir/sphere.err"
+  sphere -o "$dir/sphere.dat" --cells 12 --radius 12000
+  ok $? "zeldovich_sphere: initial conditions"
+  (cd "$dir" && timeout 60 $mpirun -n 2 "$here/espalier" run --check sphere.ini > sphere.log 2>&1)
+  status=$?
+  shown="$dir/sphere.log"
+  [ $status = 0 ] && grep -q '912 particles' "$dir/sphere.log" && grep -q 'begins at  *0.02, ends at 1 (z = 0)' "$dir/sphere.log" && ! grep -q 'warning: the sphere has' "$dir/sphere.log"
+  ok $? "... which a run takes with the parameters that it prints, and with the density of the universe"
+  shown="$dir/sphere.err"
+  sphere -o "$dir/sphere.dat"
+  [ $? = 1 ] && grep -q 'zeldovich_sphere: .*sphere.dat: already exists' "$dir/sphere.err"
+  ok $? "zeldovich_sphere refuses to replace a file"
+  for option in '--cells 2' '--radius 0' '--omega0 -1' '--sigma8 nan' '--omega-lambda 5'; do
+    # shellcheck disable=SC2086
+    sphere -o "$dir/other.dat" $option
+    [ $? = 1 ] && [ "$(wc -l < "$dir/sphere.err")" = 1 ] && grep -q '^zeldovich_sphere: --' "$dir/sphere.err" && [ ! -e "$dir/other.dat" ]
+    ok $? "zeldovich_sphere $option: one sentence"
+  done
+fi
+echo "1..$number"
+exit $failed

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Runs in comoving coordinates against theory, on any number of ranks: a sphere cut from a lattice stays at rest, grows as the linear growth
+ * factor, and collapses as the spherical top-hat; the energy of Layzer and Irvine is conserved. */
+#include <config.h>
+#include <math.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "backend/backend.h"
+#include "base/memory.h"
+#include "step/energies.h"
+#include "step/expansion.h"
+#include "step/plan.h"
+#include "step/step.h"
+#include "tap.h"
+
+#define RADIUS 20000.0   /* comoving kpc/h */
+enum { CELLS = 8 };      /* lattice cells along the radius: 2109 particles */
+#define SOFTENING 0.1    /* lattice cells */
+
+/* A universe, and a homologous perturbation of the sphere: comoving radii are 1 - epsilon of those of the mean density. */
+struct model {
+  double omega0, omega_lambda, begin, end, epsilon;
+  int mode, cells;         /* enum split_mode; lattice cells along the radius */
+  double step;             /* largest d ln a */
+};
+
+struct end {
+  double y, a;             /* mean radius in units of that of the lattice; expansion factor */
+  double scatter;          /* rms difference from a homologous sphere, in lattice cells */
+  double error;            /* largest |dE| / (T + |a W|) */
+  double first;            /* y at the start */
+  int64_t substeps;
+  long long steps;
+};
+
+/* --- theory, by its own integrals -------------------------------------------------------------------------------- */
+
+static double hubble(const struct model *m, double a)
+{
+  return sqrt(m->omega0 / (a * a * a) + (1 - m->omega0 - m->omega_lambda) / (a * a) + m->omega_lambda);
+}
+
+/* The growing mode of linear theory, H times the integral of da / (a H)^3 (Heath 1977), by Simpson's rule in sqrt(a). */
+static double growth(const struct model *m, double a)
+{
+  enum { N = 4000 };
+  double sum = 0, h = sqrt(a) / N;
+  for (int k = 1; k <= N; k++) {
+    double s = k * h, x = s * s, f = 2 * s / pow(x * hubble(m, x), 3);
+    sum += f * (k == N ? 1 : k % 2 ? 4 : 2) * h / 3;
+  }
+  return 2.5 * m->omega0 * hubble(m, a) * sum;
+}
+
+/* d ln D / d ln a */
+static double growth_rate(const struct model *m, double a)
+{
+  double h = 1e-4;
+  return log(growth(m, a * exp(h)) / growth(m, a * exp(-h))) / (2 * h);
+}
+
+/* y(a) of the top-hat whose y and dy/dlna are given at `a`, by RK4 in ln a: y'' + (2 + H'/H) y' = -(Omega0 / 2) (pull / y^2 - y) / (a^3 H^2). */
+static double top_hat(const struct model *m, double pull, double a, double end, double y, double slope)
+{
+  enum { N = 20000 };
+  double h = log(end / a) / N, l = log(a);
+  for (int k = 0; k < N && y > 0.01; k++) {
+    double dy[4], ds[4];
+    for (int i = 0; i < 4; i++) {
+      double c = i == 0 ? 0 : i == 3 ? 1 : 0.5, x = y + (i ? c * h * dy[i - 1] : 0), s = slope + (i ? c * h * ds[i - 1] : 0), b = exp(l + c * h);
+      double hh = hubble(m, b) * hubble(m, b), change = (-3 * m->omega0 / (b * b * b) - 2 * (1 - m->omega0 - m->omega_lambda) / (b * b)) / (2 * hh);
+      dy[i] = s;
+      ds[i] = -(2 + change) * s - 0.5 * m->omega0 / (b * b * b * hh) * (pull / (x * x) - x);
+    }
+    y += h / 6 * (dy[0] + 2 * dy[1] + 2 * dy[2] + dy[3]);
+    slope += h / 6 * (ds[0] + 2 * ds[1] + 2 * ds[2] + ds[3]);
+    l += h;
+  }
+  return y;
+}
+
+/* The attraction of the lattice's points in units of that of a uniform sphere of their density, by direct sums: it is less, as points do not
+ * attract themselves. */
+static double lattice_pull(int cells, double softening)
+{
+  double (*q)[3] = memory_alloc("test", sizeof *q * (size_t)(5 * pow(cells + 1, 3))), sum[2] = {0};
+  int n = 0;
+  for (int i = -cells; i <= cells; i++)
+    for (int j = -cells; j <= cells; j++)
+      for (int k = -cells; k <= cells; k++)
+        if (i * i + j * j + k * k <= cells * cells) q[n][0] = i, q[n][1] = j, q[n++][2] = k;
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < i; j++) {
+      double r2 = 0;
+      for (int c = 0; c < 3; c++) r2 += (q[i][c] - q[j][c]) * (q[i][c] - q[j][c]);
+      sum[0] += r2 / pow(r2 + softening * softening, 1.5);
+    }
+  for (int i = 0; i < n; i++)
+    for (int c = 0; c < 3; c++) sum[1] += q[i][c] * q[i][c];
+  memory_free(q);
+  return sum[0] / (4 * M_PI / 3 * sum[1]);
+}
+
+/* --- runs -------------------------------------------------------------------------------------------------------- */
+
+static struct params params_of(const struct model *m)
+{
+  struct params p;
+  params_defaults(&p);
+  p.Comoving = COMOVING_ON;
+  p.Omega0 = m->omega0;
+  p.OmegaLambda = m->omega_lambda;
+  p.HubbleParam = 0.7;
+  p.TimeBegin = m->begin;
+  p.TimeMax = m->end;
+  p.MaxSizeTimestep = m->step;
+  p.Softening = SOFTENING * RADIUS / m->cells;
+  p.Mode = m->mode;
+  p.Scheme = SCHEME_BLOCK;
+  p.Tuning = TUNING_FROZEN;
+  p.ErrTolForceAcc = 1.0 / 1024;
+  p.Eta = 0.2;
+  return p;
+}
+
+/* The lattice points of the sphere; ids count them in all ranks' order, the id's rank has the particle. Positions are perturbed, velocities
+ * are of the growing mode. */
+static void make_sphere(const struct comm *c, const struct model *m, const struct params *par, struct particles *p)
+{
+  double cell = RADIUS / m->cells, h0 = cosmology_hubble0(par), h = h0 * hubble(m, m->begin), a = m->begin;
+  double slope = -m->epsilon * growth_rate(m, a);
+  int64_t id = 0;
+  particles_init(p);
+  particles_reserve(p, (int64_t)(4.5 * pow(m->cells + 1, 3)) + 1);
+  for (int i = -m->cells; i <= m->cells; i++)
+    for (int j = -m->cells; j <= m->cells; j++)
+      for (int k = -m->cells; k <= m->cells; k++) {
+        double q[3] = {i * cell, j * cell, k * cell};
+        if (q[0] * q[0] + q[1] * q[1] + q[2] * q[2] > RADIUS * RADIUS) continue;
+        if (id++ % c->size != c->rank) continue;
+        for (int x = 0; x < 3; x++) {
+          p->pos[3 * p->n + x] = (1 - m->epsilon) * q[x];
+          p->vel[3 * p->n + x] = a * a * h * slope * q[x];   /* dx/dtau = a^2 H dx/dlna */
+        }
+        p->mass[p->n] = (float)(cosmology_mean_density(par) * cell * cell * cell);
+        p->id[p->n] = (uint64_t)id;
+        p->type[p->n] = 1;
+        p->n++;
+      }
+}
+
+/* Mean y of the particles by their lattice points, which follow from the first positions in `first` by id. */
+static void measure(const struct sim *s, const struct model *m, const double *first, struct end *e)
+{
+  const struct particles *p = s->be->view(s->dev);
+  double sum[3] = {0};
+  for (int64_t i = 0; i < p->n; i++)
+    for (int x = 0; x < 3; x++) {
+      double q = first[3 * p->id[i] + (uint64_t)x] / (1 - m->epsilon);
+      sum[0] += p->pos[3 * i + x] * q, sum[1] += q * q, sum[2] += p->pos[3 * i + x] * p->pos[3 * i + x];
+    }
+  comm_sum_double(s->comm, sum, 3);
+  e->y = sum[0] / sum[1];
+  e->scatter = sqrt(fmax(sum[2] - e->y * e->y * sum[1], 0) / s->now.count) / (RADIUS / m->cells);
+}
+
+static void run(const struct comm *c, const struct model *m, struct end *e)
+{
+  struct params par = params_of(m);
+  struct particles p;
+  struct sim s;
+  struct fault f = {""};
+  memset(e, 0, sizeof *e);
+  make_sphere(c, m, &par, &p);
+  double *first = memory_alloc("test", sizeof *first * 3 * (size_t)(5 * pow(2 * m->cells + 1, 3)));
+  for (int64_t i = 0; i < 3 * p.n; i++) first[3 * p.id[i / 3] + (uint64_t)(i % 3)] = p.pos[i];
+  comm_sum_double(c, first, (int)(3 * pow(2 * m->cells + 1, 3)));
+  if (sim_open(&s, c, &par, &backend_cpu, &p, &f)) printf("# %s\n", f.text);
+  s.time = m->begin;
+  sim_first_force(&s);
+  energies_measure(&s);
+  double begin = energies_total(&s);
+  measure(&s, m, first, e);
+  e->first = e->y;
+  while (s.time < m->end) {
+    struct plan plan = expansion_plan(&s, m->end);
+    step_open(&s, &plan);
+    while (step_substeps(&s, &plan, HUGE_VAL) != STEP_SUBSTEPS_ENDED) continue;
+    e->substeps += s.counts.substeps;
+    step_close(&s, &plan, 1);
+    energies_measure(&s);
+    e->error = fmax(e->error, fabs(energies_total(&s) - begin) / (s.now.kinetic + fabs(s.now.potential + s.energy.total)));
+  }
+  measure(&s, m, first, e);
+  e->a = s.time;
+  e->steps = s.step;
+  memory_free(first);
+  sim_close(&s);
+}
+
+static const char *mode_name(const struct model *m) { return m->mode == MODE_TREE ? "tree" : "hybrid"; }
+
+static void say(const struct comm *c, int good, const struct model *m, const char *what)
+{
+  char line[200];
+  snprintf(line, sizeof line, "Omega0 = %g, OmegaLambda = %g, %s: %s", m->omega0, m->omega_lambda, mode_name(m), what);
+  if (c->rank == 0) tap_ok(good, line);
+}
+
+/* --- checks ------------------------------------------------------------------------------------------------------ */
+
+/* `pull`: of the lattice. */
+static void at_rest(const struct comm *c, struct model m, double pull)
+{
+  struct end e;
+  m.epsilon = 0;
+  run(c, &m, &e);
+  double theory = top_hat(&m, pull, m.begin, m.end, 1, 0);
+  if (c->rank == 0)
+    printf("# at rest: y = %.6f, of this lattice %.6f; %lld steps, %lld substeps; scatter %.4f cells, energy %.1e\n", e.y, theory, e.steps,
+           (long long)e.substeps, e.scatter, e.error);
+  say(c, fabs(e.y - theory) < 2e-4 && fabs(e.y - 1) < 0.005 && e.scatter < 0.1 && e.a == m.end, &m, "an unperturbed sphere stays at rest");
+}
+
+/* Half the difference of two runs with opposite perturbations: what a lattice does of itself is in both. */
+static void grows(const struct comm *c, struct model m)
+{
+  struct end more, less;
+  double epsilon = m.epsilon;
+  run(c, &m, &more);
+  m.epsilon = -epsilon;
+  run(c, &m, &less);
+  double factor = (less.y - more.y) / (2 * epsilon), theory = growth(&m, m.end) / growth(&m, m.begin);
+  if (c->rank == 0) printf("# growth %.5f, theory %.5f (%.2f %%)\n", factor, theory, 100 * (factor / theory - 1));
+  say(c, fabs(factor / theory - 1) < 0.01, &m, "a perturbation grows as the linear growth factor within 1 %");
+}
+
+static void collapses(const struct comm *c, struct model m, double pull)
+{
+  struct end e;
+  run(c, &m, &e);
+  double slope = -m.epsilon * growth_rate(&m, m.begin), theory = top_hat(&m, pull, m.begin, m.end, 1 - m.epsilon, slope);
+  double later = top_hat(&m, pull, m.begin, m.end * 1.01, 1 - m.epsilon, slope), earlier = top_hat(&m, pull, m.begin, m.end * 0.99, 1 - m.epsilon, slope);
+  if (c->rank == 0)
+    printf("# collapse: y = %.5f, theory %.5f (1 %% later %.5f), energy %.1e, %lld steps, %lld substeps\n", e.y, theory, later, e.error, e.steps,
+           (long long)e.substeps);
+  say(c, e.y < 0.6 && e.y > later && e.y < earlier, &m, "a top-hat collapses at its time within 1 %");
+  say(c, e.error < 1e-3, &m, "the energy of Layzer and Irvine is conserved within 1e-3");
+}
+
+int main(int argc, char **argv)
+{
+  struct comm world;
+  MPI_Init(&argc, &argv);
+  comm_open(&world, MPI_COMM_WORLD);
+  const double universe[2][2] = {{1, 0}, {0.3, 0.7}}, pull = lattice_pull(CELLS, SOFTENING);
+  if (world.rank == 0) printf("# attraction of the lattice %.5f\n", pull);
+  for (int u = 0; u < 2; u++)
+    for (int mode = 0; mode < 2; mode++) {
+      struct model m = {.omega0 = universe[u][0], .omega_lambda = universe[u][1], .begin = 0.1, .end = 0.3, .mode = mode ? MODE_HYBRID : MODE_TREE,
+                        .cells = CELLS, .step = 0.025};
+      if (!mode || !u) at_rest(&world, m, pull);
+      m.epsilon = 0.002;
+      m.end = u ? 0.5 : 0.3;
+      if (!mode) grows(&world, m);
+      m.epsilon = 0.07;
+      m.end = u ? 0.75 : 0.6;
+      collapses(&world, m, pull);
+    }
+  if (world.rank == 0) tap_ok(memory_current() == 0, "all memory is given back");
+  int rank = world.rank;
+  comm_close(&world);
+  MPI_Finalize();
+  return rank == 0 ? tap_end() : 0;
+}
