@@ -65,6 +65,7 @@ mpi_tests = \
   %D%/energy_ranks.mpi \
   %D%/cuts_ranks.mpi \
   %D%/domain_ranks.mpi \
+  %D%/fof_ranks.mpi \
   %D%/force_ranks.mpi \
   %D%/formats.mpi \
   %D%/frame_ranks.mpi \
@@ -338,5 +339,6 @@ clean-local:
 %C%_walk_SOURCES = %D%/walk.c %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h %D%/walks.h
 %C%_walk_active_SOURCES = %D%/walk_active.c %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h %D%/walks.h
 %C%_soft_walk_SOURCES = %D%/soft_walk.c %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/soft_sums.h %D%/tap.h %D%/walks.h
+%C%_fof_ranks_mpi_SOURCES = %D%/fof_ranks.c %D%/chance.h %D%/tap.h
 %C%_force_ranks_mpi_SOURCES = %D%/force_ranks.c %D%/chance.h %D%/everywhere.h %D%/kernels.h %D%/sets.h %D%/tap.h
 %C%_study_mpi_SOURCES = %D%/study.c %D%/chance.h %D%/kernels.h %D%/sets.h %D%/tap.h
