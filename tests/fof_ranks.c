@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "chance.h"
 #include "fof/fof.h"
+#include "params/params.h"
 #include "tap.h"
 
 enum { LIMIT = 1200 };
@@ -372,7 +373,7 @@ static void check_length(void)
   }
   for (int i = 0; i < set.n; i++) x[i] = sqrt(pow(set.pos[i][0] - centre[0], 2) + pow(set.pos[i][1] - centre[1], 2) + pow(set.pos[i][2] - centre[2], 2));
   qsort(x, (size_t)set.n, sizeof *x, ascend);
-  double expected = 0.2 * x[250] * cbrt(4 * M_PI / 3 / 251), first = 0;
+  double expected = x[250] * cbrt(4 * M_PI / 3 / 251), first = 0;
   for (int deal = 0; deal < DEALS; deal++) {
     take(&c, (enum deal)deal, &p, which);
     double length = fof_length(&c, &p, &r);
@@ -380,22 +381,22 @@ static void check_length(void)
     same = same && length == first && fabs(length / expected - 1) < 1e-12;
     particles_free(&p);
   }
-  all_ok(same, "the length by rule: 0.2 times the mean distance in the sphere of half of the particles, in spite of one far away");
+  all_ok(same, "the length by rule: the mean distance in the sphere of half of the particles, in spite of one far away");
   r.density = 8;
   take(&c, DEAL_SLICES, &p, which);
   double mass = 0;
   for (int64_t i = 0; i < p.n; i++) mass += p.mass[i];
   comm_sum_double(&c, &mass, 1);
-  all_ok(fabs(fof_length(&c, &p, &r) / (0.2 * cbrt(mass / set.n / 8)) - 1) < 1e-12, "... with a mean density: by the mean mass");
+  all_ok(fabs(fof_length(&c, &p, &r) / (0.2 * cbrt(mass / set.n / 8)) - 1) < 1e-12, "... with a mean density: 0.2 times the mean distance by the mean mass");
   particles_free(&p);
 }
 
 static void check_types(void)
 {
   unsigned t = 0;
-  all_ok(fof_types("all", &t) == 0 && t == 63, "types: all");
-  all_ok(fof_types("1,4", &t) == 0 && t == 18, "types: a list");
-  all_ok(fof_types("", &t) && fof_types("6", &t) && fof_types("1,", &t) && fof_types("1 2", &t) && fof_types("12", &t) && fof_types("halo", &t),
+  all_ok(params_types("all", &t) == 0 && t == 63, "types: all");
+  all_ok(params_types("1,4", &t) == 0 && t == 18, "types: a list");
+  all_ok(params_types("", &t) && params_types("6", &t) && params_types("1,", &t) && params_types("1 2", &t) && params_types("12", &t) && params_types("halo", &t),
          "types: other texts are refused");
 }
 

@@ -88,6 +88,7 @@ script_tests = \
   %D%/docs.sh \
   %D%/files_ranks.sh \
   %D%/find.sh \
+  %D%/fof.sh \
   %D%/folders.sh \
   %D%/frame.sh \
   %D%/full_disk.sh \
@@ -169,6 +170,7 @@ sanitized_tests = \
   %D%/cluster_runs.sh \
   %D%/files_ranks.sh \
   %D%/find.sh \
+  %D%/fof.sh \
   %D%/frame.sh \
   %D%/full_disk.sh \
   %D%/full_disk_run.sh \

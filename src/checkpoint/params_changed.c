@@ -19,7 +19,8 @@ static const char *const ignored[] = {"InitCondFile", "ICFormat"};
 /* No snapshot depends on these. TimeMax only ends the run; the times of snapshots are compared one by one. */
 static const char *const no_influence[] = {"InitCondFile", "ICFormat",      "OutputDir",          "TimeBetStatistics", "CommLog",
                                            "SubstepLog",   "TunerLog",      "CheckpointDir",      "TimeBetCheckpoints", "CheckpointsKept",
-                                           "CheckpointAtEnd", "TimeMax",    "WatchdogMinutes"};
+                                           "CheckpointAtEnd", "TimeMax",    "WatchdogMinutes", "Groups",     "LinkingLength",      "GroupMinSize",
+                                           "GroupLinkTypes"};
 
 static int is_among(const char *name, const char *const *list, size_t count)
 {

@@ -8,8 +8,10 @@
 #define FOF_H
 #include <stdint.h>
 
+#include "base/fault.h"
+#include "base/timer.h"
+#include "gravity/units.h"
 #include "mpi/comm.h"
-#include "params/params.h"
 #include "particles/particles.h"
 
 #define FOF_NONE UINT64_MAX   /* label of a particle of another type without a group; no particle may have this id */
@@ -47,12 +49,9 @@ struct fof_catalogue {
   struct fof_member *member;     /* [member_count] */
 };
 
-/* Bits of types from the text of GroupLinkTypes: "all", or types from 0 to 5 with commas between them. 0, or -1 where it is neither. Local. */
-int fof_types(const char *text, unsigned *types);
-
-/* The linking length by rule: 0.2 times the mean distance of linking particles. With r->density it is (m / density)^(1/3) for their mean
- * mass m (as in GADGET-4); else that within the sphere about the median of each coordinate that holds half of them. 0 without linking
- * particles, and where half of them are at one place. Collective. */
+/* The linking length by rule. With r->density: 0.2 times the mean distance (m / density)^(1/3) of linking particles of the mean mass m, as in
+ * GADGET-4. Else the mean distance (V / n)^(1/3) of the n linking particles, half of all, in the sphere about the median of each coordinate
+ * that holds these. 0 without linking particles, and where half of them are at one place. Collective. */
 double fof_length(const struct comm *c, const struct particles *p, const struct fof_request *r);
 
 /* Label all particles: label[p->n]. `length` >= 0; 0 links particles at the same place. Masses, velocities and potentials are not used.
@@ -65,11 +64,15 @@ void fof_close(struct fof_catalogue *k);
 
 /* What the file of a catalogue states beside the groups. The same on all ranks. */
 struct fof_facts {
-  const struct params *params;   /* units */
+  struct units units;            /* of the particles; length_cm 0: not known */
   double time;
   const struct fof_request *request;
 };
 /* Write the catalogue as GADGET-4 does (doc/file-formats.md); a file of this name is replaced. It gets its name when it has been read back
  * and its checksums agree; on a fault nothing changes. Collective. 0; -1 with a fault, the same on all ranks. */
 int fof_write(const struct comm *c, const char *path, const struct fof_catalogue *k, const struct fof_facts *facts, struct fault *f);
+/* Find the groups and write their catalogue; rank 0 prints what was found, and how long it took. `timer` (may be NULL) gets the phases fof and
+ * output. Collective. 0; -1 with a fault, the same on all ranks. */
+int fof_make(const struct comm *c, const struct particles *p, const char *path, const struct fof_facts *facts, struct timer *timer,
+             struct fault *f);
 #endif

@@ -3,12 +3,12 @@
  * by group, and here they are not. */
 #include <config.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "base/revision.h"
 #include "fof/fof.h"
-#include "gravity/units.h"
 #include "io/table_file.h"
 
 #define AT(member) offsetof(struct fof_group, member)
@@ -35,7 +35,6 @@ enum { GROUP_COLUMNS = sizeof group_columns / sizeof *group_columns, SETS = GROU
 struct contents {
   const struct fof_catalogue *k;
   const struct fof_facts *facts;
-  struct units units;
 };
 
 static herr_t put_count(hid_t at, const char *name, int64_t x) { return h5_put(at, name, H5T_STD_U64LE, H5T_NATIVE_INT64, 0, &x); }
@@ -72,10 +71,12 @@ static herr_t put_parameters(hid_t at, const struct contents *of)
   s |= put_count(at, "GroupMinSize", r->min_size);
   s |= h5_put_text(at, "GroupLinkTypes", types);
   s |= h5_put_whole(at, "PotentialKnown", r->potential);
-  s |= h5_put_real(at, "UnitLength_in_cm", of->units.length_cm);
-  s |= h5_put_real(at, "UnitMass_in_g", of->units.mass_g);
-  s |= h5_put_real(at, "UnitVelocity_in_cm_per_s", of->units.velocity_cm_s);
-  s |= h5_put_text(at, "UnitSystem", units_system(&of->units));
+  const struct units *u = &of->facts->units;
+  if (!(u->length_cm > 0)) return s;
+  s |= h5_put_real(at, "UnitLength_in_cm", u->length_cm);
+  s |= h5_put_real(at, "UnitMass_in_g", u->mass_g);
+  s |= h5_put_real(at, "UnitVelocity_in_cm_per_s", u->velocity_cm_s);
+  s |= h5_put_text(at, "UnitSystem", units_system(u));
   return s;
 }
 
@@ -106,7 +107,7 @@ static void *rows_of(const struct group_column *column, const struct fof_catalog
 
 int fof_write(const struct comm *c, const char *path, const struct fof_catalogue *k, const struct fof_facts *facts, struct fault *f)
 {
-  struct contents contents = {k, facts, units_of(facts->params)};
+  struct contents contents = {k, facts};
   struct table_set set[SETS];
   void *rows[SETS];
   for (int i = 0; i < GROUP_COLUMNS; i++) {
@@ -118,8 +119,30 @@ int fof_write(const struct comm *c, const char *path, const struct fof_catalogue
   uint64_t *id = rows[GROUP_COLUMNS] = memory_alloc("fof", sizeof *id * (size_t)(k->member_count + 1));
   for (int64_t i = 0; i < k->member_count; i++) id[i] = k->member[i].id;
   set[GROUP_COLUMNS] = (struct table_set){"IDs", "ID", COLUMN_U64, 1, 0, 0, 0, id, k->first_member, k->member_count, k->members, 0, 0};
-  struct table_file t = {"catalogue", path, set, SETS, contents.units, put_attributes, &contents};
+  struct table_file t = {"catalogue", path, set, SETS, facts->units, put_attributes, &contents};
   int status = table_write(c, &t, f);
   for (int i = 0; i < SETS; i++) memory_free(rows[i]);
+  return status;
+}
+
+int fof_make(const struct comm *c, const struct particles *p, const char *path, const struct fof_facts *facts, struct timer *timer,
+             struct fault *f)
+{
+  struct fof_catalogue k;
+  double began = timer_clock();
+  int64_t all = p->n;
+  if (timer) timer_phase(timer, PHASE_fof);
+  comm_sum_int64(c, &all, 1);
+  fof_find(c, p, facts->request, &k);
+  double seconds = timer_clock() - began;
+  if (timer) timer_phase(timer, PHASE_output);
+  int status = fof_write(c, path, &k, facts, f);
+  if (c->rank == 0 && status == 0) {
+    printf("catalogue %s: %lld group%s of %lld particles and more, with %lld of %lld particles; linking length %.6g (%.2f s)\n", path,
+           (long long)k.groups, plural((double)k.groups), (long long)facts->request->min_size, (long long)k.members, (long long)all,
+           k.length, seconds);
+    fflush(stdout);
+  }
+  fof_close(&k);
   return status;
 }

@@ -10,7 +10,10 @@
 #include "fof/fof.h"
 
 enum { DIGIT = 11, BUCKETS = 1 << DIGIT };
-#define FRACTION 0.2   /* of the mean distance: groups of about 60 to 180 times the mean density (Davis et al. 1985) */
+/* Of the mean distance in a universe: groups of about 60 times the mean density and more (Davis et al. 1985). In an isolated system the mean
+ * is that of the objects themselves: groups begin at half of their mean density, and 0.2 would find the densest cusps alone. */
+#define FRACTION_OF_UNIVERSE 0.2
+#define FRACTION_OF_SYSTEM 1
 
 /* Unsigned keys in the order of doubles, and back. */
 static uint64_t key_of(double x)
@@ -87,20 +90,6 @@ double fof_length(const struct comm *c, const struct particles *p, const struct 
   comm_sum_int64(c, &all, 1);
   comm_sum_double(c, &mass, 1);
   if (all == 0) return 0;
-  double distance = r->density > 0 ? cbrt(mass / (double)all / r->density) : isolated(c, p, r, all);
-  return FRACTION * distance;
-}
-
-int fof_types(const char *text, unsigned *types)
-{
-  *types = 0;
-  if (strcmp(text, "all") == 0) {
-    *types = (1u << PARTICLE_TYPES) - 1;
-    return 0;
-  }
-  for (const char *at = text;; at += 2) {
-    if (at[0] < '0' || at[0] >= '0' + PARTICLE_TYPES || (at[1] && at[1] != ',')) return -1;
-    *types |= 1u << (at[0] - '0');
-    if (!at[1]) return 0;
-  }
+  if (r->density > 0) return FRACTION_OF_UNIVERSE * cbrt(mass / (double)all / r->density);
+  return FRACTION_OF_SYSTEM * isolated(c, p, r, all);
 }

@@ -34,7 +34,7 @@ hid_t table_group(hid_t file, const char *name)
 /* GADGET-4's attributes of a dataset. */
 static herr_t put_unit(hid_t set, const struct table_set *s, const struct units *u)
 {
-  if (!s->length && !s->mass && !s->velocity) return 0;
+  if ((!s->length && !s->mass && !s->velocity) || !(u->length_cm > 0)) return 0;
   herr_t status = h5_put_real(set, "a_scaling", 0);
   status |= h5_put_real(set, "h_scaling", 0);
   status |= h5_put_real(set, "length_scaling", s->length);

@@ -22,7 +22,7 @@ struct table_file {
   const char *what, *path;      /* "catalogue" or the like, for messages; name of the file */
   struct table_set *set;        /* [sets] those of a group one after the other */
   int sets;
-  struct units units;
+  struct units units;           /* length_cm 0: not known */
   /* Write the groups with attributes. < 0 on failure. Called twice, on rank 0. */
   herr_t (*attributes)(hid_t file, const void *of);
   const void *of;

@@ -24,6 +24,7 @@ enum radii_by_mass { RADII_AUTO, RADII_ON, RADII_OFF };
 enum step_criterion { CRITERION_MIN_AV, CRITERION_A, CRITERION_PAIRS };
 enum balance { BALANCE_COUNT, BALANCE_HARD, BALANCE_WORK, BALANCE_TIME };
 enum comm_log { COMM_LOG_OFF, COMM_LOG_PHASES, COMM_LOG_PEERS };
+enum groups_choice { GROUPS_OFF, GROUPS_ON };
 enum substep_log_choice { SUBSTEP_LOG_OFF, SUBSTEP_LOG_ON };
 enum tuning_choice { TUNING_AUTO, TUNING_ON, TUNING_FROZEN };
 enum backend_choice { BACKEND_AUTO, BACKEND_CPU, BACKEND_CUDA };
@@ -123,6 +124,8 @@ int params_shared(const struct params *p);
 int params_check_rules(const struct params *p, const struct param_origin *origin, struct fault *f);
 /* Numbers of domains along x, y, z from the text of DomainGrid, "4x2x2"; zeros for "auto". Returns 0, or -1 where the text is neither. */
 int params_grid(const char *text, int grid[3]);
+/* Bits of types from the text of GroupLinkTypes: "all", or types from 0 to 5 with commas between them. 0, or -1 where it is neither. */
+int params_types(const char *text, unsigned *types);
 /* Check that DomainGrid is for `ranks` ranks. */
 int params_check_ranks(const struct params *p, int ranks, struct fault *f);
 /* Check that the files exist which a run reads: OutputListFilename where it is given, and with `input` 1 InitCondFile, which must be given.
