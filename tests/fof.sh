@@ -220,7 +220,7 @@ misuse 1 'fof_chains.txt.hdf5: already exists; give another name with -o, or --o
 misuse 1 'chains.txt: is the input; give another name' -o chains.txt --overwrite chains.txt
 misuse 1 'parts: expected a file name, found a folder' -o parts --overwrite chains.txt
 misuse 1 'catalogue nowhere/x.hdf5: nowhere: No such file or directory' -o nowhere/x.hdf5 chains.txt
-misuse 1 'fof_004.hdf5: /Header has no attribute NumPart_ThisFile' fof_004.hdf5
+misuse 1 'fof_004.hdf5: /Header has no attribute NumPart_ThisFile' -o x.hdf5 fof_004.hdf5
 printf '1e200 0 0 0 0 0 1\n0 0 0 0 0 0 1\n' > "$dir/far.txt"
 misuse 1 'far.txt: the particle with id 1 has a coordinate or velocity above 1e+150' far.txt
 echo "1..$number"
