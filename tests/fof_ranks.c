@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/debug.h"
 #include "base/memory.h"
 #include "chance.h"
 #include "fof/fof.h"
@@ -412,6 +413,9 @@ int main(int argc, char **argv)
   check_chains();
   check_coincident();
   check_length();
+  debug_set("fof_round", 1);   /* to one rank at a time */
+  check_clumps();
+  check_chains();
   int status = c.rank == 0 ? tap_end() : 0;
   comm_close(&self);
   comm_close(&c);

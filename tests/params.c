@@ -301,6 +301,7 @@ static void check_choices(void)
       {"Accuracy", "Repeatable", "off", REPEATABLE_OFF}, {"Accuracy", "Repeatable", "on", REPEATABLE_ON},
       {"Output", "CommLog", "off", COMM_LOG_OFF}, {"Output", "CommLog", "phases", COMM_LOG_PHASES}, {"Output", "CommLog", "peers", COMM_LOG_PEERS},
       {"Output", "SubstepLog", "off", 0}, {"Output", "SubstepLog", "on", 1}, {"Output", "TunerLog", "off", 0}, {"Output", "TunerLog", "on", 1},
+      {"Output", "Groups", "off", GROUPS_OFF}, {"Output", "Groups", "on", GROUPS_ON},
       {"Checkpoints", "CheckpointAtEnd", "off", 0}, {"Checkpoints", "CheckpointAtEnd", "on", 1},
       {"Gravity", "TypeOfOpeningCriterion", "acceleration", OPENING_ACCELERATION},
       {"Gravity", "TypeOfOpeningCriterion", "multipole", OPENING_MULTIPOLE}, {"Gravity", "TypeOfOpeningCriterion", "angle", OPENING_ANGLE},

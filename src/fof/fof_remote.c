@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/debug.h"
 #include "base/memory.h"
 #include "fof/fof_ranks.h"
 
@@ -125,7 +126,7 @@ static double largest(const struct comm *c, int64_t points, double *count)
   double limit = (double)points;
   comm_max_double(c, count, c->size);
   comm_max_double(c, &limit, 1);
-  return limit > ROUND_MIN ? limit : ROUND_MIN;
+  return debug_value("fof_round", limit > ROUND_MIN ? limit : ROUND_MIN);
 }
 
 struct fof_pair *fof_remote_links(struct fof_domain *d, int64_t *pairs)
