@@ -11,6 +11,7 @@ nobase_dist_doc_DATA += \
   %D%/gpu-lets.md \
   %D%/gpu-substeps.md \
   %D%/gpu-walk.md \
+  %D%/groups.md \
   %D%/index.md \
   %D%/job-scripts.md \
   %D%/measurements.md \

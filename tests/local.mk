@@ -71,6 +71,7 @@ mpi_tests = \
   %D%/energy_ranks.mpi \
   %D%/cuts_ranks.mpi \
   %D%/domain_ranks.mpi \
+  %D%/fof_ranks.mpi \
   %D%/force_ranks.mpi \
   %D%/formats.mpi \
   %D%/frame_ranks.mpi \
@@ -95,6 +96,7 @@ script_tests = \
   %D%/docs.sh \
   %D%/files_ranks.sh \
   %D%/find.sh \
+  %D%/fof.sh \
   %D%/folders.sh \
   %D%/force_at.sh \
   %D%/external.sh \
@@ -182,6 +184,7 @@ sanitized_tests = \
   %D%/files_ranks.sh \
   %D%/find.sh \
   %D%/external.sh \
+  %D%/fof.sh \
   %D%/frame.sh \
   %D%/full_disk.sh \
   %D%/full_disk_run.sh \
@@ -360,5 +363,6 @@ clean-local:
 %C%_walk_active_SOURCES = %D%/walk_active.c %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h %D%/walks.h
 %C%_softening_SOURCES = %D%/softening.c %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h %D%/walks.h
 %C%_soft_walk_SOURCES = %D%/soft_walk.c %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/soft_sums.h %D%/tap.h %D%/walks.h
+%C%_fof_ranks_mpi_SOURCES = %D%/fof_ranks.c %D%/chance.h %D%/tap.h
 %C%_force_ranks_mpi_SOURCES = %D%/force_ranks.c %D%/chance.h %D%/everywhere.h %D%/kernels.h %D%/sets.h %D%/tap.h
 %C%_study_mpi_SOURCES = %D%/study.c %D%/chance.h %D%/kernels.h %D%/sets.h %D%/tap.h

@@ -35,6 +35,7 @@ io           base particles params gravity mpi
 io/input     base particles params gravity mpi io
 io/snapshot  base particles params gravity mpi io io/input
 ic           base particles mpi
+fof          base particles params tree gravity mpi io
 system       base particles gravity backend mpi
 tuning       base params backend
 step         base particles params tree gravity external backend mpi system tuning
@@ -49,8 +50,9 @@ job          base params
 checkpoint   base particles params mpi io io/snapshot job
 check        base particles params tree gravity backend mpi system tuning step
 run          base particles params tree gravity backend mpi io io/input io/snapshot system tuning analysis step job checkpoint check
+run          base particles params tree gravity backend mpi io io/input io/snapshot fof system tuning step job checkpoint check
 study        base particles params tree gravity backend mpi io io/snapshot system tuning step run
-cli          base particles params tree gravity backend mpi io io/input io/snapshot ic system tuning step job checkpoint run study
+cli          base particles params tree gravity backend mpi io io/input io/snapshot fof ic system tuning step job checkpoint run study
 gpu/device    base particles tree gravity backend
 gpu/tree      base particles tree gravity backend gpu/device
 gpu/walk      base particles tree gravity backend gpu/device gpu/tree

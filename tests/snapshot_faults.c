@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Snapshots whose system calls fail, are cut short, interrupted, or report success without effect, one call after the other: the
+/* Snapshots, and catalogues of groups, whose system calls fail, are cut short, interrupted, or report success without effect, one call after the other: the
  * snapshot is whole or a fault is set, an earlier one stays, no temporary file remains, and the program ends as usual. */
 #include <config.h>
 #include <errno.h>
@@ -9,12 +9,15 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <xxhash.h>
 
+#include "base/bytes.h"
 #include "files.h"
+#include "fof/fof.h"
 #include "io/input/initial.h"
 #include "io/snapshot/snapshot.h"
 
-enum { N = 300, TYPES = 2, EVERY = 1000 };
+enum { N = 300, TYPES = 2, EVERY = 1000, CATALOGUE = 0 };   /* CATALOGUE in place of the number of a snapshot's files */
 enum call { CALL_WRITE, CALL_FLUSH, CALL_CLOSE, CALL_TRUNCATE, CALL_ALLOCATE, CALL_RENAME };
 enum effect { EFFECT_ERROR, EFFECT_DROPPED, EFFECT_SHORT, EFFECT_INTERRUPTED };
 
@@ -93,14 +96,40 @@ int test_close(int fd)
 
 /* --- trials -------------------------------------------------------------------------------------------------------- */
 
+static int write_catalogue(const struct particles *p, struct fault *f)
+{
+  struct fof_catalogue k;
+  const struct fof_request r = {.length = 1, .min_size = 1, .linking = 63};
+  const struct fof_facts facts = {.time = 0.625, .request = &r};
+  fof_find(&c, p, &r, &k);
+  int status = k.groups > 3 ? fof_write(&c, path, &k, &facts, f) : fault_set(f, "the set has too few groups for this test");
+  fof_close(&k);
+  return status;
+}
+
+/* Digest of all bytes of the file; 0: there is none. */
+static uint64_t file_digest(void)
+{
+  static char bytes[1 << 20];
+  int fd = open(path, O_RDONLY);
+  if (fd < 0) return 0;
+  int64_t n = read_all(fd, bytes, sizeof bytes, 0);
+  syscall(SYS_close, fd);
+  return n > 0 ? XXH64(bytes, (size_t)n, 0) : 0;
+}
+
+static uint64_t catalogue_digest;   /* of the file that was written without faults */
+
 static int write_it(const struct particles *p, int files, struct fault *f)
 {
+  if (files == CATALOGUE) return write_catalogue(p, f);
   const struct snapshot_facts facts = {.params = &par, .time = 0.625, .step = 12, .gravity = 43007.1, .extras = SNAPSHOT_ALL, .files = files};
   return snapshot_write(&c, path, p, &facts, f);
 }
 
-static int holds(const struct particles *p)
+static int holds(const struct particles *p, int files)
 {
+  if (files == CATALOGUE) return file_digest() == catalogue_digest;
   struct particles q;
   struct initial_facts facts;
   struct fault f = {""};
@@ -130,7 +159,7 @@ static int trial(const struct particles *p, int files, int who, enum call call, 
   if (status == -1 && access(path, F_OK) != 0) return good && strstr(f.text, "with .old") && folder_files(folder) == 1;
   /* a new file, or the earlier one */
   good = good && stat(path, &after) == 0 && (before.st_ino == after.st_ino) == (status == -1);
-  good = good && holds(p) && folder_files(folder) == (files > 1 ? 2 : 1);
+  good = good && holds(p, files) && folder_files(folder) == (files > 1 ? 2 : 1);
   if (!good && c.rank == 0) printf("# rank %d, call %d: status %d, %d files: %s\n", who, first, status, folder_files(folder), f.text);
   return good;
 }
@@ -143,13 +172,14 @@ static void trials(int files, enum call call, enum effect effect, int count, con
   struct fault f = {""};
   particles_make(&p, &c, N, TYPES);
   good &= write_it(&p, files, &f) == 0;
-  for (int who = 0; who < c.size && who < 2; who++)
+  catalogue_digest = file_digest();
+  for (int who = 0; who < c.size && who < 2 && good; who++)
     for (int first = 0; (one = trial(&p, files, who, call, effect, first, count)) >= 0; first++) {
       good &= one;
       all++;
       if (count == EVERY && effect == EFFECT_SHORT) break;   /* all in one trial */
     }
-  snprintf(text, sizeof text, "%s%s: a fault or a whole snapshot each time", what, files > 1 ? ", several files" : "");
+  snprintf(text, sizeof text, "%s%s: a fault or a whole snapshot each time", what, files > 1 ? ", several files" : files == CATALOGUE ? ", a catalogue" : "");
   if (c.rank == 0) printf("# %d trials\n", all);
   all_ok(&c, good && all, text);
   folder_remove(&c, inside);
@@ -168,7 +198,7 @@ static void closes_after_reading(int files)
   int ok = write_it(&p, files, &f) == 0;
   plan.call = CALL_CLOSE, plan.effect = EFFECT_ERROR, plan.first = 0, plan.count = EVERY, plan.seen = 0;
   plan.active = 1;
-  ok = holds(&p) && ok;
+  ok = holds(&p, files) && ok;
   plan.active = 0;
   all_ok(&c, ok && handles_left() == 0, "files that are read cannot be closed");
   particles_free(&p);
@@ -176,16 +206,16 @@ static void closes_after_reading(int files)
 
 static void all_trials(int files)
 {
-  if (files == 1) trials(files, CALL_WRITE, EFFECT_ERROR, 1, "a write fails");
+  if (files <= 1) trials(files, CALL_WRITE, EFFECT_ERROR, 1, "a write fails");
   trials(files, CALL_WRITE, EFFECT_ERROR, 2, "two writes fail");
-  if (files == 1) trials(files, CALL_WRITE, EFFECT_ERROR, EVERY, "all writes from one on fail");
+  if (files <= 1) trials(files, CALL_WRITE, EFFECT_ERROR, EVERY, "all writes from one on fail");
   trials(files, CALL_WRITE, EFFECT_DROPPED, 1, "a write is lost");
   trials(files, CALL_WRITE, EFFECT_SHORT, EVERY, "writes are cut short");
-  if (files == 1) trials(files, CALL_WRITE, EFFECT_INTERRUPTED, 2, "writes are interrupted");
+  if (files <= 1) trials(files, CALL_WRITE, EFFECT_INTERRUPTED, 2, "writes are interrupted");
   trials(files, CALL_FLUSH, EFFECT_ERROR, 1, "a flush fails");
   trials(files, CALL_FLUSH, EFFECT_INTERRUPTED, 1, "a flush is interrupted");
   trials(files, CALL_CLOSE, EFFECT_ERROR, 1, "a close fails");
-  closes_after_reading(files);
+  if (files != CATALOGUE) closes_after_reading(files);
   trials(files, CALL_TRUNCATE, EFFECT_ERROR, 1, "giving the file its length fails");
   trials(files, CALL_TRUNCATE, EFFECT_DROPPED, 1, "giving the file its length has no effect");
   trials(files, CALL_ALLOCATE, EFFECT_ERROR, 1, "reserving space fails");
@@ -204,7 +234,7 @@ static void fifo(int files, const char *name, const char *what)
   MPI_Barrier(c.mpi);
   if (c.rank == 0 && mkfifo(name, 0666)) MPI_Abort(c.mpi, 99);
   MPI_Barrier(c.mpi);
-  int ok = write_it(&p, files, &f) == 0 && holds(&p);
+  int ok = write_it(&p, files, &f) == 0 && holds(&p, files);
   MPI_Barrier(c.mpi);
   if (c.rank == 0) {
     if (!ok) printf("# %s\n", f.text);
@@ -233,6 +263,7 @@ int main(int argc, char **argv)
 
   all_trials(1);
   all_trials(2);
+  all_trials(CATALOGUE);
   alarm(120);   /* a program that waits for a FIFO would wait without end */
   snprintf(name, sizeof name, "%s.tmp", path);
   fifo(1, name, "a FIFO in place of the temporary file");

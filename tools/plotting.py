@@ -33,7 +33,7 @@ from matplotlib.ticker import FuncFormatter, LogFormatter, LogLocator, MaxNLocat
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C8C8C"]
 # A phase has the same colour in every plot; phases after the first seven have hatched areas and other markers.
 PHASES = ["walk", "hard_walk", "let_select", "hard_let", "build", "moments", "correct",
-          "domain", "wait", "other", "diagnostics", "output", "order", "groups"]
+          "domain", "wait", "other", "diagnostics", "output", "order", "groups", "fof"]
 AREAS = ["#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#F0E442"]
 HATCHES = ["", "///", "...", "xxx"]
 REST = "0.8"   # grey: phases that are too small for a label

@@ -5,7 +5,7 @@
 
 #define PHASES(X) \
   X(domain) X(order) X(build) X(moments) X(groups) X(let_select) X(walk) X(hard_let) X(hard_walk) X(correct) X(wait) X(diagnostics) \
-  X(output) X(other)
+  X(fof) X(output) X(other)
 
 enum phase {
 #define X(name) PHASE_##name,

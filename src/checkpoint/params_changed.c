@@ -24,7 +24,8 @@ static const char *const ignored[] = {"InitCondFile", "ICFormat"};
 static const char *const no_influence[] = {"InitCondFile", "ICFormat",      "OutputDir",          "TimeBetStatistics", "CommLog",
                                            "SubstepLog",   "TunerLog",      "CheckpointDir",      "TimeBetCheckpoints", "CheckpointsKept",
                                            "CheckpointAtEnd", "TimeMax",    "WatchdogMinutes",    "Analysis",          "Projections",
-                                           "TimeBetProjections", "ProjectionAxes", "ProjectionSize", "ProjectionPixels",  "ProjectionCentre"};
+                                           "TimeBetProjections", "ProjectionAxes", "ProjectionSize", "ProjectionPixels",  "ProjectionCentre",
+                                           "Groups",       "LinkingLength", "GroupMinSize",       "GroupLinkTypes"};
 
 static int is_among(const char *name, const char *const *list, size_t count)
 {

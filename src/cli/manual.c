@@ -124,6 +124,7 @@ void manual_print(FILE *out)
   fputs(".SH FILES\n"
         "In the folder that the parameter\n.B OutputDir\nnames:\n"
         ".TP\n.IB SnapshotFileBase _NNN.hdf5\nsnapshots, in GADGET\\-4's layout\n"
+        ".TP\n.I fof_NNN.hdf5\ncatalogues of friends\\-of\\-friends groups, with Groups = on\n"
         ".TP\n.I energy.csv\\fR,\\fP steps.csv\\fR,\\fP timers.csv\\fR,\\fP comm.csv\ntables of a run; lines with # explain them\n"
         ".TP\n.I checkpoints/\ncheckpoints, from which\n.B \\-\\-restart\ncontinues\n"
         ".TP\n.I status\nlines name=value: state (running, finished, untrusted, interrupted, failed), step, time, checkpoint\n"

@@ -26,6 +26,7 @@ enum step_criterion { CRITERION_MIN_AV, CRITERION_A, CRITERION_PAIRS };
 enum balance { BALANCE_COUNT, BALANCE_HARD, BALANCE_WORK, BALANCE_TIME };
 enum projection_centre { PROJECTION_ORIGIN, PROJECTION_DENSITY };
 enum comm_log { COMM_LOG_OFF, COMM_LOG_PHASES, COMM_LOG_PEERS };
+enum groups_choice { GROUPS_OFF, GROUPS_ON };
 enum substep_log_choice { SUBSTEP_LOG_OFF, SUBSTEP_LOG_ON };
 enum tuning_choice { TUNING_AUTO, TUNING_ON, TUNING_FROZEN };
 enum backend_choice { BACKEND_AUTO, BACKEND_CPU, BACKEND_CUDA };
@@ -136,6 +137,8 @@ int params_grid(const char *text, int grid[3]);
 /* The two axes of each plane (0: x) from the text of ProjectionAxes, "xy,xz". Returns the number of planes, 1 to 3; -1 where the text is
  * not such a list. */
 int params_planes(const char *text, int axis[3][2]);
+/* Bits of types from the text of GroupLinkTypes: "all", or types from 0 to 5 with commas between them. 0, or -1 where it is neither. */
+int params_types(const char *text, unsigned *types);
 /* Check that DomainGrid is for `ranks` ranks. */
 int params_check_ranks(const struct params *p, int ranks, struct fault *f);
 /* Check that the files exist which a run reads: OutputListFilename where it is given, and with `input` 1 InitCondFile, which must be given.

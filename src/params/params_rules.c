@@ -13,6 +13,7 @@
 #include "params/params.h"
 #include "params/params_external.h"
 #include "params/params_nearest.h"
+#include "particles/particles.h"
 #include "particles/timeline.h"
 
 enum { RANKS_MAX = 1000000 };   /* along an axis; more is taken as a mistake */
@@ -244,6 +245,30 @@ static int check_fixed_step(const struct rules *r)
   return 0;
 }
 
+int params_types(const char *text, unsigned *types)
+{
+  *types = 0;
+  if (strcmp(text, "all") == 0) {
+    *types = (1u << PARTICLE_TYPES) - 1;
+    return 0;
+  }
+  for (const char *at = text;; at += 2) {
+    if (at[0] < '0' || at[0] >= '0' + PARTICLE_TYPES || (at[1] && at[1] != ',')) return -1;
+    *types |= 1u << (at[0] - '0');
+    if (!at[1]) return 0;
+  }
+}
+
+static int check_groups(const struct rules *r)
+{
+  unsigned types;
+  if (params_types(r->p->GroupLinkTypes, &types) != 0)
+    return broken(r, "GroupLinkTypes", NULL, "expected all, or types from 0 to 5 with commas between them, as in 1,4");
+  if (r->p->Groups == GROUPS_ON && strcmp(r->p->SnapshotFileBase, "fof") == 0)
+    return broken(r, "SnapshotFileBase", "Groups", "expected another name: fof_NNN.hdf5 are the catalogues of groups");
+  return 0;
+}
+
 int params_grid(const char *text, int grid[3])
 {
   grid[0] = grid[1] = grid[2] = 0;
@@ -301,7 +326,7 @@ int params_check_rules(const struct params *p, const struct param_origin *origin
   struct rules r = {p, origin, f};
   return check_paths(&r) || check_outputs(&r) || check_projections(&r) || check_accuracy(&r) || check_repeatable(&r) || check_split(&r) ||
              check_comoving(&r) || check_integrator(&r) || check_softening(&r) || check_finder(&r) || check_fixed_step(&r) || check_domain(&r) ||
-             check_external(&r)
+             check_external(&r) || check_groups(&r)
            ? -1 : 0;
 }
 

@@ -204,7 +204,7 @@ static void report_step(struct run *r, int energy)
 {
   struct sim *s = &r->sim;
   struct step_report report;
-  double seconds = timer_total(&s->timer) - s->timer.seconds[PHASE_output] - s->timer.seconds[PHASE_diagnostics];
+  double seconds = timer_total(&s->timer) - s->timer.seconds[PHASE_output] - s->timer.seconds[PHASE_fof] - s->timer.seconds[PHASE_diagnostics];
   logs_traffic(&r->logs, s);
   logs_collect(&report, s, r->state.plan.soft_step);
   logs_step(&r->logs, s, &report, energy);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analysis/projection.h"
+#include "fof/fof.h"
 #include "io/snapshot/snapshot.h"
 #include "run/continuation.h"
 
@@ -20,6 +21,25 @@ static struct snapshot_facts facts_of(const struct sim *s, unsigned extras, int 
   return facts;
 }
 
+/* The catalogue of groups of a snapshot that was just written. Where it cannot be written, `espalier groups` can make it from the snapshot. */
+static void write_groups(struct run *r, int number, const struct particles *p, const struct snapshot_facts *facts)
+{
+  struct sim *s = &r->sim;
+  const struct params *par = s->par;
+  char path[PARAM_TEXT + 32];
+  struct fault f = {""};
+  struct fof_request request = {.length = par->LinkingLength, .min_size = par->GroupMinSize, .potential = 1};
+  if (par->Comoving) request.density = cosmology_mean_density(par);
+  if (par->Groups == GROUPS_OFF) return;
+  params_types(par->GroupLinkTypes, &request.linking);
+  memcpy(request.place, facts->place, sizeof request.place);
+  memcpy(request.motion, facts->motion, sizeof request.motion);
+  snprintf(path, sizeof path, "%s/fof_%03d.hdf5", par->OutputDir, number);
+  struct fof_facts of = {units_of(par), facts->time, &request};
+  if (fof_make(s->comm, p, path, &of, &s->timer, &f))
+    comm_print_fault(s->comm, "warning: the run continues without this catalogue, which 'espalier groups' can make from the snapshot", &f);
+}
+
 void run_write_snapshot(struct run *r, int number)
 {
   struct sim *s = &r->sim;
@@ -31,7 +51,8 @@ void run_write_snapshot(struct run *r, int number)
   snprintf(path, sizeof path, "%s/%s_%03d.hdf5", s->par->OutputDir, s->par->SnapshotFileBase, number);
   struct snapshot_facts facts = facts_of(s, SNAPSHOT_RUN, s->par->NumFilesPerSnapshot);
   int was_pending = r->state.pending;
-  r->state.pending = snapshot_write(s->comm, path, s->be->view(s->dev), &facts, &f) != 0;
+  const struct particles *particles = s->be->view(s->dev);
+  r->state.pending = snapshot_write(s->comm, path, particles, &facts, &f) != 0;
   if (r->state.pending && !was_pending) {
     comm_print_fault(s->comm, "warning: the run continues without this snapshot, and tries again", &f);
     missing_add(&r->state.missing, number, s->time);
@@ -42,6 +63,7 @@ void run_write_snapshot(struct run *r, int number)
   if (!r->state.pending) missing_remove(&r->state.missing, number);
   missing_text(&r->state.missing, r->status.missing, sizeof r->status.missing);
   if (!r->state.pending) control_guess(&r->control, timer_clock() - began);
+  if (!r->state.pending) write_groups(r, number, particles, &facts);
   timer_phase(&s->timer, PHASE_other);
 }
 

@@ -13,7 +13,7 @@
 #include "io/input/hdf5_storage.h"
 #include "io/input/set.h"
 
-enum { FILE_TYPES = 7, MASSES = 2, IDS = 3 };   /* SWIFT has a seventh type, neutrinos */
+enum { FILE_TYPES = 7, MASSES = 2, IDS = 3, POTENTIAL = 4 };   /* SWIFT has a seventh type, neutrinos */
 
 /* Read an integer attribute with one entry per type. 1: read; 0: there is none; -1: fault. */
 static int by_type(hid_t header, const char *name, const char *path, int64_t to[FILE_TYPES], struct fault *f)
@@ -190,6 +190,17 @@ static int check_dataset(hid_t set, int k, int64_t n, const char *name, struct f
   return f->text[0] ? -1 : 0;
 }
 
+/* Note the checksum of a dataset, if it has one. -1: it cannot be read. */
+static int take_sum(hid_t set, int t, int k, struct set_file *file)
+{
+  uint64_t sum;
+  int stated = h5_numbers(set, CHECKSUM_ATTRIBUTE, H5T_NATIVE_UINT64, 1, &sum);
+  if (stated != 1) return stated;
+  file->sums[t][k] = sum;
+  file->has_sums |= 1u << (t * SET_SUMS + k);
+  return 1;
+}
+
 /* Check the datasets of type `t` and read their checksums. */
 static int inspect_type(hid_t file_id, const char *path, int t, struct set_header *h, struct set_file *file, struct fault *f)
 {
@@ -207,19 +218,27 @@ static int inspect_type(hid_t file_id, const char *path, int t, struct set_heade
     hid_t set = H5Dopen2(file_id, where, H5P_DEFAULT);
     char cause[256];
     if (set < 0) return fault_set(f, "%s cannot be opened as a dataset: %s", name, h5_cause(cause));
-    uint64_t sum;
     check_dataset(set, k, file->count[t], name, f);
-    int stated = h->facts.own ? h5_numbers(set, CHECKSUM_ATTRIBUTE, H5T_NATIVE_UINT64, 1, &sum) : 0;
-    if (stated < 0) fault_set(f, "%s: its checksum cannot be read: the file is damaged", name);
-    if (stated == 1) {
-      file->sums[t][k] = sum;
-      file->has_sums |= 1u << (t * SET_COLUMNS + k);
-    }
+    if (h->facts.own && take_sum(set, t, k, file) < 0) fault_set(f, "%s: its checksum cannot be read: the file is damaged", name);
     H5Dclose(set);
     if (f->text[0]) return -1;
     if (k == IDS) file->has_ids++;
   }
   return 0;
+}
+
+/* Whether the potentials of type `t` can be read. A file without them, or with something else of this name, is not damaged. */
+static int has_potential(hid_t file_id, const char *path, int t, int own, struct set_file *file)
+{
+  char where[64];
+  struct fault ignored = {""};
+  snprintf(where, sizeof where, "PartType%d/%s", t, columns[POTENTIAL].name);
+  if (storage_check_links(file_id, path, where, &ignored) != 0 || h5_exists(file_id, where) <= 0) return 0;
+  hid_t set = H5Dopen2(file_id, where, H5P_DEFAULT);
+  if (set < 0) return 0;
+  int good = check_dataset(set, POTENTIAL, file->count[t], where, &ignored) == 0 && (!own || take_sum(set, t, POTENTIAL, file) >= 0);
+  H5Dclose(set);
+  return good;
 }
 
 /* The groups that are read may be links into other files. */
@@ -240,15 +259,17 @@ static int inspect(const char *path, struct set_header *h, struct set_file *file
   h5_quiet();
   hid_t file_id = h5_open_read(path, cause);
   if (file_id < 0) return fault_set(f, "%s cannot be opened as an HDF5 file: %s", path, cause);
-  int types = 0, bad = check_links(file_id, path, f) != 0 || header(file_id, path, h, file, f) != 0;
+  int types = 0, potentials = 0, bad = check_links(file_id, path, f) != 0 || header(file_id, path, h, file, f) != 0;
   for (int t = 0; t < PARTICLE_TYPES && !bad; t++) {
     if (file->count[t] == 0) continue;
     types++;
     bad = inspect_type(file_id, path, t, h, file, f) != 0;
+    potentials += !bad && has_potential(file_id, path, t, h->facts.own, file);
   }
   if (!bad && file->has_ids && file->has_ids != types)
     bad = fault_set(f, "%s: some particle types have ParticleIDs and others have none", path) != 0;
   file->has_ids = file->has_ids != 0;
+  file->has_potential = types > 0 && potentials == types;
   if (!bad) read_units(file_id, path, &h->facts, f);
   if (!bad) read_cosmology(file_id, &h->facts);
   bad |= f->text[0] != 0;
@@ -322,6 +343,18 @@ static int read_type(hid_t file_id, const char *path, const struct set_file *fil
   return bad ? -1 : 0;
 }
 
+static int read_potential(hid_t file_id, const char *path, int t, int64_t first, int64_t count, float *to, struct fault *f)
+{
+  char where[64], name[SET_PATH + 64], cause[256];
+  snprintf(where, sizeof where, "PartType%d/%s", t, columns[POTENTIAL].name);
+  snprintf(name, sizeof name, "%.4000s: /%s", path, where);
+  hid_t set = H5Dopen2(file_id, where, H5P_DEFAULT);
+  if (set < 0) return fault_set(f, "%s cannot be opened: %s", name, h5_cause(cause));
+  int bad = read_numbers(set, H5T_NATIVE_FLOAT, 1, first, count, to, name, f);
+  H5Dclose(set);
+  return bad;
+}
+
 static int read_rows(const struct set *s, int k, int64_t first, int64_t count, struct particles *p, int64_t at, struct fault *f)
 {
   char path[SET_PATH], cause[256];
@@ -336,6 +369,7 @@ static int read_rows(const struct set *s, int k, int64_t first, int64_t count, s
     int64_t from = first > begins ? first : begins, end = begins + file->count[t];
     int64_t to = first + count < end ? first + count : end;
     if (from < to) bad = read_type(file_id, path, file, t, from - begins, to - from, p, at + from - first, f) != 0;
+    if (from < to && !bad && s->potential) bad = read_potential(file_id, path, t, from - begins, to - from, p->pot + at + from - first, f) != 0;
   }
   h5_close(file_id);
   return bad ? -1 : 0;

@@ -121,7 +121,7 @@ static int check_values(const char *path, const struct particles *p, int64_t fir
   return 0;
 }
 
-typedef uint64_t sums_of_file[PARTICLE_TYPES][SET_COLUMNS];
+typedef uint64_t sums_of_file[PARTICLE_TYPES][SET_SUMS];
 
 /* Add the rows that this rank read of a file to the checksums of that file. Rows are numbered by type in each file. */
 static void add_sums(const struct set_file *file, const struct particles *p, int64_t first, sums_of_file sums)
@@ -130,7 +130,7 @@ static void add_sums(const struct set_file *file, const struct particles *p, int
   for (int t = 0; t < PARTICLE_TYPES; begins += file->count[t++]) {
     int64_t from = first > begins ? first : begins, end = begins + file->count[t], to = first + p->n < end ? first + p->n : end;
     for (int64_t row = from; row < to; row++)
-      for (int k = 0; k < SET_COLUMNS; k++)
+      for (int k = 0; k < SET_SUMS; k++)
         sums[t][k] += row_checksum(columns_row(&columns[k], p, row - first), columns[k].bytes, (uint64_t)(row - begins));
   }
 }
@@ -142,12 +142,12 @@ static void check_sums(const struct comm *c, const struct set *s, const struct p
   sums_of_file *sums = memory_alloc("file set", sizeof *sums * (size_t)s->files);
   for (int k = 0; k < s->files; k++) {
     add_sums(&s->file[k], p, first, sums[k]);
-    comm_sum_int64(c, (int64_t *)sums[k], PARTICLE_TYPES * SET_COLUMNS);
+    comm_sum_int64(c, (int64_t *)sums[k], PARTICLE_TYPES * SET_SUMS);
   }
   for (int k = 0; k < s->files; k++)
     for (int t = 0; t < PARTICLE_TYPES; t++)
-      for (int column = 0; column < SET_COLUMNS; column++) {
-        if (!(s->file[k].has_sums >> (t * SET_COLUMNS + column) & 1) || sums[k][t][column] == s->file[k].sums[t][column]) continue;
+      for (int column = 0; column < (s->potential ? SET_SUMS : SET_COLUMNS); column++) {
+        if (!(s->file[k].has_sums >> (t * SET_SUMS + column) & 1) || sums[k][t][column] == s->file[k].sums[t][column]) continue;
         set_path(s, k, path);
         fault_set(f, "%s: the values of /PartType%d/%s differ from those that were written (checksum): the file is damaged or "
                      "was changed, or files that it refers to are missing (after an intended change remove the attribute "
@@ -185,13 +185,32 @@ static int check_room(const struct comm *c, const struct set *s, const char *pat
   return comm_agree(c, f);
 }
 
-int initial_read(const struct comm *c, const char *path, enum ic_format format, struct particles *p, struct initial_facts *facts,
-                 struct fault *f)
+/* Whether all files with particles have potentials. */
+static int has_potential(const struct set *s)
+{
+  for (int k = 0; k < s->files; k++)
+    if (set_file_total(&s->file[k]) > 0 && !s->file[k].has_potential) return 0;
+  return 1;
+}
+
+static int check_potential(const char *path, const struct particles *p, struct fault *f)
+{
+  for (int64_t i = 0; i < p->n; i++)
+    if (!isfinite(p->pot[i]))
+      return fault_set(f, "%s: the particle with id %llu has the potential %g; expected a finite number", path,
+                       (unsigned long long)p->id[i], (double)p->pot[i]);
+  return 0;
+}
+
+static int read_all_of(const struct comm *c, const char *path, enum ic_format format, int potential, struct particles *p,
+                       struct initial_facts *facts, struct fault *f)
 {
   struct set s;
   memset(facts, 0, sizeof *facts);
   if (open_and_broadcast(c, &s, path, format, f) != 0) return -1;
+  s.potential = potential && has_potential(&s);
   *facts = s.facts;
+  facts->has_potential = s.potential;
   if (check_room(c, &s, path, f) != 0) {
     set_close(&s);
     return -1;
@@ -201,10 +220,23 @@ int initial_read(const struct comm *c, const char *path, enum ic_format format, 
   particles_reserve(p, n);
   p->n = n;
   read_slice(&s, first, p, f);
+  if (s.potential) check_potential(path, p, f);
   int bad = comm_agree(c, f) != 0 || check_all(c, &s, path, p, first, f) != 0;
   set_close(&s);
   if (bad) particles_free(p);
   return bad ? -1 : 0;
+}
+
+int initial_read(const struct comm *c, const char *path, enum ic_format format, struct particles *p, struct initial_facts *facts,
+                 struct fault *f)
+{
+  return read_all_of(c, path, format, 0, p, facts, f);
+}
+
+int initial_read_potential(const struct comm *c, const char *path, enum ic_format format, struct particles *p, struct initial_facts *facts,
+                           struct fault *f)
+{
+  return read_all_of(c, path, format, 1, p, facts, f);
 }
 
 static int differs(double a, double b) { return fabs(a - b) > 1e-3 * fabs(b); }

@@ -19,6 +19,7 @@ struct initial_facts {
   int has_units;                   /* the file states its units; also where it states that it is dimensionless */
   struct units units;
   double gravity;                  /* gravitational constant of the run that wrote an own file (0: not stated) */
+  int has_potential;               /* potentials were read (initial_read_potential) */
   /* Physics that files of other programs state and that this program does not have (0: not stated). */
   double box, redshift, hubble;
   int comoving;                    /* also of own files */
@@ -43,6 +44,9 @@ long long initial_holds_one(const char *path, enum ic_format format, const char 
  * \return 0; -1 with a fault, the same on all ranks. Collective. */
 int initial_read(const struct comm *c, const char *path, enum ic_format format, struct particles *p, struct initial_facts *facts,
                  struct fault *f);
+/* The same, with the potentials of the particles to p->pot where all types of all files have them: HDF5 only. */
+int initial_read_potential(const struct comm *c, const char *path, enum ic_format format, struct particles *p, struct initial_facts *facts,
+                           struct fault *f);
 /* Compare the units of the file, unless it is dimensionless, the gravitational constant of an own file, and with Comoving = on the time and
  * the cosmology that the file states with the parameters; an own file is comoving where the run is. Local.
  * 0; -1 with a fault if they differ by more than 1e-3. */

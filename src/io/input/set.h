@@ -8,7 +8,7 @@
 
 #include "io/input/initial.h"
 
-enum { SET_PATH = 4096, SET_COLUMNS = 4 };   /* columns: positions, velocities, masses, ids */
+enum { SET_PATH = 4096, SET_COLUMNS = 4, SET_SUMS };   /* columns: positions, velocities, masses, ids; with checksums: potentials too */
 
 /* A block of numbers in a binary file: the offset of its first byte, and the bytes per number (0: there is no such block). */
 struct set_block {
@@ -22,8 +22,9 @@ struct set_file {
   double mass[PARTICLE_TYPES];   /* of every particle of the type; 0: each particle has its own */
   struct set_block block[SET_COLUMNS];
   int has_ids, swap, header_bytes;
-  uint32_t has_sums;             /* snapshots of this program have checksums by type and column: bit type * SET_COLUMNS + column */
-  uint64_t sums[PARTICLE_TYPES][SET_COLUMNS];
+  int has_potential;             /* all its particle types have potentials that can be read */
+  uint32_t has_sums;             /* snapshots of this program have checksums by type and column: bit type * SET_SUMS + column */
+  uint64_t sums[PARTICLE_TYPES][SET_SUMS];
 };
 
 struct set {
@@ -35,6 +36,7 @@ struct set {
   struct set_file *file;            /* [files] */
   struct initial_facts facts;
   int has_sums;                     /* some files have checksums */
+  int potential;                    /* 1: potentials are read too, where the files have them */
 };
 
 /* What the header of one file states about the whole set. */

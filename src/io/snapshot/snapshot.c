@@ -7,18 +7,15 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/folders.h"
 #include "base/memory.h"
-#include "io/h5.h"
+#include "io/h5_file.h"
 #include "io/snapshot/snapshot_file.h"
 
 enum {
-  SUFFIX_LENGTH = 8,                         /* for ".tmp" behind the name of a file */
   PATH_LENGTH_MAX = SNAPSHOT_PATH - 600,     /* several files: for the names of the folder and of a file behind a path */
   NAME_LENGTH_MAX = 255,
 };
@@ -32,43 +29,12 @@ double snapshot_bytes(double particles, unsigned extras)
   return metadata + particles * row;
 }
 
-/* The folder of a file, to folder[SNAPSHOT_PATH]. */
-static void parent_folder(const char *path, char *folder)
-{
-  snprintf(folder, SNAPSHOT_PATH, "%s", path);
-  char *slash = strrchr(folder, '/');
-  if (!slash)
-    strcpy(folder, ".");
-  else
-    slash[slash == folder] = 0;
-}
-
 /* Rank 0: whether `path` can be written and the disk has enough space. */
 static int check_space(const char *path, const struct layout *l, struct fault *f)
 {
-  char folder[SNAPSHOT_PATH];
-  struct stat st;
-  struct statvfs fs;
   double particles = 0;
-  if (strlen(path) > SNAPSHOT_PATH - SUFFIX_LENGTH)
-    return fault_set(f, "snapshot: the file name is longer than %d characters", SNAPSHOT_PATH - SUFFIX_LENGTH);
-  parent_folder(path, folder);
-  if (stat(folder, &st) != 0) return fault_set(f, "snapshot %s: %s: %s", path, folder, strerror(errno));
-  if (!S_ISDIR(st.st_mode)) return fault_set(f, "snapshot %s: %s is not a directory", path, folder);
-  if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
-    return fault_set(f, "snapshot %s: something of this name exists and is not a regular file", path);
   for (int t = 0; t < PARTICLE_TYPES; t++) particles += (double)l->total[t];
-  double needed = 1.1 * snapshot_bytes(particles, l->facts->extras) + 1e6;
-  if (statvfs(folder, &fs) != 0) return fault_set(f, "snapshot %s: %s: %s", path, folder, strerror(errno));
-  double space = (double)fs.f_bavail * (double)fs.f_frsize;
-  struct rlimit limit;
-  if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && (double)limit.rlim_cur < needed)
-    return fault_set(f, "snapshot %s: the limit of file sizes (ulimit -f) is %.1f MB, but %.1f MB are needed", path,
-                     (double)limit.rlim_cur / 1e6, needed / 1e6);
-  if (space < needed)
-    return fault_set(f, "snapshot %s: the disk has %.1f MB free, but %.1f MB are needed (1.1 times the file and 1 MB)", path,
-                     space / 1e6, needed / 1e6);
-  return 0;
+  return h5_file_space("snapshot", path, snapshot_bytes(particles, l->facts->extras), f);
 }
 
 /* Write and verify a file under the name `temporary`; `path` is its final name, for messages. Collective; faults agree on all ranks. */
@@ -83,46 +49,15 @@ static int write_file(const struct comm *c, const char *path, const char *tempor
   return comm_agree(c, f);
 }
 
-/* Rename a file or folder. Returns 0; -1 with errno, also where the call reports success and the name remains. */
-static int move(const char *from, const char *to)
-{
-  struct stat st;
-  if (rename(from, to) != 0) return -1;
-  if (lstat(from, &st) != 0) return 0;
-  errno = EIO;
-  return -1;
-}
-
-/* Rank 0: flush the new name in `folder`. The snapshot `path` is there whatever comes out, so a failure is only a warning: a fault would
- * have the snapshot written a second time, at a later time. */
-static void flush_name(const struct comm *c, const char *path, const char *folder)
-{
-  struct fault cause = {""}, f = {""};
-  if (folder_flush(folder, &cause) == 0) return;
-  fault_set(&f, "snapshot %s is written, but may be lost if this machine fails now: %.600s", path, cause.text);
-  comm_print_fault(c, "warning", &f);
-}
-
 /* --- one file ---------------------------------------------------------------------------------------------------- */
-
-/* Rank 0: rename the verified file. */
-static int publish_one(const struct comm *c, const char *path, const char *temporary, struct fault *f)
-{
-  char folder[SNAPSHOT_PATH];
-  if (move(temporary, path) != 0)
-    return fault_set(f, "snapshot %s: renaming %s to it failed: %s", path, temporary, strerror(errno));
-  parent_folder(path, folder);
-  flush_name(c, path, folder);
-  return 0;
-}
 
 static int write_one(const struct comm *c, const char *path, struct layout *l, const struct particles *p,
                      const struct snapshot_facts *facts, struct fault *f)
 {
   char temporary[SNAPSHOT_PATH];
-  snprintf(temporary, sizeof temporary, "%.*s.tmp", SNAPSHOT_PATH - SUFFIX_LENGTH, path);
+  snprintf(temporary, sizeof temporary, "%.*s.tmp", SNAPSHOT_PATH - H5_FILE_SUFFIX, path);
   int good = write_file(c, path, temporary, l, p, facts, f) == 0;
-  if (c->rank == 0 && good) publish_one(c, path, temporary, f);
+  if (c->rank == 0 && good) h5_file_publish("snapshot", c, path, temporary, f);
   good = comm_verdict(c, f) == 0;
   if (c->rank == 0 && !good) unlink(temporary);
   comm_barrier(c);   /* when any rank returns the temporary file no longer exists */
@@ -155,7 +90,7 @@ static int set_names(const char *path, struct several *n, struct fault *f)
   size_t length = strlen(file), ending = length > 5 && strcmp(file + length - 5, ".hdf5") == 0 ? 5 : 0;
   if (strlen(path) > PATH_LENGTH_MAX || length > NAME_LENGTH_MAX)
     return fault_set(f, "snapshot: the file name is longer than %d characters, or its path than %d", NAME_LENGTH_MAX, PATH_LENGTH_MAX);
-  parent_folder(path, n->parent);
+  h5_file_folder(path, n->parent);
   snprintf(n->base, sizeof n->base, "%.*s", (int)(length - ending), file);
   const char *number = number_of(n->base);
   snprintf(n->folder, SNAPSHOT_PATH, "%.*s/snapdir_%s", PATH_LENGTH_MAX, n->parent, number);
@@ -233,7 +168,7 @@ static void write_group(const struct comm *c, int group, int groups, const struc
  * removed. Returns what to say about it. */
 static const char *restore_folder(const char *path, const struct several *n)
 {
-  if (move(n->old, n->folder) == 0) return "";
+  if (h5_file_move(n->old, n->folder) == 0) return "";
   unlink(path);
   return "; the files of the earlier snapshot of this name are now in its folder with .old, without a virtual file";
 }
@@ -244,10 +179,10 @@ static int publish_several(const struct comm *c, const char *path, const struct 
 {
   if (folder_flush(n->temporary, f) != 0) return -1;
   drop_folder(n->old);
-  int replaces = move(n->folder, n->old) == 0;
+  int replaces = h5_file_move(n->folder, n->old) == 0;
   if (!replaces && errno != ENOENT) return fault_set(f, "snapshot %s: moving %s away failed: %s", path, n->folder, strerror(errno));
-  int renamed = move(n->temporary, n->folder) == 0;
-  if (!renamed || move(n->virtual, path) != 0) {
+  int renamed = h5_file_move(n->temporary, n->folder) == 0;
+  if (!renamed || h5_file_move(n->virtual, path) != 0) {
     int cause = errno;
     if (renamed) drop_folder(n->folder);
     const char *earlier = replaces ? restore_folder(path, n) : "";
@@ -255,7 +190,7 @@ static int publish_several(const struct comm *c, const char *path, const struct 
     return fault_set(f, "snapshot %s: renaming %s to %s failed: %s%s", path, n->temporary, n->folder, strerror(cause), earlier);
   }
   drop_folder(n->old);
-  flush_name(c, path, n->parent);
+  h5_file_flush_name("snapshot", c, path, n->parent);
   return 0;
 }
 

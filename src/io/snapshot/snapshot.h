@@ -37,8 +37,8 @@ int snapshot_write(const struct comm *c, const char *path, const struct particle
 double snapshot_bytes(double particles, unsigned extras);
 
 /* --- the snapshots in a folder; all local -------------------------------------------------------------------------
- * A run with OutputDir = FOLDER and SnapshotFileBase = BASE owns BASE_NNN.hdf5, BASE_NNN.xmf (of tools/espalier-xdmf), and
- * snapdir_NNN/BASE_NNN.K.hdf5. NNN is the number of the snapshot, of three digits or more. Other files are left alone. */
+ * A run with OutputDir = FOLDER and SnapshotFileBase = BASE owns BASE_NNN.hdf5, BASE_NNN.xmf (of tools/espalier-xdmf),
+ * snapdir_NNN/BASE_NNN.K.hdf5, and fof_NNN.hdf5, the catalogue of its groups. NNN is the number of the snapshot, of three digits or more. Other files are left alone. */
 
 struct snapshot_names {
   char **path;   /* [count] */

@@ -2,20 +2,16 @@
 /* The groups, attributes and datasets of a file. Names and types are GADGET-4's. doc/file-formats.md lists what would make yt and
  * pynbody misread the file (/Constants, /Policy, variable-length strings). */
 #include <config.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
-#include "base/bytes.h"
 #include "base/revision.h"
 #include "gravity/cosmology.h"
 #include "gravity/units.h"
-#include "io/h5.h"
+#include "io/h5_file.h"
 #include "io/snapshot/snapshot_file.h"
 #include "particles/softening.h"
 
@@ -331,16 +327,6 @@ static uint64_t first_row(const struct layout *l)
   return first;
 }
 
-/* End the image at the first row. Returns -1 where metadata follow it. */
-static int end_image(struct h5_image *image, uint64_t end)
-{
-  if (image->size <= end) return 0;
-  for (size_t i = (size_t)end; i < image->size; i++)
-    if (image->bytes[i]) return -1;
-  image->size = (size_t)end;
-  return 0;
-}
-
 /* The image of the file, and the offsets of its datasets. A large file differs from a small one only in the space of its rows: the first
  * image, without that space, gives the size of the metadata, and in the second they fill the start of the file. */
 static int make_image(const struct creation *n, char cause[256])
@@ -354,34 +340,9 @@ static int make_image(const struct creation *n, char cause[256])
     if (lay_out(image, n, room, cause) != 0) return -1;
   }
   uint64_t first = n->sources ? (uint64_t)image->length : first_row(n->l);
-  if (end_image(image, first) == 0) return 0;
+  if (h5_image_end(image, first) == 0) return 0;
   snprintf(cause, 256, "HDF5 puts metadata behind the rows");
   return -1;
-}
-
-/* Give a new file its length, and allocate its disk blocks now, so that a full disk is detected before rows are written. A signal may
- * interrupt both calls. Returns 0, or -1 with errno. */
-static int reserve(int fd, int64_t length)
-{
-  int s;
-  while ((s = ftruncate(fd, (off_t)length)) != 0 && errno == EINTR) {}
-  if (s != 0) return -1;
-  while ((s = fallocate(fd, 0, 0, (off_t)length)) != 0 && errno == EINTR) {}
-  return s == 0 || errno == EOPNOTSUPP || errno == ENOSYS ? 0 : -1;
-}
-
-/* A new file with the bytes of the image and space for the rows. */
-static int write_image(const char *path, const struct h5_image *image, struct fault *f)
-{
-  unlink(path);   /* left by a run that was killed; a FIFO or a link of this name is not written to */
-  int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (fd < 0) return fault_set(f, "snapshot %s cannot be created: %s", path, strerror(errno));
-  if (reserve(fd, image->length) != 0)
-    fault_set(f, "snapshot %s: the disk has no space for its %.1f MB: %s", path, (double)image->length / 1e6, strerror(errno));
-  else if (write_all(fd, image->bytes, (int64_t)image->size, 0) != 0)
-    fault_set(f, "snapshot %s: writing its metadata failed: %s", path, strerror(errno));
-  if (close(fd) != 0) fault_set(f, "snapshot %s: closing failed: %s", path, strerror(errno));
-  return f->text[0] ? -1 : 0;
 }
 
 int snapshot_create(const char *path, struct layout *l, const struct snapshot_facts *facts, const struct virtual_sources *sources,
@@ -390,5 +351,5 @@ int snapshot_create(const char *path, struct layout *l, const struct snapshot_fa
   char cause[256];
   struct creation n = {l, facts, units_of(facts->params), sources};
   if (make_image(&n, cause) != 0) return fault_set(f, "snapshot %s: laying it out failed: %s", path, cause);
-  return write_image(path, &l->image, f);
+  return h5_file_create("snapshot", path, &l->image, f);
 }

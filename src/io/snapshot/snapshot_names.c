@@ -47,10 +47,11 @@ static long long snapshot_number(const char *name, const char *base)
   return number && length < 19 && strcmp(number + length, ".hdf5") == 0 ? atoll(number) : -1;
 }
 
-/* BASE_NNN.hdf5 or BASE_NNN.xmf. */
+/* BASE_NNN.hdf5 or BASE_NNN.xmf, or the catalogue of its groups. */
 static int is_snapshot(const char *name, const char *base)
 {
   size_t length;
+  if (snapshot_number(name, "fof") >= 0) return 1;
   const char *number = number_in(name, base, &length);
   return number && (strcmp(number + length, ".hdf5") == 0 || strcmp(number + length, ".xmf") == 0);
 }
@@ -257,7 +258,7 @@ static int move(const char *folder, const char *name, const char *to, struct fau
   return errno == ENOENT ? 0 : fault_set(f, "%s cannot be moved to %s: %s", here, there, strerror(errno));
 }
 
-/* BASE_NNN.hdf5, BASE_NNN.xmf and snapdir_NNN. The first refers to the last by a relative name, so they stay together. */
+/* BASE_NNN.hdf5, BASE_NNN.xmf, fof_NNN.hdf5 and snapdir_NNN. The first refers to the last by a relative name, so they stay together. */
 static int move_snapshot(const char *folder, const char *base, long long number, const char *to, struct fault *f)
 {
   char name[512], part[SNAPSHOT_PATH];
@@ -265,6 +266,8 @@ static int move_snapshot(const char *folder, const char *base, long long number,
   snprintf(name, sizeof name, "snapdir_%03lld", number);
   if (access(part, F_OK) == 0 && move(folder, name, to, f)) return -1;
   snprintf(name, sizeof name, "%.450s_%03lld.xmf", base, number);
+  if (move(folder, name, to, f)) return -1;
+  snprintf(name, sizeof name, "fof_%03lld.hdf5", number);
   if (move(folder, name, to, f)) return -1;
   snprintf(name, sizeof name, "%.450s_%03lld.hdf5", base, number);
   return move(folder, name, to, f);

@@ -6,11 +6,11 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/bytes.h"
 #include "base/memory.h"
+#include "io/h5_file.h"
 #include "io/snapshot/snapshot_file.h"
 
 enum { BUFFER_BYTES = 16 << 20 };
@@ -94,21 +94,6 @@ static int64_t rows_per_transfer(const struct comm *c, const struct column *k)
   return bytes > k->bytes ? (int64_t)(bytes / k->bytes) : 1;
 }
 
-/* Open a file that rank 0 has created. Never waits, as open() does for a FIFO. */
-static int open_regular(const char *path, int flags, int rank, struct fault *f)
-{
-  struct stat st;
-  int fd = open(path, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-  if (fd < 0) {
-    fault_set(f, "snapshot %s: rank %d cannot open it: %s", path, rank, strerror(errno));
-  } else if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
-    fault_set(f, "snapshot %s: rank %d finds no regular file of this name", path, rank);
-    close(fd);
-    return -1;
-  }
-  return fd;
-}
-
 static void write_column(int fd, uint64_t offset, int t, const struct column *k, const struct comm *c, const struct layout *l, int64_t begin,
                          const struct particles *p, char *buffer, const char *path, struct fault *f)
 {
@@ -128,7 +113,7 @@ static void write_column(int fd, uint64_t offset, int t, const struct column *k,
 void snapshot_rows(const struct comm *c, const char *path, struct layout *l, const struct particles *p, struct fault *f)
 {
   comm_broadcast(c, l->offset, sizeof l->offset);
-  int fd = p->n ? open_regular(path, O_WRONLY, c->rank, f) : -1;
+  int fd = p->n ? h5_file_open("snapshot", path, O_WRONLY, c->rank, f) : -1;
   if (fd < 0) return;
   char *buffer = memory_alloc("snapshot", BUFFER_BYTES + sizeof(double) * 3);
   int64_t begin = 0;
@@ -169,39 +154,12 @@ static uint64_t read_column(int fd, int t, int column, const struct comm *c, con
   return sum;
 }
 
-/* Flush the file to the disk, and drop its pages from the cache of this node as far as the system allows. */
-static void flush_to_disk(int fd, const char *path, struct fault *f)
-{
-  if (flush_all(fd) != 0) fault_set(f, "snapshot %s: flushing to the disk failed: %s", path, strerror(errno));
-  posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
-}
-
-static void close_file(int fd, const char *path, struct fault *f)
-{
-  if (fd >= 0 && close(fd) != 0) fault_set(f, "snapshot %s: closing failed: %s", path, strerror(errno));
-}
-
-/* Rank 0: everything in the file but the rows is what was laid out. */
-static void compare_metadata(int fd, const struct h5_image *image, const char *path, struct fault *f)
-{
-  struct stat st;
-  char *bytes = memory_alloc("snapshot", image->size);
-  int64_t got = read_all(fd, bytes, (int64_t)image->size, 0);
-  if (got < 0)
-    fault_set(f, "snapshot %s: reading back its metadata failed: %s", path, strerror(errno));
-  else if (got != (int64_t)image->size || memcmp(bytes, image->bytes, image->size) != 0)
-    fault_set(f, "snapshot %s: its metadata read back are not what was written: the disk may be full or failing", path);
-  else if (fstat(fd, &st) != 0 || st.st_size != image->length)
-    fault_set(f, "snapshot %s: the file has not the length with which it was created: the disk may be full or failing", path);
-  memory_free(bytes);
-}
-
 int snapshot_verify_metadata(const char *path, const struct layout *l, struct fault *f)
 {
-  int fd = open_regular(path, O_RDWR, 0, f);
-  if (fd >= 0) flush_to_disk(fd, path, f);
-  if (fd >= 0) compare_metadata(fd, &l->image, path, f);
-  close_file(fd, path, f);
+  int fd = h5_file_open("snapshot", path, O_RDWR, 0, f);
+  if (fd >= 0) h5_file_flush("snapshot", fd, path, f);
+  if (fd >= 0) h5_file_compare("snapshot", fd, &l->image, path, f);
+  h5_file_close("snapshot", fd, path, f);
   return f->text[0] ? -1 : 0;
 }
 
@@ -209,10 +167,10 @@ void snapshot_verify(const struct comm *c, const char *path, const struct layout
 {
   uint64_t sums[PARTICLE_TYPES][COLUMNS_MAX] = {{0}};
   struct slab slab = neighbour_slab(c, &l->mine);
-  int fd = open_regular(path, O_RDWR, c->rank, f);
-  if (fd >= 0) flush_to_disk(fd, path, f);
+  int fd = h5_file_open("snapshot", path, O_RDWR, c->rank, f);
+  if (fd >= 0) h5_file_flush("snapshot", fd, path, f);
   if (comm_agree(c, f) != 0) {
-    close_file(fd, path, f);
+    h5_file_close("snapshot", fd, path, f);
     return;
   }
   char *buffer = memory_alloc("snapshot", BUFFER_BYTES + sizeof(double) * 3);
@@ -220,8 +178,8 @@ void snapshot_verify(const struct comm *c, const char *path, const struct layout
     for (int k = 0; k < column_count && slab.count[t] && !f->text[0]; k++)
       if (layout_has(l, &columns[k])) sums[t][k] = read_column(fd, t, k, c, l, &slab, buffer, path, f);
   memory_free(buffer);
-  if (c->rank == 0) compare_metadata(fd, &l->image, path, f);
-  close_file(fd, path, f);
+  if (c->rank == 0) h5_file_compare("snapshot", fd, &l->image, path, f);
+  h5_file_close("snapshot", fd, path, f);
   comm_sum_int64(c, (int64_t *)sums, PARTICLE_TYPES * COLUMNS_MAX);
   for (int t = 0; t < PARTICLE_TYPES; t++)
     for (int k = 0; k < column_count; k++)
