@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The hard walk of groups. One warp computes the hard forces of one group, beginning with the nodes that its supergroup passes on.
  *
- * It proceeds as the full walk (group_walk.cu), but has no far cells, and leaves out nodes that are wholly beyond R2 of the group's
+ * It proceeds as the full walk (group_walk.cuh), but has no far cells, and leaves out nodes that are wholly beyond R2 of the group's
  * bounding sphere (`ball`). Each target block prunes the near list, the candidate leaves and their particles once more, by its own bounding
  * sphere and R2, and evaluates the remaining entries. Lists are short, so finding entries costs as much as evaluating them
  * (doc/gpu-hard.md). The last targets of a target block are evaluated 4, 2 or 1 at a time, and a group with one target block evaluates its
@@ -170,7 +170,7 @@ static __device__ __forceinline__ void evaluate_targets(R &s, const struct walk_
       hard_spread_pairs<SPLIT>(b, job, c, c.w > 0 ? s.trace[j] : 0, UNLIKE ? s.eps2[j] : job.eps2);
   }
 #pragma unroll UNROLL
-  for (int j = (CELLS != CELLS_MONOPOLE ? e.cells : e.begin) + lane; j < end; j += WARP) 
+  for (int j = (CELLS != CELLS_MONOPOLE ? e.cells : e.begin) + lane; j < end; j += WARP)
     hard_pairs<SPLIT>(b, job, s.entry[j], UNLIKE ? s.eps2[j] : job.eps2);
   float mine = lanes_sum<3 * T>(b.sum, lane);
   if (lane < 3 * T) s.sum[3 * first + lane] += mine;

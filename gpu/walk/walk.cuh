@@ -141,7 +141,7 @@ static inline bool walk_decays_work_first(const struct walk_request *r) { return
  * pieces of `piece` targets. With `adds`, groups that have nothing to add to their hard forces are left out. `how` is one of WALK_*. */
 enum { CUT_NONE, CUT_HEAVIEST, CUT_ALL };
 void walk_items(struct device *d, struct walk_job *job, int how, int cut, int piece, int adds);
-/* supergroup.cu, group_walk.cu: queue the walk of the supergroups of a job, and of its present stage with a grid of `blocks` warps. */
+/* supergroup.cuh, group_walk.cuh: queue the walk of the supergroups of a job, and of its present stage with a grid of `blocks` warps. */
 void walk_supergroups(struct device *d, const struct walk_job *job, int cells, int how);
 void walk_groups(struct device *d, const struct walk_job *job, int cells, int how, int64_t blocks);
 void walk_supergroups_unlike(struct device *d, const struct walk_job *job, int cells, int how);
@@ -150,7 +150,7 @@ void walk_groups_unlike(struct device *d, const struct walk_job *job, int cells,
  * without a split. walk->root may be NULL: the roots of the local trees. */
 int few_walk_applies(const struct device *d);
 void few_walk(struct device *d, const struct walk_job *walk, int cells);
-/* As walk_supergroups and walk_groups, for the hard walk (supergroup.cu, gpu/hard/hard.cu). */
+/* As walk_supergroups and walk_groups, for the hard walk (supergroup.cuh, gpu/hard/hard_walk.cuh). */
 void walk_hard_supergroups(struct device *d, const struct walk_job *job, int cells, int how);
 void walk_hard_groups(struct device *d, const struct walk_job *job, int cells, int how, int64_t blocks);
 void walk_hard_supergroups_unlike(struct device *d, const struct walk_job *job, int cells, int how);
