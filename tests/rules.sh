@@ -34,6 +34,7 @@ io           base particles params gravity mpi
 io/input     base particles params gravity mpi io
 io/snapshot  base particles params gravity mpi io io/input
 ic           base particles mpi
+ic/galaxy    base particles params gravity mpi ic
 system       base particles gravity backend mpi
 tuning       base params backend
 step         base particles params tree gravity backend mpi system tuning
@@ -42,7 +43,7 @@ checkpoint   base particles params mpi io io/snapshot job
 check        base particles params tree gravity backend mpi system tuning step
 run          base particles params tree gravity backend mpi io io/input io/snapshot system tuning step job checkpoint check
 study        base particles params tree gravity backend mpi io io/snapshot system tuning step run
-cli          base particles params tree gravity backend mpi io io/input io/snapshot ic system tuning step job checkpoint run study
+cli          base particles params tree gravity backend mpi io io/input io/snapshot ic ic/galaxy system tuning step job checkpoint run study
 gpu/device    base particles tree gravity backend
 gpu/tree      base particles tree gravity backend gpu/device
 gpu/walk      base particles tree gravity backend gpu/device gpu/tree

@@ -2,6 +2,7 @@ bin_PROGRAMS += espalier
 espalier_SOURCES = \
   %D%/commands.c \
   %D%/commands.h \
+  %D%/commands_galaxy.c \
   %D%/commands_ic.c \
   %D%/commands_info.c \
   %D%/commands_run.c \
