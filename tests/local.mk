@@ -20,6 +20,7 @@ unit_tests = \
   %D%/essential \
   %D%/finder \
   %D%/force \
+  %D%/galaxy \
   %D%/hermite_verbs \
   %D%/ic \
   %D%/ic_stars \
@@ -69,6 +70,7 @@ mpi_tests = \
   %D%/formats.mpi \
   %D%/frame_ranks.mpi \
   %D%/fuzz_input.mpi \
+  %D%/galaxy_ranks.mpi \
   %D%/guard.mpi \
   %D%/halo_ranks.mpi \
   %D%/hard_ranks.mpi \
@@ -91,6 +93,8 @@ script_tests = \
   %D%/frame.sh \
   %D%/full_disk.sh \
   %D%/full_disk_run.sh \
+  %D%/galaxy.sh \
+  %D%/galaxy_programs.sh \
   %D%/jobs.sh \
   %D%/killed.sh \
   %D%/launch.sh \
@@ -220,6 +224,7 @@ EXTRA_DIST += \
   $(slow_tests) \
   %D%/slurm/cluster \
   %D%/slurm/same.py \
+  %D%/galaxy_programs.py \
   %D%/plots_input.py \
   %D%/plots_layout.py \
   %D%/schemes.py \
@@ -289,6 +294,8 @@ clean-local:
 %C%_units_SOURCES = %D%/units.c %D%/tap.h
 %C%_hermite_verbs_SOURCES = %D%/hermite_verbs.c %D%/hard_rig.h %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h
 %C%_pair_steps_SOURCES = %D%/pair_steps.c %D%/hard_rig.h %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h
+%C%_galaxy_SOURCES = %D%/galaxy.c %D%/tap.h
+%C%_galaxy_ranks_mpi_SOURCES = %D%/galaxy_ranks.c %D%/tap.h
 %C%_ic_SOURCES = %D%/ic.c %D%/ic_sets.h %D%/tap.h
 %C%_ic_stars_SOURCES = %D%/ic_stars.c %D%/ic_sets.h %D%/tap.h
 %C%_ic_ranks_mpi_SOURCES = %D%/ic_ranks.c %D%/tap.h

@@ -62,9 +62,6 @@ static int check_cutoff(const char *path, struct galaxy_component *c, struct fau
 {
   if (c->profile == PROFILE_DOUBLE_POWER) {
     if (!(c->sharpness > 0)) c->sharpness = 1;
-    if (c->outer <= c->inner)
-      return fault_set(f, "%s:%d: [%s] OuterSlope: expected a number above InnerSlope = %g, found %g", path, c->line, c->name, c->inner,
-                       c->outer);
     if (c->outer < 3.5 && !(c->cutoff > 0))
       return fault_set(f, "%s:%d: [%s] Cutoff is missing: with OuterSlope = %g the mass converges slowly, or not at all", path, c->line,
                        c->name, c->outer);

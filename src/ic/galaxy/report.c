@@ -48,7 +48,7 @@ static void report_negative(FILE *out, const struct galaxy_model *m, const struc
   if (!(a.negative > 0)) return;
   full_name(m, i, m->galaxy[i].component[k].name, name, sizeof name);
   fprintf(out, "%s: its distribution function is negative at energies of the potential from r = %.3g to %.3g;\n"
-               "  it was set to 0 there, so %.2g %% of the component's mass is not in equilibrium\n",
+               "  it was set to 0 there, and %.2g %% of the component's mass is out of equilibrium\n",
           name, a.negative_from, a.negative_to, 100 * a.negative);
 }
 

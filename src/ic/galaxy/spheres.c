@@ -12,7 +12,8 @@
 #include "ic/galaxy/galaxy.h"
 #include "ic/galaxy/profile.h"
 
-/* A distribution function whose negative values add more than this fraction of the component's mass is refused. */
+/* A distribution function whose negative values, set to 0, add more than this fraction of the component's mass, or change its virial ratio by
+ * more, is refused. */
 #define NEGATIVE_MAX 0.03
 /* A lost fraction below this is of rounding. */
 #define NEGATIVE_NOTED 1e-4
@@ -188,13 +189,15 @@ static int open_sphere(struct spheres *s, int component, struct fault *fault)
   set_facts(s, p, clipped);
   p->facts.negative_from = s->r[first];
   p->facts.negative_to = s->r[last];
-  if (p->facts.negative > NEGATIVE_MAX || !(p->facts.kinetic > 0))
-    return fault_set(fault, "[%s]: this component cannot be in equilibrium with these velocities: its distribution function is negative for "
-                     "%.2g %% of its mass, at energies of the potential from r = %.3g to %.3g; try %sa larger CutoffWidth, or a "
-                     "profile that is steeper there", c->name, 100 * p->facts.negative, p->facts.negative_from, p->facts.negative_to,
-                     p->anisotropy > 0 ? "a larger AnisotropyRadius, " : "");
-  set_boxes(s, p);
-  return 0;
+  double virial = 2 * p->facts.kinetic / p->facts.virial;
+  if (p->facts.negative <= NEGATIVE_MAX && fabs(virial - 1) <= NEGATIVE_MAX) {
+    set_boxes(s, p);
+    return 0;
+  }
+  return fault_set(fault, "[%s]: this component cannot be in equilibrium: its distribution function is negative at energies of the "
+                   "potential from r = %.3g to %.3g (where it is 0 instead, 2 T / |W| is %.3g, and %.2g %% of the mass is in excess); "
+                   "expected %sa larger CutoffWidth, a steeper profile, or a lighter black hole", c->name, p->facts.negative_from,
+                   p->facts.negative_to, virial, 100 * p->facts.negative, p->anisotropy > 0 ? "a larger AnisotropyRadius, " : "");
 }
 
 struct spheres *spheres_open(const struct galaxy *g, const struct radial *total, struct fault *f)
