@@ -4,6 +4,7 @@ nobase_dist_doc_DATA += \
   %D%/building.md \
   %D%/communication.md \
   %D%/file-formats.md \
+  %D%/galaxy-models.md \
   %D%/glossary.md \
   %D%/gpu-hard.md \
   %D%/gpu-lets.md \

@@ -87,7 +87,7 @@ int king_nodes(const struct king_table *k, const double **x, const double **w, c
   return NODES + 1;
 }
 
-double king_density(const struct king_table *k, double w, double *slope)
+double king_table_density(const struct king_table *k, double w, double *slope)
 {
   *slope = density_of(w, 1.5) / k->density0;
   return density_of(w, 2.5) / k->density0;

@@ -71,7 +71,7 @@ struct king_table *king_solve(double w0, struct fault *f);
 /* Its nodes from the centre to the tidal radius: radius in core radii, W, and the mass within, -x^2 dW/dx. Returns their number. */
 int king_nodes(const struct king_table *k, const double **x, const double **w, const double **m);
 /* The density over that at the centre, and its derivative by W. */
-double king_density(const struct king_table *k, double w, double *slope);
+double king_table_density(const struct king_table *k, double w, double *slope);
 /* After the plan of the sphere. */
 int central_plan(struct ic_plan *plan, struct fault *f);
 void central_free(struct central_table *central);

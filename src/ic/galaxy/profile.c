@@ -50,7 +50,7 @@ static double king(const struct profile *p, double x, double *slope)
     depth = exp(gsl_spline_eval(p->first, log(x), NULL));
     m = exp(gsl_spline_eval(p->second, log(x), NULL));
   }
-  double density = king_density(p->king, ws[0] - depth, &by_w);
+  double density = king_table_density(p->king, ws[0] - depth, &by_w);
   *slope = density > 0 ? -by_w * m / (x * density) : 0;
   return density;
 }
