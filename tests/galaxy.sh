@@ -144,12 +144,14 @@ espalier ic galaxy --check --profile p.csv m.ini
 [ $? = 0 ] && grep -q '^a  *plummer  *1  *100 ' out && [ ! -e x.hdf5 ] && grep -q '^component,r,density,mass,circular_velocity,sigma_r$' p.csv &&
   grep -q '^component,energy,f$' p_df.csv && [ "$(grep -c '^a,' p.csv)" -gt 50 ] && [ "$(grep -c '^total,' p.csv)" -gt 50 ] && [ "$(grep -c '^a,' p_df.csv)" -gt 50 ]
 ok $? "--check --profile: a table, profiles, no particles"
+rm p.csv
+espalier ic galaxy --check --profile p.csv m.ini; [ $? = 1 ] && grep -q 'p_df.csv: already exists' err && [ ! -e p.csv ]; ok $? "an existing table of f"
 espalier ic galaxy -n 1e3 -o x.hdf5 m.ini
 [ $? = 0 ] && grep -q 'x.hdf5: 1000 particles of m.ini, seed 1; .*GravityConstantInternal = 1' out
 ok $? "option -n"
 model "$units" "$orbit" 'Pericentre = 1|Separation = 9|Inclination2 = 60'
 espalier ic galaxy -o pair.hdf5 m.ini
-[ $? = 0 ] && grep -q '^2.one.a  *plummer  *1  *100 .* 101$' out && printf '%s\n' '[Input]' 'InitCondFile = pair.hdf5' '[Units]' 'GravityConstantInternal = 1' \
+[ $? = 0 ] && grep -q '^2.a  *plummer  *1  *100 .* 101$' out && printf '%s\n' '[Input]' 'InitCondFile = pair.hdf5' '[Units]' 'GravityConstantInternal = 1' \
   '[Time]' 'TimeMax = 1' '[Gravity]' 'Softening = 0.1' > run.ini && espalier run --check run.ini
 ok $? "two galaxies on an orbit, a run takes them"
 

@@ -86,7 +86,11 @@ static int make(const struct comm *c, const struct request *q, struct galaxy_mod
 {
   if (c->rank == 0) {
     if (q->output) command_output(q->output, q->overwrite, f);
-    if (q->profile) command_output(q->profile, q->overwrite, f);
+    for (int k = 0; q->profile && k < GALAXY_FILES; k++) {
+      char name[GALAXY_PATH];
+      galaxy_profile_file(q->profile, k, name);
+      command_output(name, q->overwrite, f);
+    }
     galaxy_model_read(q->file, q->n, m, f);
   }
   if (comm_verdict(c, f)) return -1;
@@ -138,6 +142,6 @@ const struct command command_galaxy = {
     "  -o, --output FILE.hdf5  the file to write\n"
     "      --overwrite         replace files that exist\n"
     "      --check             read the file, compute the model and print its components; no particles\n"
-    "      --profile FILE.csv  write density, mass, circular velocity and dispersion of each component, and FILE_df.csv with\n"
-    "                          distribution functions\n",
+    "      --profile FILE.csv  write density, mass, circular velocity and dispersion of each component, FILE_df.csv with\n"
+    "                          distribution functions and, for discs, FILE_discs.csv\n",
     act};

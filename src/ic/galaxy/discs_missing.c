@@ -27,3 +27,24 @@ void disc_profile_at(const struct discs *d, int component, double radius, struct
   (void)d, (void)component, (void)radius, (void)out;
   fatal("discs are not part of this build");
 }
+const char *disc_note(const struct discs *d, int component)
+{
+  (void)d, (void)component;
+  fatal("discs are not part of this build");
+}
+double disc_virial(const struct discs *d, int component)
+{
+  (void)d, (void)component;
+  fatal("discs are not part of this build");
+}
+double disc_smallest_q(const struct discs *d, int component)
+{
+  (void)d, (void)component;
+  fatal("discs are not part of this build");
+}
+const char disc_columns[] = "component";
+void discs_write(const struct discs *d, const char *prefix, FILE *out)
+{
+  (void)d, (void)prefix, (void)out;
+  fatal("discs are not part of this build");
+}

@@ -4,6 +4,7 @@
 #ifndef GALAXY_H
 #define GALAXY_H
 #include <stdint.h>
+#include <stdio.h>
 
 #include "base/fault.h"
 #include "ic/random.h"
@@ -101,8 +102,6 @@ struct radial *sphere_mass(const struct galaxy *g, int component, struct fault *
 struct spheres;
 struct spheres *spheres_open(const struct galaxy *g, const struct radial *total, struct fault *f);
 void spheres_free(struct spheres *s);
-/* Radii within which the lengths of all spheroids lie, and the largest speed (of escape at the centre). */
-void spheres_limits(const struct spheres *s, double *length, double *speed);
 /* What is known of a spheroid before it is drawn. */
 struct sphere_facts {
   double half_mass_radius, kinetic, virial;   /* kinetic energy; -sum of m r dPhi/dr: 2 T / |W| is 2 kinetic / virial */
@@ -138,4 +137,13 @@ struct disc_profile {
   double surface_density, circular_velocity, rotation, sigma_r, sigma_phi, sigma_z, height, toomre_q;
 };
 void disc_profile_at(const struct discs *d, int component, double radius, struct disc_profile *out);
+/* What a log should say of a disc: Q below 1, mass without rotation. Empty: nothing. Valid as long as the discs. */
+const char *disc_note(const struct discs *d, int component);
+/* 2 T / sum of m x.grad Phi of its particles (2 T / |W| of the disc in the field of all), and the smallest Toomre Q over radii. */
+double disc_virial(const struct discs *d, int component);
+double disc_smallest_q(const struct discs *d, int component);
+/* Rows of a CSV table with the profiles of all discs, at radii that hold 0.1 % to 99.9 % of the mass; `prefix` precedes their names. The
+ * columns of rows are disc_columns (no newline). Nothing is written for NULL. Errors: ferror(out). */
+extern const char disc_columns[];
+void discs_write(const struct discs *d, const char *prefix, FILE *out);
 #endif

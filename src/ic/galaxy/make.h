@@ -33,7 +33,10 @@ int64_t galaxy_particles(const struct galaxy_model *m);
 
 /* Print the table of components, and what a distribution function or a cut-off needs a remark. One rank. */
 void galaxy_report(FILE *out, const struct galaxy_model *m, const struct galaxy_tables *t);
-/* Write FILE.csv, profiles of all components, and FILE_df.csv, their distribution functions. One rank. 0; -1 with a fault; then neither file
- * is left that was not there before. */
+/* Write FILE.csv, profiles of all components, FILE_df.csv, their distribution functions, and where there are discs FILE_discs.csv. One rank.
+ * 0; -1 with a fault; then none of them is left. */
+enum { GALAXY_FILES = 3, GALAXY_PATH = 1100 };
 int galaxy_write_profile(const char *path, const struct galaxy_model *m, const struct galaxy_tables *t, struct fault *f);
+/* The name of the k-th of these files. */
+void galaxy_profile_file(const char *path, int k, char name[GALAXY_PATH]);
 #endif

@@ -233,12 +233,6 @@ void spheres_free(struct spheres *s)
   memory_free(s);
 }
 
-void spheres_limits(const struct spheres *s, double *length, double *speed)
-{
-  *length = s->r[s->n - 1];
-  *speed = sqrt(2 * s->height[s->n]);
-}
-
 /* The interval of the ascending x[n] that has y: x[k] <= y, from 0 to n - 2. */
 static inline int interval(const double *x, int low, int n, double y)
 {
