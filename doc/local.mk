@@ -6,6 +6,7 @@ nobase_dist_doc_DATA += \
   %D%/communication.md \
   %D%/cosmology.md \
   %D%/file-formats.md \
+  %D%/galaxy-models.md \
   %D%/glossary.md \
   %D%/gpu-hard.md \
   %D%/gpu-lets.md \

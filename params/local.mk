@@ -4,6 +4,8 @@ nobase_dist_pkgdata_DATA += \
   %D%/default.ini \
   %D%/galaxies.ini \
   %D%/merger.ini \
+  %D%/models/dwarf.ini \
+  %D%/models/globular.ini \
   %D%/nucleus.ini \
   %D%/watanabe.ini
 

@@ -21,6 +21,7 @@ unit_tests = \
   %D%/field \
   %D%/finder \
   %D%/force \
+  %D%/galaxy \
   %D%/hermite_verbs \
   %D%/ic \
   %D%/ic_stars \
@@ -76,6 +77,7 @@ mpi_tests = \
   %D%/formats.mpi \
   %D%/frame_ranks.mpi \
   %D%/fuzz_input.mpi \
+  %D%/galaxy_ranks.mpi \
   %D%/guard.mpi \
   %D%/halo_ranks.mpi \
   %D%/hard_ranks.mpi \
@@ -103,6 +105,8 @@ script_tests = \
   %D%/frame.sh \
   %D%/full_disk.sh \
   %D%/full_disk_run.sh \
+  %D%/galaxy.sh \
+  %D%/galaxy_programs.sh \
   %D%/jobs.sh \
   %D%/killed.sh \
   %D%/launch.sh \
@@ -238,6 +242,7 @@ EXTRA_DIST += \
   %D%/agama_stub.c \
   %D%/slurm/cluster \
   %D%/slurm/same.py \
+  %D%/galaxy_programs.py \
   %D%/plots_input.py \
   %D%/plots_layout.py \
   %D%/comoving.py \
@@ -312,6 +317,8 @@ clean-local:
 %C%_massless_SOURCES = %D%/massless.c %D%/hard_rig.h %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h
 %C%_hermite_verbs_SOURCES = %D%/hermite_verbs.c %D%/hard_rig.h %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h
 %C%_pair_steps_SOURCES = %D%/pair_steps.c %D%/hard_rig.h %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h
+%C%_galaxy_SOURCES = %D%/galaxy.c %D%/tap.h
+%C%_galaxy_ranks_mpi_SOURCES = %D%/galaxy_ranks.c %D%/tap.h
 %C%_ic_SOURCES = %D%/ic.c %D%/ic_sets.h %D%/tap.h
 %C%_ic_stars_SOURCES = %D%/ic_stars.c %D%/ic_sets.h %D%/tap.h
 %C%_ic_ranks_mpi_SOURCES = %D%/ic_ranks.c %D%/tap.h

@@ -36,6 +36,7 @@ io/input     base particles params gravity mpi io
 io/snapshot  base particles params gravity mpi io io/input
 ic           base particles mpi
 fof          base particles params tree gravity mpi io
+ic/galaxy    base particles params gravity mpi ic
 system       base particles gravity backend mpi
 tuning       base params backend
 step         base particles params tree gravity external backend mpi system tuning
@@ -53,6 +54,7 @@ run          base particles params tree gravity backend mpi io io/input io/snaps
 run          base particles params tree gravity backend mpi io io/input io/snapshot fof system tuning step job checkpoint check
 study        base particles params tree gravity backend mpi io io/snapshot system tuning step run
 cli          base particles params tree gravity backend mpi io io/input io/snapshot fof ic system tuning step job checkpoint run study
+cli          base particles params tree gravity backend mpi io io/input io/snapshot ic ic/galaxy system tuning step job checkpoint run study
 gpu/device    base particles tree gravity backend
 gpu/tree      base particles tree gravity backend gpu/device
 gpu/walk      base particles tree gravity backend gpu/device gpu/tree

@@ -12,7 +12,8 @@
 
 #include "cli/info.h"
 
-static const struct command *const commands[] = {&command_run, &command_force, &command_study, &command_ic, &command_groups, &command_params, &command_info};
+static const struct command *const commands[] = {&command_run, &command_force, &command_study, &command_ic, &command_galaxy,
+                                               &command_groups, &command_params, &command_info};
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 
 int commands_list(const struct command *const **list)
@@ -51,7 +52,7 @@ static void print_help(const struct command *self)
     return;
   }
   printf("Collisionless N-body simulations with trees, on many ranks.\n\ncommands:\n");
-  for (int i = 0; i < COMMAND_COUNT; i++) printf("  %-8s %s\n", commands[i]->name, commands[i]->summary);
+  for (int i = 0; i < COMMAND_COUNT; i++) printf("  %-9s %s\n", commands[i]->name, commands[i]->summary);
   printf("\n'%s COMMAND --help' explains a command.\nExit status: 0 success, 1 error, 2 wrong command line, 3 a finished run that cannot be trusted.\n", PACKAGE_NAME);
 }
 

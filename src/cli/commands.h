@@ -14,7 +14,7 @@ struct command {
   const char *name, *usage, *summary, *help;
   int (*act)(const struct command *self, const struct comm *c, int argc, char **argv);
 };
-extern const struct command command_run, command_force, command_study, command_ic, command_groups, command_params, command_info;
+extern const struct command command_run, command_force, command_study, command_ic, command_galaxy, command_groups, command_params, command_info;
 
 /* List all commands in the order of --help. Returns their number. */
 int commands_list(const struct command *const **list);
@@ -38,4 +38,6 @@ const char *command_operand(const struct command *self, const struct comm *c, in
 int command_whole(const char *text, long long min_value, long long max_value, long long *x);
 /* Read a finite number. 0 or -1. */
 int command_real(const char *text, double *x);
+/* A fault where a file cannot be written: it exists and `overwrite` is 0, it is a folder, or its folder is missing. Local. 0 or -1. */
+int command_output(const char *path, int overwrite, struct fault *f);
 #endif

@@ -154,22 +154,21 @@ static int check_request(const struct command *self, const struct comm *c, const
   return STATUS_OK;
 }
 
-/* A fault where the output file could not be written. Called on rank 0 before the model is made. 0 or -1. */
-static int check_writable(const struct request *q, struct fault *f)
+int command_output(const char *path, int overwrite, struct fault *f)
 {
   struct stat st;
   char folder[1024];
-  const char *slash = strrchr(q->output, '/');
-  if (stat(q->output, &st) == 0 && S_ISDIR(st.st_mode)) return fault_set(f, "%s: expected a file name, found a folder", q->output);
-  if (stat(q->output, &st) == 0 && !q->overwrite)
-    return fault_set(f, "%s: already exists; give another name, or --overwrite to replace it", q->output);
-  if (slash == q->output)
+  const char *slash = strrchr(path, '/');
+  if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) return fault_set(f, "%s: expected a file name, found a folder", path);
+  if (stat(path, &st) == 0 && !overwrite)
+    return fault_set(f, "%s: already exists; give another name, or --overwrite to replace it", path);
+  if (slash == path)
     strcpy(folder, "/");
   else
-    snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - q->output) : 1, slash ? q->output : ".");
+    snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) : 1, slash ? path : ".");
   if (stat(folder, &st) == 0 && !S_ISDIR(st.st_mode)) errno = ENOTDIR;
   else if (access(folder, W_OK | X_OK) == 0) return 0;
-  return fault_set(f, "%s: cannot be written: folder %s: %s", q->output, folder, strerror(errno));
+  return fault_set(f, "%s: cannot be written: folder %s: %s", path, folder, strerror(errno));
 }
 
 /* Set the units in which the model has the radius asked for. G = 1 in them, and the total mass is 1. */
@@ -186,7 +185,7 @@ static void set_units(const struct request *q, const struct ic_facts *facts, str
 
 static int make_file(const struct comm *c, const struct request *q, struct params *par, struct ic_facts *made, struct fault *f)
 {
-  if (c->rank == 0) check_writable(q, f);
+  if (c->rank == 0) command_output(q->output, q->overwrite, f);
   if (comm_verdict(c, f)) return -1;
   struct particles p;
   particles_init(&p);
@@ -219,6 +218,7 @@ static void report(const struct request *q, const struct params *par, const stru
 
 static int act(const struct command *self, const struct comm *c, int argc, char **argv)
 {
+  if (argc > 1 && strcmp(argv[1], "galaxy") == 0) return command_galaxy.act(&command_galaxy, c, argc - 1, argv + 1);
   struct option longs[MODEL_OPTIONS + 7] = {{NULL, 0, NULL, 0}};
   static const struct option common[] = {{"overwrite", no_argument, NULL, OVERWRITE}, {"seed", required_argument, NULL, 's'},
                                          {"output", required_argument, NULL, 'o'}, COMMAND_LONG};
@@ -252,6 +252,7 @@ const struct command command_ic = {
     "  king                    King's sphere, energy -1/4\n"
     "  uniform                 homogeneous sphere, energy -1/4\n"
     "  merger                  two Plummer spheres of particles of equal mass, types 1 and 2\n"
+    "  galaxy                  a model file with haloes, bulges, discs: 'espalier ic galaxy --help'\n"
     "options:\n"
     "  -n N                    total number of particles, for example 100000 or 1e5\n"
     "  -s, --seed SEED         seed of the random numbers [1]\n"

@@ -3,6 +3,7 @@ espalier_SOURCES = \
   %D%/commands.c \
   %D%/commands.h \
   %D%/commands_groups.c \
+  %D%/commands_galaxy.c \
   %D%/commands_ic.c \
   %D%/commands_info.c \
   %D%/commands_run.c \

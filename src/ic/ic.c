@@ -7,25 +7,10 @@
 
 #include "base/memory.h"
 #include "ic/models.h"
+#include "ic/slices.h"
 
-/* Sums over all particles are sums of integers, which do not depend on their order. Coordinates and velocities are below 2^12 (the spheres
- * are cut at 200 length units, the orbits at IC_ORBIT_MAX; few stars near a central mass or in binaries are faster, at most 2^20), weights
- * at most 1, masses at most 1e6, and there are at most 2^36 particles: with values scaled by 2^40 and split into halves of 26 bits, the
- * sums of either half fit in 63 bits. */
-enum { SCALE_BITS = 40, HALF_BITS = 26 };
-
-/* The first particle of the slice of rank r; for r = ranks, the end of the last slice. */
-static int64_t slice_start(int64_t n, int r, int ranks) { return n / ranks * r + (n % ranks < r ? n % ranks : r); }
-
-/* Add a value in units of 2^-SCALE_BITS to the low and high halves of a sum. */
-static void add_scaled(double x, int64_t sum[2])
-{
-  int64_t scaled = llrint(ldexp(x, SCALE_BITS));
-  sum[0] += scaled & (((int64_t)1 << HALF_BITS) - 1);
-  sum[1] += scaled >> HALF_BITS;
-}
-/* The sum in the same units. */
-static double sum_scaled(const int64_t sum[2]) { return ldexp((double)sum[1], HALF_BITS) + (double)sum[0]; }
+/* Coordinates and velocities are below 2^12 (the spheres are cut at 200 length units, the orbits at IC_ORBIT_MAX; few stars near a central
+ * mass or in binaries are faster, at most 2^20), weights at most 1, masses at most 1e6. */
 
 /* Set the masses of the slice, whose first particle is number `start`, with total mass 1 over all ranks. Returns the total before this,
  * in units of star_mass. Collective. */

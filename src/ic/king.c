@@ -68,13 +68,35 @@ static int integrate(struct king_table *k)
   return failed;
 }
 
-int king_plan(struct ic_plan *plan, struct fault *f)
+struct king_table *king_solve(double w0, struct fault *f)
 {
   struct king_table *k = memory_alloc("ic tables", sizeof *k);
-  plan->king = k;
-  k->w0 = plan->m->w0;
-  k->density0 = density_of(k->w0, 2.5);
-  if (integrate(k)) return fault_set(f, "the structure of the King model with W0 = %g could not be integrated", k->w0);
+  k->w0 = w0;
+  k->density0 = density_of(w0, 2.5);
+  if (integrate(k) == 0) return k;
+  memory_free(k);
+  fault_set(f, "the structure of the King model with W0 = %g could not be integrated", w0);
+  return NULL;
+}
+
+int king_nodes(const struct king_table *k, const double **x, const double **w, const double **m)
+{
+  *x = k->x;
+  *w = k->w;
+  *m = k->m;
+  return NODES + 1;
+}
+
+double king_table_density(const struct king_table *k, double w, double *slope)
+{
+  *slope = density_of(w, 1.5) / k->density0;
+  return density_of(w, 2.5) / k->density0;
+}
+
+int king_plan(struct ic_plan *plan, struct fault *f)
+{
+  struct king_table *k = plan->king = king_solve(plan->m->w0, f);
+  if (!k) return -1;
   double energy = 0, inverse = 0, whole = k->m[NODES];   /* of int m dm / x and int dm / x */
   for (int i = 0; i < NODES; i++) {
     double middle = 0.5 * (k->x[i] + k->x[i + 1]), shell = k->m[i + 1] - k->m[i];

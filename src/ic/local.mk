@@ -12,5 +12,6 @@ libespalier_a_SOURCES += \
   %D%/plan.c \
   %D%/plummer.c \
   %D%/random.h \
+  %D%/slices.h \
   %D%/uniform.c
 EXTRA_DIST += %D%/README.md

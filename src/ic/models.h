@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One particle of each model is drawn. For this room only. All functions are local. */
+/* One particle of each model is drawn. For this room and ic/galaxy only. All functions are local. */
 #ifndef IC_MODELS_H
 #define IC_MODELS_H
 #include <stdint.h>
@@ -66,6 +66,12 @@ void hernquist_plan(struct ic_plan *plan);
 /* 0; -1 with a fault. Free the table. */
 int king_plan(struct ic_plan *plan, struct fault *f);
 void king_free(struct king_table *king);
+/* The structure of King's sphere, without a mass. NULL with a fault. Owner: caller (king_free). */
+struct king_table *king_solve(double w0, struct fault *f);
+/* Its nodes from the centre to the tidal radius: radius in core radii, W, and the mass within, -x^2 dW/dx. Returns their number. */
+int king_nodes(const struct king_table *k, const double **x, const double **w, const double **m);
+/* The density over that at the centre, and its derivative by W. */
+double king_table_density(const struct king_table *k, double w, double *slope);
 /* After the plan of the sphere. */
 int central_plan(struct ic_plan *plan, struct fault *f);
 void central_free(struct central_table *central);

@@ -4,6 +4,7 @@
 #ifndef GALAXY_H
 #define GALAXY_H
 #include <stdint.h>
+#include <stdio.h>
 
 #include "base/fault.h"
 #include "ic/random.h"
@@ -82,6 +83,15 @@ double radial_inward(const struct radial *t, double r);      /* d potential / d 
 double radial_density(const struct radial *t, double r);
 /* The sum of several tables on the grid of the widest. Entries may be NULL. */
 struct radial *radial_sum(int count, struct radial *const *parts);
+/* Add a mass at the centre: a black hole. */
+void radial_add_point(struct radial *t, double mass);
+/* The nodes, uniform in log r: their number; the radius, mass within, and the potential above that of node 0 (at least 0, exact near it). */
+int radial_nodes(const struct radial *t);
+double radial_node(const struct radial *t, int k);
+double radial_node_mass(const struct radial *t, int k);
+double radial_node_height(const struct radial *t, int k);
+/* The potential at r above that of node 0; below 0 within node 0. */
+double radial_height(const struct radial *t, double r);
 
 /* --- spheroids (spheres.c) ------------------------------------------------------------------------------------------------------------ */
 
@@ -92,6 +102,22 @@ struct radial *sphere_mass(const struct galaxy *g, int component, struct fault *
 struct spheres;
 struct spheres *spheres_open(const struct galaxy *g, const struct radial *total, struct fault *f);
 void spheres_free(struct spheres *s);
+/* What is known of a spheroid before it is drawn. */
+struct sphere_facts {
+  double half_mass_radius, kinetic, virial;   /* kinetic energy; -sum of m r dPhi/dr: 2 T / |W| is 2 kinetic / virial */
+  double negative;                            /* mass that the distribution function has too much because its negative values were set to 0,
+                                                 as a fraction of the component's; 0: it is nowhere negative */
+  double negative_from, negative_to;          /* radii at which the potential has these energies */
+};
+struct sphere_facts sphere_facts(const struct spheres *s, int component);
+/* Density and dispersions at r, those of the distribution function. sigma_t: in one tangential direction. */
+struct sphere_profile {
+  double density, sigma_r, sigma_t;
+};
+struct sphere_profile sphere_profile_at(const struct spheres *s, int component, double r);
+/* Number of energies of the tables; f at energy k (binding energy psi - v^2 / 2, with anisotropy psi - (v^2 + L^2 / r_a^2) / 2). */
+int spheres_energies(const struct spheres *s);
+double sphere_distribution(const struct spheres *s, int component, int k, double *energy);
 /* Draw a particle of a spheroid: position and velocity about the centre. */
 void sphere_draw(const struct spheres *s, int component, struct ic_random *r, double x[3], double v[3]);
 
@@ -111,4 +137,13 @@ struct disc_profile {
   double surface_density, circular_velocity, rotation, sigma_r, sigma_phi, sigma_z, height, toomre_q;
 };
 void disc_profile_at(const struct discs *d, int component, double radius, struct disc_profile *out);
+/* What a log should say of a disc: Q below 1, mass without rotation. Empty: nothing. Valid as long as the discs. */
+const char *disc_note(const struct discs *d, int component);
+/* 2 T / sum of m x.grad Phi of its particles (2 T / |W| of the disc in the field of all), and the smallest Toomre Q over radii. */
+double disc_virial(const struct discs *d, int component);
+double disc_smallest_q(const struct discs *d, int component);
+/* Rows of a CSV table with the profiles of all discs, at radii that hold 0.1 % to 99.9 % of the mass; `prefix` precedes their names. The
+ * columns of rows are disc_columns (no newline). Nothing is written for NULL. Errors: ferror(out). */
+extern const char disc_columns[];
+void discs_write(const struct discs *d, const char *prefix, FILE *out);
 #endif

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The table of keys of components, and rules between them. */
+#include <config.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ic/galaxy/model.h"
+#include "ic/ic.h"
+
+#define X(value, name, disc) name,
+const char *const galaxy_profile_names[] = {GALAXY_PROFILES(X)};
+#undef X
+
+#define BIT(profile) (1u << (profile))
+#define ALL (BIT(GALAXY_PROFILES_COUNT) - 1)
+#define POINT BIT(PROFILE_POINT)
+#define DISCS (BIT(PROFILE_DISC_EXPONENTIAL) | BIT(PROFILE_DISC_SERSIC))
+#define SERSICS (BIT(PROFILE_SERSIC) | BIT(PROFILE_DISC_SERSIC))
+#define SPHERES (ALL & ~POINT & ~DISCS)
+#define DOUBLE BIT(PROFILE_DOUBLE_POWER)
+#define TABLE BIT(PROFILE_TABLE)
+#define INFINITE (BIT(PROFILE_NFW) | BIT(PROFILE_MOORE) | BIT(PROFILE_BURKERT))
+enum { MOST = GALAXIES * GALAXY_COMPONENTS };
+#define KEY(name, value, member, ...) {name, value, offsetof(struct galaxy_component, member), __VA_ARGS__}
+
+const struct galaxy_key galaxy_keys[] = {
+    KEY("Profile", VALUE_PROFILE, profile, 0, 0, 0, ALL, ALL),
+    KEY("Mass", VALUE_REAL, mass, 0, 1e300, 1, ALL, ALL),
+    KEY("Type", VALUE_TYPE, type, 0, 5, 0, ALL, 0),
+    KEY("N", VALUE_COUNT, n, 1, (double)IC_MAX, 0, ALL & ~POINT, 0),
+    KEY("Scale", VALUE_REAL, scale, 0, 1e300, 1, ALL & ~POINT & ~TABLE, ALL & ~POINT & ~TABLE),
+    KEY("SersicIndex", VALUE_REAL, index, 0.6, 10, 0, SERSICS, SERSICS),
+    KEY("Alpha", VALUE_REAL, index, 0.1, 10, 0, BIT(PROFILE_EINASTO), BIT(PROFILE_EINASTO)),
+    KEY("W0", VALUE_REAL, index, 0.3, 12, 0, BIT(PROFILE_KING), BIT(PROFILE_KING)),
+    KEY("InnerSlope", VALUE_REAL, inner, 0, 2, 0, DOUBLE, 0),
+    KEY("OuterSlope", VALUE_REAL, outer, 2, 20, 1, DOUBLE, DOUBLE),
+    KEY("Sharpness", VALUE_REAL, sharpness, 0.1, 10, 0, DOUBLE, 0),
+    KEY("Table", VALUE_PATH, table, 0, 0, 0, TABLE, TABLE),
+    KEY("Cutoff", VALUE_REAL, cutoff, 0, 1e300, 1, (SPHERES & ~BIT(PROFILE_KING)) | DISCS, INFINITE),
+    KEY("CutoffWidth", VALUE_REAL, cutoff_width, 0, 1e300, 1, (SPHERES & ~BIT(PROFILE_KING)) | DISCS, 0),
+    KEY("AnisotropyRadius", VALUE_REAL, anisotropy_radius, 0, 1e300, 1, SPHERES, 0),
+    KEY("Height", VALUE_REAL, height, 0, 1e300, 1, DISCS, DISCS),
+    KEY("Vertical", VALUE_VERTICAL, vertical, 0, 0, 0, DISCS, 0),
+    KEY("ToomreQ", VALUE_REAL, toomre_q, 0, 1e3, 1, DISCS, 0),
+    KEY("Dispersion", VALUE_REAL, dispersion, 0, 1e300, 1, DISCS, 0),
+    KEY("DispersionScale", VALUE_REAL, dispersion_scale, 0, 1e300, 1, DISCS, 0),
+    KEY("Retrograde", VALUE_REAL, retrograde, 0, 1, 0, DISCS, 0),
+};
+const int galaxy_key_count = sizeof galaxy_keys / sizeof *galaxy_keys;
+
+double galaxy_mass(const struct galaxy *g)
+{
+  double sum = 0;
+  for (int i = 0; i < g->count; i++) sum += g->component[i].mass;
+  return sum;
+}
+
+/* What is not given and has a default. */
+static int check_cutoff(const char *path, struct galaxy_component *c, struct fault *f)
+{
+  if (c->profile == PROFILE_DOUBLE_POWER) {
+    if (!(c->sharpness > 0)) c->sharpness = 1;
+    if (c->outer < 3.5 && !(c->cutoff > 0))
+      return fault_set(f, "%s:%d: [%s] Cutoff is missing: with OuterSlope = %g the mass converges slowly, or not at all", path, c->line,
+                       c->name, c->outer);
+  }
+  if (c->cutoff_width > 0 && !(c->cutoff > 0))
+    return fault_set(f, "%s:%d: [%s] CutoffWidth has a meaning only with Cutoff", path, c->line, c->name);
+  if (c->cutoff > 0 && !(c->cutoff_width > 0)) c->cutoff_width = 0.2 * c->cutoff;
+  if (c->cutoff > 0 && (c->cutoff_width < 0.02 * c->cutoff || c->cutoff_width > 10 * c->cutoff))
+    return fault_set(f, "%s:%d: [%s] CutoffWidth: expected from 0.02 to 10 times Cutoff = %g, found %g", path, c->line, c->name, c->cutoff,
+                     c->cutoff_width);
+  if (c->cutoff > 0 && c->scale > 0 && c->cutoff < 0.1 * c->scale)
+    return fault_set(f, "%s:%d: [%s] Cutoff: expected at least a tenth of Scale = %g, found %g", path, c->line, c->name, c->scale, c->cutoff);
+  return 0;
+}
+
+static int check_disc(const char *path, const struct galaxy_component *c, struct fault *f)
+{
+  if (!galaxy_is_disc(c->profile)) return 0;
+  if (c->toomre_q > 0 && c->dispersion > 0)
+    return fault_set(f, "%s:%d: [%s] ToomreQ and Dispersion: give one of them", path, c->line, c->name);
+  if (!(c->toomre_q > 0) && !(c->dispersion > 0))
+    return fault_set(f, "%s:%d: [%s] ToomreQ or Dispersion is missing", path, c->line, c->name);
+  return 0;
+}
+
+int galaxy_check(const char *path, struct galaxy *g, struct fault *f)
+{
+  int points = 0;
+  double low = INFINITY, high = 0;
+  for (int i = 0; i < g->count; i++) {
+    struct galaxy_component *c = &g->component[i];
+    if (check_cutoff(path, c, f) || check_disc(path, c, f)) return -1;
+    points += c->profile == PROFILE_POINT;
+    if (c->profile == PROFILE_POINT) c->n = 1;
+    if (c->scale > 0) {
+      low = fmin(low, c->scale);
+      high = fmax(high, fmax(c->scale, c->cutoff));
+    }
+  }
+  if (g->count == 0) return fault_set(f, "%s: expected components, each a section with a Profile, or [Orbit]; found none", path);
+  if (points > 1) return fault_set(f, "%s: %d components are black-hole; expected at most one, at the centre", path, points);
+  if (points == g->count) return fault_set(f, "%s: a black hole alone is no model; add a component of stars or dark matter", path);
+  if (high > 1e9 * low)
+    return fault_set(f, "%s: the largest length of the components, %g, is more than 1e9 times the smallest Scale, %g", path, high, low);
+  return 0;
+}
+
+/* The components that a caller wants: those without a number, or all but black holes. Returns their number. */
+static int list(struct galaxy_model *m, int all, struct galaxy_component **part)
+{
+  int count = 0;
+  for (int i = 0; i < m->count; i++)
+    for (int k = 0; k < m->galaxy[i].count; k++) {
+      struct galaxy_component *c = &m->galaxy[i].component[k];
+      if (all ? c->profile != PROFILE_POINT : c->n == 0) part[count++] = c;
+    }
+  return count;
+}
+
+/* Numbers proportional to the weights, with the sum n: what is left after rounding down is for the largest fractions, the first of equal
+ * ones. */
+static int distribute(const char *path, int64_t n, int count, struct galaxy_component *const *part, const double *weight, struct fault *f)
+{
+  double fraction[MOST], whole = 0;
+  int64_t left = n;
+  for (int i = 0; i < count; i++) whole += weight[i];
+  for (int i = 0; i < count; i++) {
+    double exact = (double)n * weight[i] / whole;
+    part[i]->n = (int64_t)exact;
+    fraction[i] = exact - (double)part[i]->n;
+    left -= part[i]->n;
+  }
+  for (; left > 0; left--) {
+    int best = 0;
+    for (int i = 1; i < count; i++)
+      if (fraction[i] > fraction[best]) best = i;
+    fraction[best] -= 1;
+    part[best]->n++;
+  }
+  for (int i = 0; i < count; i++)
+    if (part[i]->n < 1)
+      return fault_set(f, "%s: %lld particles for %d components leave none for [%s], whose part of them is %.2g; expected more, or its own N",
+                       path, (long long)n, count, part[i]->name, weight[i] / whole);
+  return 0;
+}
+
+static int64_t particles_of(const struct galaxy_model *m)
+{
+  int64_t sum = 0;
+  for (int i = 0; i < m->count; i++)
+    for (int k = 0; k < m->galaxy[i].count; k++) sum += m->galaxy[i].component[k].n;
+  return sum;
+}
+
+int galaxy_share(const char *path, int64_t n, struct galaxy_model *m, struct fault *f)
+{
+  struct galaxy_component *part[MOST];
+  double weight[MOST];
+  int open = list(m, 0, part);
+  int64_t own = particles_of(m);
+  for (int i = 0; i < open; i++) weight[i] = part[i]->mass;
+  if (n == 0 && open)
+    return fault_set(f, "%s:%d: [%s] has no number of particles: give N or ParticleMass there, or N in [Model], or option -n", path,
+                     part[0]->line, part[0]->name);
+  if (n > 0 && !open && own != n)
+    return fault_set(f, "%s: [Model] N = %lld, but the components have %lld particles", path, (long long)n, (long long)own);
+  if (n > 0 && open && n - own < open)
+    return fault_set(f, "%s: N = %lld: expected at least %lld particles, for the components' own numbers and one for each of the others",
+                     path, (long long)n, (long long)own + open);
+  if (open && distribute(path, n - own, open, part, weight, f)) return -1;
+  own = particles_of(m);
+  return own <= IC_MAX ? 0 : fault_set(f, "%s: expected at most 2^36 particles, found %lld", path, (long long)own);
+}
+
+int galaxy_rescale(const char *path, int64_t n, struct galaxy_model *m, struct fault *f)
+{
+  struct galaxy_component *part[MOST];
+  double weight[MOST];
+  int count = list(m, 1, part);
+  int64_t points = particles_of(m);
+  for (int i = 0; i < count; i++) {
+    weight[i] = (double)part[i]->n;
+    points -= part[i]->n;
+  }
+  if (points == 0 && particles_of(m) == n) return 0;
+  if (n - points < count)
+    return fault_set(f, "%s: option -n: expected at least %lld particles, one for each component, found %lld", path,
+                     (long long)points + count, (long long)n);
+  return distribute(path, n - points, count, part, weight, f);
+}

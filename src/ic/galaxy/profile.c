@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Densities: Plummer 1911; Hernquist 1990; Jaffe 1983; Navarro, Frenk & White 1996; Moore et al. 1999; Burkert 1995; Einasto 1965; Zhao 1996
+ * (double power law); King 1966; Sersic's surface brightness deprojected. The cut-off is that of MAGI (Miki & Umemura 2018, MNRAS 475,
+ * 2269, eq. 6). */
+#include <config.h>
+#include "ic/galaxy/profile.h"
+
+#include <gsl/gsl_cdf.h>
+#include <gsl/gsl_errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/lines.h"
+#include "base/memory.h"
+
+/* The cut-off is 4e-15 where its argument is CUT; densities without one end at FAR scale radii, or where the mass of a shell is below SMALL
+ * of the largest. */
+#define CUT 5.5
+#define INNERMOST 1e-7   /* in scale radii */
+#define FAR 1e4
+#define SMALL 1e-12
+
+/* Abel's integral -1/pi int_r^inf dI/dR dR / sqrt(R^2 - r^2) with R = r cosh t. The integrand is even and decays, so the trapezoidal rule
+ * converges exponentially. Its derivative by ln r is taken under the integral. */
+static double sersic(const struct profile *p, double x, double *slope)
+{
+  const double h = 0.05, power = 1 / p->c->index, b = p->sersic_b;
+  double sum = 0, bend = 0, largest = 0;
+  for (int i = 0; i < 1000; i++) {
+    double X = x * cosh(i * h), y = b * pow(X, power), part = (i ? 1 : 0.5) * y / X * exp(-y);
+    sum += part;
+    bend += part * (power - 1 - power * y);
+    largest = fmax(largest, part);
+    if (part < 1e-18 * largest && y > 1) break;
+  }
+  *slope = sum > 0 ? bend / sum : 0;
+  return sum;
+}
+
+static double king(const struct profile *p, double x, double *slope)
+{
+  const double *xs, *ws, *ms;
+  king_nodes(p->king, &xs, &ws, &ms);
+  double depth, m, by_w;
+  if (x < p->inner) {
+    double ratio = x / p->inner;
+    depth = (ws[0] - ws[1]) * ratio * ratio;
+    m = ms[1] * ratio * ratio * ratio;
+  } else {
+    depth = exp(gsl_spline_eval(p->first, log(x), NULL));
+    m = exp(gsl_spline_eval(p->second, log(x), NULL));
+  }
+  double density = king_table_density(p->king, ws[0] - depth, &by_w);
+  *slope = density > 0 ? -by_w * m / (x * density) : 0;
+  return density;
+}
+
+static double table(const struct profile *p, double r, double *slope)
+{
+  if (r <= p->inner) {
+    *slope = p->inner_slope;
+    return exp(p->first->y[0]) * pow(r / p->inner, *slope);
+  }
+  *slope = gsl_spline_eval_deriv(p->first, log(r), NULL);
+  return exp(gsl_spline_eval(p->first, log(r), NULL));
+}
+
+/* Without the cut-off, x in scale radii. */
+static double uncut(const struct profile *p, double x, double *slope)
+{
+  const struct galaxy_component *c = p->c;
+  double y = 1 + x, z;
+  switch (c->profile) {
+  case PROFILE_PLUMMER: *slope = -5 * x * x / (1 + x * x); return pow(1 + x * x, -2.5);
+  case PROFILE_HERNQUIST: *slope = -1 - 3 * x / y; return 1 / (x * y * y * y);
+  case PROFILE_JAFFE: *slope = -2 - 2 * x / y; return 1 / (x * x * y * y);
+  case PROFILE_NFW: *slope = -1 - 2 * x / y; return 1 / (x * y * y);
+  case PROFILE_MOORE: z = pow(x, 1.5); *slope = -1.5 - 1.5 * z / (1 + z); return 1 / (z * (1 + z));
+  case PROFILE_BURKERT: *slope = -x / y - 2 * x * x / (1 + x * x); return 1 / (y * (1 + x * x));
+  case PROFILE_EINASTO: z = pow(x, c->index); *slope = -2 * z; return exp(-2 / c->index * (z - 1));
+  case PROFILE_KING: return king(p, x, slope);
+  case PROFILE_SERSIC: return sersic(p, x, slope);
+  case PROFILE_DOUBLE_POWER:
+    z = pow(x, c->sharpness);
+    *slope = -c->inner + (c->inner - c->outer) * z / (1 + z);
+    return pow(x, -c->inner) * pow(1 + z, (c->inner - c->outer) / c->sharpness);
+  case PROFILE_TABLE: return table(p, x, slope);
+  default: fatal("profile %d is not a spheroid", (int)c->profile);
+  }
+}
+
+double profile_at(const struct profile *p, double r, double *slope)
+{
+  const struct galaxy_component *c = p->c;
+  *slope = 0;
+  if (r >= p->edge) return 0;
+  double density = uncut(p, c->profile == PROFILE_TABLE ? r : r / c->scale, slope);
+  if (c->cutoff > 0) {
+    double y = (r - c->cutoff) / (2 * c->cutoff_width), factor = erfc(y);
+    *slope -= r / c->cutoff_width / sqrt(M_PI) * exp(-y * y) / factor;
+    density *= 0.5 * factor;
+  }
+  return density;
+}
+
+static int open_king(struct profile *p, struct fault *f)
+{
+  const double *x, *w, *m;
+  double *s;
+  if (!(p->king = king_solve(p->c->index, f))) return -1;
+  int n = king_nodes(p->king, &x, &w, &m);
+  s = memory_alloc("ic tables", sizeof *s * 3 * (size_t)n);
+  for (int i = 1; i < n; i++) {
+    s[i] = log(x[i]);
+    s[n + i] = log(w[0] - w[i]);
+    s[2 * n + i] = log(m[i]);
+  }
+  p->first = gsl_spline_alloc(gsl_interp_cspline, (size_t)n - 1);
+  p->second = gsl_spline_alloc(gsl_interp_cspline, (size_t)n - 1);
+  gsl_spline_init(p->first, s + 1, s + n + 1, (size_t)n - 1);
+  gsl_spline_init(p->second, s + 1, s + 2 * n + 1, (size_t)n - 1);
+  p->inner = x[1];
+  p->edge = p->c->scale * x[n - 1];
+  memory_free(s);
+  return 0;
+}
+
+/* Append the row of a line to s[2 * n], s[2 * n + 1]. Returns 1, 0 for an empty line, -1 with a fault. */
+static int table_row(const struct lines *l, int n, double *s, struct fault *f)
+{
+  double r, density;
+  int end = 0;
+  if (l->text[strspn(l->text, " \t\r\n")] == 0) return 0;
+  if (sscanf(l->text, " %lf%*[ \t,]%lf %n", &r, &density, &end) != 2 || l->text[end] || !(r > 0) || !(density > 0) || !isfinite(r) ||
+      !isfinite(density))
+    return fault_set(f, "%s:%lld: expected a radius and a density, both above 0, found '%.40s'", l->path, (long long)l->number, l->text);
+  s[2 * n] = log(r);
+  s[2 * n + 1] = log(density);
+  if (n > 0 && s[2 * n] <= s[2 * n - 2])
+    return fault_set(f, "%s:%lld: radii must increase, found %g after %g", l->path, (long long)l->number, r, exp(s[2 * n - 2]));
+  if (n > 0 && s[2 * n + 1] > s[2 * n - 1])
+    return fault_set(f, "%s:%lld: densities must not increase, found %g after %g", l->path, (long long)l->number, density,
+                     exp(s[2 * n - 1]));
+  return 1;
+}
+
+static int open_table(struct profile *p, struct fault *f)
+{
+  enum { ROWS = 100000 };
+  struct lines l;
+  if (lines_open(&l, p->c->table, f)) return -1;
+  double *s = NULL;
+  int n = 0, room = 0, rc;
+  while ((rc = lines_next(&l, "a radius and a density", f)) == 1 && (rc = n < ROWS ? 0 : 1) == 0) {
+    if (n == room) s = memory_resize("ic tables", s, sizeof *s * 2 * (size_t)(room += 1000));
+    if ((rc = table_row(&l, n, s, f)) < 0) break;
+    n += rc;
+  }
+  lines_close(&l);
+  if (rc == 1) fault_set(f, "%s: more than %d rows", p->c->table, ROWS);
+  if (rc == 0 && n < 5) rc = fault_set(f, "%s: expected at least 5 rows of radius and density, found %d", p->c->table, n);
+  if (rc == 0) {
+    double *x = memory_alloc("ic tables", sizeof *x * 2 * (size_t)n);
+    for (int i = 0; i < n; i++) x[i] = s[2 * i], x[n + i] = s[2 * i + 1];
+    p->first = gsl_spline_alloc(gsl_interp_cspline, (size_t)n);
+    gsl_spline_init(p->first, x, x + n, (size_t)n);
+    p->inner = exp(x[0]);
+    p->edge = exp(x[n - 1]);
+    p->inner_slope = gsl_spline_eval_deriv(p->first, x[0], NULL);
+    memory_free(x);
+    if (p->inner_slope < -2) rc = fault_set(f, "%s: the density rises as r^%.3g at the smallest radius; expected r^-2 or less steep",
+                                            p->c->table, p->inner_slope);
+  }
+  memory_free(s);
+  return rc == 0 ? 0 : -1;
+}
+
+/* Where the density of an infinite profile ends. */
+static double find_edge(const struct profile *p)
+{
+  double largest = 0, slope, limit = p->c->profile == PROFILE_EINASTO || p->c->profile == PROFILE_SERSIC ? 100 * FAR : FAR;
+  for (double x = 1e-3; x < limit; x *= 1.02) {
+    double shell = x * x * x * uncut(p, x, &slope);
+    if (shell < SMALL * largest) return p->c->scale * x;
+    largest = fmax(largest, shell);
+  }
+  return p->c->scale * limit;
+}
+
+int profile_open(struct profile *p, const struct galaxy_component *c, struct fault *f)
+{
+  *p = (struct profile){.c = c};
+  int failed = 0;
+  gsl_error_handler_t *handler = gsl_set_error_handler_off();
+  if (c->profile == PROFILE_SERSIC) p->sersic_b = gsl_cdf_gamma_Pinv(0.5, 2 * c->index, 1);
+  if (c->profile == PROFILE_KING) failed = open_king(p, f);
+  else if (c->profile == PROFILE_TABLE) failed = open_table(p, f);
+  else p->edge = find_edge(p);
+  gsl_set_error_handler(handler);
+  if (c->cutoff > 0) p->edge = fmin(p->edge, c->cutoff + 2 * CUT * c->cutoff_width);
+  return failed;
+}
+
+void profile_close(struct profile *p)
+{
+  king_free(p->king);
+  gsl_spline_free(p->first);
+  gsl_spline_free(p->second);
+}
+
+int profile_grid(const struct profile *p, int *first)
+{
+  double inner = INNERMOST * (p->c->profile == PROFILE_TABLE ? fmin(p->inner * 10, p->edge) : p->c->scale);
+  *first = (int)floor(log(inner) / PROFILE_STEP);
+  return (int)ceil(log(p->edge) / PROFILE_STEP) - *first + 1;
+}
+
+void profile_tabulate(const struct profile *p, int n, const double *r, double *density, double *bend, double *mass)
+{
+  double h = log(r[n - 1] / r[0]) / (n - 1), slope0 = 0;
+#pragma omp parallel for schedule(dynamic, 16)
+  for (int k = 0; k < n; k++) {
+    double slope;
+    density[k] = profile_at(p, r[k], &slope);
+    bend[k] = density[k] * slope;
+  }
+  if (density[0] > 0) slope0 = bend[0] / density[0];
+  mass[0] = pow(r[0], 3) * density[0] / (3 + slope0);
+  for (int k = 1; k < n; k++) {   /* the trapezoidal rule, with its correction by end slopes where there are any */
+    double a = pow(r[k - 1], 3), b = pow(r[k], 3), fix = h * h / 12 * (a * (3 * density[k - 1] + bend[k - 1]) - b * (3 * density[k] + bend[k]));
+    mass[k] = mass[k - 1] + 0.5 * h * (a * density[k - 1] + b * density[k]) + (density[k] > 0 ? fix : 0);
+  }
+  double unit = p->c->mass / (4 * M_PI * mass[n - 1]);
+  for (int k = 0; k < n; k++) {
+    density[k] *= unit;
+    bend[k] *= unit;
+    mass[k] *= 4 * M_PI * unit;
+  }
+}

@@ -1,0 +1,166 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# `espalier ic galaxy`: models that are refused, with one sentence and nothing written; what is printed and written; the files in params/models.
+. "${srcdir:-.}/tests/tap.sh"
+src=$(cd "${srcdir:-.}" && pwd)
+new_folder
+shown="$dir/out $dir/err"
+export OMP_NUM_THREADS=2
+espalier() { timeout 100 "$here/espalier" "$@" > out 2> err < /dev/null; }
+
+# A model file from lines: model LINE...; sections that every model has come first
+units='[Units]|GravityConstantInternal = 1'
+plummer='[a]|Profile = plummer|Mass = 1|Scale = 1|N = 100'
+model() { printf '%s\n' "$@" | tr '|' '\n' > m.ini; }
+cases=0
+# refused TEXT [OPTION...]: with one message that has the text, status 1, and no file written. Cases run a few at a time, because starting MPI
+# is mostly waiting; each has a folder of its own, with the files of this one, and 'check_all' looks at what came out.
+refused() {
+  cases=$((cases + 1))
+  mkdir "case$cases"
+  echo "$1" > "case$cases/text"
+  shift
+  for file in m.ini one.ini t.txt there.csv; do [ ! -e "$file" ] || cp -r "$file" "case$cases"; done
+  (cd "case$cases" && timeout 100 "$here/espalier" ic galaxy m.ini -o x.hdf5 --profile x.csv "$@" > out 2> err < /dev/null; echo $? > status) &
+  [ $((cases % 6)) -ne 0 ] || wait
+}
+check_all() {
+  wait
+  for i in $(seq $cases); do
+    at=case$i text=$(cat "case$i/text") shown="$dir/case$i/out $dir/case$i/err"
+    [ "$(cat "$at/status")" = 1 ] && grep -q -e "$text" "$at/err" && [ "$(grep -c '^espalier:' "$at/err")" = 1 ] && [ ! -e "$at/x.hdf5" ] &&
+      [ ! -e "$at/x.csv" ] && [ ! -e "$at/x_df.csv" ]
+    ok $? "$text"
+  done
+  shown="$dir/out $dir/err"
+}
+# bad TEXT LINE...: a component that is refused
+bad() {
+  text=$1
+  shift
+  model "$units" "$@"
+  refused "$text"
+}
+
+rm -f m.ini
+refused 'm.ini: expected a model file: No such file'
+model ''
+refused 'm.ini: the units are missing: expected in \[Units\] UnitLength_in_cm'
+model '[Units]|UnitLength_in_cm = 1' "$plummer"
+refused 'm.ini: some units are missing'
+model '[Units]|UnitLength_in_cm = 1|UnitMass_in_g = zero' "$plummer"
+refused "m.ini:3: UnitMass_in_g: expected a number above 0"
+model "$units"
+refused 'expected components, each a section with a Profile'
+bad 'm.ini:8: \[a\] is given twice; the first is in line 3' "$plummer" '[a]|Profile = nfw'
+bad 'm.ini:8: \[Units\] is given twice; the first is in line 1' "$plummer" '[Units]'
+bad 'm.ini:8: unknown section \[model\]; did you mean \[Model\]?' "$plummer" '[model]|N = 5'
+bad "m.ini:3: expected \[Section\] and nothing else, found '\[a\] x'" '[a] x'
+bad 'expected a name of 1 to 31 characters' '[a-name-that-is-much-too-long-for-a-component]'
+bad "a component's name must not have any of" '[a,b]'
+bad 'this name is for the sum' '[Total]'
+bad "m.ini:8: expected 'Key = value', found 'Softening'" "$plummer" 'Softening'
+model 'Mass = 1' "$units"
+refused "m.ini:1: 'Mass' stands before any \[Section\]"
+bad "m.ini:8: unknown key 'Scael' in \[a\]; did you mean 'Scale'?" "$plummer" 'Scael = 1'
+bad "m.ini:8: unknown key 'UnitMass_in_g' in \[a\]; it belongs in \[Units\]" "$plummer" 'UnitMass_in_g = 1'
+bad "unknown key 'Number' in \[Model\]" "$plummer" '[Model]|Number = 1'
+bad 'm.ini:8: Mass is given twice; the first is in line 5' "$plummer" 'Mass = 1'
+bad "Profile: unknown name 'plumer'; did you mean 'plummer'?" '[a]|Profile = plumer'
+bad 'Profile: expected plummer, hernquist, .* or sersic-disc, found .xyzzy' '[a]|Profile = xyzzy'
+bad 'm.ini:3: \[a\] Profile is missing' '[a]|Mass = 1'
+bad 'm.ini:3: \[a\] Mass is missing; the profile plummer needs it' '[a]|Profile = plummer|Scale = 1|N = 10'
+bad 'Cutoff is missing; the profile nfw needs it, since its mass is infinite' '[a]|Profile = nfw|Mass = 1|Scale = 1|N = 10'
+bad 'W0: the profile plummer has no such key' "$plummer" 'W0 = 6'
+bad 'Scale: the profile black-hole has no such key' "$plummer" '[b]|Profile = black-hole|Mass = 1|Scale = 1'
+bad "Mass: expected a number above 0, found '-1'" '[a]|Profile = plummer|Mass = -1'
+bad "Mass: expected a number above 0, found 'nan'" '[a]|Profile = plummer|Mass = nan'
+bad "Mass: expected a number above 0, found '1 kg'" '[a]|Profile = plummer|Mass = 1 kg'
+bad "W0: expected a number from 0.3 to 12, found '20'" '[a]|Profile = king|W0 = 20'
+bad "SersicIndex: expected a number from 0.6 to 10, found '0.5'" '[a]|Profile = sersic|SersicIndex = 0.5'
+bad "Type: expected a particle type, a whole number from 0 to 5, found '1.5'" "$plummer" 'Type = 1.5'
+bad "N: expected a whole number of particles from 1 to 2^36, found '0'" '[a]|N = 0'
+bad "N: expected a whole number of particles from 1 to 2^36, found '1e12'" '[a]|N = 1e12'
+bad 'ParticleMass: give it or N, not both' "$plummer" 'ParticleMass = 0.1'
+bad 'Mass / ParticleMass is 1e-09' '[a]|Profile = plummer|Mass = 1|Scale = 1|ParticleMass = 1e9'
+bad '\[a\] has no number of particles' '[a]|Profile = plummer|Mass = 1|Scale = 1'
+bad 'leave none for \[b\]' '[Model]|N = 10' '[a]|Profile = plummer|Mass = 1|Scale = 1' '[b]|Profile = plummer|Mass = 0.01|Scale = 1'
+bad 'the components have 100 particles' "$plummer" '[Model]|N = 50'
+bad 'CutoffWidth has a meaning only with Cutoff' "$plummer" 'CutoffWidth = 5'
+bad 'CutoffWidth: expected from 0.02 to 10 times Cutoff = 5, found 0.01' "$plummer" 'Cutoff = 5|CutoffWidth = 0.01'
+bad 'Cutoff: expected at least a tenth of Scale' "$plummer" 'Cutoff = 0.01'
+bad "OuterSlope: expected a number above 2 and at most 20, found '1'" '[a]|Profile = double-power|OuterSlope = 1'
+bad 'Cutoff is missing: with OuterSlope = 3' '[a]|Profile = double-power|Mass = 1|Scale = 1|OuterSlope = 3|N = 9'
+bad '2 components are black-hole' "$plummer" '[b]|Profile = black-hole|Mass = 1' '[c]|Profile = black-hole|Mass = 1'
+bad 'a black hole alone is no model' '[b]|Profile = black-hole|Mass = 1'
+bad 'is more than 1e9 times the smallest Scale' "$plummer" '[b]|Profile = plummer|Mass = 1|Scale = 1e10|N = 5'
+bad '\[a\]: this component cannot be in equilibrium: .* AnisotropyRadius' "$plummer" 'AnisotropyRadius = 0.2'
+bad '\[a\]: this component cannot be in equilibrium: .* a lighter black hole' "$plummer" '[b]|Profile = black-hole|Mass = 10'
+table='[a]|Profile = table|Mass = 1|N = 10|Table = t.txt'
+bad 't.txt: No such file' "$table"
+rm -f t.txt
+printf '1 2\n2 1 5\n' > t.txt
+bad 't.txt:2: expected a radius and a density, both above 0' "$table"
+printf '1 2\n1 1\n' > t.txt
+bad 't.txt:2: radii must increase' "$table"
+printf '1 2\n2 3\n' > t.txt
+bad 't.txt:2: densities must not increase' "$table"
+printf '1 2\n2 1\n' > t.txt
+bad 't.txt: expected at least 5 rows of radius and density, found 2' "$table"
+printf '1 1e5\n2 1e3\n3 1e2\n4 1e1\n5 1\n' > t.txt
+bad 'the density rises as' "$table"
+head -c 300 /dev/zero > m.ini
+refused 'm.ini.*: this is text in UTF-16\|a NUL byte'
+rm m.ini && mkdir m.ini
+refused 'm.ini is not a regular file'
+rmdir m.ini
+
+# orbits
+printf '%s\n' "$units" "$plummer" | tr '|' '\n' > one.ini
+orbit='[Orbit]|First = one.ini|Second = one.ini'
+bad '\[Orbit\] Second is missing' '[Orbit]|First = one.ini|Pericentre = 1|Separation = 5'
+bad '\[Orbit\] Pericentre is missing' "$orbit" 'Separation = 5'
+bad "unknown key 'Peri' in \[Orbit\]" "$orbit" 'Peri = 5'
+bad 'Separation: expected at least Pericentre = 5, found 1' "$orbit" 'Pericentre = 5|Separation = 1'
+bad 'Separation: expected at most the apocentre 3 of this orbit, found 9' "$orbit" 'Pericentre = 1|Separation = 9|Eccentricity = 0.5'
+bad 'a file with \[Orbit\] has no components of its own' "$orbit" 'Pericentre = 1|Separation = 9' "$plummer"
+bad 'does a file name itself?' '[Orbit]|First = m.ini|Second = one.ini|Pericentre = 1|Separation = 9'
+bad 'absent.ini: expected a model file: No such file' '[Orbit]|First = absent.ini|Second = one.ini|Pericentre = 1|Separation = 9'
+model '[Units]|GravityConstantInternal = 2' "$orbit" 'Pericentre = 1|Separation = 9'
+refused 'one.ini: \[Units\] differ from those of the file that names it'
+
+model "$units" "$plummer"
+echo precious > there.csv
+refused 'there.csv: already exists' --profile there.csv
+check_all
+[ "$(cat "case$cases/there.csv")" = precious ]; ok $? "an existing file is kept"
+
+# the command line
+espalier ic galaxy m.ini; [ $? = 2 ] && grep -q 'option -o is missing' err; ok $? "no -o"
+espalier ic galaxy --check -o x.hdf5 m.ini; [ $? = 2 ] && grep -q -e '--check writes no particles' err; ok $? "--check with -o"
+espalier ic galaxy -o x.hdf5; [ $? = 2 ] && grep -q 'model file is missing' err; ok $? "no model file"
+espalier ic galaxy --help; [ $? = 0 ] && grep -q '^usage: espalier ic galaxy MODEL.ini' out; ok $? "--help"
+espalier ic galaxy --check --profile p.csv m.ini
+[ $? = 0 ] && grep -q '^a  *plummer  *1  *100 ' out && [ ! -e x.hdf5 ] && grep -q '^component,r,density,mass,circular_velocity,sigma_r$' p.csv &&
+  grep -q '^component,energy,f$' p_df.csv && [ "$(grep -c '^a,' p.csv)" -gt 50 ] && [ "$(grep -c '^total,' p.csv)" -gt 50 ] && [ "$(grep -c '^a,' p_df.csv)" -gt 50 ]
+ok $? "--check --profile: a table, profiles, no particles"
+rm p.csv
+espalier ic galaxy --check --profile p.csv m.ini; [ $? = 1 ] && grep -q 'p_df.csv: already exists' err && [ ! -e p.csv ]; ok $? "an existing table of f"
+espalier ic galaxy -n 1e3 -o x.hdf5 m.ini
+[ $? = 0 ] && grep -q 'x.hdf5: 1000 particles of m.ini, seed 1; .*GravityConstantInternal = 1' out
+ok $? "option -n"
+model "$units" "$orbit" 'Pericentre = 1|Separation = 9|Inclination2 = 60'
+espalier ic galaxy -o pair.hdf5 m.ini
+[ $? = 0 ] && grep -q '^2.a  *plummer  *1  *100 .* 101$' out && printf '%s\n' '[Input]' 'InitCondFile = pair.hdf5' '[Units]' 'GravityConstantInternal = 1' \
+  '[Time]' 'TimeMax = 1' '[Gravity]' 'Softening = 0.1' > run.ini && espalier run --check run.ini
+ok $? "two galaxies on an orbit, a run takes them"
+
+# the files in params/models, by the command in their heads, with few particles
+for file in "$src"/params/models/*.ini; do
+  command=$(sed -n 's/^; *espalier ic galaxy /ic galaxy /p' "$file" | sed "s|params/models|$src/params/models|g")
+  # shellcheck disable=SC2086
+  espalier $command -n 2000 && grep -q ': 2000 particles of' out
+  ok $? "params/models/${file##*/}"
+done
+echo "1..$number"
+exit $failed
