@@ -17,5 +17,6 @@ include %D%/io/local.mk
 include %D%/io/input/local.mk
 include %D%/io/snapshot/local.mk
 include %D%/ic/local.mk
+include %D%/ic/galaxy/local.mk
 include %D%/study/local.mk
 include %D%/cli/local.mk

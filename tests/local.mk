@@ -20,6 +20,7 @@ unit_tests = \
   %D%/essential \
   %D%/finder \
   %D%/force \
+  %D%/galaxy_discs \
   %D%/hermite_verbs \
   %D%/ic \
   %D%/ic_stars \
@@ -290,6 +291,7 @@ clean-local:
 %C%_hermite_verbs_SOURCES = %D%/hermite_verbs.c %D%/hard_rig.h %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h
 %C%_pair_steps_SOURCES = %D%/pair_steps.c %D%/hard_rig.h %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h
 %C%_ic_SOURCES = %D%/ic.c %D%/ic_sets.h %D%/tap.h
+%C%_galaxy_discs_SOURCES = %D%/galaxy_discs.c %D%/tap.h
 %C%_ic_stars_SOURCES = %D%/ic_stars.c %D%/ic_sets.h %D%/tap.h
 %C%_ic_ranks_mpi_SOURCES = %D%/ic_ranks.c %D%/tap.h
 %C%_frame_ranks_mpi_SOURCES = %D%/frame_ranks.c %D%/chance.h %D%/tap.h

@@ -34,6 +34,7 @@ io           base particles params gravity mpi
 io/input     base particles params gravity mpi io
 io/snapshot  base particles params gravity mpi io io/input
 ic           base particles mpi
+ic/galaxy    base ic
 system       base particles gravity backend mpi
 tuning       base params backend
 step         base particles params tree gravity backend mpi system tuning

@@ -4,6 +4,7 @@
 #ifndef GALAXY_H
 #define GALAXY_H
 #include <stdint.h>
+#include <stdio.h>
 
 #include "base/fault.h"
 #include "ic/random.h"
@@ -111,4 +112,10 @@ struct disc_profile {
   double surface_density, circular_velocity, rotation, sigma_r, sigma_phi, sigma_z, height, toomre_q;
 };
 void disc_profile_at(const struct discs *d, int component, double radius, struct disc_profile *out);
+/* What a log should say of a disc: Q below 1, mass without rotation. Empty: nothing. Valid as long as the discs. */
+const char *disc_note(const struct discs *d, int component);
+/* Rows of a CSV table with the profiles of all discs, at radii that hold 0.1 % to 99.9 % of the mass; `prefix` precedes their names. The
+ * columns of rows are disc_columns (no newline). Nothing is written for NULL. Errors: ferror(out). */
+extern const char disc_columns[];
+void discs_write(const struct discs *d, const char *prefix, FILE *out);
 #endif
