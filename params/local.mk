@@ -4,6 +4,9 @@ nobase_dist_pkgdata_DATA += \
   %D%/default.ini \
   %D%/galaxies.ini \
   %D%/merger.ini \
+  %D%/models/m31.ini \
+  %D%/models/merger.ini \
+  %D%/models/milky-way.ini \
   %D%/nucleus.ini \
   %D%/watanabe.ini
 

@@ -40,6 +40,7 @@ struct disc {
   gsl_spline2d *sigma_z2, *quantile, *slope;   /* sigma_z^2; z where tanh(T) of the mass is within |z| (isothermal); d ln shape / d ln R */
   double negative, slow;    /* parts of the mass with <v_phi^2> < 0, and with <v_phi^2> < sigma_phi^2 of the epicyclic ratio */
   double smallest_q, where_q;
+  double virial;            /* 2 T / sum of m x.grad Phi */
   char note[400];           /* for a log; empty: nothing to say */
 };
 

@@ -83,6 +83,9 @@ void disc_profile_at(const struct discs *d, int component, double radius, struct
 
 const char *disc_note(const struct discs *d, int component) { return d->disc[component].note; }
 
+double disc_virial(const struct discs *d, int component) { return d->disc[component].virial; }
+double disc_smallest_q(const struct discs *d, int component) { return d->disc[component].smallest_q; }
+
 const char disc_columns[] = "component,R,surface_density,circular_velocity,rotation,sigma_r,sigma_phi,sigma_z,height,toomre_q";
 
 void discs_write(const struct discs *d, const char *prefix, FILE *out)

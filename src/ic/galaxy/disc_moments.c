@@ -112,24 +112,27 @@ void disc_moments_at(const struct discs *d, const struct disc *disc, double radi
   m->potential = gsl_spline2d_eval(d->potential, x, t, NULL, NULL);
 }
 
-/* The parts of the mass for which <v_phi^2> does not suffice. */
-static void count_hot(const struct discs *d, struct disc *disc)
+/* The parts of the mass for which <v_phi^2> does not suffice, and the virial ratio. */
+static void sum_mass(const struct discs *d, struct disc *disc)
 {
   const struct disc_grid *grid = &d->grid;
   int m = grid->coarse;
-  double all = 0, square[2];
+  double all = 0, kinetic = 0, virial = 0, square[2];
   for (int i = 0; i < m; i++) {
     double radius = grid->r[i * DISC_EVERY], ring = radius * radius * disc_surface(&disc->form, radius);
     if (!(ring > 0)) continue;
     for (int l = 0; l < grid->layers; l++) {
-      double mass = ring * disc->shape[l * m + i] * cosh(grid->t[l]);
+      double mass = ring * disc->shape[l * m + i] * cosh(grid->t[l]) * (l == 0 ? 0.5 : 1), s = sigma_r(disc, radius);
       azimuthal(d, disc, radius, grid->coarse_lnr[i], grid->t[l], square);
+      kinetic += mass * (s * s + fmax(square[0], 0) + gsl_spline2d_eval(disc->sigma_z2, grid->coarse_lnr[i], grid->t[l], NULL, NULL));
+      virial += mass * (d->force_r[l * m + i] + grid->z[l] * d->force_z[l * m + i]);   /* force_r: R d Phi / d R by now */
       all += mass;
       if (square[0] < 0) disc->negative += mass;
       if (square[0] < square[1]) disc->slow += mass;
     }
   }
   disc->negative /= all, disc->slow /= all;
+  disc->virial = kinetic / virial;
 }
 
 /* Judge a disc: an error, or what a log says of it. */
@@ -172,7 +175,7 @@ int disc_moments_make(struct discs *d, struct fault *f)
       disc->sigma0 = disc->c->toomre_q / disc->smallest_q;
       smallest_q(d, disc);
     }
-    count_hot(d, disc);
+    sum_mass(d, disc);
     if (judge(d, disc, f)) return -1;
   }
   return 0;

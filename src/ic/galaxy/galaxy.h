@@ -114,6 +114,9 @@ struct disc_profile {
 void disc_profile_at(const struct discs *d, int component, double radius, struct disc_profile *out);
 /* What a log should say of a disc: Q below 1, mass without rotation. Empty: nothing. Valid as long as the discs. */
 const char *disc_note(const struct discs *d, int component);
+/* 2 T / sum of m x.grad Phi of its particles (2 T / |W| of the disc in the field of all), and the smallest Toomre Q over radii. */
+double disc_virial(const struct discs *d, int component);
+double disc_smallest_q(const struct discs *d, int component);
 /* Rows of a CSV table with the profiles of all discs, at radii that hold 0.1 % to 99.9 % of the mass; `prefix` precedes their names. The
  * columns of rows are disc_columns (no newline). Nothing is written for NULL. Errors: ferror(out). */
 extern const char disc_columns[];
