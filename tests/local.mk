@@ -100,6 +100,7 @@ script_tests = \
   %D%/parameter_pages.sh \
   %D%/plots.sh \
   %D%/plots_input.sh \
+  %D%/plots_model.sh \
   %D%/pynbody.sh \
   %D%/quickstart.sh \
   %D%/ranks.sh \
@@ -155,6 +156,7 @@ tarball_tests = \
   %D%/parameter_pages.sh \
   %D%/plots.sh \
   %D%/plots_input.sh \
+  %D%/plots_model.sh \
   %D%/quickstart.sh \
   %D%/rules.sh \
   %D%/scaling.sh \

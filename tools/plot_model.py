@@ -7,8 +7,8 @@ import argparse
 import os
 import re
 
-from plotting import (Help, Table, Units, add_output, densest_centre, fail, legend_above, legend_on_top, line_colours, np, outputs, plt,
-                      program, save, shown, start, warn)
+from plotting import (Help, Table, Units, add_output, check_text, densest_centre, fail, legend_above, legend_on_top, line_colours, np,
+                      outputs, plt, program, save, shown, start, warn)
 from snapshots import Snapshot
 
 PROFILE = ("r", "density", "mass", "circular_velocity", "sigma_r")
@@ -46,6 +46,15 @@ def beside(path, ending):
     return f"{stem}_{ending}.csv"
 
 
+def has_rows(path):
+    """Whether the table is there; without discs it may have no rows."""
+    if not os.path.exists(path):
+        return False
+    check_text(path)
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return sum(bool(line.strip()) and not line.startswith("#") for line in file) > 1
+
+
 def read_lines(path):
     """Components by galaxy: [(total, [components])], and the table's units."""
     table = Table(path, PROFILE, words=("component",))
@@ -60,7 +69,7 @@ def read_lines(path):
         fail(f"{path} is no table of 'espalier ic galaxy --profile': it has no component 'total' and others after it")
     known = {part.name: part for _, parts in galaxies for part in parts}
     for ending, columns, attribute in (("discs", DISCS, "disc"), ("df", ("energy", "f"), "df")):
-        if os.path.exists(beside(path, ending)):
+        if has_rows(beside(path, ending)):
             for name, rows in grouped(Table(beside(path, ending), columns, words=("component",)), columns).items():
                 if name not in known:
                     fail(f"{beside(path, ending)}: component '{name}' is not in {path}")
@@ -94,7 +103,8 @@ def assign(path, galaxies):
     has no line, is the particle that has what is missing in the mass of the components."""
     snapshot = Snapshot(path, velocities=True, ids=True)
     kinds = sorted(snapshot.pos)
-    pos, mass, vel, ids = (np.concatenate([column[kind] for kind in kinds]) for column in (snapshot.pos, snapshot.mass, snapshot.vel, snapshot.ids))
+    pos, mass, vel, ids = (np.concatenate([column[kind] for kind in kinds])
+                           for column in (snapshot.pos, snapshot.mass, snapshot.vel, snapshot.ids))
     kind = np.concatenate([np.full(len(snapshot.mass[k]), k) for k in kinds])
     if not np.isfinite(vel).all():
         fail(f"{path} has no velocities")
@@ -141,8 +151,9 @@ def shells(part, count):
     for a, b in bins(radius, count):
         mine = (radius >= a) & (radius < b)
         across = 0.5 * ((part.vel[mine] ** 2).sum(axis=1) - out[mine] ** 2).mean()
-        rows.append((np.exp(np.log(radius[mine]).mean()), part.mass[mine].sum() / (4 / 3 * np.pi * (b**3 - a**3)), out[mine].std(),
-                     1 - across / (out[mine] ** 2).mean(), (part.value("mass", b) - part.value("mass", a)) / (4 / 3 * np.pi * (b**3 - a**3))))
+        volume = 4 / 3 * np.pi * (b**3 - a**3)
+        rows.append((np.exp(np.log(radius[mine]).mean()), part.mass[mine].sum() / volume, out[mine].std(),
+                     1 - across / (out[mine] ** 2).mean(), (part.value("mass", b) - part.value("mass", a)) / volume))
     return np.array(rows).T if rows else np.zeros((5, 0))
 
 
@@ -154,11 +165,12 @@ def rings(part, count):
     rows = []
     for a, b in bins(radius, count):
         mine = (radius >= a) & (radius < b)
-        rows.append((np.exp(np.log(radius[mine]).mean()), part.mass[mine].sum() / (np.pi * (b**2 - a**2)), along[mine].mean(), out[mine].std(),
-                     along[mine].std(), part.vel[mine, 2].std(), np.sqrt(12 * (part.pos[mine, 2] ** 2).mean()) / np.pi))
+        rows.append((np.exp(np.log(radius[mine]).mean()), part.mass[mine].sum() / (np.pi * (b**2 - a**2)), along[mine].mean(),
+                     out[mine].std(), along[mine].std(), part.vel[mine, 2].std(), np.sqrt(12 * (part.pos[mine, 2] ** 2).mean()) / np.pi))
     names = ("R", "surface_density", "rotation", "sigma_r", "sigma_phi", "sigma_z", "height")
     found = dict(zip(names, np.array(rows).T if rows else np.zeros((len(names), 0))))
-    line = {name: np.interp(np.log(found["R"]), np.log(part.disc["R"]), part.disc[name]) for name in ("toomre_q", "sigma_r", "surface_density")}
+    line = {name: np.interp(np.log(found["R"]), np.log(part.disc["R"]), part.disc[name])
+            for name in ("toomre_q", "sigma_r", "surface_density")}
     found["toomre_q"] = line["toomre_q"] * found["sigma_r"] / line["sigma_r"] * line["surface_density"] / found["surface_density"]
     return found
 
@@ -264,7 +276,8 @@ def disc_dispersions(axis, discs, units, count):
             if found:
                 points(axis, found["R"], found[column], part, marker)
                 told(part.name, column, found[column], np.interp(found["R"], part.disc["R"], part.disc[column]))
-    legend_above(axis, handles=[plt.Line2D([], [], color="0.3", linestyle=line, marker=marker, markersize=3.5, markerfacecolor="none", label=label)
+    legend_above(axis, handles=[plt.Line2D([], [], color="0.3", linestyle=line, marker=marker, markersize=3.5, markerfacecolor="none",
+                                           label=label)
                                 for _, line, marker, label in styles])
     axis.set(title="discs", xlabel=Units.label("R", units.length), ylabel=Units.label("dispersion", units.velocity))
 
@@ -352,7 +365,8 @@ def draw(total, parts, units, count, paths, with_points):
         panel(axis)
     for axis in axes.flat[len(panels):]:
         axis.set_visible(False)
-    handles = [plt.Line2D([], [], color=part.colour, label=shown(part.name)) for part in parts] + [plt.Line2D([], [], color="0.6", linewidth=1, label="all")]
+    handles = [plt.Line2D([], [], color=part.colour, label=shown(part.name)) for part in parts]
+    handles.append(plt.Line2D([], [], color="0.6", linewidth=1, label="all"))
     if with_points:
         handles.append(plt.Line2D([], [], color="0.3", linestyle="", marker="o", markersize=3.5, markerfacecolor="none", label="particles"))
     legend_on_top(figure, handles, most=7)
