@@ -232,8 +232,8 @@ static void check_moments(struct discs *d, const struct radial *s, int component
     }
     for (int m = 1; m < 6; m++) expected[m] /= weight;
     double spread = sqrt(fmax(expected[3] - expected[1] * expected[1], 0) / n);
-    double scatter[6] = {sqrt(n) * c->mass / MANY, spread, expected[2] * sqrt(2 / n), 2 * sqrt(expected[3]) * spread, expected[4] * sqrt(3 / n),
-                         expected[5] * sqrt(3.2 / n)};
+    double scatter[6] = {sqrt(n) * c->mass / MANY, spread, expected[2] * sqrt(2 / n), 2 * sqrt(expected[3]) * spread,
+                         expected[4] * sqrt(3 / n), expected[5] * sqrt(3.2 / n)};
     worst[0] = fmax(worst[0], fabs(n * c->mass / MANY - expected[0]) / scatter[0]);
     for (int m = 1; m < 6; m++) worst[m] = fmax(worst[m], fabs(sum[k][m] / n - expected[m]) / scatter[m]);
   }
@@ -242,10 +242,11 @@ static void check_moments(struct discs *d, const struct radial *s, int component
     tap_ok(worst[m] < 4.5, what);
   }
   double stated = disc_virial(d, component);
-  snprintf(what, sizeof what, "%s: 2 T / sum m x.grad Phi = %.4f, in z alone %.4f; by the tables %.5f", name, kinetic / virial, kinetic_z / virial_z,
-           stated);
+  snprintf(what, sizeof what, "%s: 2 T / sum m x.grad Phi = %.4f, in z alone %.4f; by the tables %.5f", name, kinetic / virial,
+           kinetic_z / virial_z, stated);
   tap_ok(fabs(kinetic / virial - 1) < 0.005 && fabs(kinetic_z / virial_z - 1) < 0.015 && fabs(stated - 1) < 0.001, what);
-  snprintf(what, sizeof what, "%s: the part of the stars that go backwards is off by %.4f, none (%g) escapes", name, backwards / MANY, unbound);
+  snprintf(what, sizeof what, "%s: the part of the stars that go backwards is off by %.4f, none (%g) escapes", name, backwards / MANY,
+           unbound);
   tap_ok(fabs(backwards / MANY) < 0.003 && unbound == 0, what);
   field_free(&field);
 }
@@ -282,8 +283,8 @@ static void check_rest(struct discs *d, const struct radial *s, int component, c
     for (int k = 0; k < 4; k++) before[k] += own[0][k], after[k] += own[1][k];
   }
   for (int k = 0; k < 4; k++) after[k] = after[k] / before[k] - 1;
-  snprintf(what, sizeof what, "%s after two turns: <R> %+.1f %%, <|z|> %+.1f %%, sigma_R^2 %+.1f %%, sigma_z^2 %+.1f %%", name, 100 * after[0],
-           100 * after[1], 100 * after[2], 100 * after[3]);
+  snprintf(what, sizeof what, "%s after two turns: <R> %+.1f %%, <|z|> %+.1f %%, sigma_R^2 %+.1f %%, sigma_z^2 %+.1f %%", name,
+           100 * after[0], 100 * after[1], 100 * after[2], 100 * after[3]);
   tap_ok(fabs(after[0]) < 0.03 && fabs(after[1]) < 0.15 && fabs(after[2]) < 0.15 && fabs(after[3]) < 0.15, what);
   field_free(&field);
 }
@@ -302,7 +303,9 @@ static void check_table(const struct discs *d)
   FILE *in = fmemopen(text, length, "r");
   while (in && fgets(line, sizeof line, in)) {
     double a[9];
-    if (sscanf(line, "2.%39[^,],%lf,%lf,%lf,%lf,%lf,%lf,%lf,%lf,%lf", name, a, a + 1, a + 2, a + 3, a + 4, a + 5, a + 6, a + 7, a + 8) != 10) continue;
+    int found = sscanf(line, "2.%39[^,],%lf,%lf,%lf,%lf,%lf,%lf,%lf,%lf,%lf", name, a, a + 1, a + 2, a + 3, a + 4, a + 5,
+                       a + 6, a + 7, a + 8);
+    if (found != 10) continue;
     struct disc_profile p;
     disc_profile_at(d, strcmp(name, "thin") == 0 ? 0 : 1, a[0], &p);
     worst = fmax(worst, fabs(p.rotation / a[3] - 1) + fabs(p.toomre_q / a[8] - 1) + fabs(p.sigma_z / a[6] - 1));
@@ -311,7 +314,8 @@ static void check_table(const struct discs *d)
   }
   if (in) fclose(in);
   free(text);
-  snprintf(what, sizeof what, "the table of profiles has %d rows (within %.1e), and the smallest Q of the thin disc is %.4f", rows, worst, lowest);
+  snprintf(what, sizeof what, "the table of profiles has %d rows (within %.1e), and the smallest Q of the thin disc is %.4f", rows, worst,
+           lowest);
   tap_ok(rows == 240 && worst < 1e-6 && fabs(lowest / 1.3 - 1) < 2e-3, what);
 }
 

@@ -9,7 +9,7 @@ if ! python=$("$plot" --find 2> /dev/null); then
   echo "1..0 # SKIP no python3 with h5py, numpy and matplotlib"
   exit 0
 fi
-if ! ./espalier ic galaxy --help > /dev/null 2>&1; then
+if ! ./espalier ic galaxy --help 2> /dev/null | grep -q -e --profile; then
   echo "1..0 # SKIP this espalier has no 'ic galaxy'"
   exit 0
 fi

@@ -3,9 +3,10 @@
  *   rho sigma_z^2 = int_z^infinity rho dPhi/dz dz',
  *   <v_phi^2>     = R dPhi/dR + sigma_R^2 (1 + d ln (rho sigma_R^2) / d ln R),
  * in the potential of the whole galaxy at (R, z), so the virial theorem holds for each disc. At all heights
- * sigma_R = sigma_0 exp(-R / DispersionScale), or by default the root of the surface density without its cut-off; sigma_0 is given, or such that the smallest Q = sigma_R kappa / (3.36 G Sigma) (Toomre 1964) is the given one. The azimuthal
- * dispersion is the epicyclic one, sigma_phi^2 = sigma_R^2 kappa^2 / (4 Omega^2) (BT eq. 3.100), the rest of <v_phi^2> is rotation. Where
- * nothing would rest, there is no rotation and sigma_phi^2 = <v_phi^2>; where <v_phi^2> < 0, v_phi is 0. */
+ * sigma_R = sigma_0 exp(-R / DispersionScale), or by default the root of the surface density without its cut-off; sigma_0 is given,
+ * or such that the smallest Q = sigma_R kappa / (3.36 G Sigma) (Toomre 1964) is the given one. The azimuthal dispersion
+ * is the epicyclic one, sigma_phi^2 = sigma_R^2 kappa^2 / (4 Omega^2) (BT eq. 3.100), the rest of <v_phi^2> is rotation. Where nothing
+ * would rest, there is no rotation and sigma_phi^2 = <v_phi^2>; where <v_phi^2> < 0, v_phi is 0. */
 #include <config.h>
 #include <math.h>
 
@@ -27,7 +28,8 @@ static void tabulate_sigma_z(struct discs *d, struct disc *disc)
     gsl_spline *spline = gsl_spline_alloc(gsl_interp_cspline, (size_t)n);
 #pragma omp for schedule(static)
     for (int i = 0; i < m; i++) {
-      for (int l = 0; l < n; l++) press[l] = disc->shape[l * m + i] * d->force_z[l * m + i] * grid->z0 * cosh(grid->t[l]);   /* dz = z0 cosh(t) dt */
+      for (int l = 0; l < n; l++)   /* dz = z0 cosh(t) dt */
+        press[l] = disc->shape[l * m + i] * d->force_z[l * m + i] * grid->z0 * cosh(grid->t[l]);
       gsl_spline_init(spline, grid->t, press, (size_t)n);
       double sum = 0;
       for (int l = n - 2; l >= 0; l--) {
@@ -148,10 +150,11 @@ static int judge(const struct discs *d, struct disc *disc, struct fault *f)
                      100 * disc->slow, 100 * disc->negative, key, disc->sigma0);
   int n = 0, size = (int)sizeof disc->note;
   if (disc->smallest_q < 1)
-    n += snprintf(disc->note, (size_t)size, "the smallest Toomre Q is %.3g (at R = %.4g): rings form where it is below 1", disc->smallest_q, disc->where_q);
+    n += snprintf(disc->note, (size_t)size, "the smallest Toomre Q is %.3g (at R = %.4g): rings form where it is below 1",
+                  disc->smallest_q, disc->where_q);
   if (disc->slow > said && n < size)
-    snprintf(disc->note + n, (size_t)(size - n), "%s%.1f %% of the mass does not rotate, since its dispersion takes all of <v_phi^2>", n ? "; " : "",
-             100 * disc->slow);
+    snprintf(disc->note + n, (size_t)(size - n), "%s%.1f %% of the mass does not rotate, since its dispersion takes all of <v_phi^2>",
+             n ? "; " : "", 100 * disc->slow);
   return 0;
 }
 

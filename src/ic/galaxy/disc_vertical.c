@@ -2,8 +2,8 @@
 /* Vertical structure of isothermal discs. In the potential Phi of the whole galaxy a population with the same sigma_z at all heights has
  *   rho(R, z) = rho(R, 0) exp(-(Phi(R, z) - Phi(R, 0)) / sigma_z^2)     (Spitzer 1942; Miki & Umemura 2018).
  * sigma_z(R) is chosen such that the density falls by the factor sech^2(1) from the plane to the height of disc_height(); for a
- * disc in its own field alone this is sech^2(z / height). A steep bulge or a central mass makes Phi flat at larger heights, where an isothermal
- * population has no edge: the density is therefore cut off about 6 heights, and sigma_z of the Jeans equation falls there. */
+ * disc in its own field alone this is sech^2(z / height). A steep bulge or a central mass makes Phi flat at larger heights, where an
+ * isothermal population has no edge: the density is therefore cut off about 6 heights, and sigma_z of the Jeans equation falls there. */
 #include <config.h>
 #include <math.h>
 
@@ -82,7 +82,8 @@ void disc_heights(struct discs *d, struct disc *disc)
   disc->quantile = gsl_spline2d_alloc(gsl_interp2d_bilinear, (size_t)m, DISC_QUANTILES);
   gsl_spline2d_init(disc->quantile, grid->coarse_lnr, t, table, (size_t)m, DISC_QUANTILES);
   memory_free(table);
-  double *slope = memory_alloc("ic tables", sizeof(double) * (size_t)(m * n)), *log_shape = memory_alloc("ic tables", sizeof(double) * (size_t)m);
+  double *slope = memory_alloc("ic tables", sizeof(double) * (size_t)(m * n));
+  double *log_shape = memory_alloc("ic tables", sizeof(double) * (size_t)m);
   gsl_spline *spline = gsl_spline_alloc(gsl_interp_cspline, (size_t)m);
   for (int l = 0; l < n; l++) {
     for (int i = 0; i < m; i++) log_shape[i] = log(fmax(disc->shape[l * m + i], 1e-300));

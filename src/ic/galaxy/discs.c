@@ -11,7 +11,8 @@ static const double settled = 1e-3;   /* change of an isothermal shape, in units
 
 static int check(const struct galaxy_component *c, struct fault *f)
 {
-  if (!(c->mass > 0) || !(c->scale > 0) || !(c->height > 0)) return fault_set(f, "[%s]: a disc needs Mass, Scale and Height above 0", c->name);
+  if (!(c->mass > 0) || !(c->scale > 0) || !(c->height > 0))
+    return fault_set(f, "[%s]: a disc needs Mass, Scale and Height above 0", c->name);
   if (!(c->height >= 1e-3 * c->scale && c->height <= c->scale))
     return fault_set(f, "[%s] Height: expected 0.001 to 1 times Scale (%g), found %g", c->name, c->scale, c->height);
   if (!(c->toomre_q > 0) && !(c->dispersion > 0)) return fault_set(f, "[%s]: a disc needs ToomreQ or Dispersion above 0", c->name);
