@@ -6,6 +6,9 @@ nobase_dist_pkgdata_DATA += \
   %D%/merger.ini \
   %D%/models/dwarf.ini \
   %D%/models/globular.ini \
+  %D%/models/m31.ini \
+  %D%/models/merger.ini \
+  %D%/models/milky-way.ini \
   %D%/nucleus.ini \
   %D%/watanabe.ini
 

@@ -22,6 +22,7 @@ unit_tests = \
   %D%/finder \
   %D%/force \
   %D%/galaxy \
+  %D%/galaxy_discs \
   %D%/hermite_verbs \
   %D%/ic \
   %D%/ic_stars \
@@ -117,6 +118,7 @@ script_tests = \
   %D%/plots.sh \
   %D%/plots_analysis.sh \
   %D%/plots_input.sh \
+  %D%/plots_model.sh \
   %D%/pynbody.sh \
   %D%/quickstart.sh \
   %D%/ranks.sh \
@@ -173,6 +175,7 @@ tarball_tests = \
   %D%/parameter_pages.sh \
   %D%/plots.sh \
   %D%/plots_input.sh \
+  %D%/plots_model.sh \
   %D%/quickstart.sh \
   %D%/rules.sh \
   %D%/scaling.sh \
@@ -320,6 +323,7 @@ clean-local:
 %C%_galaxy_SOURCES = %D%/galaxy.c %D%/tap.h
 %C%_galaxy_ranks_mpi_SOURCES = %D%/galaxy_ranks.c %D%/tap.h
 %C%_ic_SOURCES = %D%/ic.c %D%/ic_sets.h %D%/tap.h
+%C%_galaxy_discs_SOURCES = %D%/galaxy_discs.c %D%/tap.h
 %C%_ic_stars_SOURCES = %D%/ic_stars.c %D%/ic_sets.h %D%/tap.h
 %C%_ic_ranks_mpi_SOURCES = %D%/ic_ranks.c %D%/tap.h
 %C%_analysis_ranks_mpi_SOURCES = %D%/analysis_ranks.c %D%/chance.h %D%/everywhere.h %D%/files.h %D%/tap.h

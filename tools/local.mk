@@ -17,6 +17,7 @@ nobase_dist_pkgdata_SCRIPTS += \
   %D%/plot_energy.py \
   %D%/plot_force.py \
   %D%/plot_movie.py \
+  %D%/plot_model.py \
   %D%/plot_profile.py \
   %D%/plot_scaling.py \
   %D%/plot_steps.py \

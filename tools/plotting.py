@@ -226,12 +226,14 @@ class Units:
         if gravity > 0 and abs(gravity * length * velocity**2 / mass / self.G_CGS - 1) > 0.01:
             return
         self.length = self.name(length, self.LENGTHS, "cm")
-        self.mass = self.name(mass, self.MASSES, "g")
+        power = round(np.log10(mass / self.MASSES[r"M$_\odot$"]))
+        suns = abs(mass / self.MASSES[r"M$_\odot$"] / 10.0**power - 1) < 2e-3 and power > 0
+        self.mass = rf"$10^{{{power}}}\,$M$_\odot$" if suns else self.name(mass, self.MASSES, "g")
         seconds = length / velocity
         unit = next((n for n, s in self.TIMES.items() if seconds >= 0.1 * s), "s")
         self.time_unit, self.time_size = unit, seconds / self.TIMES[unit]
         self.time = f"{self.time_size:.4g} {unit}"
-        self.velocity = {1e5: "km/s", 1e2: "m/s", 1.0: "cm/s"}.get(velocity, f"{velocity:.4g} cm/s")
+        self.velocity = {1e5: "km/s", 1e2: "m/s", 1.0: "cm/s"}.get(velocity, f"{velocity / 1e5:.4g} km/s" if velocity >= 1e4 else f"{velocity:.4g} cm/s")
 
     def text(self):
         return f"{self.length}, {self.mass}, {self.time}" if self.length else "model units"

@@ -74,8 +74,8 @@ def natural(path):
     return [int(word) if word.isdigit() else word for word in re.split(r"(\d+)", path)]
 
 
-def part_rows(file, types, velocities=False):
-    """Positions and masses of one file, by type, and velocities if they are asked for (nan where the file has none)."""
+def part_rows(file, types, velocities=False, ids=False):
+    """Positions and masses of one file, by type, and velocities (nan where the file has none) and ids if they are asked for."""
     header = file["Header"].attrs
     stated, table = counts(header, "NumPart_ThisFile"), np.ravel(header.get("MassTable", np.zeros(6)))
     rows = {}
@@ -112,6 +112,10 @@ def part_rows(file, types, velocities=False):
             if vel.shape != pos.shape:
                 raise Fault(f"is no GADGET snapshot: /{name} has {len(pos)} Coordinates, and Velocities of the shape {vel.shape}")
             rows[kind] += (vel,)
+        if ids:
+            if group.get("ParticleIDs") is None or group["ParticleIDs"].shape != mass.shape:
+                raise Fault(f"has no ParticleIDs of type {kind}")
+            rows[kind] += (group["ParticleIDs"][()],)
     return rows
 
 
@@ -130,9 +134,9 @@ def careful(path, reader):
 
 class Snapshot:
     """Time, units, softening length and gravitational constant (None where they are not stated, or not one for all types), and per type the positions and masses,
-    with `velocities` those too, of all parts of a snapshot."""
+    with `velocities` and `ids` those too, of all parts of a snapshot."""
 
-    def __init__(self, path, types=None, partial=False, velocities=False):
+    def __init__(self, path, types=None, partial=False, velocities=False, ids=False):
         self.path, self.softening, self.gravity = path, None, None
         try:
             self.time, self.units, parts, total = careful(path, self.facts)
@@ -141,7 +145,7 @@ class Snapshot:
         rows, faults = [], []
         for part in parts:
             try:
-                rows.append(careful(part, lambda file: part_rows(file, types, velocities)))
+                rows.append(careful(part, lambda file: part_rows(file, types, velocities, ids)))
             except Fault as fault:
                 faults.append(f"{part} {fault}")
         if faults and len(parts) == 1 and parts[0] == path:
@@ -152,12 +156,14 @@ class Snapshot:
                      + (" (--partial draws the others)" if rows else ""))
             warn(f"{path} is drawn without {len(faults)} of its {len(parts)} parts: {self.few(faults)}")
         self.incomplete = bool(faults)
-        self.pos, self.mass, self.vel = {}, {}, {}
+        self.pos, self.mass, self.vel, self.ids = {}, {}, {}, {}
         for kind in range(6):
             mine = [row[kind] for row in rows if kind in row]
             if mine:
                 self.pos[kind], self.mass[kind], *rest = (np.concatenate(column) for column in zip(*mine))
-                if rest:
+                if ids:
+                    self.ids[kind] = rest.pop()
+                if velocities:
                     self.vel[kind] = rest[0]
             found = len(self.mass.get(kind, ()))
             if total and not faults and len(parts) > 1 and not (types and kind not in types) and found != total[kind]:

@@ -1,5 +1,11 @@
 libespalier_a_SOURCES += \
-  %D%/discs_missing.c \
+  %D%/disc.h \
+  %D%/disc_density.c \
+  %D%/disc_draw.c \
+  %D%/disc_field.c \
+  %D%/disc_moments.c \
+  %D%/disc_vertical.c \
+  %D%/discs.c \
   %D%/galaxy.h \
   %D%/make.c \
   %D%/make.h \
