@@ -48,7 +48,7 @@ static void errors(const struct rig *g, const struct particles *p, int64_t first
     memset(acc[i], 0, sizeof acc[i]);
     pot[i] = 0;
   }
-  g->be->probe->direct(g->dev, n, (const double(*)[3])x, skip, NULL, acc, NULL, pot);
+  g->be->probe->direct(g->dev, n, (const double(*)[3])x, skip, NULL, NULL, acc, NULL, pot);
   p = g->be->view(g->dev);
   for (int64_t i = 0; i < n; i++) {
     double off2 = 0, size2 = 0;
