@@ -5,6 +5,7 @@ nobase_dist_doc_DATA += \
   %D%/building.md \
   %D%/communication.md \
   %D%/cosmology.md \
+  %D%/external-potentials.md \
   %D%/file-formats.md \
   %D%/galaxy-models.md \
   %D%/glossary.md \
