@@ -356,7 +356,7 @@ static void check_share(void)
   m.galaxy[0] = andromeda();
   for (int i = 0; i < 3; i++) m.galaxy[0].component[i].n = 0;
   const struct galaxy_component *c = m.galaxy[0].component;
-  int ok = galaxy_share("x", 100001, &m, &f) == 0 && c[3].n == 1 && galaxy_particles(&m) == 100001;
+  int ok = galaxy_share("x", 0, 100001, &m, &f) == 0 && c[3].n == 1 && galaxy_particles(&m) == 100001;
   for (int i = 0; i < 3; i++) ok &= fabs((double)c[i].n - 1e5 * c[i].mass / 8514) <= 1;
   tap_ok(ok, "particles of equal mass");
   ok = galaxy_rescale("x", 1001, &m, &f) == 0 && galaxy_particles(&m) == 1001 && c[3].n == 1 && llabs(c[0].n - 953) <= 1;

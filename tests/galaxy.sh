@@ -133,6 +133,11 @@ model "$units" "$plummer"
 echo precious > there.csv
 refused 'there.csv: already exists' --profile there.csv
 check_all
+printf '%s\n' "$units" '[Model]|N = 300' '[s]|Profile = plummer|Mass = 1|Scale = 0.5|Cutoff = 5' | tr '|' '\n' > two.ini
+printf '%s\n' "$units" '[Model]|N = 200' '[s]|Profile = plummer|Mass = 1|Scale = 0.5|Cutoff = 5' | tr '|' '\n' > three.ini
+model "$units" '[Orbit]|First = two.ini|Second = three.ini' 'Pericentre = 1|Separation = 12'
+espalier ic galaxy --check m.ini && grep -q '1\.s .* 300 ' out && grep -q '2\.s .* 200 ' out
+ok $? "two files with numbers of their own"
 [ "$(cat "case$cases/there.csv")" = precious ]; ok $? "an existing file is kept"
 
 # the command line

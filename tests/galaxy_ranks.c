@@ -16,7 +16,7 @@ static void check_model(const struct comm *world, const struct comm *alone, stru
   struct particles slice, whole;
   struct fault f = {""};
   for (int i = 0; i < m->count; i++) m->galaxy[i].component[0].n = 0;
-  int made = galaxy_share("test", n, m, &f) == 0;
+  int made = galaxy_share("test", 0, n, m, &f) == 0;
   for (int i = 0; i < m->count; i++) made &= galaxy_open(&t[i], &m->galaxy[i], &f) == 0;
   particles_init(&slice);
   particles_init(&whole);

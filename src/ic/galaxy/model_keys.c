@@ -109,11 +109,11 @@ int galaxy_check(const char *path, struct galaxy *g, struct fault *f)
   return 0;
 }
 
-/* The components that a caller wants: those without a number, or all but black holes. Returns their number. */
-static int list(struct galaxy_model *m, int all, struct galaxy_component **part)
+/* The components of the galaxies from `first` on that a caller wants: those without a number, or all but black holes. Returns their number. */
+static int list(struct galaxy_model *m, int first, int all, struct galaxy_component **part)
 {
   int count = 0;
-  for (int i = 0; i < m->count; i++)
+  for (int i = first; i < m->count; i++)
     for (int k = 0; k < m->galaxy[i].count; k++) {
       struct galaxy_component *c = &m->galaxy[i].component[k];
       if (all ? c->profile != PROFILE_POINT : c->n == 0) part[count++] = c;
@@ -148,20 +148,21 @@ static int distribute(const char *path, int64_t n, int count, struct galaxy_comp
   return 0;
 }
 
-static int64_t particles_of(const struct galaxy_model *m)
+/* Particles of the galaxies from `first` on. */
+static int64_t particles_of(const struct galaxy_model *m, int first)
 {
   int64_t sum = 0;
-  for (int i = 0; i < m->count; i++)
+  for (int i = first; i < m->count; i++)
     for (int k = 0; k < m->galaxy[i].count; k++) sum += m->galaxy[i].component[k].n;
   return sum;
 }
 
-int galaxy_share(const char *path, int64_t n, struct galaxy_model *m, struct fault *f)
+int galaxy_share(const char *path, int first, int64_t n, struct galaxy_model *m, struct fault *f)
 {
   struct galaxy_component *part[MOST];
   double weight[MOST];
-  int open = list(m, 0, part);
-  int64_t own = particles_of(m);
+  int open = list(m, first, 0, part);
+  int64_t own = particles_of(m, first);
   for (int i = 0; i < open; i++) weight[i] = part[i]->mass;
   if (n == 0 && open)
     return fault_set(f, "%s:%d: [%s] has no number of particles: give N or ParticleMass there, or N in [Model], or option -n", path,
@@ -172,7 +173,7 @@ int galaxy_share(const char *path, int64_t n, struct galaxy_model *m, struct fau
     return fault_set(f, "%s: N = %lld: expected at least %lld particles, for the components' own numbers and one for each of the others",
                      path, (long long)n, (long long)own + open);
   if (open && distribute(path, n - own, open, part, weight, f)) return -1;
-  own = particles_of(m);
+  own = particles_of(m, 0);
   return own <= IC_MAX ? 0 : fault_set(f, "%s: expected at most 2^36 particles, found %lld", path, (long long)own);
 }
 
@@ -180,13 +181,13 @@ int galaxy_rescale(const char *path, int64_t n, struct galaxy_model *m, struct f
 {
   struct galaxy_component *part[MOST];
   double weight[MOST];
-  int count = list(m, 1, part);
-  int64_t points = particles_of(m);
+  int count = list(m, 0, 1, part);
+  int64_t points = particles_of(m, 0);
   for (int i = 0; i < count; i++) {
     weight[i] = (double)part[i]->n;
     points -= part[i]->n;
   }
-  if (points == 0 && particles_of(m) == n) return 0;
+  if (points == 0 && particles_of(m, 0) == n) return 0;
   if (n - points < count)
     return fault_set(f, "%s: option -n: expected at least %lld particles, one for each component, found %lld", path,
                      (long long)points + count, (long long)n);

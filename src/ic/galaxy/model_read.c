@@ -356,10 +356,11 @@ static int read_orbit(struct source *s, int depth, struct galaxy_model *m, struc
   if (depth == DEPTH) return fault_set(f, "%s:%d: [Orbit] of [Orbit] more than %d times; does a file name itself?", s->path, line, DEPTH);
   for (int i = 0; i < 2; i++) {
     int64_t own = 0;
+    int before = m->count;
     if (read_model(s->member[i], depth + 1, m, &own, f)) return -1;
     if (own > 0 && s->n > 0)
       return fault_set(f, "%s: [Model] N: %s gives the number of all particles; leave one of them out", s->member[i], s->path);
-    if (own > 0 && galaxy_share(s->member[i], own, m, f)) return -1;
+    if (own > 0 && galaxy_share(s->member[i], before, own, m, f)) return -1;
     if (i == 0) first = m->count - begin;
   }
   struct galaxy_model *part = memory_alloc("ic tables", sizeof *part);
@@ -424,6 +425,6 @@ int galaxy_model_read(const char *path, int64_t n, struct galaxy_model *m, struc
   if (read_model(path, 0, m, &own, f)) return -1;
   /* a file without any number, or in which some components have one: n is the number of all */
   int64_t total = own > 0 || galaxy_numbered(m) ? own : n;
-  if (galaxy_share(path, total, m, f)) return -1;
+  if (galaxy_share(path, 0, total, m, f)) return -1;
   return n > 0 ? galaxy_rescale(path, n, m, f) : 0;
 }
