@@ -135,6 +135,7 @@ script_tests = \
   %D%/interrupt.sh \
   %D%/stops.sh \
   %D%/study_ranks.sh \
+  %D%/study_steps.sh \
   %D%/system_check.sh \
   %D%/true_energy.sh \
   %D%/tuning.sh \

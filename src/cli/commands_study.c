@@ -179,6 +179,20 @@ static int take_ranks(const char *text, struct study_options *o)
   return o->rank_count;
 }
 
+/* Read names of schemes separated by commas. 0 or -1. */
+static int take_schemes(const char *text, enum study_scheme *scheme, int *count)
+{
+  for (*count = 0;;) {
+    size_t length = strcspn(text, ",");
+    int k = 0;
+    while (k < STUDY_SCHEMES && (strlen(study_scheme_names[k]) != length || strncmp(text, study_scheme_names[k], length) != 0)) k++;
+    if (k == STUDY_SCHEMES || *count == STUDY_SCHEMES) return -1;
+    scheme[(*count)++] = (enum study_scheme)k;
+    if (!text[length]) return 0;
+    text += length + 1;
+  }
+}
+
 /* Check the word after "study". 0, or -1 with *status set. */
 static int take_study(const struct command *self, const struct comm *c, int argc, char **argv, int *status)
 {
@@ -197,10 +211,12 @@ static int take_study(const struct command *self, const struct comm *c, int argc
 
 static int act_study(const struct command *self, const struct comm *c, int argc, char **argv)
 {
-  enum { RANKS = 256, RADII, DOMAINS, OVERWRITE };
+  enum { RANKS = 256, RADII, DOMAINS, OVERWRITE, SCHEME, PAIRS };
   static const struct option longs[] = {{"ranks", required_argument, NULL, RANKS},   {"r1", required_argument, NULL, RADII},
                                         {"domains", no_argument, NULL, DOMAINS},     {"overwrite", no_argument, NULL, OVERWRITE},
-                                        {"output", required_argument, NULL, 'o'},    COMMAND_LONG};
+                                        {"output", required_argument, NULL, 'o'},
+                                        {"scheme", required_argument, NULL, SCHEME}, {"pairs", required_argument, NULL, PAIRS},
+                                        COMMAND_LONG};
   struct overrides overrides = {.count = 0};
   struct study_options options = {.output = NULL};
   int status = STATUS_OK, option;
@@ -218,6 +234,12 @@ static int act_study(const struct command *self, const struct comm *c, int argc,
       if (take_ranks(optarg, &options) < 1)
         return command_misused(self, c, "option --ranks: expected at most %d whole numbers from 1 to %d with commas between them, found "
                                "'%s'", STUDY_MAX, STUDY_RANKS_MAX, optarg);
+      break;
+    case PAIRS: options.pairs = optarg; break;
+    case SCHEME:
+      if (take_schemes(optarg, options.scheme, &options.scheme_count))
+        return command_misused(self, c, "option --scheme: expected shared, block or hybrid, or several with commas between them, found '%s'",
+                               optarg);
       break;
     case RADII:
       options.r1_count = read_list(optarg, 1e-3, 100, 0, options.r1);
@@ -240,19 +262,25 @@ static int act_study(const struct command *self, const struct comm *c, int argc,
 }
 
 const struct command command_study = {
-    "study", "study let [--ranks 2,4,...] [--r1 1,2,...] [-P Section:Name=value]... [-o TABLE.csv] FILE.ini",
-    "Study the initial state; let: the sizes of locally essential trees, counted with virtual ranks",
+    "study",
+    "study let [--ranks 2,4,...] [--r1 1,2,...] [--scheme shared,block,hybrid] [-P Section:Name=value]... [-o TABLE.csv] [--pairs PAIRS.csv] FILE.ini",
+    "Study the initial state; let: locally essential trees and the messages of a soft step, counted with virtual ranks",
     "study let cuts the particles into P domains as real ranks would. For every domain it counts the cells and particles that\n"
     "the rank receives in soft and hard locally essential trees (LETs), the messages and the bytes. It does not need P\n"
     "processes. Where the number of processes is P, they exchange their LETs too, and the counts must agree.\n"
+    "It then counts the messages and bytes of a whole soft step that no output shortens, as comm.csv of a run has them.\n"
     "      --ranks P,P,...     numbers of ranks [2,4,8,16,32,64,128]; Domain:DomainGrid applies where its product is P\n"
     "      --r1 X,X,...        R1 in units of R0, one study for each value [Split:R1OverR0]\n"
+    "      --scheme S,S,...    schemes, one study each: shared and block (steps without the split), hybrid [the file's]\n"
     "  -P Section:Name=value   replace the value of a parameter of the file; may be repeated\n"
+    "      --pairs PAIRS.csv   write messages and bytes of a soft step by phase and pair of ranks\n"
     "  -o, --output TABLE.csv  write a table with a row for every P; its first lines explain the columns\n"
     "      --domains           write a row for every domain instead\n"
-    "      --overwrite         replace the table if it exists\n"
+    "      --overwrite         replace the tables if they exist\n"
     "Columns: N_soft and N_hard are the entries (cells and particles) received, mean over ranks. N_soft counts the roots in\n"
     "LET root summaries; N_hard has none. max: maximum over ranks. LETs: LETs received by a rank. sent: messages with boxes and\n"
     "LETs, without root summaries. update: megabytes of a substep in which all entries were corrected. h/s: N_hard / N_soft.\n"
-    "l+h/s: (N_local + N_hard) / (N_local + N_soft).\n",
+    "l+h/s: (N_local + N_hard) / (N_local + N_soft). Lines about a soft step are sums over all ranks: migration: particles that\n"
+    "change their rank (phase domain of comm.csv); soft: LETs of the synchronisation (let_select); hard, anew, updates, moments:\n"
+    "LETs of the substeps chosen at the start and anew, updates of substeps, and of moments without new LETs (hard_let).\n",
     act_study};

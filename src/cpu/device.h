@@ -169,6 +169,8 @@ void cpu_let_watch(struct device *d, const struct let_request *request);
 size_t cpu_let_update(struct device *d, int peer, int32_t tick, enum let_update_scope scope, int32_t *next, void **message);
 void cpu_let_take_update(struct device *d);
 size_t cpu_let_update_bytes_max(struct device *d, int peer);
+void cpu_let_entries(struct device *d, int peer, int64_t *count);
+size_t cpu_let_update_bytes(struct device *d, int peer, int64_t entries, int cells);
 int64_t cpu_let_apply(struct device *d, int peer, const void *message, size_t bytes);
 int64_t cpu_violations(struct device *d, int64_t *late);
 void cpu_watch_free(struct device *d);

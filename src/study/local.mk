@@ -11,6 +11,8 @@ libespalier_a_SOURCES += \
   %D%/global_particles.h \
   %D%/probes.c \
   %D%/probes.h \
+  %D%/soft_step.c \
+  %D%/soft_step.h \
   %D%/study.c \
   %D%/study.h \
   %D%/study_table.c \
@@ -19,6 +21,7 @@ libespalier_a_SOURCES += \
   %D%/result_file.h \
   %D%/virtual.c \
   %D%/virtual.h \
+  %D%/virtual_parts.h \
   %D%/virtual_real.c
 
 EXTRA_DIST += %D%/README.md

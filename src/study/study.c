@@ -7,8 +7,10 @@
 
 #include "base/memory.h"
 #include "run/start.h"
+#include "step/step.h"
 #include "step/plan.h"
 #include "system/radius.h"
+#include "study/soft_step.h"
 #include "study/study_table.h"
 
 #define PROGRESS_SECONDS 10
@@ -22,7 +24,23 @@ struct study {
   double begun, printed;                  /* clock: start of this number of ranks; last progress line */
   int ranks, disagree;
   struct params used;                     /* of the radius under way */
+  /* After the opening kick of the soft step: the particles, and what the schedule depends on. */
+  struct global_particles kicked;
+  struct schedule_input input;
 };
+
+const char *const study_scheme_names[STUDY_SCHEMES] = {"shared", "block", "hybrid"};
+
+void study_use_scheme(struct params *p, enum study_scheme scheme)
+{
+  p->Mode = scheme == STUDY_HYBRID ? MODE_HYBRID : MODE_TREE;
+  p->Scheme = scheme == STUDY_SHARED ? SCHEME_SHARED : SCHEME_BLOCK;
+}
+
+enum study_scheme study_scheme_of(const struct params *p)
+{
+  return params_mode(p) == MODE_HYBRID ? STUDY_HYBRID : params_shared(p) ? STUDY_SHARED : STUDY_BLOCK;
+}
 
 /* --- progress ---------------------------------------------------------------------------------------------------- */
 
@@ -57,7 +75,10 @@ static void count(struct study *s, struct global_particles *w, const struct stud
   s->ranks = s->options->ranks[which];
   s->begun = s->printed = timer_clock();
   virtual_count(s->c, w, s->ranks, kinds, s->rows[which], progress, s);
-  if (s->c->rank == 0) study_table_row(&s->table, facts, s->ranks, s->rows[which], timer_clock() - s->begun);
+  s->printed = timer_clock();
+  struct soft_step step = soft_step_count(s->c, w, &s->kicked, &s->input, s->ranks, s->rows[which], s->options->pairs != NULL, progress, s);
+  if (s->c->rank == 0) study_table_row(&s->table, facts, s->ranks, s->rows[which], &step, timer_clock() - s->begun);
+  soft_step_free(&step);
   if (s->ranks == s->c->size && s->c->size > 1) compare(s, w, s->rows[which], kinds);
 }
 
@@ -77,11 +98,16 @@ static int prepare(struct study *s, const struct params *par, struct global_part
   double r0 = radius_by_rule(s->c, sim.be, sim.dev, sim.hard.count, par->RQuantile) / 4;
   if (sim.now.bad > 0) fault_set(f, "%.0f particle%s forces that are not finite", sim.now.bad, sim.now.bad == 1 ? " has" : "s have");
   int failed = comm_agree(s->c, f);
-  if (!failed) global_particles_gather(w, &sim, plan.soft_step);
+  if (!failed) {
+    global_particles_gather(w, &sim, plan.soft_step);
+    s->input = step_preview(&sim, &plan);
+    global_particles_gather(&s->kicked, &sim, plan.soft_step);
+  }
   s->used = params_of_run(par, sim.hard.count, sim.be->particle_bytes > 0);
   s->used.run.types = sim.par->run.types;
-  w->par = &s->used;
-  *facts = (struct study_facts){.particles = sim.now.count,
+  w->par = s->kicked.par = &s->used;
+  *facts = (struct study_facts){.scheme = study_scheme_names[study_scheme_of(sim.par)],
+                                .particles = sim.now.count,
                                 .r0 = r0,
                                 .r1 = sim.split.on ? sim.split.r1 : 0,
                                 .r2 = sim.split.on ? sim.split.r2 : 0,
@@ -92,23 +118,25 @@ static int prepare(struct study *s, const struct params *par, struct global_part
 
 static int one_radius(struct study *s, const struct params *par, int first, struct fault *f)
 {
-  struct global_particles w;
+  struct global_particles w = {.par = NULL};
   struct study_facts facts;
   if (prepare(s, par, &w, &facts, f)) return -1;
   if (s->c->rank == 0 && first) study_table_start(&s->table, par, s->c->size, f);
   if (comm_verdict(s->c, f)) {
     global_particles_free(&w);
+    global_particles_free(&s->kicked);
     return -1;
   }
   if (s->c->rank == 0) study_table_begin(&s->table, &facts, s->c->size);
   for (int k = 0; k < s->options->rank_count; k++) count(s, &w, &facts, k, first ? VIRTUAL_ALL : 1 << LET_STEP);
   global_particles_free(&w);
+  global_particles_free(&s->kicked);
   return 0;
 }
 
 /* --- all of them ------------------------------------------------------------------------------------------------- */
 
-static int all_radii(struct study *s, const struct params *par, struct fault *f)
+static int all_radii(struct study *s, const struct params *par, int first, struct fault *f)
 {
   const struct study_options *o = s->options;
   struct params own = *par;
@@ -117,9 +145,20 @@ static int all_radii(struct study *s, const struct params *par, struct fault *f)
                      params_mode(par) == MODE_TREE ? "with Mode = tree" : "where R1 or R2 is given");
   for (int k = 0; k < o->r1_count || k == 0; k++) {
     if (o->r1_count > 0) own.R1OverR0 = o->r1[k];
-    if (one_radius(s, &own, k == 0, f)) return -1;
+    if (one_radius(s, &own, first && k == 0, f)) return -1;
   }
   return 0;
+}
+
+static void all_schemes(struct study *s, const struct params *par, struct fault *f)
+{
+  const struct study_options *o = s->options;
+  struct params own = *par;
+  if (o->scheme_count == 0) all_radii(s, par, 1, f);
+  for (int k = 0; k < o->scheme_count; k++) {
+    study_use_scheme(&own, o->scheme[k]);
+    if (all_radii(s, &own, k == 0, f)) return;
+  }
 }
 
 int study_let(const struct comm *c, const struct params *par, const struct study_options *options)
@@ -131,7 +170,7 @@ int study_let(const struct comm *c, const struct params *par, const struct study
   params_use_walks(&own);   /* its tables are of hard walks */
   par = &own;
   if (c->rank == 0) study_table_open(&s.table, options, par, &f);
-  if (comm_verdict(c, &f) == 0) all_radii(&s, par, &f);
+  if (comm_verdict(c, &f) == 0) all_schemes(&s, par, &f);
   if (!f.text[0] && s.disagree) fault_set(&f, "virtual and real ranks do not agree");
   if (c->rank == 0) study_table_close(&s.table, &f);
   comm_verdict(c, &f);
