@@ -9,9 +9,9 @@
 #include "base/watchdog.h"
 #include "cli/commands.h"
 #include "cli/overrides.h"
-#include "params/params_nearest.h"
 #include "study/force.h"
 #include "study/study.h"
+#include "study/time_study.h"
 
 /* --- force ------------------------------------------------------------------------------------------------------- */
 
@@ -193,23 +193,23 @@ static int take_schemes(const char *text, enum study_scheme *scheme, int *count)
   }
 }
 
-/* Check the word after "study". 0, or -1 with *status set. */
+/* The number of the study after "study" in `names`, or -1 with *status set. */
 static int take_study(const struct command *self, const struct comm *c, int argc, char **argv, int *status)
 {
-  static const char *const names[] = {"let"};
+  static const char *const names[] = {"let", "time", "machine"};
   static const struct option longs[] = {COMMAND_LONG};
-  if (argc > 1 && strcmp(argv[1], names[0]) == 0) return 0;
+  for (int k = 0; k < 3; k++)
+    if (argc > 1 && strcmp(argv[1], names[k]) == 0) return k;
   int asks = argc > 1 && (!strcmp(argv[1], "-h") || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-V") || !strcmp(argv[1], "--version"));
   if (asks && command_option(self, c, argc, argv, COMMAND_SHORT, longs, status) == COMMAND_DONE) return -1;
   if (argc == 1 || argv[1][0] == '-')
-    *status = command_misused(self, c, "a study is missing: 'let' is one");
+    *status = command_misused(self, c, "a study is missing: let, time or machine");
   else
-    *status = command_misused(self, c, "unknown study '%s'; %s", argv[1],
-                              nearest_name(argv[1], names, 1) ? "did you mean 'let'?" : "'let' is one");
+    *status = command_misused(self, c, "unknown study '%s'; expected let, time or machine", argv[1]);
   return -1;
 }
 
-static int act_study(const struct command *self, const struct comm *c, int argc, char **argv)
+static int act_let(const struct command *self, const struct comm *c, int argc, char **argv)
 {
   enum { RANKS = 256, RADII, DOMAINS, OVERWRITE, SCHEME, PAIRS };
   static const struct option longs[] = {{"ranks", required_argument, NULL, RANKS},   {"r1", required_argument, NULL, RADII},
@@ -220,7 +220,6 @@ static int act_study(const struct command *self, const struct comm *c, int argc,
   struct overrides overrides = {.count = 0};
   struct study_options options = {.output = NULL};
   int status = STATUS_OK, option;
-  if (take_study(self, c, argc, argv, &status)) return status;
   take_ranks("2,4,8,16,32,64,128", &options);
   while ((option = command_option(self, c, argc - 1, argv + 1, COMMAND_SHORT "P:o:", longs, &status)) != -1) switch (option) {
     case COMMAND_DONE: return status;
@@ -261,10 +260,105 @@ static int act_study(const struct command *self, const struct comm *c, int argc,
   return status;
 }
 
+/* --- study time, study machine ----------------------------------------------------------------------------------- */
+
+static int take_many_ranks(const char *text, struct time_options *o)
+{
+  double list[STUDY_MAX];
+  o->rank_count = read_list(text, 1, TIME_RANKS_MAX, 1, list);
+  for (int k = 0; k < o->rank_count; k++) o->ranks[k] = (int)list[k];
+  return o->rank_count;
+}
+
+/* The options of study time but those of the parameters. Returns STATUS_OK or STATUS_USAGE. */
+static int take_time_option(const struct command *self, const struct comm *c, int option, struct time_options *o, const char *also[],
+                            int *files)
+{
+  switch (option) {
+  case 'm': o->machine = optarg; break;
+  case 'o': o->output = optarg; break;
+  case 'a':
+    if (*files == TIME_FILES) return command_misused(self, c, "option --also: at most %d times", TIME_FILES - 1);
+    also[(*files)++] = optarg;
+    break;
+  case 'w':
+    if (command_real(optarg, &o->weak) || !(o->weak >= 1 && o->weak <= 1e12))
+      return command_misused(self, c, "option --weak: expected a number of particles per rank from 1 to 1e12, found '%s'", optarg);
+    break;
+  case 's':
+    if (take_schemes(optarg, o->scheme, &o->scheme_count))
+      return command_misused(self, c, "option --scheme: expected shared, block or hybrid, or several with commas between them, found '%s'",
+                             optarg);
+    break;
+  case 'r':
+    if (take_many_ranks(optarg, o) < 1)
+      return command_misused(self, c, "option --ranks: expected at most %d whole numbers from 1 to %d with commas between them, found '%s'",
+                             STUDY_MAX, TIME_RANKS_MAX, optarg);
+    break;
+  case 'O': o->overwrite = 1;
+  }
+  return STATUS_OK;
+}
+
+static int act_time(const struct command *self, const struct comm *c, int argc, char **argv)
+{
+  static const struct option longs[] = {{"machine", required_argument, NULL, 'm'}, {"scheme", required_argument, NULL, 's'},
+                                        {"ranks", required_argument, NULL, 'r'},   {"weak", required_argument, NULL, 'w'},
+                                        {"also", required_argument, NULL, 'a'},    {"overwrite", no_argument, NULL, 'O'},
+                                        {"output", required_argument, NULL, 'o'},  COMMAND_LONG};
+  struct overrides overrides = {.count = 0};
+  struct time_options options = {.scheme = {STUDY_SHARED, STUDY_BLOCK, STUDY_HYBRID}, .scheme_count = STUDY_SCHEMES};
+  const char *path[TIME_FILES];
+  int status = STATUS_OK, option, files = 1;
+  take_many_ranks("1,2,4,16,64,256,1024", &options);
+  while ((option = command_option(self, c, argc - 1, argv + 1, COMMAND_SHORT "P:o:", longs, &status)) != -1) {
+    if (option == COMMAND_DONE) return status;
+    if (option == 'P' && overrides_add(&overrides, optarg)) return overrides_misused(self, c, optarg);
+    if (option != 'P' && take_time_option(self, c, option, &options, path, &files)) return STATUS_USAGE;
+  }
+  if (!options.machine) return command_misused(self, c, "option --machine FILE is missing; installed files are in params/machines");
+  if (!(path[0] = command_operand(self, c, argc - 1, argv + 1, "parameter file", &status))) return status;
+  static struct params par[TIME_FILES];
+  struct fault f = {""};
+  for (int k = 0; k < files; k++) {
+    struct param_origin origin;
+    if (command_load_params(c, path[k], &overrides, 1, &par[k], &origin, &f)) return command_failed(c, &f);
+  }
+  watchdog_start(par[0].WatchdogMinutes);
+  status = time_study(c, par, files, &options);
+  watchdog_stop();
+  return status;
+}
+
+static int act_machine(const struct command *self, const struct comm *c, int argc, char **argv)
+{
+  static const struct option longs[] = {{"overwrite", no_argument, NULL, 'O'}, {"output", required_argument, NULL, 'o'}, COMMAND_LONG};
+  const char *output = NULL;
+  int status = STATUS_OK, option, overwrite = 0;
+  while ((option = command_option(self, c, argc - 1, argv + 1, COMMAND_SHORT "o:", longs, &status)) != -1) {
+    if (option == COMMAND_DONE) return status;
+    if (option == 'o') output = optarg;
+    if (option == 'O') overwrite = 1;
+  }
+  if (optind < argc - 1) return command_misused(self, c, "study machine: nothing expected, found '%s'", argv[optind + 1]);
+  return machine_study(c, output, overwrite);
+}
+
+static int act_study(const struct command *self, const struct comm *c, int argc, char **argv)
+{
+  int status = STATUS_OK, which = take_study(self, c, argc, argv, &status);
+  if (which < 0) return status;
+  return which == 0 ? act_let(self, c, argc, argv) : which == 1 ? act_time(self, c, argc, argv) : act_machine(self, c, argc, argv);
+}
+
 const struct command command_study = {
     "study",
-    "study let [--ranks 2,4,...] [--r1 1,2,...] [--scheme shared,block,hybrid] [-P Section:Name=value]... [-o TABLE.csv] [--pairs PAIRS.csv] FILE.ini",
-    "Study the initial state; let: locally essential trees and the messages of a soft step, counted with virtual ranks",
+    "study let|time|machine [OPTION]... [FILE.ini]",
+    "Study communication; let: LETs and messages of a soft step, counted with virtual ranks; time: seconds on a machine; machine: measure this one",
+    "study let [--ranks P,...] [--r1 X,...] [--scheme S,...] [-o TABLE.csv] [--pairs PAIRS.csv] FILE.ini\n"
+    "study time --machine MACHINE.ini [--ranks P,...] [--scheme S,...] [--weak N] [-o TABLE.csv] FILE.ini\n"
+    "study machine [-o MACHINE.ini]\n"
+    "\n"
     "study let cuts the particles into P domains as real ranks would. For every domain it counts the cells and particles that\n"
     "the rank receives in soft and hard locally essential trees (LETs), the messages and the bytes. It does not need P\n"
     "processes. Where the number of processes is P, they exchange their LETs too, and the counts must agree.\n"
@@ -282,5 +376,18 @@ const struct command command_study = {
     "LETs, without root summaries. update: megabytes of a substep in which all entries were corrected. h/s: N_hard / N_soft.\n"
     "l+h/s: (N_local + N_hard) / (N_local + N_soft). Lines about a soft step are sums over all ranks: migration: particles that\n"
     "change their rank (phase domain of comm.csv); soft: LETs of the synchronisation (let_select); hard, anew, updates, moments:\n"
-    "LETs of the substeps chosen at the start and anew, updates of substeps, and of moments without new LETs (hard_let).\n",
+    "LETs of the substeps chosen at the start and anew, updates of substeps, and of moments without new LETs (hard_let).\n"
+    "\n"
+    "study time predicts the seconds of a soft step and of a unit of simulated time from counted messages and a machine file\n"
+    "(ready ones: params/machines), by an event model without a global clock. Numbers of ranks beyond 4096, or with fewer than 16\n"
+    "particles each, follow laws that are fitted to smaller ones; rows with law* are beyond the range of the fit.\n"
+    "      --machine FILE.ini  the machine\n"
+    "      --ranks P,P,...     numbers of ranks, up to 1048576 [1,2,4,16,64,256,1024]\n"
+    "      --weak N            N particles on each rank, for all P, by the laws\n"
+    "      --also FILE.ini     another number of particles, for laws with exponents of P and N/P; may be repeated\n"
+    "      --scheme S,S,...    [shared,block,hybrid]\n"
+    "  -o, --output TABLE.csv  write the rows, with means over ranks too\n"
+    "\n"
+    "study machine measures messages between two ranks and the backend, and writes a machine file.\n"
+    "  -o, --output FILE.ini   write it here [the terminal]\n",
     act_study};

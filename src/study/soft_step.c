@@ -68,7 +68,8 @@ int soft_step_classes(const struct schedule *s, struct soft_step_class class[SOF
 struct counting {
   struct soft_step *s;
   const struct comm *c;
-  int ranks, wants_pairs;
+  int ranks;
+  const struct soft_step_wants *wants;
   int64_t room;
   const struct soft_step_class *class;   /* that is counted at present; NULL: soft LETs */
   int interval_log2;                     /* regular moment updates are 2^-interval_log2 of the soft step apart */
@@ -80,7 +81,7 @@ static void sent(struct counting *k, enum soft_step_part part, int from, int to,
   struct soft_step_traffic *t = &s->rank[from].sent[part];
   t->messages += times * messages;
   t->bytes += times * bytes;
-  if (!k->wants_pairs || times * messages == 0) return;
+  if (!k->wants->pairs || times * messages == 0) return;
   struct soft_step_pair *last = s->pairs > 0 ? &s->pair[s->pairs - 1] : NULL;
   int phase = (int)soft_step_phase(part);
   if (!last || last->phase != phase || last->from != from || last->to != to) {
@@ -118,6 +119,15 @@ static void send_updates(struct counting *k, struct device *d, int from, int to,
     sent_message(k, SOFT_STEP_updates, from, to, c->times * (intervals << (l - k->interval_log2 - 1)), be->let->update_bytes(d, 0, deeper[l], 0));
 }
 
+/* Call the caller's function for a LET. */
+static void tell_let(struct counting *k, struct device *d, struct soft_step_let let, const int64_t *deeper)
+{
+  if (!k->wants->let) return;
+  if (deeper) let.cells = (uint32_t)(be->let->update_bytes(d, 0, 0, 1) - be->let->update_bytes(d, 0, 0, 0));
+  for (int l = 0; l <= let.deepest; l++) let.deeper[l] = (uint32_t)be->let->update_bytes(d, 0, deeper[l], 0);
+  k->wants->let(k->wants->let_of, &let);
+}
+
 /* Callback of virtual_exchange_lets. */
 static void selected(struct virtual_exchange *l, int sender, int receiver, size_t box_bytes, struct let_choice *choice)
 {
@@ -127,13 +137,18 @@ static void selected(struct virtual_exchange *l, int sender, int receiver, size_
   enum soft_step_part part = !k->class ? SOFT_STEP_soft : k->class->tick > 0 ? SOFT_STEP_anew : SOFT_STEP_hard;
   sent_message(k, part, receiver, sender, times, box_bytes);
   sent_message(k, part, sender, receiver, times, choice->bytes);
-  if (!k->class || choice->bytes == 0) return;
+  if (!k->class || choice->bytes == 0) {
+    tell_let(k, l->d, (struct soft_step_let){-1, sender, receiver, (uint32_t)box_bytes, (uint32_t)choice->bytes, 0, -1, {0}}, NULL);
+    return;
+  }
   be->let->entries(l->d, 0, count);
   for (int i = SCHEDULE_LEVELS - 1; i >= 0; i--) {
     deeper[i] = deeper[i + 1] + count[i];
     if (count[i] > 0 && deepest < 0) deepest = i;
   }
   send_updates(k, l->d, sender, receiver, deeper, deepest);
+  int class = (int)(k->class - k->s->class);
+  tell_let(k, l->d, (struct soft_step_let){class, sender, receiver, (uint32_t)box_bytes, (uint32_t)choice->bytes, 0, deepest, {0}}, deeper);
 }
 
 /* --- the particles at a tick ------------------------------------------------------------------------------------- */
@@ -288,7 +303,7 @@ static int near_edge(const struct schedule_input *in, const struct schedule *s)
 /* Soft LETs again, for the pairs, or from what has been counted. */
 static void count_soft(struct counting *k, struct virtual_exchange *l, const struct virtual_rank *rows)
 {
-  if (k->wants_pairs) {
+  if (k->wants->pairs || k->wants->let) {
     l->kind = LET_SOFT;
     l->request = global_particles_request(l->w, LET_SOFT);
     virtual_exchange_lets(l);
@@ -312,38 +327,37 @@ static void count_class(struct counting *k, struct virtual_exchange *l, const st
 }
 
 struct soft_step soft_step_count(const struct comm *c, struct global_particles *w, struct global_particles *kicked,
-                                 const struct schedule_input *in, int ranks, const struct virtual_rank *rows, int pairs,
-                                 void (*progress)(void *of, double done), void *of)
+                                 const struct schedule_input *in, int ranks, const struct virtual_rank *rows,
+                                 const struct soft_step_wants *wants)
 {
   struct soft_step s = {.rank = memory_alloc("study", sizeof *s.rank * (size_t)ranks)};
-  struct soft_step_class class[SOFT_STEP_CLASSES];
   struct schedule_input input = *in;
-  input.ranks = ranks;
-  struct schedule schedule = schedule_make(&input);
   int64_t builds = 0;
-  int classes = soft_step_classes(&schedule, class, &s.moment_updates, &builds);
-  struct counting k = {.s = &s, .c = c, .ranks = ranks, .wants_pairs = pairs};
+  input.ranks = ranks;
+  s.schedule = schedule_make(&input);
+  s.classes = soft_step_classes(&s.schedule, s.class, &s.moment_updates, &builds);
+  struct counting k = {.s = &s, .c = c, .ranks = ranks, .wants = wants};
   if (ranks == 1) return s;
-  while (classes > 0 && timeline_ticks(k.interval_log2) > schedule.moment_interval) k.interval_log2++;
+  while (s.classes > 0 && timeline_ticks(k.interval_log2) > s.schedule.moment_interval) k.interval_log2++;
   s.migrations = builds;
-  s.edge = near_edge(&input, &schedule);
-  struct virtual_exchange l = {.c = c, .w = w, .ranks = ranks, .selected = selected, .sink = &k, .share = 1.0 / (classes + (pairs != 0)),
-                               .progress = progress, .of = of};
+  s.edge = near_edge(&input, &s.schedule);
+  struct virtual_exchange l = {.c = c, .w = w, .ranks = ranks, .selected = selected, .sink = &k, .share = 1.0 / (s.classes + 1),
+                               .progress = wants->progress, .of = wants->of};
   virtual_open(&l);
   count_soft(&k, &l, rows);
   kicked->lattice = w->lattice;
   l.w = kicked;
   struct motion_of_all m = remember(&kicked->all);
-  for (int i = 0; i < classes; i++) {
-    set_tick(&kicked->all, &m, class[i].tick, kicked->soft_step / TICKS);
-    count_class(&k, &l, &class[i]);
+  for (int i = 0; i < s.classes; i++) {
+    set_tick(&kicked->all, &m, s.class[i].tick, kicked->soft_step / TICKS);
+    count_class(&k, &l, &s.class[i]);
   }
   set_tick(&kicked->all, &m, 0, 0);
   forget(&m);
   migrations(&k, kicked, &l.domain, builds);
   virtual_close(&l);
   comm_sum_int64(c, (int64_t *)s.rank, (int)((size_t)ranks * sizeof *s.rank / sizeof(int64_t)));
-  if (pairs) gather_pairs(c, &s);
+  if (wants->pairs) gather_pairs(c, &s);
   count_collectives(&s, ranks, s.moment_updates - (s.selections > 0 ? s.selections - 1 : 0));
   return s;
 }

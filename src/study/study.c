@@ -2,19 +2,14 @@
 #include <config.h>
 #include "study/study.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/memory.h"
-#include "run/start.h"
-#include "step/step.h"
-#include "step/plan.h"
-#include "system/radius.h"
 #include "study/soft_step.h"
+#include "study/study_system.h"
 #include "study/study_table.h"
 
 #define PROGRESS_SECONDS 10
-#define NO_OUTPUT 1e30   /* a time after any step */
 
 struct study {
   const struct comm *c;
@@ -23,24 +18,7 @@ struct study {
   struct virtual_rank *rows[STUDY_MAX];   /* for each number of ranks; kept for all R1, because soft LETs do not depend on R1 */
   double begun, printed;                  /* clock: start of this number of ranks; last progress line */
   int ranks, disagree;
-  struct params used;                     /* of the radius under way */
-  /* After the opening kick of the soft step: the particles, and what the schedule depends on. */
-  struct global_particles kicked;
-  struct schedule_input input;
 };
-
-const char *const study_scheme_names[STUDY_SCHEMES] = {"shared", "block", "hybrid"};
-
-void study_use_scheme(struct params *p, enum study_scheme scheme)
-{
-  p->Mode = scheme == STUDY_HYBRID ? MODE_HYBRID : MODE_TREE;
-  p->Scheme = scheme == STUDY_SHARED ? SCHEME_SHARED : SCHEME_BLOCK;
-}
-
-enum study_scheme study_scheme_of(const struct params *p)
-{
-  return params_mode(p) == MODE_HYBRID ? STUDY_HYBRID : params_shared(p) ? STUDY_SHARED : STUDY_BLOCK;
-}
 
 /* --- progress ---------------------------------------------------------------------------------------------------- */
 
@@ -68,69 +46,36 @@ static void compare(struct study *s, struct global_particles *w, const struct vi
   if (s->c->rank == 0) study_table_compared(&s->table, s->c->size, differ ? f.text : NULL);
 }
 
-static void count(struct study *s, struct global_particles *w, const struct study_facts *facts, int which, int kinds)
+static void count(struct study *s, struct study_system *y, int which, int kinds)
 {
+  struct global_particles *w = &y->synchronised;
   size_t n = (size_t)s->options->ranks[which];
   if (!s->rows[which]) s->rows[which] = memory_alloc("study", sizeof **s->rows * n);
   s->ranks = s->options->ranks[which];
   s->begun = s->printed = timer_clock();
   virtual_count(s->c, w, s->ranks, kinds, s->rows[which], progress, s);
   s->printed = timer_clock();
-  struct soft_step step = soft_step_count(s->c, w, &s->kicked, &s->input, s->ranks, s->rows[which], s->options->pairs != NULL, progress, s);
-  if (s->c->rank == 0) study_table_row(&s->table, facts, s->ranks, s->rows[which], &step, timer_clock() - s->begun);
+  struct soft_step_wants wants = {.pairs = s->options->pairs != NULL, .progress = progress, .of = s};
+  struct soft_step step = soft_step_count(s->c, w, &y->kicked, &y->input, s->ranks, s->rows[which], &wants);
+  if (s->c->rank == 0) study_table_row(&s->table, &y->facts, s->ranks, s->rows[which], &step, timer_clock() - s->begun);
   soft_step_free(&step);
   if (s->ranks == s->c->size && s->c->size > 1) compare(s, w, s->rows[which], kinds);
 }
 
 /* --- one radius -------------------------------------------------------------------------------------------------- */
 
-/* Read the particles, compute their accelerations and gather them. Collective. 0 or -1. */
-static int prepare(struct study *s, const struct params *par, struct global_particles *w, struct study_facts *facts, struct fault *f)
-{
-  struct sim sim;
-  struct params start = *par;
-  strcpy(start.DomainGrid, "auto");   /* the given grid is for virtual ranks */
-  if (sim_start(&sim, s->c, &start, f)) return -1;
-  sim_first_force(&sim);
-  double r2 = sim.split.on ? sim.split.r2 : sim.radius_rule;
-  /* the length of soft steps that no output time shortens */
-  struct plan plan = plan_next(par, &sim.now, &sim.system, 0, NO_OUTPUT, r2, sim.split.on, 0);
-  double r0 = radius_by_rule(s->c, sim.be, sim.dev, sim.hard.count, par->RQuantile) / 4;
-  if (sim.now.bad > 0) fault_set(f, "%.0f particle%s forces that are not finite", sim.now.bad, sim.now.bad == 1 ? " has" : "s have");
-  int failed = comm_agree(s->c, f);
-  if (!failed) {
-    global_particles_gather(w, &sim, plan.soft_step);
-    s->input = step_preview(&sim, &plan);
-    global_particles_gather(&s->kicked, &sim, plan.soft_step);
-  }
-  s->used = params_of_run(par, sim.hard.count, sim.be->particle_bytes > 0);
-  s->used.run.types = sim.par->run.types;
-  w->par = s->kicked.par = &s->used;
-  *facts = (struct study_facts){.scheme = study_scheme_names[study_scheme_of(sim.par)],
-                                .particles = sim.now.count,
-                                .r0 = r0,
-                                .r1 = sim.split.on ? sim.split.r1 : 0,
-                                .r2 = sim.split.on ? sim.split.r2 : 0,
-                                .soft_step = plan.soft_step};
-  sim_close(&sim);
-  return failed;
-}
-
 static int one_radius(struct study *s, const struct params *par, int first, struct fault *f)
 {
-  struct global_particles w = {.par = NULL};
-  struct study_facts facts;
-  if (prepare(s, par, &w, &facts, f)) return -1;
+  struct study_system y;
+  if (study_system_open(&y, s->c, par, 0, f)) return -1;
   if (s->c->rank == 0 && first) study_table_start(&s->table, par, s->c->size, f);
   if (comm_verdict(s->c, f)) {
-    global_particles_free(&w);
-    global_particles_free(&s->kicked);
+    study_system_close(&y);
     return -1;
   }
-  if (s->c->rank == 0) study_table_begin(&s->table, &facts, s->c->size);
-  for (int k = 0; k < s->options->rank_count; k++) count(s, &w, &facts, k, first ? VIRTUAL_ALL : 1 << LET_STEP);
-  global_particles_free(&w);
-  global_particles_free(&s->kicked);
+  if (s->c->rank == 0) study_table_begin(&s->table, &y.facts, s->c->size);
+  for (int k = 0; k < s->options->rank_count; k++) count(s, &y, k, first ? VIRTUAL_ALL : 1 << LET_STEP);
+  study_system_close(&y);
   return 0;
 }
 
