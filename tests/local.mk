@@ -136,6 +136,7 @@ script_tests = \
   %D%/stops.sh \
   %D%/study_ranks.sh \
   %D%/study_steps.sh \
+  %D%/study_time.sh \
   %D%/system_check.sh \
   %D%/true_energy.sh \
   %D%/tuning.sh \

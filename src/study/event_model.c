@@ -172,6 +172,7 @@ static void section(struct model *e, const struct soft_step_class *c, int64_t fi
     int32_t at = (int32_t)(c->tick + j * finest);
     tick(e, first, last, timeline_aligned(at, 0), at % s->moment_interval == 0, 0);
   }
+  e->times->floors[EVENT_hard_walk] += c->times * ((double)(ticks - 1) + (c->tick > 0)) * (e->m->substep_floor + e->m->walk_floor);
   meets(e, c->times * (followed > 0 ? (double)(ticks - 1) / (double)followed : 1));
 }
 
@@ -192,6 +193,7 @@ void event_model(const struct event_input *in, const struct machine *m, struct e
   e.ready = memory_alloc("study", sizeof *e.ready * n);
   e.spent = memory_alloc("study", sizeof *e.spent * n);
   e.arrived = memory_alloc("study", sizeof *e.arrived * (size_t)(in->lets + 1));
+  times->floors[EVENT_walk] = m->walk_floor;
   int64_t at = 0;
   while (at < in->lets && in->let[at].class < 0) at++;
   synchronise(&e, at);
@@ -205,7 +207,6 @@ void event_model(const struct event_input *in, const struct machine *m, struct e
   double collective = event_collectives(in->step->collectives, in->ranks, in->ranks, m);
   times->mean[EVENT_collective] += collective;
   times->critical[EVENT_collective] += collective;
-  for (int p = 0; p < PHASE_COUNT; p++) times->collectives += (double)in->step->collectives[p].messages / in->ranks;
   memory_free(e.clock);
   memory_free(e.link);
   memory_free(e.ready);

@@ -29,7 +29,7 @@ extern const char *const event_phase_names[EVENT_PHASES_COUNT];
 struct event_times {
   double mean[EVENT_PHASES_COUNT];       /* seconds, mean over ranks */
   double critical[EVENT_PHASES_COUNT];   /* of the ranks that come last to collectives: their sum is the time of the soft step */
-  double collectives;                    /* number of collectives of a rank */
+  double floors[EVENT_PHASES_COUNT];     /* of `critical`, what does not depend on the number of particles: fixed costs of walks and ticks */
 };
 
 /* What the model reads. On one process. */

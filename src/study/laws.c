@@ -59,16 +59,25 @@ static int several_sizes(const struct law_point *point, int count)
   return 0;
 }
 
+static double without_waiting(const double *phase) { return event_total(phase) - phase[EVENT_wait] - phase[EVENT_collective]; }
+
 void laws_fit(struct laws *l, const struct law_point *point, int count)
 {
   double mean[LAW_POINTS], critical[LAW_POINTS];
   memset(l, 0, sizeof *l);
   l->separate = several_sizes(point, count);
+  int last = 0;
+  for (int i = 1; i < count; i++)
+    if (point[i].ranks > point[last].ranks) last = i;
+  const struct event_times *end = &point[last].times;
+  memcpy(l->floors, end->floors, sizeof l->floors);
+  l->waiting[0] = end->mean[EVENT_wait] / fmax(without_waiting(end->mean), 1e-300);
+  l->waiting[1] = end->critical[EVENT_wait] / fmax(without_waiting(end->critical), 1e-300);
   for (int p = 0; p < EVENT_PHASES_COUNT; p++) {
-    if (p == EVENT_collective) continue;
+    if (p == EVENT_collective || p == EVENT_wait) continue;
     for (int i = 0; i < count; i++) {
-      mean[i] = point[i].times.mean[p];
-      critical[i] = point[i].times.critical[p];
+      mean[i] = fmax(point[i].times.mean[p] - point[i].times.floors[p], 0);
+      critical[i] = fmax(point[i].times.critical[p] - point[i].times.floors[p], 0);
     }
     l->mean[p] = fit(point, count, mean, 2 + l->separate);
     l->critical[p] = fit(point, count, critical, 2 + l->separate);
@@ -95,7 +104,9 @@ void laws_predict(const struct laws *l, double ranks, double per_rank, struct ev
 {
   memset(times, 0, sizeof *times);
   for (int p = 0; p < EVENT_PHASES_COUNT; p++) {
-    times->mean[p] = by_law(&l->mean[p], ranks, per_rank);
-    times->critical[p] = by_law(&l->critical[p], ranks, per_rank);
+    times->mean[p] = l->floors[p] + by_law(&l->mean[p], ranks, per_rank);
+    times->critical[p] = l->floors[p] + by_law(&l->critical[p], ranks, per_rank);
   }
+  times->mean[EVENT_wait] = l->waiting[0] * without_waiting(times->mean);
+  times->critical[EVENT_wait] = l->waiting[1] * without_waiting(times->critical);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Laws seconds = A (N/P)^b P^c for the phases of the event model, fitted to numbers of ranks that were counted. Pure. */
+/* Laws seconds = floor + A (N/P)^b P^c for the phases of the event model, fitted to numbers of ranks that were counted. Floors are known.
+ * Waiting is the part of the rest that it is where P is largest. Pure. */
 #ifndef LAWS_H
 #define LAWS_H
 #include "study/event_model.h"
@@ -19,6 +20,8 @@ struct law {
 
 struct laws {
   struct law mean[EVENT_PHASES_COUNT], critical[EVENT_PHASES_COUNT];
+  double floors[EVENT_PHASES_COUNT];
+  double waiting[2];                /* mean and critical: waiting over the rest, without collectives */
   double smallest[2], largest[2];   /* P and N/P of the points */
   double worst;                     /* largest relative deviation of a point's critical time from its law */
   int separate;                     /* 1: P and N/P have exponents of their own; 0: c = 0 */

@@ -15,7 +15,7 @@
 
 /* Fewest particles of a rank for which P is counted; fewest numbers of ranks to which a law is fitted, and largest one of these that is
  * counted for the laws alone. */
-enum { PARTICLES_MIN = 16, LAW_MIN = 3, LAW_RANKS_MAX = 1024 };
+enum { PARTICLES_MIN = 16, LAW_MIN = 3, LAW_RANKS_MIN = 16, LAW_RANKS_MAX = 1024 };
 
 struct time_study {
   const struct comm *c;
@@ -147,7 +147,7 @@ static void file_header(const struct time_study *t)
 
 static void add_point(struct time_study *t, double ranks, double particles, const struct event_times *times)
 {
-  if (ranks < 2 || t->points == LAW_POINTS) return;
+  if (ranks < LAW_RANKS_MIN || t->points == LAW_POINTS) return;
   t->point[t->points++] = (struct law_point){ranks, particles / ranks, *times};
 }
 
@@ -168,7 +168,7 @@ static int needs_laws(const struct time_study *t, double particles)
 static void count_for_laws(struct time_study *t, struct study_system *y)
 {
   double particles = y->facts.particles;
-  for (int ranks = 16; ranks <= LAW_RANKS_MAX && ranks <= counted_limit(particles); ranks *= 4) {
+  for (int ranks = LAW_RANKS_MIN; ranks <= LAW_RANKS_MAX && ranks <= counted_limit(particles); ranks *= 4) {
     struct event_times times;
     int known = 0;
     for (int i = 0; i < t->points; i++) known |= t->point[i].ranks == ranks && fabs(t->point[i].per_rank * ranks - particles) < 1;
@@ -180,7 +180,7 @@ static void count_for_laws(struct time_study *t, struct study_system *y)
 
 static void print_laws(const struct laws *l)
 {
-  printf("# laws: seconds of a phase = A (N/P)^b%s, fitted to P = %.0f to %.0f, N/P = %.4g to %.4g; the fitted soft steps differ by at most %.0f %%;\n"
+  printf("# laws: seconds of a phase = floor + A (N/P)^b%s, fitted to P = %.0f to %.0f, N/P = %.4g to %.4g; the fitted soft steps differ by at most %.0f %%;\n"
          "#   collectives are computed for every P; rows with N/P or P beyond these are extrapolations\n",
          l->separate ? " P^c" : "", l->smallest[0], l->largest[0], l->smallest[1], l->largest[1], 100 * l->worst);
 }
@@ -223,9 +223,9 @@ static int open_system(struct time_study *t, const struct params *par, enum stud
   if (study_system_open(y, t->c, &own, 1, f)) return -1;
   set_device(t, y);
   double particles = y->facts.particles;
-  if (needs_laws(t, particles) && counted_limit(particles) < 16 << 2 * (LAW_MIN - 1)) {
+  if (needs_laws(t, particles) && counted_limit(particles) < LAW_RANKS_MIN << 2 * (LAW_MIN - 1)) {
     fault_set(f, "--ranks: %d particles can be counted on at most %d ranks (%d particles each); other numbers need laws, which need at least %d "
-                 "particles", (int)particles, counted_limit(particles), PARTICLES_MIN, PARTICLES_MIN * (16 << 2 * (LAW_MIN - 1)));
+                 "particles", (int)particles, counted_limit(particles), PARTICLES_MIN, PARTICLES_MIN * (LAW_RANKS_MIN << 2 * (LAW_MIN - 1)));
     study_system_close(y);
     return -1;
   }
