@@ -23,6 +23,7 @@ nobase_dist_doc_DATA += \
   %D%/readers.md \
   %D%/restarting.md \
   %D%/running.md \
+  %D%/scaling.md \
   %D%/star-clusters.md \
   %D%/test-particles.md \
   %D%/troubleshooting.md \

@@ -45,6 +45,7 @@ checkpoint   base particles params mpi io io/snapshot job
 check        base particles params tree gravity backend mpi system tuning step
 run          base particles params tree gravity backend mpi io io/input io/snapshot system tuning step job checkpoint check
 study        base particles params tree gravity backend mpi io io/input io/snapshot system tuning step run
+forecast     base particles params tree backend mpi run step study
 analysis     base particles params gravity mpi io
 step         base particles params tree gravity backend mpi system tuning
 job          base params
@@ -53,8 +54,8 @@ check        base particles params tree gravity backend mpi system tuning step
 run          base particles params tree gravity backend mpi io io/input io/snapshot system tuning analysis step job checkpoint check
 run          base particles params tree gravity backend mpi io io/input io/snapshot fof system tuning step job checkpoint check
 study        base particles params tree gravity backend mpi io io/snapshot system tuning step run
-cli          base particles params tree gravity backend mpi io io/input io/snapshot fof ic system tuning step job checkpoint run study
-cli          base particles params tree gravity backend mpi io io/input io/snapshot ic ic/galaxy system tuning step job checkpoint run study
+cli          base particles params tree gravity backend mpi io io/input io/snapshot fof ic system tuning step job checkpoint run study forecast
+cli          base particles params tree gravity backend mpi io io/input io/snapshot ic ic/galaxy system tuning step job checkpoint run study forecast
 gpu/device    base particles tree gravity backend
 gpu/tree      base particles tree gravity backend gpu/device
 gpu/walk      base particles tree gravity backend gpu/device gpu/tree

@@ -171,7 +171,7 @@ static void check_schedules(void)
   hybrid.split = hybrid.walks_tree = 1;
   check_classes("one step for all: no LETs of substeps", shared, 0, 0);
   check_classes("block steps: LETs are chosen once, and updated", block, 1, 3);
-  check_classes("hybrid: LETs are chosen anew at every moment update", hybrid, 4, 3);
+  check_classes("hybrid: LETs are chosen again at every moment update", hybrid, 4, 3);
 }
 
 /* Pairs of ranks add up to what ranks send; the number of processes does not matter. */

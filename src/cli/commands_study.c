@@ -11,7 +11,7 @@
 #include "cli/overrides.h"
 #include "study/force.h"
 #include "study/study.h"
-#include "study/time_study.h"
+#include "forecast/time_study.h"
 
 /* --- force ------------------------------------------------------------------------------------------------------- */
 
@@ -375,8 +375,8 @@ const struct command command_study = {
     "LET root summaries; N_hard has none. max: maximum over ranks. LETs: LETs received by a rank. sent: messages with boxes and\n"
     "LETs, without root summaries. update: megabytes of a substep in which all entries were corrected. h/s: N_hard / N_soft.\n"
     "l+h/s: (N_local + N_hard) / (N_local + N_soft). Lines about a soft step are sums over all ranks: migration: particles that\n"
-    "change their rank (phase domain of comm.csv); soft: LETs of the synchronisation (let_select); hard, anew, updates, moments:\n"
-    "LETs of the substeps chosen at the start and anew, updates of substeps, and of moments without new LETs (hard_let).\n"
+    "change their rank (phase domain of comm.csv); soft: LETs of the synchronisation (let_select); hard, again, updates, moments:\n"
+    "LETs of the substeps chosen at the start and again, updates of substeps, and of moments without new LETs (hard_let).\n"
     "\n"
     "study time predicts the seconds of a soft step and of a unit of simulated time from counted messages and a machine file\n"
     "(ready ones: params/machines), by an event model without a global clock. Numbers of ranks beyond 4096, or with fewer than 16\n"

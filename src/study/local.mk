@@ -5,17 +5,10 @@ libespalier_a_SOURCES += \
   %D%/bench.h \
   %D%/curve.c \
   %D%/curve.h \
-  %D%/event_model.c \
-  %D%/event_model.h \
   %D%/force.c \
   %D%/force.h \
   %D%/global_particles.c \
   %D%/global_particles.h \
-  %D%/laws.c \
-  %D%/laws.h \
-  %D%/machine.c \
-  %D%/machine.h \
-  %D%/machine_measure.c \
   %D%/probes.c \
   %D%/probes.h \
   %D%/soft_step.c \
@@ -26,8 +19,6 @@ libespalier_a_SOURCES += \
   %D%/study_system.h \
   %D%/study_table.c \
   %D%/study_table.h \
-  %D%/time_study.c \
-  %D%/time_study.h \
   %D%/result_file.c \
   %D%/result_file.h \
   %D%/virtual.c \

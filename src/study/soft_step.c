@@ -111,7 +111,7 @@ static void send_updates(struct counting *k, struct device *d, int from, int to,
   int32_t interval = timeline_ticks(k->interval_log2);
   int64_t intervals = c->valid / interval, regular[SCHEDULE_LEVELS] = {0};
   for (int64_t j = 1; j < intervals; j++) regular[timeline_aligned((int32_t)(c->tick + j * interval), 0)]++;
-  /* where LETs were chosen anew, the block step of that tick follows, and its update always; at tick 0 there is none */
+  /* where LETs were chosen again, the block step of that tick follows, and its update always; at tick 0 there is none */
   if (c->tick > 0) sent_message(k, SOFT_STEP_updates, from, to, c->times, be->let->update_bytes(d, 0, deeper[c->aligned], 0));
   for (int l = 0; l < SCHEDULE_LEVELS; l++)
     if (regular[l] > 0) sent_message(k, SOFT_STEP_moments, from, to, c->times * regular[l], be->let->update_bytes(d, 0, deeper[l], 1));
@@ -134,7 +134,7 @@ static void selected(struct virtual_exchange *l, int sender, int receiver, size_
   struct counting *k = l->sink;
   int64_t count[SCHEDULE_LEVELS], deeper[SCHEDULE_LEVELS + 1] = {0};
   int deepest = -1, times = k->class ? k->class->times : 1;
-  enum soft_step_part part = !k->class ? SOFT_STEP_soft : k->class->tick > 0 ? SOFT_STEP_anew : SOFT_STEP_hard;
+  enum soft_step_part part = !k->class ? SOFT_STEP_soft : k->class->tick > 0 ? SOFT_STEP_again : SOFT_STEP_hard;
   sent_message(k, part, receiver, sender, times, box_bytes);
   sent_message(k, part, sender, receiver, times, choice->bytes);
   if (!k->class || choice->bytes == 0) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The messages of a whole soft step, counted for virtual ranks: migration, LETs of the synchronisation, LETs of the substeps chosen at its
- * start and anew, and their updates.
+ * start and again, and their updates.
  *
  * The schedule of the soft step follows from the block levels, so it is known which LETs are chosen at which tick. Ticks of the same kind
  * (equally aligned, with the same horizon) have the same LETs on average, so one of each kind is counted. The system is taken to be the same
  * at all ticks: at a tick particles are where they are at its beginning, those that are active there are those of its levels, and entries
- * of LETs keep their levels. LETs that are chosen anew because particles left their predicted trajectories are not foreseen. */
+ * of LETs keep their levels. LETs that are chosen again because particles left their predicted trajectories are not foreseen. */
 #ifndef SOFT_STEP_H
 #define SOFT_STEP_H
 #include "step/schedule.h"
@@ -16,7 +16,7 @@
   X(migration, "particles that change their rank")                                 \
   X(soft, "boxes and LETs of the synchronisation")                                 \
   X(hard, "boxes and LETs of the substeps, chosen at the start")                   \
-  X(anew, "the same, chosen anew at moment updates")                               \
+  X(again, "the same, chosen again at moment updates")                               \
   X(updates, "particles of LETs corrected in substeps")                            \
   X(moments, "the same with all cells, at moment updates without new LETs")
 

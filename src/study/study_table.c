@@ -120,7 +120,7 @@ static double with_local(const struct summary *s)
   PART_COLUMNS(X, migration, "particles that change their rank (phase domain of comm.csv)")                               \
   PART_COLUMNS(X, soft, "boxes and LETs of the synchronisation (let_select)")                                              \
   PART_COLUMNS(X, hard, "boxes and LETs of the substeps, chosen at the start (hard_let, as the next ones)")               \
-  PART_COLUMNS(X, anew, "the same, chosen anew at moment updates")                                                         \
+  PART_COLUMNS(X, again, "the same, chosen again at moment updates")                                                         \
   PART_COLUMNS(X, updates, "particles of LETs corrected in substeps")                                                      \
   PART_COLUMNS(X, moments, "particles and all cells of LETs, at moment updates without new LETs")                          \
   X(step_messages, s.all.messages, "all of these")                                                                         \
@@ -166,7 +166,7 @@ static double with_local(const struct summary *s)
   PART_DOMAIN_COLUMNS(X, migration)                                                        \
   PART_DOMAIN_COLUMNS(X, soft)                                                             \
   PART_DOMAIN_COLUMNS(X, hard)                                                             \
-  PART_DOMAIN_COLUMNS(X, anew)                                                             \
+  PART_DOMAIN_COLUMNS(X, again)                                                             \
   PART_DOMAIN_COLUMNS(X, updates)                                                          \
   PART_DOMAIN_COLUMNS(X, moments)
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <config.h>
-#include "study/laws.h"
+#include "forecast/laws.h"
 
 #include <math.h>
 #include <string.h>

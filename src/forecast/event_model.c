@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <config.h>
-#include "study/event_model.h"
+#include "forecast/event_model.h"
 
 #include <math.h>
 #include <string.h>
@@ -136,7 +136,7 @@ static double active(const struct model *e, int rank, int aligned)
 }
 
 /* A tick: block steps of the ranks with active particles, then their updates. `regular`: a moment update. */
-static void tick(struct model *e, int64_t first, int64_t last, int aligned, int regular, int anew)
+static void tick(struct model *e, int64_t first, int64_t last, int aligned, int regular, int again)
 {
   const struct event_input *in = e->in;
   const struct machine *m = e->m;
@@ -147,11 +147,11 @@ static void tick(struct model *e, int64_t first, int64_t last, int aligned, int 
     if (regular) works(e, r, EVENT_tree, (double)in->local[r] / m->build_rate);
     if (n == 0) continue;
     waits(e, r, e->ready[r]);
-    works(e, r, EVENT_hard_walk, m->substep_floor + m->walk_floor + n * in->hard_pairs / m->walk_rate);
+    works(e, r, EVENT_hard_walk, m->substep_floor + m->walk_floor + n * in->hard_pairs / (in->split ? m->hard_rate : m->walk_rate));
   }
   for (int64_t k = first; k < last; k++) {
     const struct soft_step_let *l = &in->let[k];
-    if (!regular && !anew && l->deepest < aligned) continue;
+    if (!regular && !again && l->deepest < aligned) continue;
     double bytes = l->deepest >= aligned ? l->deeper[aligned] : 0;
     e->arrived[k] = sends(e, l->from, l->to, EVENT_hard_let, bytes + (regular ? l->cells : 0));
   }

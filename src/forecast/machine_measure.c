@@ -12,9 +12,9 @@
 #include "step/plan.h"
 #include "step/step.h"
 #include "study/bench.h"
-#include "study/machine.h"
+#include "forecast/machine.h"
 #include "study/result_file.h"
-#include "study/time_study.h"
+#include "forecast/time_study.h"
 
 /* Particles of a rank in benchmarks of rates, on a host and on a device, and of fixed costs; repeats of short messages, pieces of a message
  * that is sent as many, bytes of long messages. */
@@ -101,7 +101,8 @@ static void benchmark_parameters(struct params *par)
   params_defaults(par);
   par->GravityConstantInternal = 1;
   par->Softening = 0.01;
-  par->Mode = MODE_TREE;
+  par->Mode = MODE_HYBRID;
+  par->SoftStep = 1.0 / 64;
   par->Scheme = SCHEME_BLOCK;
   par->Tuning = TUNING_FROZEN;
   par->MaxSizeTimestep = 1.0 / 64;
@@ -109,8 +110,9 @@ static void benchmark_parameters(struct params *par)
   params_use_walks(par);
 }
 
-/* Times of a force of n particles a rank, and seconds of a block step in which few are active. Collective. 0 or -1. */
-static int benchmark(const struct comm *c, const struct backend *be, int64_t n, struct bench_times *t, double *pairs, double *block, struct fault *f)
+/* Times of a force of n particles a rank, its interactions, seconds of a block step, interactions of a second in hard forces. Collective. 0 or -1. */
+static int benchmark(const struct comm *c, const struct backend *be, int64_t n, struct bench_times *t, double *pairs, double *block, double *hard,
+                     struct fault *f)
 {
   struct sim s;
   struct params par;
@@ -128,12 +130,14 @@ static int benchmark(const struct comm *c, const struct backend *be, int64_t n, 
       for (int p = 0; p < PHASE_COUNT; p++) t->phase[p] = fmin(t->phase[p], again.phase[p]);
     }
     *pairs = (double)(s.counts.full.particle_pairs + s.counts.full.cell_pairs);
-    struct plan plan = plan_next(&par, &s.now, &s.system, 0, 1, s.radius_rule, 0, 0);
+    struct plan plan = plan_next(&par, &s.now, &s.system, 0, 1, s.split.r2, s.split.on, 0);
     step_open(&s, &plan);
     double begun = timer_computing(&s.timer);
     while (step_substeps(&s, &plan, HUGE_VAL) != STEP_SUBSTEPS_ENDED) continue;
     *block = s.counts.substeps > 0 ? (timer_computing(&s.timer) - begun) / (double)s.counts.substeps : 0;
+    *hard = s.counts.hard.seconds > 0 ? (double)(s.counts.hard.particle_pairs + s.counts.hard.cell_pairs) / s.counts.hard.seconds : 0;
     comm_max_double(c, block, 1);
+    comm_max_double(c, hard, 1);
   }
   sim_close(&s);
   return failed;
@@ -144,15 +148,16 @@ static int measure_device(const struct comm *c, struct machine *m, struct fault 
   const struct backend *be;
   struct params par;
   struct bench_times many, few;
-  double pairs, few_pairs, block, few_block;
+  double pairs, few_pairs, block, few_block, hard, few_hard;
   benchmark_parameters(&par);
   if (sim_choose_backend(c, &par, &be, f)) return -1;
   m->device = be->particle_bytes > 0 ? DEVICE_gpu : DEVICE_cpu;
   int64_t n = m->device == DEVICE_gpu ? MANY_DEVICE : MANY_HOST;
-  if (benchmark(c, be, n, &many, &pairs, &block, f) || benchmark(c, be, FEW, &few, &few_pairs, &few_block, f)) return -1;
+  if (benchmark(c, be, n, &many, &pairs, &block, &hard, f) || benchmark(c, be, FEW, &few, &few_pairs, &few_block, &few_hard, f)) return -1;
   const double tiny = 1e-12, *s = many.phase;
   m->walk_floor = few.phase[PHASE_walk];
   m->walk_rate = pairs / fmax(s[PHASE_walk], tiny);
+  m->hard_rate = hard > 0 ? hard : m->walk_rate;
   m->order_rate = (double)n / fmax(s[PHASE_order], tiny);
   m->build_rate = (double)n / fmax(s[PHASE_build] + s[PHASE_moments] + s[PHASE_groups], tiny);
   m->substep_floor = fmax(few_block - m->walk_floor, 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <config.h>
-#include "study/time_study.h"
+#include "forecast/time_study.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "base/memory.h"
 #include "base/revision.h"
 #include "base/timer.h"
-#include "study/laws.h"
+#include "forecast/laws.h"
 #include "study/result_file.h"
 #include "study/study_system.h"
 
@@ -84,7 +84,7 @@ static void predict(struct time_study *t, struct study_system *y, int ranks, str
   if (t->c->rank == 0) {
     int64_t lets = (int64_t)(bytes / sizeof *all);
     qsort(all, (size_t)lets, sizeof *all, by_class);
-    struct event_input in = {ranks, &step, local, (const int64_t (*)[SCHEDULE_LEVELS])level, all, lets, y->full_pairs, y->hard_pairs};
+    struct event_input in = {ranks, &step, local, (const int64_t (*)[SCHEDULE_LEVELS])level, all, lets, y->full_pairs, y->hard_pairs, y->input.split};
     event_model(&in, &t->m, times);
   }
   if (ranks > 1) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <config.h>
-#include "study/machine.h"
+#include "forecast/machine.h"
 
 #include <errno.h>
 #include <ini.h>

@@ -4,7 +4,7 @@
  * after the other at its bandwidth. Only collectives are common to all ranks. */
 #ifndef EVENT_MODEL_H
 #define EVENT_MODEL_H
-#include "study/machine.h"
+#include "forecast/machine.h"
 #include "study/soft_step.h"
 
 /* Phases of the model, and the phases of timers.csv that they hold. */
@@ -41,6 +41,7 @@ struct event_input {
   const struct soft_step_let *let;       /* [lets] sorted by class */
   int64_t lets;
   double full_pairs, hard_pairs;         /* interactions of a particle */
+  int split;                             /* 1: the hard forces are those of a hybrid */
 };
 
 void event_model(const struct event_input *in, const struct machine *m, struct event_times *times);

@@ -3,7 +3,7 @@
  * Waiting is the part of the rest that it is where P is largest. Pure. */
 #ifndef LAWS_H
 #define LAWS_H
-#include "study/event_model.h"
+#include "forecast/event_model.h"
 
 enum { LAW_POINTS = 64 };
 

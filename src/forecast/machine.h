@@ -23,6 +23,7 @@ enum machine_device { DEVICE_cpu, DEVICE_gpu, DEVICES };
   X(Network, NodeBandwidth, node_bandwidth, 1, 1e18, "bytes a second that a rank sends within a node")                             \
   X(Device, WalkFloor, walk_floor, 0, 1e3, "seconds of a force of few particles")                                                  \
   X(Device, WalkRate, walk_rate, 1, 1e18, "interactions of a second in forces")                                                    \
+  X(Device, HardRate, hard_rate, 1, 1e18, "the same in hard forces of a hybrid, whose lists are short")                            \
   X(Device, OrderRate, order_rate, 1, 1e18, "particles that are sorted in a second")                                               \
   X(Device, BuildRate, build_rate, 1, 1e18, "particles of which the tree with moments and groups is built in a second")            \
   X(Device, SubstepFloor, substep_floor, 0, 1e3, "seconds of a block step of few particles, beside WalkFloor")                     \
