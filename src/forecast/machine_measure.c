@@ -18,7 +18,7 @@
 
 /* Particles of a rank in benchmarks of rates, on a host and on a device, and of fixed costs; repeats of short messages, pieces of a message
  * that is sent as many, bytes of long messages. */
-enum { MANY_HOST = 32768, MANY_DEVICE = 1 << 20, FEW = 64, REPEATS = 8, SHORT = 200, PIECES = 256, LONG = 4 << 20 };
+enum { MANY_HOST = 8192, MANY_DEVICE = 1 << 20, FEW = 64, REPEATS = 20, SHORT = 200, PIECES = 256, LONG = 4 << 20 };
 
 /* --- messages ---------------------------------------------------------------------------------------------------- */
 

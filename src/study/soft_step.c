@@ -274,11 +274,11 @@ static void gather_pairs(const struct comm *c, struct soft_step *s)
 static void count_collectives(struct soft_step *s, int ranks, int64_t kept)
 {
   enum { CUTS = 7, CUT_BYTES = 82064, LEVELS = SCHEDULE_LEVELS + 2, SUMS = 40 };   /* cuts: rounds and bytes differ a little */
-  int64_t exchange = (int64_t)sizeof(size_t) * ranks, card = sizeof(struct let_summary);
+  int64_t exchange = (int64_t)sizeof(size_t) * ranks, summary = sizeof(struct let_summary);
   struct soft_step_traffic *t = s->collectives;
   t[PHASE_domain] = (struct soft_step_traffic){CUTS + 1 + s->migrations, CUT_BYTES + (1 + s->migrations) * exchange};
-  t[PHASE_let_select] = (struct soft_step_traffic){1, card};
-  t[PHASE_hard_let] = (struct soft_step_traffic){2 * s->selections + kept, s->selections * (card + 8) + 8 * kept};
+  t[PHASE_let_select] = (struct soft_step_traffic){1, summary};
+  t[PHASE_hard_let] = (struct soft_step_traffic){2 * s->selections + kept, s->selections * (summary + 8) + 8 * kept};
   t[PHASE_correct] = (struct soft_step_traffic){1, 8 * LEVELS};
   t[PHASE_wait] = (struct soft_step_traffic){3, 14 * 8};
   t[PHASE_diagnostics] = (struct soft_step_traffic){1, 8 * SUMS};

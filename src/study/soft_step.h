@@ -5,7 +5,7 @@
  * The schedule of the soft step follows from the block levels, so it is known which LETs are chosen at which tick. Ticks of the same kind
  * (equally aligned, with the same horizon) have the same LETs on average, so one of each kind is counted. The system is taken to be the same
  * at all ticks: at a tick particles are where they are at its beginning, those that are active there are those of its levels, and entries
- * of LETs keep their levels. LETs that are chosen again because particles left their predicted trajectories are not foreseen. */
+ * of LETs keep their levels. LETs that are chosen again because particles left their predicted trajectories are not counted. */
 #ifndef SOFT_STEP_H
 #define SOFT_STEP_H
 #include "step/schedule.h"
