@@ -20,6 +20,8 @@ OutputDir = out
 OutputListFilename = ../times
 TimeBetStatistics = 1e-9
 SubstepLog = on
+Groups = on
+GroupMinSize = 1
 [Checkpoints]
 CheckpointAtEnd = on
 [Time]
@@ -64,6 +66,15 @@ for mode in tree hybrid; do
   ok $? "$mode: the first snapshot has the positions and velocities of the file"
   look grown "$dir/$mode/out/snapshot_003.hdf5" 6 0.1 0.4 0.3 0.7 0.01 300
   ok $? "$mode: the sphere has contracted as theory says"
+  shown="$dir/said"
+  for number_of in 000 003; do
+    (cd "$dir/$mode" && rm -f again.hdf5 && timeout 60 $mpirun -n 2 "$here/espalier" groups --min-size 1 -o again.hdf5 out/snapshot_$number_of.hdf5 < /dev/null && cmp again.hdf5 out/fof_$number_of.hdf5)
+    echo "status $?"
+  done > "$dir/said" 2>&1
+  [ "$(grep -c 'status 0' "$dir/said")" = 2 ] && [ "$(grep -c 'catalogue .* groups of 1 particle' "$dir/said")" = 2 ] && [ "$(sed -n 's/.*linking length \([0-9.]*\) .*/\1/p' "$dir/said" | sort -u | wc -l)" = 1 ]
+  ok $? "$mode: espalier groups makes the catalogues of the run from its snapshots, with one linking length at all times"
+  look catalogue "$dir/$mode/out/fof_003.hdf5" "$dir/$mode/out/snapshot_003.hdf5" 0.4 0.2 6
+  ok $? "$mode: a catalogue states the cosmology, its linking length is 0.2 of the lattice, and single particles have the velocities of the snapshot"
   go $mode-parts $ranks "$@" -n 4
   go $mode-parts $ranks "$@" -n 9 -r
   go $mode-parts $ranks "$@" -r
