@@ -213,6 +213,12 @@ shown="$dir/long/err"
 grep -q 'warning: steps of 0.01 are given, but orbits in the external field need soft steps of at most' "$dir/long/err"
 ok $? "a run: given steps that are too long are named"
 
+star 1 0 0 0 1 0
+parameters 2 'Potential1 = point mass=1 centre=1,0,0'
+go ontop 1
+shown="$dir/ontop/err"
+[ $status = 1 ] && grep -q 'phase kick: 1 particle has values that are not finite: id 1 (in the external field)$' "$shown"
+ok $? "a star on top of a point mass is named"
 # --- mistakes ------------------------------------------------------------------------------------------------------------------------
 printf '0 1 2 3\n1 1 2 3\n' > "$dir/short.txt"
 printf '%s\n' '-1 1 2 3' '0 1 2 3' '1 1 2 3' > "$dir/early.txt"
@@ -231,6 +237,13 @@ Potential1 = point mass=1 orbit=nowhere.txt|run.ini:[0-9]*: Potential1 = point m
 Potential1 = point mass=1 orbit=../run.ini|run.ini:1: .* is not a finite number; expected t x y z of an orbit
 Potential1 = point mass=1 orbit=../short.txt|short.txt: expected at least 3 times of an orbit, found 2
 Potential1 = point mass=1 orbit=../early.txt|the orbit is from -1 to 1, and the run from 0 to 2: expected a table that covers the run
+Potential1 = plummer mass=1 scale=1 centre=0,0,0 centre=1,0,0|expected centre= once, found it twice
+Potential1 = plummer mass=1 scale=1 orbit=../early.txt orbit=../early.txt|expected orbit= once, found it twice
+Potential1 = plummer mass=1 scale=1 orbit=../early.txt centre=0,0,0|expected centre= or orbit=, not both
+Potential1 = plummer mass=1e200 scale=1|expected mass= with a number above 0, not above 1e100 and not within 1e-100 of 0, found '1e200'
+Potential1 = logarithmic velocity=1 q=1e-200|expected q= with a number above 0, not above 1e100 and not within 1e-100 of 0, found '1e-200'
+TidalField = omega=1 kappa=2.1|expected kappa= of at most 2 omega .*, found 2.1
+TidalField = A=-0.1 B=-1|expected A= above B=, A= of at least 0, and B= of at most 0
 TidalField = kappa=1|run.ini:[0-9]*: TidalField = kappa=1: expected omega=
 Agama = type=Plummer|Agama: the library cannot be loaded
 AgamaLibrary = lib.so|run.ini:[0-9]*: AgamaLibrary = lib.so and Agama = '' (default): expected Agama too

@@ -191,7 +191,7 @@ static int carry_out_substeps(struct run *r, struct fault *f)
 int run_check_system(struct run *r, double dt, struct fault *f)
 {
   struct sim *s = &r->sim;
-  if (guard_check(&r->guard, &s->now, s->comm, s->be, s->dev, s->step, s->time, dt, f) == 0) {
+  if (guard_check(&r->guard, &s->now, s->comm, s->be, s->dev, &s->field, s->step, s->time, dt, f) == 0) {
     guard_remember(&r->guard, &s->now, 0);
     return 0;
   }
