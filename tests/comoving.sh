@@ -124,6 +124,19 @@ shown="$dir/check/log $dir/check/err"
   ! grep -q 'warning' "$dir/check/log" && [ ! -s "$dir/check/err" ]
 ok $? "run --check"
 
+# the field at points: that of all mass at the distance 2 R less that of the mean density, Omega0 H_0^2 / 2 x, in comoving lengths
+printf '40000 0 0\n10000 2000 0\n' > "$dir/points"
+for how in '' --exact; do
+  (cd "$dir/tree" && timeout 60 "$here/espalier" force --at ../points $how ../run.ini 2>&1 < /dev/null | grep -v '^[#x]')
+done > "$dir/said"
+shown="$dir/said"
+awk -F, '{ x[NR] = $4; p[NR] = $7 } END { m = 285245.972; G = 43007.1; w = 0.3 * 0.01 / 2 * 40000 - G * m / 40000 ^ 2
+  printf "# %s %s, theory %s; %s %s, theory %s\n", x[1], x[3], w, p[1], p[3], -G * m / 40000
+  exit !(NR == 4 && (x[1] / w - 1) ^ 2 < 1e-5 && (x[3] / w - 1) ^ 2 < 1e-5 && (x[2] / x[4] - 1) ^ 2 < 1e-6 && (p[1] * 40000 / (G * m) + 1) ^ 2 < 1e-6 && (p[1] / p[3] - 1) ^ 2 < 1e-8) }' "$dir/said"
+ok $? "force --at, by the tree and directly: forces and potentials of comoving lengths, with the background"
+(cd "$dir/tree" && timeout 60 "$here/espalier" force --direct 100 ../run.ini > "$dir/said" 2>&1 < /dev/null)
+awk '/total, of .a./ { error = $5 } END { print "# median error " error; exit !(error != "" && error < 1e-3) }' "$dir/said"
+ok $? "force --direct: the direct sums have the background, too"
 go density 1 --check -P Input:InitCondFile=../silent.dat -P Cosmology:Omega0=0.25 -P Cosmology:OmegaLambda=0.75
 shown="$dir/density/log $dir/density/err"
 [ $status = 0 ] && grep -q 'warning: the sphere has the comoving mean density .*times the mean density .*it would collapse as a whole' "$dir/density/log"
