@@ -143,6 +143,10 @@ for ranks in 1 2 3; do
       exit !(most < 1e-5 && off ^ 2 < 0.1 ^ 2 && $5 > 2) }'
   ok $? "a cluster on a circular orbit, $ranks ranks: energy, Jacobi integral and orbit"
 done
+shown="$dir/cluster-1/out/analysis.csv"
+grep -v '^#' "$shown" | awk -F, 'NR == 1 { for (k = 1; k <= NF; k++) at[$k] = k; next } $at["type"] == -1 { r = $at["virial_ratio"]; n++; bad += r == "" || r < 0.8 || r > 1.2 }
+  END { printf "# %d rows, %d are bad, the last one has %s\n", n, bad, r; exit !(n > 1 && !bad) }'
+ok $? "... its virial ratio is about 1: the potential of the field has no part in it"
 for ranks in 2 3; do
   for run in 1 $ranks; do rows cluster-$run total com_x com_y angular_z | tail -n 1; done |
     awk 'NR == 1 { for (k = 1; k <= 4; k++) x[k] = $k; next } { for (k = 1; k <= 4; k++) { d = ($k - x[k]) / x[k]; if (d < 0) d = -d; if (d > most) most = d } }
@@ -213,6 +217,10 @@ if ${CC:-cc} -shared -fPIC -o "$dir/stub.so" "$stub" -lm > "$dir/compiled" 2>&1;
   go agama-free 1 -P Split:Mode=tree -P 'External:Agama=type=Plummer, mass=1.2, scaleRadius=0.7'
   [ $status = 0 ] && conserved agama-free 1e-5
   ok $? "Agama's parameters as text: steps by rule conserve the energy"
+  star 0 0 0 0 0 0
+  go infinite 1 -P Split:Mode=tree -P 'External:Agama=type=Plummer, mass=1, scaleRadius=0'
+  [ $status = 1 ] && grep -q '1 particle has values that are not finite (in the potential of Agama)' "$dir/infinite/err"
+  ok $? "Agama's potential is not finite: a message"
   go bad-agama 1 -P External:Agama=type=Bar
   [ $status = 1 ] && grep -q "Agama = type=Bar: the stub knows no 'type=Bar'" "$dir/bad-agama/err" && [ ! -e "$dir/bad-agama/out" ]
   ok $? "what the library says of a bad potential is the message"

@@ -132,7 +132,7 @@ int guard_check(const struct guard *g, const struct diagnostics *now, const stru
                 const struct field *field, long long step, double time, double dt, struct fault *f)
 {
   struct named list[NAMED] = {{0}};
-  char names[600], ids[640] = "";
+  char names[600], ids[640] = " (in the potential of Agama)";   /* the others are looked at */
   int bad = now->bad > 0, lost = now->count != g->particles, jump = dt > 0 && momentum_jumped(g, now, dt);
   if (!bad && !lost && !jump && fabs(now->mass - g->mass) <= MASS_LOST * g->mass) return 0;
   int count = name_particles(c, be, d, field, !bad, list);
