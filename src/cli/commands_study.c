@@ -9,9 +9,10 @@
 #include "base/watchdog.h"
 #include "cli/commands.h"
 #include "cli/overrides.h"
+#include "forecast/time_study.h"
+#include "params/params_nearest.h"
 #include "study/force.h"
 #include "study/study.h"
-#include "forecast/time_study.h"
 
 /* --- force ------------------------------------------------------------------------------------------------------- */
 
@@ -204,8 +205,11 @@ static int take_study(const struct command *self, const struct comm *c, int argc
   if (asks && command_option(self, c, argc, argv, COMMAND_SHORT, longs, status) == COMMAND_DONE) return -1;
   if (argc == 1 || argv[1][0] == '-')
     *status = command_misused(self, c, "a study is missing: let, time or machine");
-  else
-    *status = command_misused(self, c, "unknown study '%s'; expected let, time or machine", argv[1]);
+  else {
+    const char *near = nearest_name(argv[1], names, 3);
+    *status = near ? command_misused(self, c, "unknown study '%s'; did you mean '%s'?", argv[1], near)
+                   : command_misused(self, c, "unknown study '%s'; expected let, time or machine", argv[1]);
+  }
   return -1;
 }
 
