@@ -106,12 +106,12 @@ script_tests = \
   %D%/frame.sh \
   %D%/full_disk.sh \
   %D%/full_disk_run.sh \
-  %D%/galaxy.sh \
+  %D%/galaxy_command.sh \
   %D%/galaxy_programs.sh \
   %D%/jobs.sh \
   %D%/killed.sh \
   %D%/launch.sh \
-  %D%/massless.sh \
+  %D%/massless_runs.sh \
   %D%/memory.sh \
   %D%/packaging.sh \
   %D%/parameter_pages.sh \

@@ -105,6 +105,12 @@ rule "old terms do not occur: doc/glossary.md has the standard ones" \
       if (match(line, "(^|[^a-z])(" terms ")([^a-z]|$)")) print FILENAME ":" FNR ": " substr(line, RSTART, RLENGTH) }')"
 rule "scripts may be executed" "$(find quickstart tools/espalier-plot tools/espalier-xdmf tools/compare-schemes tools/calibrate-accuracy tests/slurm jobscripts -type f ! -name "*.md" ! -name "*.py" ! -name "*.mk" ! -perm -u+x)"
 
+# Automake names a test's log without .sh and .mpi: of two with the same name only one would run.
+rule "tests have names of their own, without .sh and .mpi" \
+  "$(awk '/^(unit|mpi|script)_tests =/ { on = 1 }
+      on && /%D%\// { name = $1; sub(/.*\//, "", name); sub(/\.(sh|mpi)$/, "", name); print name }
+      !/\\$/ { on = 0 }' tests/local.mk | sort | uniq -d)"
+
 # [text](target) and ![text](target), without what leads into the net or into the page itself
 links() {
   grep -n -o -E '\]\([^)]+\)' "$1" | sed -E 's/^([0-9]+):\]\(([^)#]*).*\)?$/\1 \2/; s/\)$//' |
