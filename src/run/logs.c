@@ -269,7 +269,7 @@ static void begin(struct logs *l, const struct sim *s)
 /* Make all ranks agree on rank 0's result of opening the tables, and close them on a fault. Collective. 0 or -1. */
 static int agree_or_close(struct logs *l, const struct sim *s, struct fault *f)
 {
-  if (comm_verdict(s->comm, f) == 0) return 0;
+  if (comm_verdict(s->comm, f) == 0 && (!s->par->CommTrace || traffic_record(s->comm, s->par->OutputDir, s->step, f) == 0)) return 0;
   struct fault ignored = {""};
   logs_close(l, s, &ignored);
   return -1;
@@ -376,7 +376,8 @@ int logs_close(struct logs *l, const struct sim *s, struct fault *f)
     *table[k].file = NULL;
     l->spool[k] = NULL;
   }
-  return comm_verdict(s->comm, f);
+  recorder_stop(s->comm->recorder, f);
+  return comm_agree(s->comm, f);
 }
 
 /* --- numbers ----------------------------------------------------------------------------------------------------- */
@@ -439,7 +440,11 @@ void logs_collect(struct step_report *r, struct sim *s, double dt)
     r->h = r->hard.seconds / (double)r->hard.targets / (r->full.seconds / (double)r->full.targets);
 }
 
-void logs_traffic(struct logs *l, const struct sim *s) { traffic_step(&l->traffic, s->comm, s->step, s->time); }
+void logs_traffic(struct logs *l, const struct sim *s)
+{
+  traffic_step(&l->traffic, s->comm, s->step, s->time);
+  recorder_flush(s->comm->recorder);
+}
 
 double logs_error(const struct logs *l, double total)
 {
