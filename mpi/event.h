@@ -29,7 +29,8 @@ struct event {
   int64_t step;      /* soft step, from 1; 0: before the first */
   int64_t bytes;     /* of the message. Of a collective: what a rank contributes; broadcast: what its root sends; alltoall: for one rank */
   int64_t posted;    /* what it waits for was posted by this rank before its event of this number; seq: at the event itself. A receive:
-                        the receive buffer was ready since then. A collective: this rank took part since then */
+                        the receive buffer was ready since then. A collective: this rank took part since then (seq also
+                        where there was no event since) */
   double work;       /* processor seconds of the rank between its last event and this one, without waiting */
   int32_t rank, tick, phase, kind;   /* tick of the soft step; enum phase; enum event_kind */
   int32_t peer, tag; /* peer: of a message; root of a broadcast; else -1. The n-th receive of a tag gets the n-th message of this tag */

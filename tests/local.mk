@@ -48,6 +48,7 @@ unit_tests = \
   %D%/physics \
   %D%/placement \
   %D%/plan \
+  %D%/replay \
   %D%/reorder \
   %D%/schedule \
   %D%/split \
@@ -363,6 +364,7 @@ clean-local:
 %C%_split_SOURCES = %D%/split.c %D%/kernels.h %D%/tap.h
 %C%_timeline_SOURCES = %D%/timeline.c %D%/chance.h %D%/tap.h
 %C%_bound_pairs_SOURCES = %D%/bound_pairs.c %D%/binaries.h %D%/chance.h %D%/tap.h
+%C%_replay_SOURCES = %D%/replay.c %D%/tap.h
 %C%_brent_SOURCES = %D%/brent.c %D%/chance.h %D%/tap.h
 %C%_tuner_SOURCES = %D%/tuner.c %D%/chance.h %D%/tap.h
 %C%_force_SOURCES = %D%/force.c %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h

@@ -169,12 +169,13 @@ static int match_messages(const struct events *t, struct matches *m, struct faul
 }
 
 /* Compare the collectives of a rank with those of rank 0, at[] (NULL: rank 0). Returns their number; sets a fault. */
-static int64_t match_collectives(const struct events *t, int r, const struct event **at, int64_t count, struct fault *f)
+static int64_t match_collectives(const struct events *t, int r, const struct event **at, int64_t count, int64_t *number, struct fault *f)
 {
   int64_t n = 0;
   for (int64_t k = 0; k < t->rank[r].count && !f->text[0]; k++) {
     const struct event *e = &t->rank[r].event[k];
     if (!event_is_collective(e->kind)) continue;
+    number[k] = n;
     if (r == 0) {
       at[n++] = e;
       continue;
@@ -196,7 +197,7 @@ int events_match(const struct events *t, struct matches *m, struct fault *f)
   for (int r = 0; r < t->ranks; r++) {
     m->partner[r] = memory_alloc("trace", sizeof **m->partner * (size_t)(t->rank[r].count + 1));
     for (int64_t k = 0; k < t->rank[r].count; k++) m->partner[r][k] = -1;
-    int64_t found = match_collectives(t, r, at, m->collectives, f);
+    int64_t found = match_collectives(t, r, at, m->collectives, m->partner[r], f);
     if (r == 0) m->collectives = found;
   }
   memory_free(at);
@@ -211,4 +212,57 @@ void matches_free(const struct events *t, struct matches *m)
   for (int r = 0; r < t->ranks && m->partner; r++) memory_free(m->partner[r]);
   memory_free(m->partner);
   *m = (struct matches){0};
+}
+
+/* --- some of the soft steps -------------------------------------------------------------------------------------- */
+
+static int within(const struct event *e, int64_t first, int64_t last) { return e->step >= first && e->step <= last; }
+
+/* Keep the events of a rank whose number in keep[] is set, and give them new numbers. */
+static void keep_of_rank(struct rank_events *mine, const char *keep)
+{
+  int64_t kept = 0;
+  double work = 0;
+  int64_t *number = memory_alloc("trace", sizeof *number * (size_t)(mine->count + 1));   /* new number of the next kept event */
+  for (int64_t k = 0; k < mine->count; k++) {
+    number[k] = kept;
+    kept += keep[k] & 1;
+  }
+  kept = 0;
+  for (int64_t k = 0; k < mine->count; k++) {
+    struct event e = mine->event[k];
+    if (keep[k] & 2) work += e.work;
+    if (!(keep[k] & 1)) continue;
+    e.work = work;
+    work = 0;
+    e.seq = kept;
+    e.posted = number[e.posted];
+    mine->event[kept++] = e;
+  }
+  mine->count = kept;
+  memory_free(number);
+}
+
+int events_keep_steps(struct events *t, int64_t first, int64_t last, struct fault *f)
+{
+  struct matches m;
+  if (events_match(t, &m, f)) return -1;
+  char **keep = memory_alloc("trace", sizeof *keep * (size_t)t->ranks);
+  for (int r = 0; r < t->ranks; r++) {
+    keep[r] = memory_alloc("trace", (size_t)t->rank[r].count + 1);
+    for (int64_t k = 0; k < t->rank[r].count; k++) {
+      const struct event *e = &t->rank[r].event[k];
+      int64_t partner = m.partner[r][k];
+      int other = event_is_collective(e->kind) || (partner >= 0 && within(&t->rank[e->peer].event[partner], first, last));
+      keep[r][k] = (char)(within(e, first, last) ? 2 + other : 0);   /* 2: its work counts; 1: it is kept */
+    }
+  }
+  matches_free(t, &m);
+  for (int r = 0; r < t->ranks; r++) {
+    keep_of_rank(&t->rank[r], keep[r]);
+    memory_free(keep[r]);
+  }
+  memory_free(keep);
+  if (events_count(t) == 0) return fault_set(f, "the recording has no event of the soft steps %lld to %lld", (long long)first, (long long)last);
+  return 0;
 }

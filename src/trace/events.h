@@ -29,7 +29,8 @@ int events_write(const struct events *t, const char *folder, struct fault *f);
 
 /* What the events of a list wait for. */
 struct matches {
-  int64_t **partner;       /* [ranks][count]: receive: seq of its send on the peer; send: seq of its receive; -1: none, or a collective */
+  int64_t **partner;       /* [ranks][count]: receive: seq of its send on the peer; send: seq of its receive, or -1; a
+                              collective: its number, the same on all ranks */
   int64_t collectives;     /* number of collectives, the same on all ranks */
   int64_t unreceived;      /* sends that no rank receives */
 };
@@ -37,4 +38,8 @@ struct matches {
  * that differ between ranks are faults. 0, or -1 with a fault; then nothing is to be freed. Owner: caller (matches_free). */
 int events_match(const struct events *t, struct matches *m, struct fault *f);
 void matches_free(const struct events *t, struct matches *m);
+
+/* Keep the events of the soft steps first to last, and of messages both ends or none: work before an event that is left out counts with the
+ * next one that is kept. Matches events first. 0, or -1 with a fault, also where nothing is left. */
+int events_keep_steps(struct events *t, int64_t first, int64_t last, struct fault *f);
 #endif

@@ -1,5 +1,11 @@
 libespalier_a_SOURCES += \
   %D%/events.c \
-  %D%/events.h
+  %D%/events.h \
+  %D%/replay.c \
+  %D%/replay.h \
+  %D%/report.c \
+  %D%/report.h \
+  %D%/simulators.c \
+  %D%/simulators.h
 
 EXTRA_DIST += %D%/README.md
