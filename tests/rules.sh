@@ -55,7 +55,7 @@ run          base particles params tree gravity backend mpi io io/input io/snaps
 run          base particles params tree gravity backend mpi io io/input io/snapshot fof system tuning step job checkpoint check
 study        base particles params tree gravity backend mpi io io/snapshot system tuning step run
 cli          base particles params tree gravity backend mpi io io/input io/snapshot fof ic system tuning step job checkpoint run study
-cli          base particles params tree gravity backend mpi io io/input io/snapshot ic ic/galaxy system tuning step job checkpoint run study
+cli          base particles params tree gravity backend mpi io io/input io/snapshot ic ic/galaxy system tuning step job checkpoint run trace study
 gpu/device    base particles tree gravity backend
 gpu/tree      base particles tree gravity backend gpu/device
 gpu/walk      base particles tree gravity backend gpu/device gpu/tree

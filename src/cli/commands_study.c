@@ -249,7 +249,7 @@ static int act_study(const struct command *self, const struct comm *c, int argc,
 
 const struct command command_study = {
     "study",
-    "study let [--ranks 2,4,...] [--r1 1,2,...] [-P Section:Name=value]... [-o TABLE.csv] [--trace KIND NAME]... FILE.ini | trace [--steps FIRST:LAST] [--trace KIND NAME]... [--latency S] [--bandwidth B] DIR",
+    "study let [--ranks 2,4,...] [--r1 1,2,...] [-P Section:Name=value]... [-o TABLE.csv] [--trace KIND NAME]... FILE.ini | trace [--steps FIRST:LAST] [--trace KIND NAME]... [--latency S] [--bandwidth B] [--topology NAME] DIR",
     "Study the initial state with virtual ranks (let: sizes of locally essential trees), or a recording of messages (trace)",
     "study let cuts the particles into P domains as real ranks would. For every domain it counts the cells and particles that\n"
     "the rank receives in soft and hard locally essential trees (LETs), the messages and the bytes. It does not need P\n"
@@ -271,6 +271,8 @@ const struct command command_study = {
     "      --steps FIRST:LAST  these soft steps only [all]\n"
     "      --trace KIND NAME   write it for a network simulator, as above\n"
     "      --latency S         seconds of a message beside its bytes [1e-6]\n"
+    "      --topology NAME     flat, torus:X,Y,Z or fat-tree:RANKS_PER_LEAF: the latency is that of a link, of which a message\n"
+    "                          passes several [flat]\n"
     "      --bandwidth B       bytes per second into and out of a rank; 0: unlimited [1e10]\n"
     "      --overhead S        processor seconds for each message sent or received [0]\n"
     "      --speed X           work takes its seconds divided by X [1]\n",

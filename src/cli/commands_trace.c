@@ -40,13 +40,15 @@ static int take_number(const struct command *self, const struct comm *c, const c
 
 int act_study_trace(const struct command *self, const struct comm *c, int argc, char **argv)
 {
-  enum { TRACE = 256, STEPS, LATENCY, BANDWIDTH, OVERHEAD, SPEED };
+  enum { TRACE = 256, STEPS, LATENCY, BANDWIDTH, OVERHEAD, SPEED, TOPOLOGY };
   static const struct option longs[] = {{"trace", required_argument, NULL, TRACE},     {"steps", required_argument, NULL, STEPS},
                                         {"latency", required_argument, NULL, LATENCY}, {"bandwidth", required_argument, NULL, BANDWIDTH},
                                         {"overhead", required_argument, NULL, OVERHEAD}, {"speed", required_argument, NULL, SPEED},
+                                        {"topology", required_argument, NULL, TOPOLOGY},
                                         COMMAND_LONG};
   struct network n = {.latency = 1e-6, .bandwidth = 1e10, .overhead = 0, .speed = 1};
   struct trace_outputs outputs = {NULL, NULL, NULL};
+  struct topology topology = {.kind = TOPOLOGY_FLAT};
   struct fault f = {""};
   int64_t first = 0, last = -1;
   int status = STATUS_OK, option;
@@ -61,6 +63,9 @@ int act_study_trace(const struct command *self, const struct comm *c, int argc, 
         status = take_number(self, c, "speed", optarg, &n.speed);
         if (status == STATUS_OK && n.speed == 0) status = command_misused(self, c, "option --speed: expected a number above 0");
         break;
+      case TOPOLOGY:
+        if (topology_read(&topology, optarg, &f)) status = command_misused(self, c, "option --%s", f.text);
+        break;
       case STEPS:
         if (take_steps(optarg, &first, &last))
           status = command_misused(self, c, "option --steps: expected soft steps FIRST:LAST, found '%s'", optarg);
@@ -69,6 +74,6 @@ int act_study_trace(const struct command *self, const struct comm *c, int argc, 
   }
   const char *folder = command_operand(self, c, argc, argv, "folder of a recording", &status);
   if (!folder) return status;
-  if (c->rank == 0) trace_study(folder, first, last, &n, &outputs, &f);
+  if (c->rank == 0) trace_study(folder, first, last, n, topology, &outputs, &f);
   return comm_verdict(c, &f) ? command_failed(c, &f) : STATUS_OK;
 }

@@ -269,7 +269,7 @@ static void begin(struct logs *l, const struct sim *s)
 /* Make all ranks agree on rank 0's result of opening the tables, and close them on a fault. Collective. 0 or -1. */
 static int agree_or_close(struct logs *l, const struct sim *s, struct fault *f)
 {
-  if (comm_verdict(s->comm, f) == 0 && (!s->par->CommTrace || traffic_record(s->comm, s->par->OutputDir, s->step, f) == 0)) return 0;
+  if (comm_verdict(s->comm, f) == 0 && traffic_record(s->comm, s->par, s->step, f) == 0) return 0;
   struct fault ignored = {""};
   logs_close(l, s, &ignored);
   return -1;
@@ -373,8 +373,7 @@ int logs_close(struct logs *l, const struct sim *s, struct fault *f)
     if (file && l->spool[k] && fflush(file) == 0) spool_sync(l->spool[k]);
     if (file && fclose(file))
       fault_set(f, "%s/%s could not be written completely: %s", s->par->OutputDir, table_names[k], strerror(errno));
-    *table[k].file = NULL;
-    l->spool[k] = NULL;
+    *table[k].file = NULL, l->spool[k] = NULL;
   }
   recorder_stop(s->comm->recorder, f);
   return comm_agree(s->comm, f);
@@ -440,11 +439,7 @@ void logs_collect(struct step_report *r, struct sim *s, double dt)
     r->h = r->hard.seconds / (double)r->hard.targets / (r->full.seconds / (double)r->full.targets);
 }
 
-void logs_traffic(struct logs *l, const struct sim *s)
-{
-  traffic_step(&l->traffic, s->comm, s->step, s->time);
-  recorder_flush(s->comm->recorder);
-}
+void logs_traffic(struct logs *l, const struct sim *s) { traffic_step(&l->traffic, s->comm, s->step, s->time); }
 
 double logs_error(const struct logs *l, double total)
 {

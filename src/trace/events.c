@@ -53,10 +53,10 @@ static int read_rank(struct events *t, const char *folder, int r, struct fault *
   char path[PATH_BYTES];
   struct lines lines;
   struct fault why = {""};
-  int more, rank = 0, ranks = 0;
+  int more = 1, rank = 0, ranks = 0;
   event_path(path, sizeof path, folder, r);
   if (lines_open(&lines, path, f)) return -1;
-  while ((more = lines_next(&lines, "events of a recording", f)) > 0 && !why.text[0]) {
+  while (!why.text[0] && (more = lines_next(&lines, "events of a recording", f)) > 0) {
     struct event e;
     if (lines.number == 1) {
       if (event_read_head(lines.text, &rank, &ranks, &why)) continue;

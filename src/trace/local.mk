@@ -6,6 +6,8 @@ libespalier_a_SOURCES += \
   %D%/report.c \
   %D%/report.h \
   %D%/simulators.c \
-  %D%/simulators.h
+  %D%/simulators.h \
+  %D%/topology.c \
+  %D%/topology.h
 
 EXTRA_DIST += %D%/README.md

@@ -46,12 +46,14 @@ int trace_report(FILE *out, const struct events *t, const struct network *n, str
   return 0;
 }
 
-int trace_study(const char *folder, int64_t first, int64_t last, const struct network *n, const struct trace_outputs *o, struct fault *f)
+int trace_study(const char *folder, int64_t first, int64_t last, struct network n, struct topology topology, const struct trace_outputs *o,
+                struct fault *f)
 {
   struct events t;
   if (events_read(&t, folder, f)) return -1;
   if (last >= 0) events_keep_steps(&t, first, last, f);
-  if (!f->text[0] && trace_report(stdout, &t, n, f) == 0) trace_write(&t, o, f);
+  if (!f->text[0]) topology_apply(&topology, &n, t.ranks, f);
+  if (!f->text[0] && trace_report(stdout, &t, &n, f) == 0) trace_write(&t, o, f);
   events_close(&t);
   return f->text[0] ? -1 : 0;
 }

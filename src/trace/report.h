@@ -2,7 +2,7 @@
 /* What a trace is written to, and its numbers on the terminal. Not collective. */
 #ifndef TRACE_REPORT_H
 #define TRACE_REPORT_H
-#include "trace/replay.h"
+#include "trace/topology.h"
 
 /* Where a trace is written; NULL: not. */
 struct trace_outputs {
@@ -15,7 +15,8 @@ int trace_output(struct trace_outputs *o, const char *kind, const char *path);
 int trace_write(const struct events *t, const struct trace_outputs *o, struct fault *f);
 /* Print the size of a trace, and its time by phase on a network and on one that costs nothing. 0, or -1 with a fault. */
 int trace_report(FILE *out, const struct events *t, const struct network *n, struct fault *f);
-/* Read a recording, keep its soft steps first to last (last negative: all), write it to the outputs, and print its report. 0, or -1 with a
- * fault. */
-int trace_study(const char *folder, int64_t first, int64_t last, const struct network *n, const struct trace_outputs *o, struct fault *f);
+/* Read a recording, keep its soft steps first to last (last negative: all), write it to the outputs, and print its report. n.latency is
+ * that of a link of the topology. 0, or -1 with a fault. */
+int trace_study(const char *folder, int64_t first, int64_t last, struct network n, struct topology topology, const struct trace_outputs *o,
+                struct fault *f);
 #endif
