@@ -309,7 +309,7 @@ static void check_choices(void)
       {"Output", "CommLog", "off", COMM_LOG_OFF}, {"Output", "CommLog", "phases", COMM_LOG_PHASES}, {"Output", "CommLog", "peers", COMM_LOG_PEERS},
       {"Output", "Analysis", "off", 0}, {"Output", "Analysis", "on", 1}, {"Output", "Projections", "off", 0}, {"Output", "Projections", "on", 1},
       {"Output", "ProjectionCentre", "origin", PROJECTION_ORIGIN}, {"Output", "ProjectionCentre", "density", PROJECTION_DENSITY},
-      {"Output", "SubstepLog", "off", 0}, {"Output", "SubstepLog", "on", 1}, {"Output", "TunerLog", "off", 0}, {"Output", "TunerLog", "on", 1},
+      {"Output", "CommTrace", "off", 0}, {"Output", "CommTrace", "on", 1}, {"Output", "SubstepLog", "off", 0}, {"Output", "SubstepLog", "on", 1}, {"Output", "TunerLog", "off", 0}, {"Output", "TunerLog", "on", 1},
       {"Output", "Groups", "off", GROUPS_OFF}, {"Output", "Groups", "on", GROUPS_ON},
       {"Checkpoints", "CheckpointAtEnd", "off", 0}, {"Checkpoints", "CheckpointAtEnd", "on", 1},
       {"Gravity", "TypeOfOpeningCriterion", "acceleration", OPENING_ACCELERATION},

@@ -31,6 +31,7 @@ external     base params gravity
 backend      base particles params tree gravity
 cpu          base particles tree gravity backend
 mpi          base particles params tree backend
+trace        base mpi
 io           base particles params gravity mpi
 io/input     base particles params gravity mpi io
 io/snapshot  base particles params gravity mpi io io/input
@@ -44,7 +45,7 @@ job          base params
 checkpoint   base particles params mpi io io/snapshot job
 check        base particles params tree gravity backend mpi system tuning step
 run          base particles params tree gravity backend mpi io io/input io/snapshot system tuning step job checkpoint check
-study        base particles params tree gravity backend mpi io io/input io/snapshot system tuning step run
+study        base particles params tree gravity backend mpi io io/input io/snapshot trace system tuning step run
 analysis     base particles params gravity mpi io
 step         base particles params tree gravity backend mpi system tuning
 job          base params
@@ -54,7 +55,7 @@ run          base particles params tree gravity backend mpi io io/input io/snaps
 run          base particles params tree gravity backend mpi io io/input io/snapshot fof system tuning step job checkpoint check
 study        base particles params tree gravity backend mpi io io/snapshot system tuning step run
 cli          base particles params tree gravity backend mpi io io/input io/snapshot fof ic system tuning step job checkpoint run study
-cli          base particles params tree gravity backend mpi io io/input io/snapshot ic ic/galaxy system tuning step job checkpoint run study
+cli          base particles params tree gravity backend mpi io io/input io/snapshot ic ic/galaxy system tuning step job checkpoint run trace study
 gpu/device    base particles tree gravity backend
 gpu/tree      base particles tree gravity backend gpu/device
 gpu/walk      base particles tree gravity backend gpu/device gpu/tree
