@@ -175,6 +175,10 @@ static void check_decisions(void)
   double measured[CHOICES_COUNT] = {0, 3, 2.8, 2.9};
   order[0] = CHOICE_BLOCK, order[1] = CHOICE_HYBRID_NARROW, order[2] = CHOICE_HYBRID;
   tap_ok(choice_fastest(order, 3, measured) == CHOICE_BLOCK, "by measured seconds, with ten per cent in favour of the first");
+  measured[CHOICE_HYBRID] = 5.5;
+  tap_ok(!choice_lost(order, 2, measured) && !choice_lost(order, 0, measured), "a trial has two soft steps");
+  measured[CHOICE_HYBRID] = 5.7;
+  tap_ok(choice_lost(order, 2, measured) && choice_fastest(order, 3, measured) == CHOICE_BLOCK, "... one where that took more than twice an earlier trial's");
   measured[CHOICE_HYBRID] = 2;
   tap_ok(choice_fastest(order, 3, measured) == CHOICE_HYBRID, "a faster one wins");
   t = priced(9, 3, 4, 2.6);
