@@ -27,6 +27,7 @@ nobase_dist_doc_DATA += \
   %D%/test-particles.md \
   %D%/troubleshooting.md \
   %D%/units.md \
+  %D%/images/accuracy.png \
   %D%/images/comm.png \
   %D%/images/core-collapse.png \
   %D%/images/merger.png \
