@@ -8,6 +8,7 @@
 
 #include "base/watchdog.h"
 #include "cli/commands.h"
+#include "cli/commands_trace.h"
 #include "cli/overrides.h"
 #include "forecast/time_study.h"
 #include "params/params_nearest.h"
@@ -197,29 +198,30 @@ static int take_schemes(const char *text, enum study_scheme *scheme, int *count)
 /* The number of the study after "study" in `names`, or -1 with *status set. */
 static int take_study(const struct command *self, const struct comm *c, int argc, char **argv, int *status)
 {
-  static const char *const names[] = {"let", "time", "machine"};
+  static const char *const names[] = {"let", "time", "machine", "trace"};
   static const struct option longs[] = {COMMAND_LONG};
-  for (int k = 0; k < 3; k++)
+  for (int k = 0; k < 4; k++)
     if (argc > 1 && strcmp(argv[1], names[k]) == 0) return k;
   int asks = argc > 1 && (!strcmp(argv[1], "-h") || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-V") || !strcmp(argv[1], "--version"));
   if (asks && command_option(self, c, argc, argv, COMMAND_SHORT, longs, status) == COMMAND_DONE) return -1;
   if (argc == 1 || argv[1][0] == '-')
-    *status = command_misused(self, c, "a study is missing: let, time or machine");
+    *status = command_misused(self, c, "a study is missing: let, time, machine or trace");
   else {
-    const char *near = nearest_name(argv[1], names, 3);
+    const char *near = nearest_name(argv[1], names, 4);
     *status = near ? command_misused(self, c, "unknown study '%s'; did you mean '%s'?", argv[1], near)
-                   : command_misused(self, c, "unknown study '%s'; expected let, time or machine", argv[1]);
+                   : command_misused(self, c, "unknown study '%s'; expected let, time, machine or trace", argv[1]);
   }
   return -1;
 }
 
 static int act_let(const struct command *self, const struct comm *c, int argc, char **argv)
 {
-  enum { RANKS = 256, RADII, DOMAINS, OVERWRITE, SCHEME, PAIRS };
+  enum { RANKS = 256, RADII, DOMAINS, OVERWRITE, SCHEME, PAIRS, TRACE };
   static const struct option longs[] = {{"ranks", required_argument, NULL, RANKS},   {"r1", required_argument, NULL, RADII},
                                         {"domains", no_argument, NULL, DOMAINS},     {"overwrite", no_argument, NULL, OVERWRITE},
                                         {"output", required_argument, NULL, 'o'},
                                         {"scheme", required_argument, NULL, SCHEME}, {"pairs", required_argument, NULL, PAIRS},
+                                        {"trace", required_argument, NULL, TRACE},
                                         COMMAND_LONG};
   struct overrides overrides = {.count = 0};
   struct study_options options = {.output = NULL};
@@ -239,6 +241,9 @@ static int act_let(const struct command *self, const struct comm *c, int argc, c
                                "'%s'", STUDY_MAX, STUDY_RANKS_MAX, optarg);
       break;
     case PAIRS: options.pairs = optarg; break;
+    case TRACE:
+      if (take_trace_output(self, c, argc - 1, argv + 1, &options.trace)) return STATUS_USAGE;
+      break;
     case SCHEME:
       if (take_schemes(optarg, options.scheme, &options.scheme_count))
         return command_misused(self, c, "option --scheme: expected shared, block or hybrid, or several with commas between them, found '%s'",
@@ -252,6 +257,8 @@ static int act_let(const struct command *self, const struct comm *c, int argc, c
     }
   if (options.domains && !options.output)
     return command_misused(self, c, "option --domains: rows of domains are written to a table only: give -o TABLE.csv too");
+  if ((options.trace.ti || options.trace.goal || options.trace.events) && (options.rank_count != 1 || options.r1_count > 1 || options.scheme_count > 1))
+    return command_misused(self, c, "option --trace: give one number of ranks with --ranks, and at most one --r1 and --scheme");
   const char *file = command_operand(self, c, argc - 1, argv + 1, "parameter file", &status);
   if (!file) return status;
   struct params par;
@@ -352,16 +359,18 @@ static int act_study(const struct command *self, const struct comm *c, int argc,
 {
   int status = STATUS_OK, which = take_study(self, c, argc, argv, &status);
   if (which < 0) return status;
+  if (which == 3) return act_study_trace(self, c, argc - 1, argv + 1);
   return which == 0 ? act_let(self, c, argc, argv) : which == 1 ? act_time(self, c, argc, argv) : act_machine(self, c, argc, argv);
 }
 
 const struct command command_study = {
     "study",
-    "study let|time|machine [OPTION]... [FILE.ini]",
-    "Study communication; let: LETs and messages of a soft step, counted with virtual ranks; time: seconds on a machine; machine: measure this one",
-    "study let [--ranks P,...] [--r1 X,...] [--scheme S,...] [-o TABLE.csv] [--pairs PAIRS.csv] FILE.ini\n"
+    "study let|time|machine|trace [OPTION]... [FILE.ini|DIR]",
+    "Study communication; let: LETs and messages of a soft step, counted with virtual ranks; time: seconds on a machine; machine: measure this one; trace: a recording of messages",
+    "study let [--ranks P,...] [--r1 X,...] [--scheme S,...] [-o TABLE.csv] [--pairs PAIRS.csv] [--trace KIND NAME] FILE.ini\n"
     "study time --machine MACHINE.ini [--ranks P,...] [--scheme S,...] [--weak N] [-o TABLE.csv] FILE.ini\n"
     "study machine [-o MACHINE.ini]\n"
+    "study trace [--steps FIRST:LAST] [--trace KIND NAME]... [--latency S] [--bandwidth B] [--topology NAME] DIR\n"
     "\n"
     "study let cuts the particles into P domains as real ranks would. For every domain it counts the cells and particles that\n"
     "the rank receives in soft and hard locally essential trees (LETs), the messages and the bytes. It does not need P\n"
@@ -381,6 +390,8 @@ const struct command command_study = {
     "l+h/s: (N_local + N_hard) / (N_local + N_soft). Lines about a soft step are sums over all ranks: migration: particles that\n"
     "change their rank (phase domain of comm.csv); soft: LETs of the synchronisation (let_select); hard, again, updates, moments:\n"
     "LETs of the substeps chosen at the start and again, updates of substeps, and of moments without new LETs (hard_let).\n"
+    "      --trace KIND NAME   write the messages of a soft step for a network simulator, with one P; may be repeated. ti DIR: time-\n"
+    "                          independent traces of SimGrid; goal FILE: LogGOPSim; events DIR: a recording as of CommTrace = on\n"
     "\n"
     "study time predicts the seconds of a soft step and of a unit of simulated time from counted messages and a machine file\n"
     "(ready ones: params/machines), by an event model without a global clock. Numbers of ranks beyond 4096, or with fewer than 16\n"
@@ -393,5 +404,16 @@ const struct command command_study = {
     "  -o, --output TABLE.csv  write the rows, with means over ranks too\n"
     "\n"
     "study machine measures messages between two ranks and the backend, and writes a machine file.\n"
-    "  -o, --output FILE.ini   write it here [the terminal]\n",
+    "  -o, --output FILE.ini   write it here [the terminal]\n"
+    "\n"
+    "study trace reads such a recording, OutputDir/trace_STEP of a run with CommTrace = on, and prints messages, work, and the\n"
+    "time on a network with latency and bandwidth, by phase and on the critical path.\n"
+    "      --steps FIRST:LAST  these soft steps only [all]\n"
+    "      --trace KIND NAME   write it for a network simulator, as above\n"
+    "      --latency S         seconds of a message beside its bytes [1e-6]\n"
+    "      --topology NAME     flat, torus:X,Y,Z or fat-tree:RANKS_PER_LEAF: the latency is that of a link, of which a message\n"
+    "                          passes several [flat]\n"
+    "      --bandwidth B       bytes per second into and out of a rank; 0: unlimited [1e10]\n"
+    "      --overhead S        processor seconds for each message sent or received [0]\n"
+    "      --speed X           work takes its seconds divided by X [1]\n",
     act_study};

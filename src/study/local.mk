@@ -24,6 +24,8 @@ libespalier_a_SOURCES += \
   %D%/virtual.c \
   %D%/virtual.h \
   %D%/virtual_parts.h \
-  %D%/virtual_real.c
+  %D%/virtual_real.c \
+  %D%/virtual_trace.c \
+  %D%/virtual_trace.h
 
 EXTRA_DIST += %D%/README.md

@@ -8,6 +8,7 @@
 #include "study/soft_step.h"
 #include "study/study_system.h"
 #include "study/study_table.h"
+#include "study/virtual_trace.h"
 
 #define PROGRESS_SECONDS 10
 
@@ -18,6 +19,7 @@ struct study {
   struct virtual_rank *rows[STUDY_MAX];   /* for each number of ranks; kept for all R1, because soft LETs do not depend on R1 */
   double begun, printed;                  /* clock: start of this number of ranks; last progress line */
   int ranks, disagree;
+  struct fault trace_fault;
 };
 
 /* --- progress ---------------------------------------------------------------------------------------------------- */
@@ -53,7 +55,12 @@ static void count(struct study *s, struct study_system *y, int which, int kinds)
   if (!s->rows[which]) s->rows[which] = memory_alloc("study", sizeof **s->rows * n);
   s->ranks = s->options->ranks[which];
   s->begun = s->printed = timer_clock();
-  virtual_count(s->c, w, s->ranks, kinds, s->rows[which], progress, s);
+  const struct trace_outputs *to = &s->options->trace;
+  struct virtual_messages messages = {0};
+  int trace = to->ti || to->goal || to->events;
+  virtual_count_messages(s->c, w, s->ranks, kinds, s->rows[which], progress, s, trace ? &messages : NULL);
+  if (trace) virtual_trace(s->c, s->ranks, s->rows[which], &messages, to, &s->trace_fault);
+  memory_free(messages.message);
   s->printed = timer_clock();
   struct soft_step_wants wants = {.pairs = s->options->pairs != NULL, .progress = progress, .of = s};
   struct soft_step step = soft_step_count(s->c, w, &y->kicked, &y->input, s->ranks, s->rows[which], &wants);
@@ -116,6 +123,7 @@ int study_let(const struct comm *c, const struct params *par, const struct study
   par = &own;
   if (c->rank == 0) study_table_open(&s.table, options, par, &f);
   if (comm_verdict(c, &f) == 0) all_schemes(&s, par, &f);
+  if (!f.text[0] && s.trace_fault.text[0]) f = s.trace_fault;
   if (!f.text[0] && s.disagree) fault_set(&f, "virtual and real ranks do not agree");
   if (c->rank == 0) study_table_close(&s.table, &f);
   comm_verdict(c, &f);

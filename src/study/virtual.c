@@ -169,12 +169,34 @@ void virtual_close(struct virtual_exchange *l)
 
 /* --- the counts of two exchanges --------------------------------------------------------------------------------- */
 
-/* Attach the LET as the receiver does; count its entries, messages and bytes. sink: rows. */
+struct counts {
+  struct virtual_rank *rows;
+  struct virtual_messages *messages;   /* or NULL */
+};
+
+static void note_message(struct virtual_messages *list, struct virtual_message m)
+{
+  if (!list) return;
+  if (list->count == list->capacity) {
+    list->capacity = (int64_t)memory_grown((size_t)list->count, sizeof m);
+    list->message = memory_resize("study", list->message, sizeof m * (size_t)list->capacity);
+  }
+  list->message[list->count++] = m;
+}
+
+/* Attach the LET as the receiver does; count its entries, messages and bytes. */
 static void count_let(struct virtual_exchange *l, int sender, int receiver, size_t box_bytes, struct let_choice *choice)
 {
-  struct virtual_rank *rows = l->sink, *to = &rows[receiver], *from = &rows[sender];
+  struct counts *k = l->sink;
+  struct virtual_rank *to = &k->rows[receiver], *from = &k->rows[sender];
+  const struct let_count before = to->let[l->kind].received, *all = &to->let[l->kind].received;
   memcpy(be->let->room(l->d, l->kind, 0, choice->bytes), choice->message, choice->bytes);
   be->let->attach(l->d, l->kind, 0, choice->bytes, &to->let[l->kind].received);
+  struct virtual_message message = {.sender = sender, .receiver = receiver, .kind = (int32_t)l->kind,
+                                    .entries = (int32_t)(all->cells - before.cells + all->particles - before.particles),
+                                    .boxes = (int64_t)box_bytes, .let = (int64_t)choice->bytes};
+  if (l->kind == LET_STEP) message.update = (int64_t)be->let->update_bytes_max(l->d, 0);
+  note_message(k->messages, message);
   to->contacts[l->kind]++;
   let_account(&to->let[l->kind], l->c, box_bytes);
   let_account(&from->let[l->kind], l->c, choice->bytes);
@@ -184,7 +206,7 @@ static void count_let(struct virtual_exchange *l, int sender, int receiver, size
   from->updates += update.bytes;
 }
 
-static void count_root(struct virtual_exchange *l, int receiver) { ((struct virtual_rank *)l->sink)[receiver].roots++; }
+static void count_root(struct virtual_exchange *l, int receiver) { ((struct counts *)l->sink)->rows[receiver].roots++; }
 
 /* Copy the counts of these kinds. */
 static void copy_counts(struct virtual_rank *rows, const struct virtual_rank *sums, int ranks, int kinds)
@@ -204,11 +226,18 @@ static void copy_counts(struct virtual_rank *rows, const struct virtual_rank *su
 void virtual_count(const struct comm *c, struct global_particles *w, int ranks, int kinds, struct virtual_rank *rows,
                    void (*progress)(void *of, double done), void *of)
 {
+  virtual_count_messages(c, w, ranks, kinds, rows, progress, of, NULL);
+}
+
+void virtual_count_messages(const struct comm *c, struct global_particles *w, int ranks, int kinds, struct virtual_rank *rows,
+                            void (*progress)(void *of, double done), void *of, struct virtual_messages *messages)
+{
   struct virtual_exchange l = {.c = c, .w = w, .ranks = ranks, .selected = count_let, .progress = progress, .of = of};
   size_t n = (size_t)ranks;
   struct virtual_rank *sums = memory_alloc("study", sizeof *sums * n);
   virtual_open(&l);
-  l.sink = sums;
+  struct counts counts = {sums, messages};
+  l.sink = &counts;
   for (int r = c->rank; r < ranks; r += c->size) sums[r].local = l.begin[r + 1] - l.begin[r];
   for (int kind = 0; kind < LET_KINDS; kind++) {   /* boxes and summaries differ by kind */
     if (!(kinds >> kind & 1)) continue;
