@@ -22,4 +22,5 @@ include %D%/fof/local.mk
 include %D%/ic/local.mk
 include %D%/ic/galaxy/local.mk
 include %D%/study/local.mk
+include %D%/api/local.mk
 include %D%/cli/local.mk

@@ -55,6 +55,7 @@ run          base particles params tree gravity backend mpi io io/input io/snaps
 study        base particles params tree gravity backend mpi io io/snapshot system tuning step run
 cli          base particles params tree gravity backend mpi io io/input io/snapshot fof ic system tuning step job checkpoint run study
 cli          base particles params tree gravity backend mpi io io/input io/snapshot ic ic/galaxy system tuning step job checkpoint run study
+api          base particles params gravity backend mpi io/input io/snapshot ic ic/galaxy system step run
 gpu/device    base particles tree gravity backend
 gpu/tree      base particles tree gravity backend gpu/device
 gpu/walk      base particles tree gravity backend gpu/device gpu/tree
