@@ -121,6 +121,7 @@ script_tests = \
   %D%/plots_input.sh \
   %D%/plots_model.sh \
   %D%/pynbody.sh \
+  %D%/python.sh \
   %D%/quickstart.sh \
   %D%/ranks.sh \
   %D%/restart.sh \
@@ -248,6 +249,7 @@ EXTRA_DIST += \
   %D%/slurm/same.py \
   %D%/galaxy_programs.py \
   %D%/plots_input.py \
+  %D%/python.py \
   %D%/plots_layout.py \
   %D%/comoving.py \
   %D%/schemes.py \

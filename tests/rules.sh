@@ -15,7 +15,7 @@ rule() {
   fi
 }
 sources() { find "$@" \( -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.def' \) ! -name revision_string.h; }
-scripts() { find tests tools jobscripts \( -name '*.sh' -o -name '*.py' -o -name '*.supp' -o -name espalier-plot -o -name espalier-xdmf -o -name compare-schemes -o -name calibrate-accuracy -o -name espalier-job -o -name scaling -o -name cluster \); ls quickstart; ls .ci/run 2> /dev/null; }
+scripts() { find tests tools jobscripts python \( -name '*.sh' -o -name '*.py' -o -name '*.supp' -o -name espalier-plot -o -name espalier-xdmf -o -name compare-schemes -o -name calibrate-accuracy -o -name espalier-job -o -name scaling -o -name cluster \); ls quickstart; ls .ci/run 2> /dev/null; }
 include='^[[:space:]]*#[[:space:]]*include[[:space:]]*[<"]'
 
 rule "src/ and mpi/ include nothing of CUDA" "$(sources src mpi | xargs grep -Hn -E "$include(.*/)?(cuda|nvtx|cub/|thrust/)")"
