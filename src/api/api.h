@@ -13,7 +13,7 @@ struct espalier {
   struct params par;      /* as given */
   struct sim *sim;        /* at a synchronisation with forces */
   struct guard guard;
-  long long before;       /* soft steps before sim->step was counted anew by espalier_put */
+  long long before;       /* soft steps made before espalier_put set sim->step to 0 */
   int64_t *order;         /* this rank's particles in ascending order of their ids; valid while `ordered` */
   int ordered;
   int potential;          /* 1: potentials are those of the present time */
