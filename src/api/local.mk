@@ -37,4 +37,4 @@ CLEANFILES += $(LIBRARY_SHARED) $(LIBRARY_STATIC) lib/$(LIBRARY_SONAME) lib/libe
 install-data-hook:
 	cd "$(DESTDIR)$(libdir)" && ln -sf libespalier.so.$(PACKAGE_VERSION) $(LIBRARY_SONAME) && ln -sf $(LIBRARY_SONAME) libespalier.so
 uninstall-hook:
-	cd "$(DESTDIR)$(libdir)" && rm -f $(LIBRARY_SONAME) libespalier.so
+	rm -f "$(DESTDIR)$(libdir)/$(LIBRARY_SONAME)" "$(DESTDIR)$(libdir)/libespalier.so"
