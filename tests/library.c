@@ -237,6 +237,32 @@ static void check_several(const struct espalier_data *d)
   espalier_close(alone), espalier_close(a), espalier_close(b);
 }
 
+/* Neighbour lists without softening: the acceleration is the sum of two parts. Each rank by itself. */
+static void check_close_pairs(int self)
+{
+  static const char *const without[] = {"GravityConstantInternal=1", "Softening=0", "Integrator=hermite", NULL};
+  struct espalier_data *d;
+  espalier *sim = NULL;
+  struct espalier_sums first, last;
+  int good = espalier_model(&d, &self, "plummer", 128, 2, NULL) == 0;
+  struct espalier_particles p = given_by(d);
+  good = good && espalier_open(&sim, &self, NULL, without, &p) == 0 && espalier_measure(sim, &first) == 0 && espalier_evolve(sim, 0.05, NULL, NULL) == 0;
+  check(good && espalier_measure(sim, &last) == 0 && fabs(last.total / first.total - 1) < 1e-4, "a star cluster without softening");
+  int64_t n = espalier_count(sim);
+  double *x = field(sim, ESPALIER_POSITION), *a = field(sim, ESPALIER_ACCELERATION), *m = field(sim, ESPALIER_MASS);
+  double *sum = calloc(3 * (size_t)n, sizeof *sum);
+  for (int64_t i = 0; i < n; i++)
+    for (int64_t j = 0; j < n; j++) {
+      double r[3], r2 = 0;
+      for (int c = 0; c < 3; c++) r[c] = x[3 * j + c] - x[3 * i + c], r2 += r[c] * r[c];
+      for (int c = 0; c < 3 && j != i; c++) sum[3 * i + c] += m[j] * r[c] / (r2 * sqrt(r2));
+    }
+  check(difference(a, sum, n) < 1e-3, "its accelerations are those of direct sums");
+  free(x), free(a), free(m), free(sum);
+  espalier_close(sim);
+  espalier_free(d);
+}
+
 static double resident_kb(void)
 {
   long pages = 0, all = 0;
@@ -293,6 +319,7 @@ int main(int argc, char **argv)
   espalier_close(own);
   check_files(d);
   check_several(d);
+  check_close_pairs(self);
   check_memory(60);
   espalier_close(NULL);
   espalier_free(d);

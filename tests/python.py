@@ -90,6 +90,10 @@ ok(again.time == sim.time == snap.time and np.allclose(again.pos, sim.pos, atol=
 ok(again.parameter("Softening") == "0.01", "parameters in use")
 
 if len(sys.argv) > 1:
+    lines = open(f"{sys.argv[1]}/two.log").read()
+    ok(lines.count("two True") == 2, "two ranks")
+    if lines.count("two True") != 2:
+        print("# " + lines.replace("\n", "\n# "))
     ic, out = (espalier.read(f"{sys.argv[1]}/{name}") for name in ("ic.hdf5", "output/snapshot_001.hdf5"))
     same = new(ic, softening=0.01, TimeMax=0.25, Tuning="frozen", Repeatable=True)
     same.integrate(0.25)

@@ -23,4 +23,13 @@ PYTHONPATH=$src/python
 ESPALIER_LIB=$here/lib/libespalier.so
 export OMP_NUM_THREADS PYTHONDONTWRITEBYTECODE PYTHONPATH ESPALIER_LIB
 launch 1 ic plummer -n 1000 -o ic.hdf5 > log 2>&1 && launch 1 run run.ini >> log 2>&1 || sed 's/^/# /' log
+# two ranks without mpi4py: each gives its share, and the sums are those of both
+cat > two.py << 'EOF'
+import espalier
+with espalier.Simulation(espalier.ic.plummer(1000), softening=0.05) as sim:
+    sim.integrate(0.05)
+    print("two", len(sim) < sim.total == 1000 and abs(sim.sums.mass - 1) < 1e-6 and sim.time == 0.05, flush=True)
+EOF
+# shellcheck disable=SC2086
+${MPIRUN:-mpirun} $MPIRUN_FLAGS -n 2 "$python" two.py < /dev/null > two.log 2>&1
 "$python" "$src/tests/python.py" . < /dev/null

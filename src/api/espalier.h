@@ -25,7 +25,8 @@ enum espalier_code {
   ESPALIER_BAD_PARTICLES,   /* particles that no simulation can have: values that are not finite, negative masses, an id that occurs twice */
   ESPALIER_BAD_FILE,        /* a file cannot be read or written */
   ESPALIER_BAD_STEP,        /* soft steps cannot advance the time */
-  ESPALIER_UNSOUND,         /* the system has values that are not finite, or its momentum jumped: it can only be read and closed */
+  ESPALIER_UNSOUND,         /* the system has values that are not finite, or its momentum jumped, or the step of a close pair collapsed:
+                             * it can only be read and closed */
   ESPALIER_BAD_MPI          /* MPI was ended, or has no support of threads */
 };
 

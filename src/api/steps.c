@@ -73,6 +73,11 @@ static int advance(espalier *e, double until, int potential)
     return api_fail(ESPALIER_UNSOUND, &f);
   }
   guard_remember(&e->guard, &s->now, 0);
+  if (s->counts.collapsed) {   /* the program ends its run here too */
+    guard_collapsed(&e->guard, (const double[3]){(double)s->step, s->time, plan.soft_step});
+    fault_set(&e->unsound, "%s", e->guard.untrusted);
+    return api_fail(ESPALIER_UNSOUND, &e->unsound);
+  }
   int was = s->choose.now;
   choose(s);
   if (s->choose.now != was) e->potential = 0;   /* forces of another split */
