@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* libespalier: gravitational N-body simulations from a program of one's own (doc/library.md).
  *
- * A call returns ESPALIER_OK or another code of enum espalier_code; espalier_error() then is the sentence. The library never ends the process
- * for a mistake of the caller or of a file. It does so (MPI_Abort) for exhausted memory and for errors of MPI and of a device.
+ * A call returns ESPALIER_OK or another code of enum espalier_code; espalier_error() then is the sentence. The library never ends the
+ * process for a mistake of the caller or of a file. It does so (MPI_Abort) for exhausted memory and for errors of MPI and of a device.
  *
  * Except where a comment says "local", a call is collective: all ranks of the simulation's communicator make it, each for its share of the
  * particles, and get the same code. Calls are for one thread of a process at a time.
@@ -22,7 +22,7 @@ enum espalier_code {
   ESPALIER_OK,
   ESPALIER_BAD_ARGUMENT,    /* an argument of the call */
   ESPALIER_BAD_PARAMETER,   /* a parameter is unknown or out of range, or this machine or number of ranks does not allow it */
-  ESPALIER_BAD_PARTICLES,   /* particles that no simulation can have: values that are not finite, negative masses, an id that occurs twice */
+  ESPALIER_BAD_PARTICLES,   /* particles that no simulation can have: not finite, of negative mass, two with one id */
   ESPALIER_BAD_FILE,        /* a file cannot be read or written */
   ESPALIER_BAD_STEP,        /* soft steps cannot advance the time */
   ESPALIER_UNSOUND,         /* the system has values that are not finite, or its momentum jumped, or the step of a close pair collapsed:
@@ -93,11 +93,11 @@ enum espalier_field {
 ESPALIER_API int64_t espalier_count(const espalier *sim);
 /* Particles of all ranks. Local. */
 ESPALIER_API int64_t espalier_total(const espalier *sim);
-/* Copy a field of this rank's particles to out[espalier_count], in ascending order of their ids: on one rank, with ids from NULL, this is the
- * order in which they were given. */
+/* Copy a field of this rank's particles to out[espalier_count], in ascending order of their ids: on one rank, with ids from NULL, this is
+ * the order in which they were given. */
 ESPALIER_API int espalier_get(espalier *sim, enum espalier_field field, void *out);
-/* Replace a field (position, velocity, mass or type) of this rank's particles by in[espalier_count], in the same order. Forces are computed again, except for velocities on
- * a host. On failure the simulation is as before. */
+/* Replace a field (position, velocity, mass or type) of this rank's particles by in[espalier_count], in the same
+ * order. Forces are computed again, except for velocities on a host. On failure the simulation is as before. */
 ESPALIER_API int espalier_set(espalier *sim, enum espalier_field field, const void *in);
 /* Replace all particles: others, more or fewer. On failure the simulation is as before. */
 ESPALIER_API int espalier_put(espalier *sim, const struct espalier_particles *particles);

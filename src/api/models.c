@@ -21,8 +21,8 @@ int espalier_save(espalier *e, const char *path)
   int code = api_agree(&e->comm, ESPALIER_BAD_ARGUMENT, &f);
   if (code) return code;
   api_potentials(e);
-  struct snapshot_facts facts = {.params = s->par, .time = s->time, .step = espalier_steps(e), .gravity = s->gravity, .extras = SNAPSHOT_RUN,
-                                 .files = 1};
+  struct snapshot_facts facts = {.params = s->par, .time = s->time, .step = espalier_steps(e), .gravity = s->gravity,
+                                 .extras = SNAPSHOT_RUN, .files = 1};
   sim_shift(s, facts.place, facts.motion);
   return snapshot_write(&e->comm, path, s->be->view(s->dev), &facts, &f) ? api_fail(ESPALIER_BAD_FILE, &f) : ESPALIER_OK;
 }
@@ -108,8 +108,8 @@ int espalier_read(struct espalier_data **data, const int *communicator, const ch
 
 /* --- models -------------------------------------------------------------------------------------------------------- */
 
-static int make_model(const struct comm *c, const char *name, int64_t count, uint64_t seed, const char *const *settings, struct particles *p,
-                      struct fault *f)
+static int make_model(const struct comm *c, const char *name, int64_t count, uint64_t seed, const char *const *settings,
+                      struct particles *p, struct fault *f)
 {
   struct ic_model m;
   ic_defaults(&m);

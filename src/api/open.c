@@ -49,7 +49,8 @@ static int read_parameters(struct params *p, const char *text, const char *const
 static int check_arrays(const struct espalier_particles *g, struct fault *f)
 {
   if (g->count < 0) return fault_set(f, "particles: expected a count of 0 or more, found %lld (or no struct at all)", (long long)g->count);
-  if (g->count > INT32_MAX / 2) return fault_set(f, "particles: %lld on one rank, at most %d: use more ranks", (long long)g->count, INT32_MAX / 2);
+  if (g->count > INT32_MAX / 2)
+    return fault_set(f, "particles: %lld on one rank, at most %d: use more ranks", (long long)g->count, INT32_MAX / 2);
   if (g->count > 0 && !g->position) return fault_set(f, "particles: expected positions, found NULL");
   if (g->count > 0 && !g->mass) return fault_set(f, "particles: expected masses, found NULL");
   if (!isfinite(g->time)) return fault_set(f, "particles: expected a finite time, found %g", g->time);
@@ -109,7 +110,7 @@ int api_adopt(espalier *e, struct sim *fresh)
   sim_first_force(fresh);
   if (assess_first(fresh, &f) == 0) {
     guard_remember(&guard, &fresh->now, 1);
-    guard_check(&guard, &fresh->now, fresh->comm, fresh->be, fresh->dev, fresh->step, fresh->time, 0, &f);
+    guard_check(&guard, &fresh->now, fresh->comm, fresh->be, fresh->dev, &fresh->field, fresh->step, fresh->time, 0, &f);
   }
   int code = api_agree(&e->comm, ESPALIER_BAD_PARTICLES, &f);
   if (code) {
@@ -160,7 +161,8 @@ static int open_any(espalier **out, const int *communicator, const char *paramet
   debug_read(getenv("ESPALIER_DEBUG"), &f);
   if (!f.text[0]) read_parameters(&e->par, parameters, settings, &f);
   if (!f.text[0] && from_file && path) {
-    if (strlen(path) >= PARAM_TEXT) fault_set(&f, "the path of a file has %zu characters; expected at most %d", strlen(path), PARAM_TEXT - 1);
+    if (strlen(path) >= PARAM_TEXT)
+      fault_set(&f, "the path of a file has %zu characters; expected at most %d", strlen(path), PARAM_TEXT - 1);
     else strcpy(e->par.InitCondFile, path);
   }
   if (!f.text[0] && from_file && !e->par.InitCondFile[0]) fault_set(&f, "no file: give a path, or the parameter InitCondFile");

@@ -82,7 +82,8 @@ static int check_field(const espalier *e, int field, int last, const void *array
 {
   struct fault f = {""};
   if (field < 0 || field > last) fault_set(&f, "field: expected a field from 0 to %d that can be asked for here, found %d", last, field);
-  else if (!array && espalier_count(e) > 0) fault_set(&f, "array: expected room for %lld particles, found NULL", (long long)espalier_count(e));
+  else if (!array && espalier_count(e) > 0)
+    fault_set(&f, "array: expected room for %lld particles, found NULL", (long long)espalier_count(e));
   return api_agree(&e->comm, ESPALIER_BAD_ARGUMENT, &f);
 }
 
@@ -150,7 +151,8 @@ static int set_velocities(espalier *e, const double *in)
   double place[3], motion[3];
   for (int64_t k = 0; k < 3 * p->n && !f.text[0]; k++)
     if (!(in[k] > -1e36 && in[k] < 1e36))
-      fault_set(&f, "velocities: particle with id %llu: expected a number within 1e36, found %g", (unsigned long long)p->id[order[k / 3]], in[k]);
+      fault_set(&f, "velocities: particle with id %llu: expected a number within 1e36, found %g",
+                (unsigned long long)p->id[order[k / 3]], in[k]);
   int code = api_agree(&e->comm, ESPALIER_BAD_PARTICLES, &f);
   if (code) return code;
   frame_shift(&s->frame, expansion_frame_time(s, s->time), place, motion);

@@ -68,7 +68,7 @@ static int advance(espalier *e, double until, int potential)
   api_forget(e);
   step_close(s, &plan, potential);
   e->potential = potential;
-  if (guard_check(&e->guard, &s->now, s->comm, s->be, s->dev, s->step, s->time, plan.soft_step, &f)) {
+  if (guard_check(&e->guard, &s->now, s->comm, s->be, s->dev, &s->field, s->step, s->time, plan.soft_step, &f)) {
     e->unsound = f;
     return api_fail(ESPALIER_UNSOUND, &f);
   }
@@ -125,7 +125,8 @@ static void shift_sums(const struct sim *s, const struct diagnostics *d, struct 
   }
   for (int c = 0; c < 3; c++) {
     int a = (c + 1) % 3, b = (c + 2) % 3;
-    to->angular_momentum[c] = d->angular[c] + d->mass * (d->com[a] * v[b] - d->com[b] * v[a]) + x[a] * d->momentum[b] - x[b] * d->momentum[a] +
+    to->angular_momentum[c] = d->angular[c] + d->mass * (d->com[a] * v[b] - d->com[b] * v[a]) +
+                              x[a] * d->momentum[b] - x[b] * d->momentum[a] +
                               d->mass * (x[a] * v[b] - x[b] * v[a]);
   }
   double change = work + 0.5 * d->mass * speed2;
