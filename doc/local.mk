@@ -33,6 +33,7 @@ nobase_dist_doc_DATA += \
   %D%/tutorials/galaxies.md \
   %D%/tutorials/scaling.md \
   %D%/tutorials/star-cluster.md \
+  %D%/images/accuracy.png \
   %D%/images/comm.png \
   %D%/images/core-collapse.png \
   %D%/images/merger.png \

@@ -21,6 +21,7 @@ include %D%/io/snapshot/local.mk
 include %D%/fof/local.mk
 include %D%/ic/local.mk
 include %D%/ic/galaxy/local.mk
+include %D%/trace/local.mk
 include %D%/study/local.mk
 include %D%/api/local.mk
 include %D%/cli/local.mk
