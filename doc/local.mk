@@ -16,10 +16,12 @@ nobase_dist_doc_DATA += \
   %D%/groups.md \
   %D%/index.md \
   %D%/job-scripts.md \
+  %D%/library.md \
   %D%/measurements.md \
   %D%/numerics.md \
   %D%/parameters.md \
   %D%/performance.md \
+  %D%/python.md \
   %D%/readers.md \
   %D%/restarting.md \
   %D%/running.md \
