@@ -31,6 +31,7 @@ unit_tests = \
   %D%/keys \
   %D%/last_words \
   %D%/lattice \
+  %D%/let_pairs \
   %D%/let_protocol \
   %D%/lets \
   %D%/lets_joined \
@@ -346,6 +347,7 @@ clean-local:
 %C%_keys_SOURCES = %D%/keys.c %D%/chance.h %D%/tap.h
 %C%_last_words_SOURCES = %D%/last_words.c %D%/tap.h
 %C%_lattice_SOURCES = %D%/lattice.c %D%/chance.h %D%/tap.h
+%C%_let_pairs_SOURCES = %D%/let_pairs.c %D%/chance.h %D%/house.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h
 %C%_let_protocol_SOURCES = %D%/let_protocol.c %D%/tap.h
 %C%_lets_SOURCES = %D%/lets.c %D%/chance.h %D%/house.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h
 %C%_lets_joined_SOURCES = %D%/lets_joined.c %D%/chance.h %D%/house.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h

@@ -120,13 +120,19 @@ static void summarise_domains(struct virtual_exchange *l)
 static void send_let(struct virtual_exchange *l, int sender, int receiver, enum let_kind kind, const struct let_request *request)
 {
   struct virtual_rank *to = &l->rows[receiver], *from = &l->rows[sender];
-  struct let_choice choice = {.boxes = l->boxes[receiver], .box_count = l->summary[receiver].boxes};
+  struct let_box *near = memory_alloc("study", sizeof *near * LET_BOXES);
+  void *asked = memory_alloc("study", sizeof *near * (size_t)(l->summary[receiver].boxes + 1));
+  size_t bytes = let_boxes_pack(&l->summary[sender], l->boxes[receiver], l->summary[receiver].boxes, request, asked);
+  struct let_choice choice = {.boxes = near, .box_count = let_boxes_unpack(request, asked, bytes, near)};
   be->let->select(l->d, kind, request, 1, &choice);
-  memcpy(be->let->room(l->d, kind, 0, choice.bytes), choice.message, choice.bytes);
+  void *room = be->let->room(l->d, kind, 0, choice.bytes);
+  if (choice.bytes > 0) memcpy(room, choice.message, choice.bytes);
   be->let->attach(l->d, kind, 0, choice.bytes, &to->let[kind].received);
   to->contacts[kind]++;
-  let_account(&to->let[kind], l->c, sizeof *choice.boxes * (size_t)choice.box_count);
+  let_account(&to->let[kind], l->c, bytes);
   let_account(&from->let[kind], l->c, choice.bytes);
+  memory_free(asked);
+  memory_free(near);
   if (kind != LET_STEP) return;
   struct let_traffic update = {.bytes = 0};
   let_account(&update, l->c, be->let->update_bytes_max(l->d, 0));
