@@ -103,7 +103,7 @@ static void predict(const struct device *d, int32_t i, double dt, double x[3], d
 }
 
 /* Particles of a box for substeps, if there are boxes enough. Smaller boxes exclude few more sources. */
-enum { BOX_PARTICLES = 2 };
+enum { BOX_PARTICLES = 2, BOX_SHARE = 16 / BOX_PARTICLES };
 
 static int is_target(const struct device *d, int32_t i, const struct let_request *r)
 {
@@ -197,6 +197,20 @@ static int divide_particles(struct device *d, int capacity)
   return (int)count;
 }
 
+/* Give neighbours along the curve the largest hard acceleration of all of them. The motion bound of a box of two particles would hold for
+ * their own accelerations alone, so more of them would exceed it when they meet others. */
+static void share_bounds(struct device *d, const int *targets)
+{
+  for (int first = 0; first < d->boxes; first += BOX_SHARE) {
+    int end = first + BOX_SHARE < d->boxes ? first + BOX_SHARE : d->boxes;
+    double largest = 0;
+    for (int b = first; b < end; b++)
+      if (targets[b] > 0) largest = fmax(largest, d->box[b].a_spread);
+    for (int b = first; b < end; b++)
+      if (targets[b] > 0) d->box[b].a_spread = largest;
+  }
+}
+
 int cpu_boxes(struct device *d, const struct let_request *request, int capacity, struct let_box *boxes)
 {
   if (capacity > BOX_MAX) capacity = BOX_MAX;
@@ -208,6 +222,7 @@ int cpu_boxes(struct device *d, const struct let_request *request, int capacity,
 #pragma omp parallel for schedule(static)
   for (int b = 0; b < count; b++) targets[b] = box_of(d, b, request, &d->box[b]);
   d->boxes = count;
+  if (request->horizon > 0) share_bounds(d, targets);
   for (int b = 0; b < count; b++)
     if (targets[b] > 0) boxes[held++] = d->box[b];
   return held;

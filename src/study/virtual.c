@@ -133,7 +133,7 @@ static void send_let(struct virtual_exchange *l, int sender, int receiver, enum 
   let_account(&from->let[kind], l->c, choice.bytes);
   memory_free(asked);
   memory_free(near);
-  if (kind != LET_STEP) return;
+  if (kind != LET_STEP || choice.bytes == 0) return;   /* no updates follow a LET without anything */
   struct let_traffic update = {.bytes = 0};
   let_account(&update, l->c, be->let->update_bytes_max(l->d, 0));
   from->updates += update.bytes;
