@@ -220,6 +220,8 @@ slow_together = \
   %D%/slow/valgrind.sh \
   %D%/slow/clusters.sh \
   %D%/slow/faults.sh \
+  %D%/slow/tutorials.sh \
+  %D%/slow/site.sh \
   %D%/slow/configure.sh
 slow_alone = \
   %D%/slow/chain.sh \
