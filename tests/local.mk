@@ -31,6 +31,7 @@ unit_tests = \
   %D%/keys \
   %D%/last_words \
   %D%/lattice \
+  %D%/let_pairs \
   %D%/let_protocol \
   %D%/lets \
   %D%/lets_joined \
@@ -360,6 +361,7 @@ clean-local:
 # The shared library, as a user's program has it.
 %C%_library_mpi_LDADD = $(LIBRARY_SHARED) -lm
 %C%_library_mpi_LDFLAGS = $(AM_LDFLAGS) -Wl,-rpath,$(abs_top_builddir)/lib
+%C%_let_pairs_SOURCES = %D%/let_pairs.c %D%/chance.h %D%/house.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h
 %C%_let_protocol_SOURCES = %D%/let_protocol.c %D%/tap.h
 %C%_lets_SOURCES = %D%/lets.c %D%/chance.h %D%/house.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h
 %C%_lets_joined_SOURCES = %D%/lets_joined.c %D%/chance.h %D%/house.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h

@@ -36,8 +36,9 @@ struct let_choice {
 };
 
 struct backend_let {
-  /* Write at most `capacity` boxes around this rank's groups, positions predicted to the request's tick, for its horizon. Returns their
-   * number; empty boxes are left out. The request's boxes are ignored. Before: groups. */
+  /* Write at most `capacity` boxes around this rank's particles, positions predicted to the request's tick, for its horizon. Each particle
+   * is in one of them: groups are divided where there is a horizon, if the backend can. Returns their number; empty boxes are left out. The
+   * request's boxes are ignored. Before: groups. */
   int (*boxes)(struct device *d, const struct let_request *request, int capacity, struct let_box *boxes);
   /* Write the LET root summary without its boxes: root of the request's part of the tree with motion and second moments, number of
    * particles. Before: moments. */

@@ -10,7 +10,7 @@
 #include "particles/softening.h"
 #include "tree/essential.h"
 
-enum { LEVELS = 32, BOX_MAX = 256 };
+enum { LEVELS = 32, BOX_MAX = 512 };
 
 /* Particles of a node of the local tree: [begin, end), its level below the root, whether its cube reaches over the
  * faces of the domain, and how many particles with mass precede it along the curve. */
@@ -117,7 +117,7 @@ struct device {
   int32_t *group_of;               /* of every particle */
   int64_t group_of_capacity;
   struct let_box box[BOX_MAX];    /* as last asked for, */
-  int box_first[2][BOX_MAX + 1];  /* of the groups box_first[0][b] up to box_first[0][b + 1] and, without mass, box_first[1][b] ... */
+  int32_t box_begin[2][BOX_MAX + 1];  /* of the particles box_begin[0][b] up to box_begin[0][b + 1] and, without mass, box_begin[1][b] ... */
   int boxes;
 
   /* Steps: particles sorted by level, deepest first; those with level l or deeper are the first deeper[l]. */

@@ -133,8 +133,8 @@ static double with_local(const struct summary *s)
 #define RANK_COLUMNS(X)                                                                                                    \
   X(local_mean, s.local.mean, "particles of a rank: N / P")                                                                \
   X(local_max, s.local.largest, "the same, maximum over ranks")                                                            \
-  X(card_bytes, (double)sizeof(struct let_summary) * (ranks - 1),                                                          \
-    "bytes of LET root summaries that a rank receives per exchange, in one allgather")                                     \
+  X(card_bytes, (double)let_summary_bytes(&(struct let_request){.horizon = 0}) * (ranks - 1),                                                          \
+    "bytes of LET root summaries that a rank receives at a synchronisation, in one allgather")                                     \
   X(soft_roots, s.roots.mean, "ranks of which the root in the LET root summary suffices, mean")                            \
   KIND_COLUMNS(X, soft, LET_SOFT)                                                                                          \
   KIND_COLUMNS(X, hard, LET_STEP)                                                                                          \
@@ -270,7 +270,7 @@ void study_table_begin(const struct study_table *t, const struct study_facts *f,
     printf("R1 = %.4g R0 = %.4g, R2 = %.4g; ", f->r1 / f->r0, f->r1, f->r2);
   else
     printf("no split: hard LETs are for the total force; ");
-  printf("soft step %.4g; LET root summaries of %zu bytes\n", f->soft_step, sizeof(struct let_summary));
+  printf("soft step %.4g; LET root summaries of %zu bytes\n", f->soft_step, let_summary_bytes(&(struct let_request){.horizon = 0}));
   printf("%6s %9s %9s | %9s %9s %6s %6s %7s %8s | %9s %9s %6s %7s %8s %8s | %6s %6s %7s\n", "P", "N/P", "max", "N_soft", "max", "roots",
          "LETs", "sent", "MB", "N_hard", "max", "LETs", "sent", "MB", "update", "h/s", "l+h/s", "seconds");
   fflush(stdout);

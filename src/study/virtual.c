@@ -102,9 +102,14 @@ static void summarise_domains(struct virtual_exchange *l)
 
 static void send_let(struct virtual_exchange *l, int sender, int receiver)
 {
-  struct let_choice choice = {.boxes = l->boxes[receiver], .box_count = l->summary[receiver].boxes};
+  struct let_box *near = memory_alloc("study", sizeof *near * LET_BOXES);
+  void *asked = memory_alloc("study", sizeof *near * (size_t)(l->summary[receiver].boxes + 1));
+  size_t bytes = let_boxes_pack(&l->summary[sender], l->boxes[receiver], l->summary[receiver].boxes, &l->request, asked);
+  struct let_choice choice = {.boxes = near, .box_count = let_boxes_unpack(&l->request, asked, bytes, near)};
   be->let->select(l->d, l->kind, &l->request, 1, &choice);
-  l->selected(l, sender, receiver, sizeof *choice.boxes * (size_t)choice.box_count, &choice);
+  l->selected(l, sender, receiver, bytes, &choice);
+  memory_free(asked);
+  memory_free(near);
 }
 
 static void send_all(struct virtual_exchange *l, int sender)
@@ -190,17 +195,18 @@ static void count_let(struct virtual_exchange *l, int sender, int receiver, size
   struct counts *k = l->sink;
   struct virtual_rank *to = &k->rows[receiver], *from = &k->rows[sender];
   const struct let_count before = to->let[l->kind].received, *all = &to->let[l->kind].received;
-  memcpy(be->let->room(l->d, l->kind, 0, choice->bytes), choice->message, choice->bytes);
+  void *room = be->let->room(l->d, l->kind, 0, choice->bytes);
+  if (choice->bytes > 0) memcpy(room, choice->message, choice->bytes);
   be->let->attach(l->d, l->kind, 0, choice->bytes, &to->let[l->kind].received);
   struct virtual_message message = {.sender = sender, .receiver = receiver, .kind = (int32_t)l->kind,
                                     .entries = (int32_t)(all->cells - before.cells + all->particles - before.particles),
                                     .boxes = (int64_t)box_bytes, .let = (int64_t)choice->bytes};
-  if (l->kind == LET_STEP) message.update = (int64_t)be->let->update_bytes_max(l->d, 0);
+  if (l->kind == LET_STEP && choice->bytes > 0) message.update = (int64_t)be->let->update_bytes_max(l->d, 0);
   note_message(k->messages, message);
   to->contacts[l->kind]++;
   let_account(&to->let[l->kind], l->c, box_bytes);
   let_account(&from->let[l->kind], l->c, choice->bytes);
-  if (l->kind != LET_STEP) return;
+  if (l->kind != LET_STEP || choice->bytes == 0) return;   /* no updates follow a LET without anything */
   struct let_traffic update = {.bytes = 0};
   let_account(&update, l->c, be->let->update_bytes_max(l->d, 0));
   from->updates += update.bytes;
