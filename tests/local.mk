@@ -96,6 +96,7 @@ script_tests = \
   %D%/comm_ranks.sh \
   %D%/comoving.sh \
   %D%/determinism.sh \
+  %D%/convert.sh \
   %D%/docs.sh \
   %D%/files_ranks.sh \
   %D%/find.sh \
@@ -136,6 +137,7 @@ script_tests = \
   %D%/stops.sh \
   %D%/study_ranks.sh \
   %D%/system_check.sh \
+  %D%/terminal.sh \
   %D%/true_energy.sh \
   %D%/tuning.sh \
   %D%/units_files.sh \
@@ -154,6 +156,7 @@ alone_tests = \
   %D%/watchdog.sh
 # Those by script that take seconds: rules of the source tree, pages, the command line.
 quick_scripts = \
+  %D%/convert.sh \
   %D%/docs.sh \
   %D%/folders.sh \
   %D%/packaging.sh \

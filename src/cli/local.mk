@@ -2,12 +2,16 @@ bin_PROGRAMS += espalier
 espalier_SOURCES = \
   %D%/commands.c \
   %D%/commands.h \
+  %D%/commands_convert.c \
   %D%/commands_groups.c \
   %D%/commands_galaxy.c \
   %D%/commands_ic.c \
   %D%/commands_info.c \
   %D%/commands_run.c \
   %D%/commands_study.c \
+  %D%/gadget.c \
+  %D%/gadget.h \
+  %D%/gadget_write.c \
   %D%/info.c \
   %D%/info.h \
   %D%/main.c \
