@@ -334,8 +334,8 @@ static struct kept_scales scales_of(const struct sim *s)
 /* The numbers of a row of energy.csv that these errors need. */
 enum { ROW_MOMENTUM = 4, ROW_ANGULAR = 7, ROW_REMOVED = 13 + 2 * PARTICLE_TYPES, ROW_LENGTH };
 
-/* The largest changes of momentum and of angular momentum from the first row of energy.csv on, earlier jobs included. Returns 0,
- * or -1 where the table cannot be read. */
+/* The largest changes of momentum and of angular momentum from the first row of energy.csv on, earlier jobs included. Returns
+ * the number of rows; 0: none, or the table cannot be read. */
 static int changes(const struct params *par, double change[2])
 {
   char path[PARAM_TEXT + 64], line[4096];
@@ -343,7 +343,7 @@ static int changes(const struct params *par, double change[2])
   int rows = 0;
   snprintf(path, sizeof path, "%s/energy.csv", par->OutputDir);
   FILE *table = fopen(path, "r");
-  if (!table) return -1;
+  if (!table) return 0;
   change[0] = change[1] = 0;
   while (fgets(line, sizeof line, table)) {
     char *at = line;
@@ -363,7 +363,7 @@ static int changes(const struct params *par, double change[2])
     change[1] = fmax(change[1], sqrt(d[1]));
   }
   fclose(table);
-  return rows > 0 ? 0 : -1;
+  return rows;
 }
 
 /* How well energy, momentum and angular momentum were kept. */
@@ -372,10 +372,15 @@ static void print_kept(const struct run *r, const struct kept_scales *scale)
   const struct sim *s = &r->sim;
   char error[32];
   double change[2];
+  int rows = changes(s->par, change);
+  if (rows < 2) {
+    printf("kept: unknown, energy.csv has %d row%s (TimeBetStatistics)\n", rows, plural(rows));
+    return;
+  }
   const char *energy = isnan(logs_worst(&r->logs)) ? "unknown" : logs_error_text(logs_worst(&r->logs), 1, error, sizeof error);
   printf("kept: energy to %s%s", energy, s->expansion.on ? " of kinetic plus potential energy" : "");
   if (s->field.count > 0) printf("; momentum and angular momentum change in the external field");
-  else if (!s->expansion.on && changes(s->par, change) == 0 && scale->momentum > 0 && scale->angular > 0)
+  else if (!s->expansion.on && scale->momentum > 0 && scale->angular > 0)
     printf(", momentum to %.1e sum m|v|, angular momentum to %.1e sum m|r x v|", change[0] / scale->momentum, change[1] / scale->angular);
   putchar('\n');
 }
