@@ -53,7 +53,7 @@ check 2 -P Device:Transport=nccl
 ok $? "a transport that the run would refuse"
 # Started as the check is: without a launcher MPI may load other libraries.
 # shellcheck disable=SC2086
-${MPIRUN:-mpirun} $MPIRUN_FLAGS -n 1 "$here/espalier" run run.ini > ran 2> err < /dev/null
+${MPIRUN:-mpirun} $MPIRUN_FLAGS -n 1 "$here/espalier" run -v run.ini > ran 2> err < /dev/null
 ok $? "the run"
 # the resident set of sanitizers is another one
 plain=1
@@ -70,7 +70,7 @@ memory() {
 }
 memory checked ran
 ok $? "memory: not less than the largest resident set, and at most a quarter more"
-${MPIRUN:-mpirun} $MPIRUN_FLAGS -n 2 "$here/espalier" run -P Output:OutputDir=two run.ini > ran2 2> err < /dev/null && memory checked2 ran2
+${MPIRUN:-mpirun} $MPIRUN_FLAGS -n 2 "$here/espalier" run -v -P Output:OutputDir=two run.ini > ran2 2> err < /dev/null && memory checked2 ran2
 ok $? "... on two ranks"
 # shellcheck disable=SC2012
 bytes=$(ls -l out/snapshot_000.hdf5 | awk '{ print $5 }') count=$(ls out/snapshot_*.hdf5 | wc -l)

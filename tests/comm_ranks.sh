@@ -42,7 +42,7 @@ END
 run() {
   n=$1
   shift
-  start "$n" ./espalier run --overwrite "$@" "$dir/run.ini"
+  start "$n" ./espalier run -v --overwrite "$@" "$dir/run.ini"
 }
 comm=$dir/run/comm.csv steps=$dir/run/steps.csv
 # check PROGRAM FILE...: an awk program over tables without comments; columns by name: $(at["name"])

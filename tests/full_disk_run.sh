@@ -35,7 +35,7 @@ for ranks in 1 3; do
   rm -rf "${disk:?}"/*
   shown="$dir/brief"
   # shellcheck disable=SC2086
-  (cd "$dir" && exec $mpirun -n $ranks "$here/espalier" run -P Input:InitCondFile=plummer.hdf5 -P Output:OutputDir="$disk/out" -P Time:TimeMax=100 \
+  (cd "$dir" && exec $mpirun -n $ranks "$here/espalier" run -v -P Input:InitCondFile=plummer.hdf5 -P Output:OutputDir="$disk/out" -P Time:TimeMax=100 \
     -P Output:TimeBetSnapshot=0.5 -P Checkpoints:TimeBetCheckpoints=0.01 run.ini) > "$dir/log" 2> "$dir/err" < /dev/null &
   job=$!
   within 30 reports '^checkpoint ' && within 30 more_than 10

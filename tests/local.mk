@@ -100,6 +100,7 @@ script_tests = \
   %D%/traces.sh \
   %D%/comoving.sh \
   %D%/determinism.sh \
+  %D%/convert.sh \
   %D%/docs.sh \
   %D%/files_ranks.sh \
   %D%/find.sh \
@@ -143,6 +144,7 @@ script_tests = \
   %D%/study_steps.sh \
   %D%/study_time.sh \
   %D%/system_check.sh \
+  %D%/terminal.sh \
   %D%/true_energy.sh \
   %D%/tuning.sh \
   %D%/units_files.sh \
@@ -161,6 +163,7 @@ alone_tests = \
   %D%/watchdog.sh
 # Those by script that take seconds: rules of the source tree, pages, the command line.
 quick_scripts = \
+  %D%/convert.sh \
   %D%/docs.sh \
   %D%/folders.sh \
   %D%/packaging.sh \

@@ -32,7 +32,7 @@ END
 # check RANKS MODE BYTES
 check() {
   # shellcheck disable=SC2086
-  timeout 300 ${MPIRUN:-mpirun} $MPIRUN_FLAGS -n "$1" ./espalier run --overwrite --no-output -n 2 -P Split:Mode="$2" "$dir/run.ini" \
+  timeout 300 ${MPIRUN:-mpirun} $MPIRUN_FLAGS -n "$1" ./espalier run -v --overwrite --no-output -n 2 -P Split:Mode="$2" "$dir/run.ini" \
     > "$dir/out" 2>&1 < /dev/null
   status=$?
   bytes=$(sed -n 's/^memory: at most \([0-9.]*\) MB per rank.*/\1/p' "$dir/out" | awk -v n=$particles -v r="$1" '{ print int(1e6 * $1 * r / n) }')

@@ -31,7 +31,7 @@ cd "$dir" || exit 99
 go() {
   name=$1
   shift
-  OMP_NUM_THREADS=1 "$here/espalier" run -P "Output:OutputDir=$name" -P Device:Backend=cpu "$@" run.ini > "$name.log" 2>&1 || {
+  OMP_NUM_THREADS=1 "$here/espalier" run -v -P "Output:OutputDir=$name" -P Device:Backend=cpu "$@" run.ini > "$name.log" 2>&1 || {
     echo "# $name failed:"
     sed 's/^/# /' "$name.log" | tail -5
   }

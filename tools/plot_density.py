@@ -4,7 +4,7 @@
 seven stand in several rows; of very many, some at even distances are drawn (--most)."""
 import argparse
 
-from plotting import Help, Units, add_output, densest_centre, fail, np, outputs, plt, program, positive, same_units, save, start, type_list
+from plotting import TYPES, Help, Units, add_output, densest_centre, fail, np, outputs, plt, program, positive, same_units, save, start, type_list
 from snapshots import Snapshot, add_snapshots, evenly, snapshot_paths
 from matplotlib.colors import LogNorm
 from matplotlib.ticker import MaxNLocator
@@ -13,7 +13,7 @@ COLUMNS = 7   # snapshots side by side
 AXES = {"xy": (0, 1), "xz": (0, 2), "yz": (1, 2)}
 
 
-def spread(x, y, mass, half, pixels, few=12):
+def spread(x, y, mass, half, pixels, few=32):
     """Surface density on a grid: every particle is a Gaussian as wide as the `few` particles about it are apart, so that thin
     regions are smooth and dense ones sharp. Widths are rounded to a few sizes, and each size is one convolution."""
     margin = pixels // 4                      # what lies outside still reaches in
@@ -57,8 +57,13 @@ def read(arguments):
             pos = pos - np.average(pos, axis=0, weights=mass)
         elif arguments.centre == "density":
             pos = pos - densest_centre(pos, mass)
-        shown.append((snapshot, pos, mass))
-    same_units([snapshot for snapshot, _, _ in shown])
+        if arguments.by_type:
+            kinds = np.concatenate([np.full(len(p), kind) for kind, p in snapshot.pos.items()])
+            shown += [(snapshot, pos[kinds == kind], mass[kinds == kind], f"{snapshot.time_text()}, {kind} ({TYPES[kind]})")
+                      for kind in sorted(snapshot.pos) if (kinds == kind).any()]
+        else:
+            shown.append((snapshot, pos, mass, snapshot.time_text()))
+    same_units([snapshot for snapshot, *_ in shown])
     return shown
 
 
@@ -78,7 +83,7 @@ def frames(count, planes):
 
 def draw(arguments, shown, half, paths):
     planes, count = arguments.planes, len(shown)
-    grids = [[spread(pos[:, AXES[plane][0]], pos[:, AXES[plane][1]], mass, half, arguments.pixels) for _, pos, mass in shown]
+    grids = [[spread(pos[:, AXES[plane][0]], pos[:, AXES[plane][1]], mass, half, arguments.pixels) for _, pos, mass, _ in shown]
              for plane in planes]
     top = max(grid.max() for row in grids for grid in row)
     if not top > 0:
@@ -87,7 +92,7 @@ def draw(arguments, shown, half, paths):
     figure, places, columns = frames(count, planes)
     units = shown[0][0].units
     for row, plane in enumerate(planes):
-        for number, (snapshot, _, _) in enumerate(shown):
+        for number, (_, _, _, title) in enumerate(shown):
             axis = places[row][number]
             image = axis.imshow(np.maximum(grids[row][number], norm.vmin), origin="lower", extent=[-half, half, -half, half],
                                 cmap="inferno", norm=norm, interpolation="bilinear")
@@ -96,7 +101,7 @@ def draw(arguments, shown, half, paths):
                 ticks.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
             lowest = row + 1 == len(planes) and number + columns >= count
             if row == 0:
-                axis.set_title(snapshot.time_text(), fontsize=10)
+                axis.set_title(title, fontsize=10)
             if lowest or (row + 1 == len(planes) and plane[0] != planes[0][0]):
                 axis.set_xlabel(Units.label(plane[0], units.length))
             if number % columns == 0:
@@ -122,8 +127,9 @@ def main():
     add_output(parser, "density.png")
     parser.add_argument("--types", type=type_list, metavar="T,T", help="particle types, 0 to 5 (default: all)")
     parser.add_argument("--planes", type=plane_list, default=["xy", "xz"], metavar="P,P", help="of xy, xz, yz (default: xy,xz)")
-    parser.add_argument("--width", type=positive, help="side of each picture, in the snapshots' unit (default: holds 98 %% of the mass "
-                        "in every snapshot)")
+    parser.add_argument("--width", type=positive, help="side of each picture, in the snapshots' unit (default: holds 99 %% of the "
+                        "particles of the first snapshot and 98 %% of every other one)")
+    parser.add_argument("--by-type", action="store_true", help="a picture for each particle type")
     parser.add_argument("--centre", default="mass", choices=["mass", "density", "origin"],
                         help="the picture's middle: the centre of mass, the densest place, or (0,0,0) (default: %(default)s)")
     parser.add_argument("--range", type=positive, default=4, help="decades of density shown (default: %(default)s)")
@@ -137,7 +143,7 @@ def main():
     paths = outputs(arguments.output, "density.png")
     shown = read(arguments)
     half = arguments.width / 2 if arguments.width else \
-        1.05 * max(np.quantile(np.abs(pos), 0.98, axis=0).max() for _, pos, _ in shown)
+        1.05 * max(np.quantile(np.abs(pos), 0.98 if snapshot is not shown[0][0] else 0.99, axis=0).max() for snapshot, pos, _, _ in shown)
     if not half > 0:
         fail("all particles are in one place; give --width")
     draw(arguments, shown, half, paths)

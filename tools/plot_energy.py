@@ -1,12 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Conservation: relative energy error, energies, and the drift of momentum, angular momentum and centre of mass, from
-energy.csv of one or several runs."""
+energy.csv of one or several runs. Momentum is in units of sum m|v|, angular momentum of sum m|r x v|, of the first snapshot
+in the run's folder, about the centre of mass and in its frame; without a snapshot both have their own units."""
 import argparse
+import glob
 import os
+import re
 
 from plotting import (COLOURS, Help, Table, Units, add_output, legend_above, legend_on_top, line_colours, np, outputs, plt, program,
                       same_units, save, shown, start, table_path)
+from snapshots import Snapshot
 
 
 def labels(runs):
@@ -19,10 +23,38 @@ def labels(runs):
     return [shown(name) for name in names]
 
 
-def drift(axis, time, vectors, title, unit, colour):
-    """Length of the change of a vector since the start."""
-    axis.plot(time, np.linalg.norm(vectors - vectors[0], axis=1), color=colour)
-    axis.set(title=title, ylabel=Units.label("change since the start", unit))
+def scales(run):
+    """Mass, sum m|v| and sum m|r x v| of the run's first snapshot; None: there is none that can be read."""
+    paths = sorted(p for p in glob.glob(os.path.join(glob.escape(os.path.dirname(run.path) or "."), "*_*.hdf5")) if re.search(r"(?<!fof)_\d+\.hdf5$", p))
+    for path in paths[:1]:
+        try:
+            snapshot = Snapshot(path, velocities=True)
+        except SystemExit:
+            return None
+        pos, mass = snapshot.all()
+        vel = np.concatenate([snapshot.vel[kind] for kind in snapshot.pos])
+        if not mass.sum() > 0:
+            return None
+        pos, vel = (x - np.average(x, axis=0, weights=mass) for x in (pos, vel))
+        found = mass.sum(), (mass * np.linalg.norm(vel, axis=1)).sum(), (mass * np.linalg.norm(np.cross(pos, vel), axis=1)).sum()
+        return found if min(found) > 0 else None
+    return None
+
+
+def straight(run, mass):
+    """Positions of the centre of mass without its motion at the start; that is momentum over mass, or a straight line by least squares."""
+    time, com = run["time"], run.vector("com")
+    passed = (time - time[0])[:, None]
+    if mass:
+        return com - run.vector("momentum")[0] / mass * passed
+    square = (passed**2).sum()
+    return com - (passed * (com - com[0])).sum(axis=0) / square * passed if square > 0 else com
+
+
+def drift(axis, time, vectors, title, label, unit, colour, more=0):
+    """Length of the change of a vector since the start, and `more`."""
+    axis.plot(time, np.linalg.norm(vectors - vectors[0], axis=1) + more, color=colour)
+    axis.set(title=title, ylabel=Units.label(label, unit))
 
 
 def errors(axis, run, colour, log):
@@ -36,21 +68,14 @@ def errors(axis, run, colour, log):
     return np.abs(error).max()
 
 
-def angular_momentum(runs):
-    """Vectors of each run, and whether they are relative: to a start that is no rounding error or chance, in all runs."""
-    vectors = [run.vector("angular") for run in runs]
-    start_of = [np.linalg.norm(v[0]) for v in vectors]
-    relative = all(s > 1e-3 * np.linalg.norm(v, axis=1).max() and s > 1e-6 for s, v in zip(start_of, vectors))
-    return [v / s if relative else v for s, v in zip(start_of, vectors)], relative
-
-
 def draw(runs, log, paths):
     units = runs[0].units
     figure, axes = plt.subplots(2, 3, figsize=(12.5, 6.6), sharex=True, layout="constrained")
     several = len(runs) > 1
     colours, names = line_colours(len(runs)), labels(runs)
     styles = {"kinetic": "-", "potential": "--", "total": ":"}
-    angular, relative = angular_momentum(runs)
+    known = [scales(run) for run in runs]
+    relative = all(known)
     handles = []
     for number, (run, colour) in enumerate(zip(runs, colours)):
         time = run["time"] * units.time_size
@@ -60,10 +85,13 @@ def draw(runs, log, paths):
             axes[0, 1].plot(time, run[name], line, color=colour if several else own)
         if (run["potential"] != 0).all():
             axes[0, 2].plot(time, -2 * run["kinetic"] / run["potential"], color=colour)
-        drift(axes[1, 0], time, run.vector("momentum"), "momentum", units.product("mass", "velocity"), colour)
-        drift(axes[1, 1], time, angular[number], "angular momentum" + (" / its start" if relative else ""),
+        removed = np.abs(run["momentum_removed"]) if "momentum_removed" in run else 0   # the run keeps the momentum by taking this out
+        mass, momentum, angular = known[number] if relative else (0, 1, 1)
+        drift(axes[1, 0], time, run.vector("momentum") / momentum, "momentum", "change / $\\Sigma\\,m|v|$" if relative else "change",
+              "" if relative else units.product("mass", "velocity"), colour, removed / momentum)
+        drift(axes[1, 1], time, run.vector("angular") / angular, "angular momentum", "change / $\\Sigma\\,m|r\\times v|$" if relative else "change",
               "" if relative else units.product("mass", "length", "velocity"), colour)
-        drift(axes[1, 2], time, run.vector("com"), "centre of mass", units.length, colour)
+        drift(axes[1, 2], time, straight(run, mass), "centre of mass, without the bulk motion", "change", units.length, colour)
     axes[0, 0].set(title="relative energy error", ylabel="$|\\Delta E / E_0|$" if log else "$\\Delta E / |E_0|$")
     if not log:
         axes[0, 0].axhline(0, color="0.6", linewidth=0.8)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Radial density about the densest place, and the radii that hold 10 to 90 % of the mass against time, of one or several
+"""Radial density about the densest place, and the Lagrangian radii of 10 to 90 % of the mass against time, of one or several
 snapshots; a Plummer or Hernquist model of the same mass and half-mass radius can be drawn beside."""
 import argparse
 
@@ -10,6 +10,7 @@ from snapshots import Snapshot, add_snapshots, snapshot_paths
 
 MANY = 8   # more curves than this are told apart by a scale of colours
 
+CENTRES = {"density": "the densest place", "mass": "the centre of mass", "types": "the densest place of each type"}
 FRACTIONS = [0.1, 0.25, 0.5, 0.75, 0.9]
 
 
@@ -39,16 +40,38 @@ def model(name, radius, mass, half):
     return mass * scale / (2 * np.pi * radius * (radius + scale) ** 3)
 
 
+def centre_of(snapshot, kind, pos, mass, wanted):
+    """The centre of a type: of all particles but with "types"."""
+    if wanted == "types":
+        return densest_centre(snapshot.pos[kind], snapshot.mass[kind])
+    if wanted == "density":
+        return densest_centre(pos, mass)
+    return np.average(pos, axis=0, weights=mass) if wanted == "mass" else np.array(wanted)
+
+
+def centre(text):
+    """For argparse: density, mass, types, or x,y,z."""
+    if text in CENTRES:
+        return text
+    try:
+        numbers = tuple(float(word) for word in text.split(","))
+    except ValueError:
+        numbers = ()
+    if len(numbers) != 3 or not np.isfinite(numbers).all():
+        raise argparse.ArgumentTypeError(f"expected {', '.join(CENTRES)}, or three numbers x,y,z, found '{text}'")
+    return numbers
+
+
 def read(arguments):
-    """Snapshots by time, distances from the densest place by type, radii that hold parts of the mass."""
+    """Snapshots by time, distances from the centre by type, Lagrangian radii."""
     rows = []
     for path in snapshot_paths(arguments.snapshots):
         snapshot = Snapshot(path, arguments.types, arguments.partial)
         pos, mass = snapshot.all()
         if len(pos) < 40:
             fail(f"{path} has {len(pos)} particles, too few for a profile")
-        centre = densest_centre(pos, mass)
-        radius = {kind: np.linalg.norm(p - centre, axis=1) for kind, p in snapshot.pos.items()}
+        radius = {kind: np.linalg.norm(p - centre_of(snapshot, kind, pos, mass, arguments.centre), axis=1)
+                  for kind, p in snapshot.pos.items() if len(p)}
         snapshot.total, snapshot.pos = mass.sum(), {}   # of hundreds of snapshots, positions are not kept
         rows.append((snapshot, radius, lagrangian(np.concatenate(list(radius.values())), mass, FRACTIONS)))
         if not rows[-1][2][-1] > 0:
@@ -79,13 +102,13 @@ def densities(figure, axis, rows, arguments):
         colours = plt.get_cmap("viridis")
         for number, (snapshot, radius, _) in enumerate(rows):
             values, mass = (np.concatenate(list(column.values())) for column in (radius, snapshot.mass))
-            colour = colours(0.93 * (scale(times[number]) if many else number / max(len(rows) - 1, 1)))
-            axis.loglog(*profile(values, mass, arguments.bins), color=colour if len(rows) > 1 else COLOURS[0],
+            colour = colours(0.93 * scale(times[number])) if many else COLOURS[number]
+            axis.loglog(*profile(values, mass, arguments.bins), color=colour,
                         linewidth=0.8 if many else 1.4, label=None if many else snapshot.time_text())
         if many:
             shades = plt.matplotlib.colors.ListedColormap(colours(np.linspace(0, 0.93, 256)))
             figure.colorbar(plt.cm.ScalarMappable(scale, shades), ax=axis, label=Units.label("time", rows[0][0].units.time_unit), pad=0.02)
-        axis.set_title("density about the densest place")
+        axis.set_title("density about " + CENTRES.get(arguments.centre, "the chosen centre"))
     if arguments.model:
         snapshot, radius, radii = rows[0]
         values = np.concatenate(list(radius.values()))
@@ -108,7 +131,7 @@ def radii(axis, rows):
         axis.plot(time, [row[2][number] for row in rows], "o-" if len(rows) <= 60 else "-", markersize=4, color=COLOURS[number],
                   label=f"{100 * fraction:.0f} %")
     axis.set_yscale("log")
-    axis.set(xlabel=Units.label("time", units.time_unit), ylabel=Units.label("radius", units.length), title="radii that hold a part of the mass")
+    axis.set(xlabel=Units.label("time", units.time_unit), ylabel=Units.label("radius", units.length), title="Lagrangian radii")
     handles, labels = axis.get_legend_handles_labels()
     legend_beside(axis, handles=handles[::-1], labels=labels[::-1])
 
@@ -119,6 +142,8 @@ def main():
     add_output(parser, "profile.png")
     parser.add_argument("--types", type=type_list, metavar="T,T", help="particle types, 0 to 5 (default: all)")
     parser.add_argument("--by-type", action="store_true", help="one curve for each type (of the last snapshot)")
+    parser.add_argument("--centre", type=centre, default="density", metavar="C", help="density (the densest place), mass (the centre of mass), "
+                        "types (each type about its own densest place: the two cores of a merger), or x,y,z (default: density)")
     parser.add_argument("--model", choices=["plummer", "hernquist"], help="draw this model beside the first snapshot")
     parser.add_argument("--bins", type=int, default=40, help="shells (default: %(default)s)")
     arguments = parser.parse_args()

@@ -365,7 +365,7 @@ def densest_centre(pos, mass, least=200):
 
 
 def lagrangian(radius, mass, fractions):
-    """Radii that hold these fractions of the mass."""
+    """Lagrangian radii: those that hold these fractions of the mass."""
     order = np.argsort(radius)
     sums = np.cumsum(mass[order])
     return [radius[order][np.searchsorted(sums, f * sums[-1]).clip(0, len(sums) - 1)] for f in fractions]

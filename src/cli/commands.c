@@ -13,7 +13,7 @@
 #include "cli/info.h"
 
 static const struct command *const commands[] = {&command_run, &command_force, &command_study, &command_ic, &command_galaxy,
-                                               &command_groups, &command_params, &command_info};
+                                               &command_groups, &command_convert, &command_params, &command_info};
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 
 int commands_list(const struct command *const **list)

@@ -40,12 +40,12 @@ static int act_run(const struct command *self, const struct comm *c, int argc, c
       {"substeps", required_argument, NULL, SUBSTEPS},
       {"restart", optional_argument, NULL, 'r'}, {"walltime", required_argument, NULL, WALLTIME},
       {"overwrite", no_argument, NULL, OVERWRITE}, {"schedule", no_argument, NULL, SCHEDULE},
-      {"no-output", no_argument, NULL, NO_OUTPUT}, {"quiet", no_argument, NULL, 'q'},
+      {"no-output", no_argument, NULL, NO_OUTPUT}, {"quiet", no_argument, NULL, 'q'}, {"verbose", no_argument, NULL, 'v'},
       COMMAND_LONG};
   struct overrides overrides = {.count = 0};
   struct run_options options = {.steps = -1, .substeps = -1, .walltime = -1};
   int status = STATUS_OK, option;
-  while ((option = command_option(self, c, argc, argv, COMMAND_SHORT "P:n:qr::", longs, &status)) != -1) switch (option) {
+  while ((option = command_option(self, c, argc, argv, COMMAND_SHORT "P:n:qr::v", longs, &status)) != -1) switch (option) {
     case COMMAND_DONE: return status;
     case CHECK: options.check = 1; break;
     case FORCE: options.force = 1; break;
@@ -53,6 +53,7 @@ static int act_run(const struct command *self, const struct comm *c, int argc, c
     case SCHEDULE: options.schedule = 1; break;
     case NO_OUTPUT: options.no_output = 1; break;
     case 'q': options.quiet = 1; break;
+    case 'v': options.verbose = 1; break;
     case 'P':
       if (overrides_add(&overrides, optarg)) return overrides_misused(self, c, optarg);
       break;
@@ -77,6 +78,7 @@ static int act_run(const struct command *self, const struct comm *c, int argc, c
     return command_misused(self, c, "option -r: expected last, the number of a checkpoint, or its folder, found '%s'", argv[optind]);
   if (continues_own_run(&options) && options.overwrite)
     return command_misused(self, c, "options -r and --overwrite: a run either continues its results or replaces them; give one of the two");
+  if (options.quiet && options.verbose) return command_misused(self, c, "options -q and -v: give one of the two");
   if (options.schedule && (options.check || options.restart))
     return command_misused(self, c, "option --schedule: only for a run from its initial conditions, without -r and --check");
   const char *file = command_operand(self, c, argc, argv, "parameter file", &status);
@@ -91,7 +93,7 @@ static int act_run(const struct command *self, const struct comm *c, int argc, c
 
 const struct command command_run = {
     "run", "run [-P Section:Name=value]... [--check] [--force] [--schedule] [-n STEPS] [--substeps STEPS] [-r [last|N|PATH]] "
-    "[--walltime TIME] [--overwrite] [--no-output] [-q] FILE.ini",
+    "[--walltime TIME] [--overwrite] [--no-output] [-q] [-v] FILE.ini",
     "Run a simulation from its initial conditions, or from a checkpoint, to its end",
     "  -P Section:Name=value   replace the value of a parameter of the file; may be repeated\n"
     "      --check             check the run without a file written, then stop: parameters, placement, disk space; the system\n"
@@ -111,7 +113,10 @@ const struct command command_run = {
     "      --overwrite         replace results in the output folder; remove the earlier run's snapshots and checkpoints\n"
     "                          (snapshots are kept with -r PATH, a checkpoint from another folder)\n"
     "      --no-output         write tables only: no snapshots and no checkpoints, also when the run is stopped (for timings)\n"
-    "  -q, --quiet             print no line per soft step, only the start, the end, files that are written, and warnings\n"
+    "  -q, --quiet             print no progress, only the start, the end, files that are written, and warnings\n"
+    "  -v, --verbose           print a row of numbers for each soft step, and at the end memory by purpose, messages, and\n"
+    "                          milliseconds by part [on a terminal a line that renews itself; else a line for each 5 % of the\n"
+    "                          run, at the latest after a minute]\n"
     "SIGUSR1, SIGTERM, SIGHUP, SIGINT, or a file 'stop' in OutputDir: the run writes a checkpoint and stops with exit status 0.\n"
     "A run that reaches its end without all its snapshots, because the disk was full, has exit status 1, also after restarts.\n"
     "SIGUSR2, or a file 'checkpoint': the run writes a checkpoint and continues. OutputDir/status has the outcome.\n"

@@ -133,9 +133,9 @@ void gadget_hint(const char *line, int in_section, char *hint, size_t size)
   int own = param_find(NULL, name), of_gadget = line[0] == '%' || (isalpha((unsigned char)line[0]) && line[length] && !in_section);
   *hint = 0;
   if (!of_gadget) return;
-  size_t at = (size_t)snprintf(hint, size, "; this looks like a parameter file of GADGET, which must be rewritten: '%s params --ini > "
-                               "run.ini' writes a file with sections in which many names are GADGET's (InitCondFile, OutputDir, TimeMax, "
-                               "ErrTolForceAcc); comments begin with #", PACKAGE_NAME);
+  size_t at = (size_t)snprintf(hint, size, "; this looks like a parameter file of GADGET, which must be rewritten: '%s convert FILE' "
+                               "does it, and '%s params --ini > run.ini' writes a file with sections in which many names are GADGET's "
+                               "(InitCondFile, OutputDir, TimeMax, ErrTolForceAcc); comments begin with #", PACKAGE_NAME, PACKAGE_NAME);
   if (at < size && own >= 0) snprintf(hint + at, size - at, "; %s = value belongs in [%s]", name, param_table[own].section);
   else if (at < size && advice) snprintf(hint + at, size - at, "; %s %s", name, advice);
 }

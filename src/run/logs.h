@@ -34,6 +34,16 @@ struct step_report {
   double neighbours;            /* its neighbours, mean over the particles */
 };
 
+/* The line that renews itself on a terminal, or the lines of a log (terminal.c). Rank 0. */
+struct progress_line {
+  int renews;              /* standard output is a terminal */
+  int on_screen;           /* the line stands there, without an end of line */
+  double due;              /* clock from which the next line may appear */
+  double fraction;         /* of the run at the last line */
+  double clock, error;     /* clock of the last line; |dE/E| of the last row of energy.csv, negative: none yet */
+  long long step;          /* soft steps at the last line */
+};
+
 struct logs {
   FILE *energy, *steps, *timers, *substeps, *tuner, *choice, *analysis;   /* rank 0 only; the last four only where enabled */
   struct spool *spool[LOGS_TABLES];   /* the files of these and of comm.csv; NULL: there is no such table */
@@ -45,6 +55,8 @@ struct logs {
   double begin, end;               /* of the run, code time units */
   double started;                  /* wall clock, seconds */
   int lines;                       /* progress lines so far; negative: none are printed */
+  int verbose;                     /* a row of numbers for each soft step in place of these lines */
+  struct progress_line progress;
   int warned_outside, warned_late, warned_level, warned_lattice, warned_energy, warned_soft_step, warned_collapse;
   struct close_pairs close_pairs;
   int h_steps;                     /* steps that the next two are sums of */

@@ -143,12 +143,13 @@ static int carry_out(struct run *r, const struct comm *c, const struct params *p
   if (c->rank == 0) run_discard_earlier_results(r);
   if (c->rank == 0) outputs_warn(&r->outputs, r->soft_step_opened ? -INFINITY : r->sim.time, stderr, "espalier: warning: ");
   run_begin_status(r);
-  if (r->options->quiet) r->logs.lines = -1;
+  terminal_open(r);
   if (c->rank == 0) status_running(&r->status, 1);
   abort_status_open(par->OutputDir, c->rank, 0);
   if (r->soft_step_opened) r->control.writing = r->state.checkpoint_seconds;
   if (c->rank == 0) run_hold_folders(r);
   int status = simulate(r, &f) != 0;
+  if (c->rank == 0) terminal_clear(&r->logs);
   run_report_lost(r, &f);
   status |= r->lost[0] != 0;
   if (close_tables(r, &f)) status = 1;

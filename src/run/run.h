@@ -12,7 +12,8 @@ struct run_options {
   int overwrite;             /* results in OutputDir may be replaced */
   int schedule;              /* print the schedule of the first soft step, then stop; nothing is written */
   int no_output;             /* tables only: for timings */
-  int quiet;                 /* no line for every soft step */
+  int quiet;                 /* no lines about the progress */
+  int verbose;               /* a row for every soft step; tables of memory, messages and times at the end */
   int restart;               /* continue from a checkpoint: */
   const char *from;          /* which one, in the syntax of checkpoint_find; NULL: the newest */
   const struct param_origin *origin;   /* rank 0: origin of the parameters; NULL: unknown */

@@ -103,6 +103,7 @@ static void choose(struct run *r, double seconds)
   if (!choose_step(s, &r->own, seconds)) return;
   logs_choice(&r->logs, s);
   if (s->comm->rank != 0 || r->logs.lines < 0) return;
+  terminal_clear(&r->logs);
   printf("at time %g: ", s->time);
   choose_print(s, stdout);
   fflush(stdout);

@@ -9,6 +9,7 @@
 #include "fof/fof.h"
 #include "io/snapshot/snapshot.h"
 #include "run/continuation.h"
+#include "run/terminal.h"
 
 enum { FAILURES_MAX = 3 };   /* attempts to write the checkpoint of a run that is to stop */
 
@@ -58,6 +59,7 @@ void run_write_snapshot(struct run *r, int number)
     comm_print_fault(s->comm, "warning: the run continues without this snapshot, and tries again", &f);
     missing_add(&r->state.missing, number, s->time);
   } else if (!r->state.pending && s->comm->rank == 0) {
+    terminal_clear(&r->logs);
     printf("snapshot %s at time %g%s\n", path, s->time, was_pending ? " (late)" : "");
     fflush(stdout);
   }
@@ -192,6 +194,7 @@ static int write_checkpoint(struct run *r, struct fault *f)
   r->state.checkpoint_seconds = seconds;
   run_name_checkpoint(r, s->step + 1);
   if (s->comm->rank == 0) {
+    terminal_clear(&r->logs);
     printf("checkpoint %s in soft step %lld (%.2f s)\n", r->status.checkpoint, s->step + 1, seconds);
     fflush(stdout);
     status_running(&r->status, 1);

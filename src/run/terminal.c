@@ -4,6 +4,9 @@
 
 #include <math.h>
 #include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/debug.h"
@@ -17,14 +20,58 @@
 
 /* The hybrid scheme is faster than others only where a hard force takes less than this part of the time of a full force. */
 #define H_WARNING 0.3
-#define REPORT_TERMINAL 10.0    /* seconds between lines about a soft step under way: on a terminal, */
+#define REPORT_TERMINAL 1.0     /* seconds between lines about a soft step under way: on a terminal, */
 #define REPORT_LOG 60.0         /* and in a log */
+#define RENEWAL 0.2             /* seconds between renewals of the line on a terminal, at least */
+#define LOG_FRACTION 0.05       /* part of the run between lines of a log, unless these are REPORT_LOG apart */
 enum { H_STEPS = 20 };          /* soft steps over which h is averaged */
 /* Spacing of the lattice, in units of the softening (with neighbour lists: of R1), above which positions are too coarse. */
 #define LATTICE_WARNING 1e-3
 #define ENERGY_WARNING 0.05     /* |dE/E| */
 #define SOFT_STEP_WARNING 2     /* given soft step, in units of the one that the rule chooses */
 enum { SUMMARY_COLUMNS = 100, HEADER_LINES = 20 };   /* width of the memory list; progress lines between two header lines */
+
+/* --- where the output goes --------------------------------------------------------------------------------------- */
+
+/* Whether the standard output of the process that started this one is a terminal. */
+static int parent_has_terminal(void)
+{
+  char link[64], target[64] = "";
+  snprintf(link, sizeof link, "/proc/%ld/fd/1", (long)getppid());
+  ssize_t n = readlink(link, target, sizeof target - 1);
+  return n > 0 && (strncmp(target, "/dev/pts/", 9) == 0 || strncmp(target, "/dev/tty", 8) == 0);
+}
+
+void terminal_open(struct run *r)
+{
+  struct logs *l = &r->logs;
+  if (r->options->quiet) l->lines = -1;
+  l->verbose = r->options->verbose;
+  /* Open MPI gives a rank a terminal of its own for standard output, also where mpirun writes to a file */
+  l->progress.renews = !l->verbose && isatty(STDOUT_FILENO) && (isatty(STDERR_FILENO) || parent_has_terminal());
+  l->progress.clock = timer_clock();
+  l->progress.step = r->sim.step;
+  l->progress.fraction = -1;
+  l->progress.error = -1;
+}
+
+void terminal_clear(struct logs *l)
+{
+  if (!l->progress.on_screen) return;
+  fputs("\r\033[K", stdout);
+  l->progress.on_screen = 0;
+}
+
+/* Write the line that renews itself. The cursor stays at its beginning, so that a message on stderr replaces it. */
+static void renew(struct logs *l, const char *text)
+{
+  struct winsize size = {0};
+  int columns = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col : 80;
+  printf("\r%.*s\033[K\r", columns - 1, text);
+  fflush(stdout);
+  l->progress.on_screen = 1;
+  l->progress.due = timer_clock() + RENEWAL;
+}
 
 /* --- start ------------------------------------------------------------------------------------------------------- */
 
@@ -85,10 +132,10 @@ static const char *duration(double seconds, char *text, size_t size)
   return text;
 }
 
-static void progress(struct logs *l, const struct sim *s, const struct step_report *r, int energy)
+/* A row of numbers for developers. */
+static void row(struct logs *l, const struct sim *s, const struct step_report *r, int energy)
 {
   char eta[32], error[16] = "-";
-  if (l->lines < 0) return;
   if (l->lines++ % HEADER_LINES == 0)
     printf("%7s %12s %10s %5s %8s %8s %6s %6s %9s %8s %9s\n", "step", "time", "dt_soft", "sub", "list", "hard", s->expansion.on ? "z" : "h", "imbal", "|dE/E|",
            "s/step", "ETA");
@@ -99,32 +146,70 @@ static void progress(struct logs *l, const struct sim *s, const struct step_repo
   fflush(stdout);
 }
 
+/* "time 1.25 (31.2 %), 3.1 steps/s, |dE/E| 2.1e-05, 1:12 left" and *done, the part of the run. */
+static void describe(const struct logs *l, const struct sim *s, double now, double *done, char *text, size_t size)
+{
+  char eta[32], error[16], relative[32] = "", redshift[32] = "";
+  double elapsed = now - l->started, since = now - l->progress.clock;
+  *done = (s->time - l->begin) / (l->end - l->begin);
+  if (l->progress.error >= 0) snprintf(relative, sizeof relative, ", |dE/E| %s", logs_error_text(l->progress.error, 1, error, sizeof error));
+  if (s->expansion.on) snprintf(redshift, sizeof redshift, ", z %.3f", 1 / s->time - 1);
+  snprintf(text, size, "time %.6g of %.6g (%.1f %%)%s, step %lld, %.3g steps/s%s, %s left", s->time, l->end, 100 * *done, redshift,
+           s->step, since > 0 ? (double)(s->step - l->progress.step) / since : 0, relative,
+           *done > 0 ? duration(elapsed * (1 - *done) / *done, eta, sizeof eta) : "-");
+}
+
+/* After a soft step: renew the line on a terminal, or print one in a log where it is due. */
+static void progress(struct logs *l, const struct sim *s, const struct step_report *r, int energy)
+{
+  char text[200];
+  double now = timer_clock(), done;
+  struct progress_line *p = &l->progress;
+  if (energy && l->first_energy != 0) p->error = logs_error(l, energies_total(s));
+  if (l->lines < 0) return;
+  if (l->verbose) {
+    row(l, s, r, energy);
+    return;
+  }
+  describe(l, s, now, &done, text, sizeof text);
+  int same_part = p->fraction >= 0 && floor(done / LOG_FRACTION) <= floor(p->fraction / LOG_FRACTION);
+  if (p->renews ? p->on_screen && now < p->due && done < 1 : same_part && now < p->clock + REPORT_LOG) return;
+  if (p->renews) renew(l, text);
+  else printf("%s\n", text);
+  fflush(stdout);
+  p->fraction = done;
+  p->clock = now;
+  p->step = s->step;
+}
+
 /* The part of the soft step that is done. */
 static double fraction_done(const struct sim *s) { return (double)s->substeps.tick / TICKS; }
 
-static double report_interval(void)
+static double report_interval(int renews)
 {
   double given = debug_value("report_seconds", -1);
-  return given >= 0 ? given : isatty(STDOUT_FILENO) ? REPORT_TERMINAL : REPORT_LOG;
+  return given >= 0 ? given : renews ? REPORT_TERMINAL : REPORT_LOG;
 }
 
 void terminal_substeps_begin(const struct run *r, struct substeps_progress *p)
 {
   double now = timer_clock();
   int reports = r->sim.comm->rank == 0 && r->logs.lines >= 0;
-  *p = (struct substeps_progress){reports ? now + report_interval() : HUGE_VAL, now, fraction_done(&r->sim)};
+  *p = (struct substeps_progress){reports ? now + report_interval(r->logs.progress.renews) : HUGE_VAL, now, fraction_done(&r->sim)};
 }
 
-void terminal_substeps(const struct run *r, struct substeps_progress *p)
+void terminal_substeps(struct run *r, struct substeps_progress *p)
 {
   const struct sim *s = &r->sim;
-  char elapsed[32], left[32];
+  char elapsed[32], left[32], text[200];
   double now = timer_clock(), done = fraction_done(s), seconds = now - p->began;
-  printf("  within soft step %lld: %lld block steps so far, level %d of at most %d, %.1f %% done in %s, %s left\n", s->step + 1,
+  snprintf(text, sizeof text, "  within soft step %lld: %lld block steps so far, level %d of at most %d, %.1f %% done in %s, %s left", s->step + 1,
          (long long)s->counts.substeps, timeline_aligned(s->substeps.tick, 0), s->counts.level_max, 100 * done,
          duration(seconds, elapsed, sizeof elapsed), duration(seconds * (1 - done) / (done - p->begin), left, sizeof left));
+  if (r->logs.progress.renews) renew(&r->logs, text + 2);
+  else printf("%s\n", text);
   fflush(stdout);
-  p->due = now + report_interval();
+  p->due = now + report_interval(r->logs.progress.renews);
 }
 
 /* h, averaged over H_STEPS soft steps because clocks are noisy. Printed once. */
@@ -134,6 +219,7 @@ static void note_h(struct logs *l, const struct sim *s, const struct step_report
   l->h_sum += r->h;
   l->list_sum += r->list_hard / r->list_full;
   if (++l->h_steps < H_STEPS || l->h_sum <= H_WARNING * H_STEPS) return;
+  terminal_clear(l);
   printf("note: over %d steps a hard force took %.2f times as long as a full one (its interaction list is %.2f times as long);\n"
          "      the split pays best below %.1f; a smaller R1OverR0 makes hard forces cheaper and soft steps shorter\n", H_STEPS,
          l->h_sum / H_STEPS, l->list_sum / H_STEPS, H_WARNING);
@@ -147,6 +233,7 @@ static void warn_energy(struct logs *l, const struct sim *s)
   double part = s->expansion.on ? 1 : 0.1, change = fabs(energies_total(s) - l->first_energy);
   double scale = fmax(fabs(l->first_energy), part * (s->now.kinetic + fabs(s->now.potential)));
   if (s->external.moves || l->warned_energy || !(change > ENERGY_WARNING * scale)) return;
+  terminal_clear(l);
   printf("warning: at time %g the total energy is off by %s of its initial value: do not trust this run;\n"
          "         check the length of soft steps (xs, ys, SoftStep, MaxSizeTimestep), Eta, Softening and\n"
          "         ErrTolForceAcc\n", s->time,
@@ -160,6 +247,7 @@ static void warn_soft_step(struct logs *l, const struct sim *s, double dt)
   double rule = plan_soft_step(s->par, &s->now, &s->system, s->split.r2);
   if (s->system.field_step > 0) rule = fmin(rule, s->system.field_step);
   if (l->warned_soft_step || !s->split.on || s->par->SoftStep == 0 || s->par->EnergyError > 0 || !(dt > SOFT_STEP_WARNING * rule)) return;
+  terminal_clear(l);
   printf("warning: at time %g SoftStep gives soft steps of %.3g, and the rule (SoftStep = 0) would take %.3g:\n"
          "         soft forces may change too much within a step\n", s->time, dt, rule);
   l->warned_soft_step = 1;
@@ -174,9 +262,13 @@ static void warn_close_pairs(struct logs *l, const struct sim *s, const struct s
   double origin[3], motion[3];
   frame_shift(&s->frame, s->time, origin, motion);
   for (int c = 0; c < 3; c++) tally.worst.pos[c] += origin[c], tally.triple.pos[c] += origin[c];
-  if (close_pairs_triple(&l->close_pairs, &tally, s->time, &request, text)) printf("warning: %s\n", text);
+  if (close_pairs_triple(&l->close_pairs, &tally, s->time, &request, text)) {
+    terminal_clear(l);
+    printf("warning: %s\n", text);
+  }
   if (r->hermite.collapsed == 0 || l->warned_collapse) return;
   close_pairs_collapse(&tally, s->time, r->dt, text);
+  terminal_clear(l);
   printf("warning: %s;\n         the run ends with a checkpoint\n", text);
   l->warned_collapse = 1;
 }
@@ -188,16 +280,19 @@ void terminal_step(struct logs *l, const struct sim *s, const struct step_report
   warn_close_pairs(l, s, r);
   warn_soft_step(l, s, r->dt);
   if (r->outside && !l->warned_outside) {
+    terminal_clear(l);
     printf("warning: %lld position%s outside the lattice and clamped to its boundary: a shorter soft step\n"
            "         (MaxSizeTimestep) avoids this\n", (long long)r->outside, r->outside == 1 ? " lay" : "s lay");
     l->warned_outside = 1;
   }
   if (r->late && !l->warned_late) {
+    terminal_clear(l);
     printf("warning: %lld particles exceeded the motion bound of LETs in a soft step before new LETs were selected (%lld times); a "
            "smaller xs or ys gives shorter soft steps\n", (long long)r->late, (long long)s->counts.let_reselections);
     l->warned_late = 1;
   }
   if (s->counts.level_max >= LEVEL_MAX && !hard_used(s) && !l->warned_level) {
+    terminal_clear(l);
     printf("warning: some particles require steps shorter than the soft step / 2^%d, which is the shortest: is Softening too small?\n",
            LEVEL_MAX);
     l->warned_level = 1;
@@ -205,6 +300,7 @@ void terminal_step(struct logs *l, const struct sim *s, const struct step_report
   double length = hard_used(s) ? (double)s->split.r1 : params_softening(s->par, NULL);   /* that forces of the tree resolve */
   if (length > 0 && s->now.count > 1 && s->lattice.spacing > LATTICE_WARNING * length && !l->warned_lattice) {
     const char *name = hard_used(s) ? "R1" : "softening";
+    terminal_clear(l);
     printf("warning: the lattice that contains all particles has a spacing of %.2g, which is %.2g %s: forces lose accuracy; the "
            "system is too large for this %s, possibly because of a few distant particles\n", s->lattice.spacing,
            s->lattice.spacing / length, hard_used(s) ? "R1" : "softenings", name);
@@ -215,18 +311,119 @@ void terminal_step(struct logs *l, const struct sim *s, const struct step_report
 
 /* --- end --------------------------------------------------------------------------------------------------------- */
 
-void terminal_end(const struct run *r)
+/* Sums over all particles about their centre of mass, in its frame. Collective. */
+struct kept_scales {
+  double momentum, angular;   /* sum m |v|, sum m |r x v| */
+};
+static struct kept_scales scales_of(const struct sim *s)
 {
-  char text[32], error[32];
-  double seconds = timer_clock() - r->logs.started, memory[3] = {(double)memory_peak(), resident_peak(), resident_files()};
-  comm_max_double(r->sim.comm, memory, 3);
-  traffic_sum_up(&r->logs.traffic, r->sim.comm);
-  if (r->sim.comm->rank != 0) return;
-  snprintf(text, sizeof text, "%.1f s", seconds);
+  const struct particles *p = s->be->view(s->dev);
+  const double *x0 = s->now.com, *v0 = s->now.v_com;
+  double sum[2] = {0, 0};
+  for (int64_t i = 0; i < p->n; i++) {
+    double x[3], v[3];
+    for (int k = 0; k < 3; k++) x[k] = p->pos[3 * i + k] - x0[k], v[k] = p->vel[3 * i + k] - v0[k];
+    double a = x[1] * v[2] - x[2] * v[1], b = x[2] * v[0] - x[0] * v[2], c = x[0] * v[1] - x[1] * v[0];
+    sum[0] += (double)p->mass[i] * sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
+    sum[1] += (double)p->mass[i] * sqrt(a * a + b * b + c * c);
+  }
+  comm_sum_double(s->comm, sum, 2);
+  return (struct kept_scales){sum[0], sum[1]};
+}
+
+/* The numbers of a row of energy.csv that these errors need. */
+enum { ROW_MOMENTUM = 4, ROW_ANGULAR = 7, ROW_REMOVED = 13 + 2 * PARTICLE_TYPES, ROW_LENGTH };
+
+/* The largest changes of momentum and of angular momentum from the first row of energy.csv on, earlier jobs included. Returns
+ * the number of rows; 0: none, or the table cannot be read. */
+static int changes(const struct params *par, double change[2])
+{
+  char path[PARAM_TEXT + 64], line[4096];
+  double first[ROW_LENGTH], value[ROW_LENGTH];
+  int rows = 0;
+  snprintf(path, sizeof path, "%s/energy.csv", par->OutputDir);
+  FILE *table = fopen(path, "r");
+  if (!table) return 0;
+  change[0] = change[1] = 0;
+  while (fgets(line, sizeof line, table)) {
+    char *at = line;
+    int n = 0;
+    for (char *end; n < ROW_LENGTH; n++, at = *end == ',' ? end + 1 : end) {
+      value[n] = strtod(at, &end);
+      if (end == at) break;
+    }
+    if (n < ROW_LENGTH) continue;   /* the header, or a comment */
+    if (rows++ == 0) memcpy(first, value, sizeof first);
+    double d[2] = {0, 0};
+    for (int k = 0; k < 3; k++) {
+      d[0] += pow(value[ROW_MOMENTUM + k] - first[ROW_MOMENTUM + k], 2);
+      d[1] += pow(value[ROW_ANGULAR + k] - first[ROW_ANGULAR + k], 2);
+    }
+    change[0] = fmax(change[0], sqrt(d[0]) + fabs(value[ROW_REMOVED]));
+    change[1] = fmax(change[1], sqrt(d[1]));
+  }
+  fclose(table);
+  return rows;
+}
+
+/* How well energy, momentum and angular momentum were kept. */
+static void print_kept(const struct run *r, const struct kept_scales *scale)
+{
+  const struct sim *s = &r->sim;
+  char error[32];
+  double change[2];
+  int rows = changes(s->par, change);
+  if (rows < 2) {
+    printf("kept: unknown, energy.csv has %d row%s (TimeBetStatistics)\n", rows, plural(rows));
+    return;
+  }
+  const char *energy = isnan(logs_worst(&r->logs)) ? "unknown" : logs_error_text(logs_worst(&r->logs), 1, error, sizeof error);
+  printf("kept: energy to %s%s", energy, s->expansion.on ? " of kinetic plus potential energy" : "");
+  if (s->field.count > 0) printf("; momentum and angular momentum change in the external field");
+  else if (!s->expansion.on && scale->momentum > 0 && scale->angular > 0)
+    printf(", momentum to %.1e sum m|v|, angular momentum to %.1e sum m|r x v|", change[0] / scale->momentum, change[1] / scale->angular);
+  putchar('\n');
+}
+
+/* Where the files are, and what to do next. */
+static void print_files(const struct run *r, int continues)
+{
+  const struct params *par = r->sim.par;
+  int count = r->state.snapshots - r->state.pending;
+  if (r->options->no_output || count < 1) printf("snapshots: none%s\n", r->options->no_output ? " (--no-output)" : "");
+  else if (count == 1) printf("snapshots: %s/%s_000.hdf5\n", par->OutputDir, par->SnapshotFileBase);
+  else printf("snapshots: %s/%s_000.hdf5 to _%03d.hdf5\n", par->OutputDir, par->SnapshotFileBase, count - 1);
+  printf("tables: %s/energy.csv, steps.csv%s and others (doc/file-formats.md)\n", par->OutputDir, r->logs.analysis ? ", analysis.csv" : "");
+  const struct param_origin *origin = r->options->origin;
+  if (continues) printf("next: espalier run --restart %s\n", origin && origin->file ? origin->file : "FILE.ini");
+  else if (count > 1 && !r->options->no_output)
+    printf("next: espalier-plot density %s/%s_???.hdf5; espalier-plot energy %s\n", par->OutputDir, par->SnapshotFileBase, par->OutputDir);
+  else printf("next: espalier-plot energy %s\n", par->OutputDir);
+}
+
+/* What was measured, for developers: memory by purpose, milliseconds by part, tuning, costs. */
+static void print_measured(const struct run *r, const double memory[3])
+{
   double local = (double)r->sim.be->count(r->sim.dev);
   printf("memory: at most %.4g MB per rank (resident set %.4g MB with %.3g MB of program and libraries);\n  on rank 0 %.1f bytes per particle at the "
          "peak:\n", memory[0] / 1e6, memory[1] / 1e6, memory[2] / 1e6, local > 0 ? (double)memory_peak() / local : 0);
   if (local > 0) memory_report(stdout, local, "  ", SUMMARY_COLUMNS);
+  substep_log_sum_up(&r->sim.log, r->sim.comm->size, stdout);
+  tuning_sum_up(&r->sim.tuning, stdout);
+  find_print_measured(&r->sim, stdout);
+}
+
+void terminal_end(struct run *r)
+{
+  char text[32], error[32];
+  double seconds = timer_clock() - r->logs.started, memory[3] = {(double)memory_peak(), resident_peak(), resident_files()};
+  struct kept_scales scale = scales_of(&r->sim);
+  comm_max_double(r->sim.comm, memory, 3);
+  terminal_clear(&r->logs);
+  if (r->options->verbose) traffic_sum_up(&r->logs.traffic, r->sim.comm);
+  if (r->sim.comm->rank != 0) return;
+  snprintf(text, sizeof text, "%.1f s", seconds);
+  if (r->options->verbose) print_measured(r, memory);
   int worthless = r->lost[0] || r->collapsed;
   const char *then = r->options->no_output ? ", without a checkpoint (--no-output)" : worthless ? "" : ": continue with --restart";
   if (r->interrupted && r->sim.substeps.paused > 0)
@@ -236,10 +433,9 @@ void terminal_end(const struct run *r)
     printf("interrupted (%s) within soft step %lld%s\n", run_stop_reason(r), r->sim.step + 1, then);
   else if (r->sim.time < r->sim.par->TimeMax)
     printf("stopped by -n or --substeps before TimeMax = %g\n", r->sim.par->TimeMax);
-  substep_log_sum_up(&r->sim.log, r->sim.comm->size, stdout);
-  tuning_sum_up(&r->sim.tuning, stdout);
-  find_print_measured(&r->sim, stdout);
   printf("%s: time %g after %lld soft step%s in %s; largest |dE/E| %s\n", r->interrupted ? "interrupted" : "done", r->sim.time,
          r->sim.step, plural((double)r->sim.step), text,
          logs_error_text(logs_worst(&r->logs), 3, error, sizeof error));
+  print_kept(r, &scale);
+  print_files(r, r->interrupted && !r->options->no_output && !worthless);
 }

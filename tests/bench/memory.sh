@@ -28,7 +28,7 @@ for model in $MODELS; do
         set -- -P Output:OutputDir=out -P Units:GravityConstantInternal=1 -P Gravity:Softening="$softening" \
           -P Split:Mode="$mode" -P Checkpoints:CheckpointAtEnd=on -P Device:Backend=cpu -n 2 --overwrite
         launch "$ranks" "$program" run --check "$@" run.ini > said 2>&1
-        launch "$ranks" "$program" run -q "$@" run.ini > ran 2>&1 || { cat ran; exit 1; }
+        launch "$ranks" "$program" run -v "$@" run.ini > ran 2>&1 || { cat ran; exit 1; }
         awk -v model="$model" -v n="$n" -v ranks="$ranks" -v mode="$mode" '
           FILENAME == "said" && /^memory  *about/ { predicted = $3 * ($4 == "kB" ? 1e-3 : $4 == "MB" ? 1 : 1e3) }
           FILENAME == "ran" && /^memory: at most/ { found = $0; sub(/.*resident set /, "", found); found += 0; labels = 1; next }
