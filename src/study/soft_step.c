@@ -271,14 +271,17 @@ static void gather_pairs(const struct comm *c, struct soft_step *s)
 }
 
 /* Collectives of a soft step without statistics, output and a measurement of R2: how many of a rank, and what it contributes. */
-static void count_collectives(struct soft_step *s, int ranks, int64_t kept)
+static void count_collectives(struct soft_step *s, const struct global_particles *w, int ranks, int64_t kept)
 {
   enum { CUTS = 7, CUT_BYTES = 82064, LEVELS = SCHEDULE_LEVELS + 2, SUMS = 40 };   /* cuts: rounds and bytes differ a little */
-  int64_t exchange = (int64_t)sizeof(size_t) * ranks, summary = sizeof(struct let_summary);
+  struct let_request soft = global_particles_request(w, LET_SOFT), first = global_particles_request(w, LET_STEP), later = first;
+  later.active = 1;
+  int64_t exchange = (int64_t)sizeof(size_t) * ranks;
+  int64_t summaries = s->selections > 0 ? (int64_t)(let_summary_bytes(&first) + (size_t)(s->selections - 1) * let_summary_bytes(&later)) : 0;
   struct soft_step_traffic *t = s->collectives;
   t[PHASE_domain] = (struct soft_step_traffic){CUTS + 1 + s->migrations, CUT_BYTES + (1 + s->migrations) * exchange};
-  t[PHASE_let_select] = (struct soft_step_traffic){1, summary};
-  t[PHASE_hard_let] = (struct soft_step_traffic){2 * s->selections + kept, s->selections * (summary + 8) + 8 * kept};
+  t[PHASE_let_select] = (struct soft_step_traffic){1, (int64_t)let_summary_bytes(&soft)};
+  t[PHASE_hard_let] = (struct soft_step_traffic){2 * s->selections + kept, summaries + 8 * s->selections + 8 * kept};
   t[PHASE_correct] = (struct soft_step_traffic){1, 8 * LEVELS};
   t[PHASE_wait] = (struct soft_step_traffic){3, 14 * 8};
   t[PHASE_diagnostics] = (struct soft_step_traffic){1, 8 * SUMS};
@@ -358,7 +361,7 @@ struct soft_step soft_step_count(const struct comm *c, struct global_particles *
   virtual_close(&l);
   comm_sum_int64(c, (int64_t *)s.rank, (int)((size_t)ranks * sizeof *s.rank / sizeof(int64_t)));
   if (wants->pairs) gather_pairs(c, &s);
-  count_collectives(&s, ranks, s.moment_updates - (s.selections > 0 ? s.selections - 1 : 0));
+  count_collectives(&s, w, ranks, s.moment_updates - (s.selections > 0 ? s.selections - 1 : 0));
   return s;
 }
 
