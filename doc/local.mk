@@ -27,6 +27,11 @@ nobase_dist_doc_DATA += \
   %D%/test-particles.md \
   %D%/troubleshooting.md \
   %D%/units.md \
+  %D%/tutorials/first-run.md \
+  %D%/tutorials/galaxies.md \
+  %D%/tutorials/scaling.md \
+  %D%/tutorials/star-cluster.md \
+  %D%/images/accuracy.png \
   %D%/images/comm.png \
   %D%/images/core-collapse.png \
   %D%/images/merger.png \
@@ -41,3 +46,16 @@ nobase_dist_doc_DATA += \
 dist_man_MANS = \
   %D%/espalier.1 \
   %D%/espalier-job.1
+# The pages as a site, in html/ of the build folder. Warnings, dead links among them, are errors.
+SPHINX_BUILD = sphinx-build
+html-local:
+	@$(SPHINX_BUILD) --version > /dev/null 2>&1 || { \
+	  echo "make html needs Sphinx with two extensions: python3 -m venv sphinx && sphinx/bin/pip install sphinx myst-parser furo," >&2; \
+	  echo "then make html SPHINX_BUILD=sphinx/bin/sphinx-build" >&2; exit 1; }
+	$(SPHINX_BUILD) -q -W --keep-going -b html -c $(srcdir)/%D%/site -d doctrees $(srcdir) html
+	@echo "the site: html/%D%/site/index.html"
+EXTRA_DIST += %D%/site/conf.py %D%/site/index.md
+clean-local-site:
+	-rm -rf html doctrees
+clean-local: clean-local-site
+.PHONY: clean-local-site

@@ -7,6 +7,7 @@ nobase_dist_pkgdata_SCRIPTS += \
   %D%/pjm-wisteria.sh \
   %D%/pjm-fugaku.sh \
   %D%/scaling \
+  %D%/scaling_report.py \
   %D%/campaign/slurm.sh \
   %D%/campaign/pbs.sh \
   %D%/campaign/pjm.sh \

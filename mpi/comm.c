@@ -24,6 +24,7 @@ void comm_open(struct comm *c, MPI_Comm parent)
   MPI_Comm_rank(c->mpi, &c->rank);
   MPI_Comm_size(c->mpi, &c->size);
   c->ledger = ledger_open(c->size);
+  c->recorder = recorder_open(c->rank, c->size);
   c->largest_message = (size_t)1 << 30;
   const char *limit = getenv("ESPALIER_LARGEST_MESSAGE");
   if (limit && atoll(limit) > 0) c->largest_message = (size_t)atoll(limit);
@@ -33,7 +34,23 @@ void comm_open(struct comm *c, MPI_Comm parent)
 void comm_close(struct comm *c)
 {
   ledger_close(c->ledger);
+  recorder_close(c->recorder);
   MPI_Comm_free(&c->mpi);
+}
+
+/* --- recording --------------------------------------------------------------------------------------------------- */
+
+int64_t comm_posted(const struct comm *c) { return recorder_next(c->recorder); }
+
+void comm_sent(const struct comm *c, int peer, int tag, size_t bytes)
+{
+  ledger_sent(c->ledger, peer, bytes);
+  recorder_add(c->recorder, ledger_now(c->ledger), EVENT_send, peer, tag, bytes, -1);
+}
+
+void comm_arrived(const struct comm *c, int peer, int tag, size_t bytes, int64_t posted)
+{
+  recorder_add(c->recorder, ledger_now(c->ledger), EVENT_receive, peer, tag, bytes, posted);
 }
 
 /* --- waiting ----------------------------------------------------------------------------------------------------- */
@@ -56,6 +73,7 @@ void comm_precise_sleep(void)
 void comm_backoff(const struct comm *c, struct poll_backoff *p, int peer)
 {
   double now = timer_clock();
+  recorder_waits(c->recorder);
   if (p->waited == 0) {
     watchdog_waiting(peer);
     p->since = p->last = now;
@@ -99,10 +117,18 @@ void comm_wait_peers(const struct comm *c, int n, MPI_Request *requests, const i
 
 /* --- collectives ------------------------------------------------------------------------------------------------- */
 
+/* A collective as an event (mpi/event.h); its bytes. */
+struct collective {
+  enum event_kind kind;
+  int root;
+  size_t bytes;
+};
+
 /* Wait for a collective that has begun, and enter it in the ledger. */
-static void finish(const struct comm *c, MPI_Request *request, size_t bytes_in, size_t bytes_out)
+static void finish(const struct comm *c, MPI_Request *request, struct collective e, size_t bytes_in, size_t bytes_out)
 {
   wait_one(c, request, LEDGER_ALL);
+  recorder_add(c->recorder, ledger_now(c->ledger), e.kind, e.root, 0, e.bytes, -1);
   ledger_sent(c->ledger, LEDGER_ALL, bytes_in);
   ledger_received(c->ledger, LEDGER_ALL, bytes_out);
 }
@@ -120,7 +146,7 @@ static void reduce(const struct comm *c, void *x, int n, MPI_Datatype type, MPI_
   MPI_Request request;
   MPI_Type_size(type, &bytes);
   MPI_Iallreduce(MPI_IN_PLACE, x, n, type, op, c->mpi, &request);
-  finish(c, &request, (size_t)n * (size_t)bytes, (size_t)n * (size_t)bytes);
+  finish(c, &request, (struct collective){EVENT_allreduce, -1, (size_t)n * (size_t)bytes}, (size_t)n * (size_t)bytes, (size_t)n * (size_t)bytes);
 }
 
 static void broadcast(const struct comm *c, void *data, size_t bytes, int root)
@@ -129,7 +155,7 @@ static void broadcast(const struct comm *c, void *data, size_t bytes, int root)
     size_t piece = bytes - at < c->largest_message ? bytes - at : c->largest_message;
     MPI_Request request;
     MPI_Ibcast((char *)data + at, (int)piece, MPI_BYTE, root, c->mpi, &request);
-    finish(c, &request, c->rank == root ? piece : 0, c->rank == root ? 0 : piece);
+    finish(c, &request, (struct collective){EVENT_broadcast, root, piece}, c->rank == root ? piece : 0, c->rank == root ? 0 : piece);
   }
 }
 
@@ -162,7 +188,7 @@ void comm_allgather(const struct comm *c, const void *mine, size_t bytes, void *
   MPI_Request request;
   int count = countable(bytes);
   MPI_Iallgather(mine, count, MPI_BYTE, all, count, MPI_BYTE, c->mpi, &request);
-  finish(c, &request, bytes, bytes * (size_t)c->size);
+  finish(c, &request, (struct collective){EVENT_allgather, -1, bytes}, bytes, bytes * (size_t)c->size);
 }
 
 void comm_alltoall(const struct comm *c, const void *send, size_t bytes, void *recv)
@@ -170,7 +196,7 @@ void comm_alltoall(const struct comm *c, const void *send, size_t bytes, void *r
   MPI_Request request;
   int count = countable(bytes);
   MPI_Ialltoall(send, count, MPI_BYTE, recv, count, MPI_BYTE, c->mpi, &request);
-  finish(c, &request, bytes * (size_t)c->size, bytes * (size_t)c->size);
+  finish(c, &request, (struct collective){EVENT_alltoall, -1, bytes}, bytes * (size_t)c->size, bytes * (size_t)c->size);
 }
 
 /* Largest number of doubles of all ranks in one gather: long arrays are summed in slices. */
@@ -198,9 +224,15 @@ void comm_begin_sum(const struct comm *c, const int64_t *x, int64_t *sum, MPI_Re
   MPI_Iallreduce(x, sum, 1, MPI_INT64_T, MPI_SUM, c->mpi, request);
   ledger_sent(c->ledger, LEDGER_ALL, sizeof *x);
   ledger_received(c->ledger, LEDGER_ALL, sizeof *x);
+  recorder_begin(c->recorder, request);
 }
 
-void comm_finish(const struct comm *c, MPI_Request *request) { wait_one(c, request, LEDGER_ALL); }
+void comm_finish(const struct comm *c, MPI_Request *request)
+{
+  wait_one(c, request, LEDGER_ALL);
+  int64_t begun = recorder_end(c->recorder, request);   /* it may have been called before */
+  if (begun >= 0) recorder_add(c->recorder, ledger_now(c->ledger), EVENT_allreduce, -1, 0, sizeof(int64_t), begun);
+}
 
 void comm_max_double(const struct comm *c, double *x, int n) { reduce(c, x, n, MPI_DOUBLE, MPI_MAX); }
 
@@ -221,7 +253,7 @@ int64_t comm_exscan_int64(const struct comm *c, int64_t x)
   int64_t below = 0;
   MPI_Request request;
   MPI_Iexscan(&x, &below, 1, MPI_INT64_T, MPI_SUM, c->mpi, &request);
-  finish(c, &request, sizeof x, c->rank ? sizeof below : 0);
+  finish(c, &request, (struct collective){EVENT_exscan, -1, sizeof x}, sizeof x, c->rank ? sizeof below : 0);
   return c->rank == 0 ? 0 : below;
 }
 
@@ -253,7 +285,7 @@ void comm_barrier(const struct comm *c)
 {
   MPI_Request request;
   MPI_Ibarrier(c->mpi, &request);
-  finish(c, &request, 0, 0);
+  finish(c, &request, (struct collective){EVENT_barrier, -1, 0}, 0, 0);
 }
 
 /* --- messages between ranks -------------------------------------------------------------------------------------- */
@@ -282,12 +314,23 @@ static void *gather(const struct comm *c, const void *mine, size_t bytes, size_t
 void *comm_gather(const struct comm *c, const void *mine, size_t bytes, size_t *total) { return gather(c, mine, bytes, total, c->size); }
 void *comm_gather_root(const struct comm *c, const void *mine, size_t bytes, size_t *total) { return gather(c, mine, bytes, total, 1); }
 
-/* Requests, and the peer of each. */
+/* Requests, and the peer of each; arriving: bytes of a message that arrives, else 0. */
 struct pending {
   int count;
   MPI_Request *request;
   int *peer;
+  size_t *arriving;
+  int64_t posted;
 };
+
+/* Wait for all of them, one after the other. */
+static void wait_pending(const struct comm *c, const struct pending *p, int tag)
+{
+  for (int k = 0; k < p->count; k++) {
+    wait_one(c, &p->request[k], p->peer[k]);
+    if (p->arriving[k] > 0) comm_arrived(c, p->peer[k], tag, p->arriving[k], p->posted);
+  }
+}
 
 /* Post the pieces of one message. */
 static void post(const struct comm *c, void *buffer, size_t bytes, int peer, int sending, struct pending *p)
@@ -296,9 +339,10 @@ static void post(const struct comm *c, void *buffer, size_t bytes, int peer, int
     size_t piece = bytes - at < c->largest_message ? bytes - at : c->largest_message;
     char *from = (char *)buffer + at;
     p->peer[p->count] = peer;
+    p->arriving[p->count] = sending ? 0 : piece;
     if (sending) {
       MPI_Isend(from, (int)piece, MPI_BYTE, peer, TAG_EXCHANGE, c->mpi, &p->request[p->count++]);
-      ledger_sent(c->ledger, peer, piece);
+      comm_sent(c, peer, TAG_EXCHANGE, piece);
     } else {
       MPI_Irecv(from, (int)piece, MPI_BYTE, peer, TAG_EXCHANGE, c->mpi, &p->request[p->count++]);
       ledger_received(c->ledger, peer, piece);
@@ -314,9 +358,10 @@ void comm_exchange_known(const struct comm *c, const void *const *send, const si
   size_t capacity = 1;
   for (int p = 0; p < c->size; p++)
     if (p != c->rank) capacity += pieces(c, send_bytes[p]) + pieces(c, recv_bytes[p]);
-  struct pending pending = {.count = 0};
+  struct pending pending = {.posted = comm_posted(c)};
   pending.request = memory_alloc("messages", sizeof *pending.request * capacity);
   pending.peer = memory_alloc("messages", sizeof *pending.peer * capacity);
+  pending.arriving = memory_alloc("messages", sizeof *pending.arriving * capacity);
   for (int k = 1; k < c->size; k++) {
     int p = (c->rank + c->size - k) % c->size;
     post(c, recv[p], recv_bytes[p], p, 0, &pending);
@@ -326,7 +371,8 @@ void comm_exchange_known(const struct comm *c, const void *const *send, const si
     post(c, (void *)(uintptr_t)send[p], send_bytes[p], p, 1, &pending);
   }
   if (send_bytes[c->rank]) memcpy(recv[c->rank], send[c->rank], send_bytes[c->rank]);
-  comm_wait_peers(c, pending.count, pending.request, pending.peer);
+  wait_pending(c, &pending, TAG_EXCHANGE);
+  memory_free(pending.arriving);
   memory_free(pending.peer);
   memory_free(pending.request);
 }
@@ -350,10 +396,12 @@ void comm_exchange(const struct comm *c, const void *const *send, const size_t *
 void comm_shift(const struct comm *c, const void *send, int to, void *recv, int from, size_t bytes)
 {
   MPI_Request requests[2];
+  struct pending pending = {.count = 2, .request = requests, .peer = (int[]){from, to}, .arriving = (size_t[]){bytes, 0},
+                            .posted = comm_posted(c)};
   int count = countable(bytes);
   MPI_Irecv(recv, count, MPI_BYTE, from, TAG_SHIFT, c->mpi, &requests[0]);
   MPI_Isend(send, count, MPI_BYTE, to, TAG_SHIFT, c->mpi, &requests[1]);
   ledger_received(c->ledger, from, bytes);
-  ledger_sent(c->ledger, to, bytes);
-  comm_wait_peers(c, 2, requests, (const int[]){from, to});
+  comm_sent(c, to, TAG_SHIFT, bytes);
+  wait_pending(c, &pending, TAG_SHIFT);
 }

@@ -9,11 +9,13 @@
 
 #include "base/fault.h"
 #include "base/ledger.h"
+#include "mpi/recorder.h"
 
 struct comm {
   MPI_Comm mpi;
   int rank, size;
   struct ledger *ledger;
+  struct recorder *recorder;
   size_t largest_message;   /* bytes; longer ones go in parts (1 GiB; tests set ESPALIER_LARGEST_MESSAGE lower) */
 };
 
@@ -21,6 +23,12 @@ struct comm {
 void comm_open(struct comm *c, MPI_Comm parent);
 /* Collective. */
 void comm_close(struct comm *c);
+
+/* Record the events of a message: it is sent; it has arrived and is used from now on. `posted`: comm_posted when the receive was posted. A
+ * message is entered in the ledger too. Local. */
+void comm_sent(const struct comm *c, int peer, int tag, size_t bytes);
+void comm_arrived(const struct comm *c, int peer, int tag, size_t bytes, int64_t posted);
+int64_t comm_posted(const struct comm *c);
 
 /* Wait until requests[n] are complete (they become MPI_REQUEST_NULL). The wait polls with back-off, so that there may be more ranks than
  * cores. peers[n]: the rank that each request waits for, or LEDGER_ALL, LEDGER_SEVERAL; its wait in the ledger. The messages themselves are

@@ -63,11 +63,11 @@ void outbox_send(struct outbox *o, int peer, int tag, int32_t note, const void *
   if (use == OUTBOX_COPIES && bytes > first) rest = f->own = memcpy(memory_alloc("messages", bytes - first), rest, bytes - first);
   f->request = memory_alloc("messages", sizeof *f->request * (size_t)(1 + pieces(c, bytes - first)));
   MPI_Isend(f->first, (int)(sizeof head + first), MPI_BYTE, peer, tag, c->mpi, &f->request[f->requests++]);
-  ledger_sent(c->ledger, peer, sizeof head + first);
+  comm_sent(c, peer, tag, sizeof head + first);
   for (size_t at = 0; at < bytes - first; at += c->largest_message) {
     size_t piece = bytes - first - at < c->largest_message ? bytes - first - at : c->largest_message;
     MPI_Isend(rest + at, (int)piece, MPI_BYTE, peer, tag, c->mpi, &f->request[f->requests++]);
-    ledger_sent(c->ledger, peer, piece);
+    comm_sent(c, peer, tag, piece);
   }
 }
 
@@ -130,6 +130,7 @@ void inbox_expect(struct inbox *i, const struct comm *c)
   if (!i->head) i->head = memory_alloc("messages", FIRST_MAX);
   MPI_Irecv(i->head, FIRST_MAX, MPI_BYTE, i->peer, i->tag, c->mpi, &i->request[0]);
   i->requests = 1;
+  i->posted = comm_posted(c);
   i->state = HEAD;
 }
 
@@ -140,6 +141,8 @@ static void read_head(struct inbox *i, const struct comm *c, void *(*room)(void 
   memcpy(&head, i->head, sizeof head);
   size_t first = first_bytes(c, head.bytes), rest = head.bytes - first;
   ledger_received(c->ledger, i->peer, sizeof head + first);
+  comm_arrived(c, i->peer, i->tag, sizeof head + first, i->posted);
+  i->posted = comm_posted(c);
   i->note = head.note;
   i->bytes = head.bytes;
   i->data = room(of, i->peer, i->bytes);
@@ -155,6 +158,14 @@ static void read_head(struct inbox *i, const struct comm *c, void *(*room)(void 
   }
 }
 
+/* All parts are here: record those after the first. */
+static void record_pieces(const struct inbox *i, const struct comm *c)
+{
+  size_t rest = i->bytes - first_bytes(c, i->bytes);
+  for (size_t at = 0; recorder_on(c->recorder) && at < rest; at += c->largest_message)
+    comm_arrived(c, i->peer, i->tag, rest - at < c->largest_message ? rest - at : c->largest_message, i->posted);
+}
+
 int inbox_poll(struct inbox *i, const struct comm *c, void *(*room)(void *, int, size_t), void *of)
 {
   int done = 1;
@@ -167,6 +178,7 @@ int inbox_poll(struct inbox *i, const struct comm *c, void *(*room)(void *, int,
     MPI_Testall(i->requests, i->request, &done, MPI_STATUSES_IGNORE);
     if (!done) return 0;
   }
+  record_pieces(i, c);
   i->state = COMPLETE;
   return 1;
 }

@@ -40,6 +40,7 @@ void outbox_flush(struct outbox *o);
 struct inbox {
   int peer, tag;
   int state;          /* 0: none expected, 1: expects the head, 2: expects further parts, 3: complete */
+  int64_t posted;     /* comm_posted when the present receive was posted */
   int32_t note;       /* of the complete message */
   size_t bytes;       /* its length */
   void *data;         /* [bytes] as `room` of inbox_poll gave it */

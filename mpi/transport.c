@@ -179,6 +179,7 @@ void transport_close(struct transport *t)
   if (!t->c) return;
   transport_wait(t);
   if (t->kind == TRANSPORT_NCCL) t->be->link->close(t->d);
+  memory_free(t->arriving);
   memory_free(t->request);
   memory_free(t->summary);
   t->c = NULL;
@@ -194,18 +195,39 @@ int transport_messages(const struct transport *t, size_t bytes)
   return (int)((bytes + t->c->largest_message - 1) / t->c->largest_message);
 }
 
-/* Enter the messages of a round in the ledger. */
-static void enter_in_ledger(const struct transport *t, int count, const struct link_message *m)
+/* Keep a message that arrives, to record it at the end of its round. */
+static void note_arriving(struct transport *t, int peer, size_t bytes)
 {
+  if (!recorder_on(t->c->recorder)) return;
+  if (t->arriving_count == t->arriving_room) {
+    t->arriving_room = 2 * t->arriving_room + 16;
+    t->arriving = memory_resize("transport", t->arriving, sizeof *t->arriving * (size_t)t->arriving_room);
+  }
+  t->arriving[t->arriving_count++] = (struct arriving){peer, bytes};
+}
+
+static void record_arrivals(const struct transport *t)
+{
+  for (int k = 0; k < t->arriving_count; k++)
+    comm_arrived(t->c, t->arriving[k].peer, TAG_TRANSPORT, t->arriving[k].bytes, t->posted_at);
+}
+
+/* Enter the messages of a round in the ledger. */
+static void enter_in_ledger(struct transport *t, int count, const struct link_message *m)
+{
+  t->arriving_count = 0;
+  t->posted_at = comm_posted(t->c);
   for (int k = 0; k < count; k++) {
     size_t limit = t->kind == TRANSPORT_NCCL ? SIZE_MAX : t->c->largest_message;
     for (size_t at = 0, piece; at < m[k].bytes; at += piece) {
       piece = m[k].bytes - at < limit ? m[k].bytes - at : limit;
-      if (m[k].arrives)
+      if (m[k].arrives) {
         ledger_received(t->c->ledger, m[k].peer, piece);
-      else
-        ledger_sent(t->c->ledger, m[k].peer, piece);
-      if (!m[k].arrives) ledger_direct(t->c->ledger, piece, 0);
+        note_arriving(t, m[k].peer, piece);
+      } else {
+        comm_sent(t->c, m[k].peer, TAG_TRANSPORT, piece);
+        ledger_direct(t->c->ledger, piece, 0);
+      }
     }
   }
 }
@@ -261,6 +283,7 @@ int transport_done(struct transport *t)
   if (!done) return 0;
   ledger_direct(t->c->ledger, 0, t->kind == TRANSPORT_NCCL ? seconds : timer_clock() - t->begun);
   t->posted = 0;
+  record_arrivals(t);
   return 1;
 }
 

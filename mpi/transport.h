@@ -39,6 +39,12 @@ struct transport {
   int requests, capacity;
   int posted;                    /* a round is on its way */
   double begun;                  /* clock when it was posted */
+  struct arriving {
+    int peer;
+    size_t bytes;
+  } *arriving;                   /* [arriving_count] messages of this round that arrive, where events are recorded */
+  int arriving_count, arriving_room;
+  int64_t posted_at;             /* comm_posted when the round was posted */
 };
 
 /* Choose the same transport on all ranks. Returns 0; -1 on all ranks where the transport asked for does not work: then `f` says why and the

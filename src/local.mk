@@ -21,5 +21,6 @@ include %D%/io/snapshot/local.mk
 include %D%/fof/local.mk
 include %D%/ic/local.mk
 include %D%/ic/galaxy/local.mk
+include %D%/trace/local.mk
 include %D%/study/local.mk
 include %D%/cli/local.mk

@@ -30,9 +30,13 @@ static void check_errors(void)
   tap_ok(errors_shared(&small, 0.02) > 2 * errors_shared(&small, 0.01) && errors_block(&small, 2) > 8 * errors_block(&small, 1) &&
              errors_hybrid(&small, 0.1, 0.02) > 4 * errors_hybrid(&small, 0.1, 0.01), "longer steps have larger errors");
   tap_ok(errors_hybrid(&small, 0.1, 0.02) > errors_hybrid(&small, 0.2, 0.02), "as have smaller radii");
+  struct finder_system few = plummer(4096, 0.0115);   /* on cores, two realisations each */
+  tap_ok(within(errors_block(&few, 0.7), 3.4e-5, 3) && within(errors_block(&few, 1.12), 3e-4, 3), "block steps of few particles");
+  tap_ok(within(errors_block(&small, 1.37), 1.7e-4, 3) && within(errors_hybrid(&small, 0.165, 0.06) + errors_block(&small, 1.05), 1.1e-4, 3),
+         "2^14 particles on cores");
   cusp.a_rms *= 3;
   tap_ok(near(errors_profile(&cusp), 9, 1e-9) && near(errors_shared(&cusp, 0.01), 9 * errors_shared(&small, 0.01), 1e-9) &&
-             near(errors_block(&cusp, 1), 81 * errors_block(&small, 1), 1e-9), "and larger accelerations, as in cusps");
+             errors_block(&cusp, 1) > 20 * errors_block(&small, 1), "and larger accelerations, as in cusps");
   merger.change = 5;
   tap_ok(errors_shared(&merger, 0.02) > 1e-4 && errors_hybrid(&merger, 0.1, 0.02) > 1e-4 && errors_block(&merger, 1) == errors_block(&small, 1),
          "a change of the profile has errors of steps for all particles, but none of block steps");
@@ -58,7 +62,7 @@ static void check_steps(void)
   grown.a_rms = 10, cusp.a_rms = 2;
   tap_ok(near(errors_longest_step(&s), 1.0 / 16, 1e-9) && near(errors_longest_step(&grown), 1.0 / 128, 1e-9), "the longest block step follows a collapse");
   double eta = errors_eta(&s, 0, allowed);
-  tap_ok(eta > 1 && eta < 2 && errors_eta(&s, 1, allowed) < eta && errors_eta(&cusp, 0, allowed) < eta && errors_eta(&s, 0, 0.1 * allowed) < eta,
+  tap_ok(eta > 0.9 && eta < 1.5 && errors_eta(&s, 1, allowed) < eta && errors_eta(&cusp, 0, allowed) < eta && errors_eta(&s, 0, 0.1 * allowed) < eta,
          "Eta: smaller with the split, in a cusp, and for a smaller error");
   tap_ok(errors_eta(&s, 0, 1e-30) == 0.1 && errors_eta(&s, 0, 1) == 2, "within limits");
   double soft = errors_hybrid_step(&s, 0.15, allowed);
@@ -175,6 +179,10 @@ static void check_decisions(void)
   double measured[CHOICES_COUNT] = {0, 3, 2.8, 2.9};
   order[0] = CHOICE_BLOCK, order[1] = CHOICE_HYBRID_NARROW, order[2] = CHOICE_HYBRID;
   tap_ok(choice_fastest(order, 3, measured) == CHOICE_BLOCK, "by measured seconds, with ten per cent in favour of the first");
+  measured[CHOICE_HYBRID] = 5.5;
+  tap_ok(!choice_lost(order, 2, measured) && !choice_lost(order, 0, measured), "a trial has two soft steps");
+  measured[CHOICE_HYBRID] = 5.7;
+  tap_ok(choice_lost(order, 2, measured) && choice_fastest(order, 3, measured) == CHOICE_BLOCK, "... one where that took more than twice an earlier trial's");
   measured[CHOICE_HYBRID] = 2;
   tap_ok(choice_fastest(order, 3, measured) == CHOICE_HYBRID, "a faster one wins");
   t = priced(9, 3, 4, 2.6);

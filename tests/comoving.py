@@ -3,6 +3,7 @@
 
     comoving.py make FILE CELLS A OMEGA0 OMEGALAMBDA EPSILON STATED   STATED 0: the header has no densities
     comoving.py header SNAPSHOT A      attributes of Header, Parameters and datasets
+    comoving.py catalogue FOF SNAPSHOT A PART CELLS   groups of one particle; the linking length is PART of the lattice's
     comoving.py first SNAPSHOT FILE    positions and velocities are those of the file
     comoving.py grown SNAPSHOT CELLS A END OMEGA0 OMEGALAMBDA EPSILON SOFTENING   the mean radius is that of theory within 1 % of its change
     comoving.py foreign SNAPSHOT OUT   an HDF5 file of another program with the same particles
@@ -60,6 +61,23 @@ def header(name, a):
             good = good and (d["a_scaling"], d["h_scaling"]) == powers and (d["aexp-scale-exponent"], d["h-scale-exponent"]) == powers
         print("# age %.4f Gyr, %.4f expected" % (par["Time_GYR"], age))
     return good
+
+
+def catalogue(name, snapshot, a, part, cells):
+    import h5py
+    x, u = load(snapshot)
+    with h5py.File(name, "r") as f:
+        head, par, g = f["Header"].attrs, f["Parameters"].attrs, f["Group"]
+        good = near(head["Time"], float(a)) and near(head["Redshift"], 1 / float(a) - 1) and par["ComovingIntegrationOn"] == 1
+        good = good and (par["Omega0"], par["OmegaLambda"], par["HubbleParam"]) == (0.3, 0.7, 0.7)
+        good = good and abs(head["LinkingLength"] / (float(part) * RADIUS / int(cells)) - 1) < 1e-3
+        for column, powers in {"GroupPos": (1, -1), "GroupVel": (0.5, 0), "GroupMass": (0, -1)}.items():
+            good = good and (g[column].attrs["a_scaling"], g[column].attrs["h_scaling"]) == powers
+        single = g["GroupLen"][...] == 1
+        row = f["IDs/ID"][...][g["GroupOffset"][...][single].astype(int)].astype(int) - 1   # ids are 1, 2, ...
+        worst = abs(g["GroupVel"][...][single] - u[row]).max() / abs(u).max() if single.any() else 1
+        print("# %d groups of one particle, linking length %.6g, velocities differ by %.1e" % (single.sum(), head["LinkingLength"], worst))
+        return good and worst < 1e-9
 
 
 def load(name):
@@ -176,4 +194,4 @@ what = sys.argv[1]
 if what == "make":
     make(*sys.argv[2:])
 else:
-    sys.exit(not {"header": header, "first": first, "near": compare, "grown": grown, "foreign": foreign, "shift": shift, "moved": moved}[what](*sys.argv[2:]))
+    sys.exit(not {"header": header, "catalogue": catalogue, "first": first, "near": compare, "grown": grown, "foreign": foreign, "shift": shift, "moved": moved}[what](*sys.argv[2:]))

@@ -20,6 +20,8 @@ OutputDir = out
 OutputListFilename = ../times
 TimeBetStatistics = 1e-9
 SubstepLog = on
+Groups = on
+GroupMinSize = 1
 [Checkpoints]
 CheckpointAtEnd = on
 [Time]
@@ -64,6 +66,15 @@ for mode in tree hybrid; do
   ok $? "$mode: the first snapshot has the positions and velocities of the file"
   look grown "$dir/$mode/out/snapshot_003.hdf5" 6 0.1 0.4 0.3 0.7 0.01 300
   ok $? "$mode: the sphere has contracted as theory says"
+  shown="$dir/said"
+  for number_of in 000 003; do
+    (cd "$dir/$mode" && rm -f again.hdf5 && timeout 60 $mpirun -n 2 "$here/espalier" groups --min-size 1 -o again.hdf5 out/snapshot_$number_of.hdf5 < /dev/null && cmp again.hdf5 out/fof_$number_of.hdf5)
+    echo "status $?"
+  done > "$dir/said" 2>&1
+  [ "$(grep -c 'status 0' "$dir/said")" = 2 ] && [ "$(grep -c 'catalogue .* groups of 1 particle' "$dir/said")" = 2 ] && [ "$(sed -n 's/.*linking length \([0-9.]*\) .*/\1/p' "$dir/said" | sort -u | wc -l)" = 1 ]
+  ok $? "$mode: espalier groups makes the catalogues of the run from its snapshots, with one linking length at all times"
+  look catalogue "$dir/$mode/out/fof_003.hdf5" "$dir/$mode/out/snapshot_003.hdf5" 0.4 0.2 6
+  ok $? "$mode: a catalogue states the cosmology, its linking length is 0.2 of the lattice, and single particles have the velocities of the snapshot"
   go $mode-parts $ranks "$@" -n 4
   go $mode-parts $ranks "$@" -n 9 -r
   go $mode-parts $ranks "$@" -r
@@ -113,6 +124,19 @@ shown="$dir/check/log $dir/check/err"
   ! grep -q 'warning' "$dir/check/log" && [ ! -s "$dir/check/err" ]
 ok $? "run --check"
 
+# the field at points: that of all mass at the distance 2 R less that of the mean density, Omega0 H_0^2 / 2 x, in comoving lengths
+printf '40000 0 0\n10000 2000 0\n' > "$dir/points"
+for how in '' --exact; do
+  (cd "$dir/tree" && timeout 60 "$here/espalier" force --at ../points $how ../run.ini 2>&1 < /dev/null | grep -v '^[#x]')
+done > "$dir/said"
+shown="$dir/said"
+awk -F, '{ x[NR] = $4; p[NR] = $7 } END { m = 285245.972; G = 43007.1; w = 0.3 * 0.01 / 2 * 40000 - G * m / 40000 ^ 2
+  printf "# %s %s, theory %s; %s %s, theory %s\n", x[1], x[3], w, p[1], p[3], -G * m / 40000
+  exit !(NR == 4 && (x[1] / w - 1) ^ 2 < 1e-5 && (x[3] / w - 1) ^ 2 < 1e-5 && (x[2] / x[4] - 1) ^ 2 < 1e-6 && (p[1] * 40000 / (G * m) + 1) ^ 2 < 1e-6 && (p[1] / p[3] - 1) ^ 2 < 1e-8) }' "$dir/said"
+ok $? "force --at, by the tree and directly: forces and potentials of comoving lengths, with the background"
+(cd "$dir/tree" && timeout 60 "$here/espalier" force --direct 100 ../run.ini > "$dir/said" 2>&1 < /dev/null)
+awk '/total, of .a./ { error = $5 } END { print "# median error " error; exit !(error != "" && error < 1e-3) }' "$dir/said"
+ok $? "force --direct: the direct sums have the background, too"
 go density 1 --check -P Input:InitCondFile=../silent.dat -P Cosmology:Omega0=0.25 -P Cosmology:OmegaLambda=0.75
 shown="$dir/density/log $dir/density/err"
 [ $status = 0 ] && grep -q 'warning: the sphere has the comoving mean density .*times the mean density .*it would collapse as a whole' "$dir/density/log"

@@ -110,6 +110,16 @@ shown="$dir/moving/err $dir/moving/log"
     printf "# at %.3g %.3g %.3g, off an integration of its own by %.1e\n", $1, $2, $3, d; exit !(d < 2e-4 && r > 0.1) }'
 ok $? "a potential on an orbit: the star moves as in an integration of its own, and no energy error is claimed"
 
+# one that flies past much faster than anything moves: the reference is of Runge-Kutta's method of fourth order with 80000 steps
+awk 'BEGIN { for (k = -30; k <= 30; k++) printf "%.17g %.17g 0.5 0\n", 0.02 * k + 0.4, 2 * k }' > "$dir/orbit.txt"
+star 0 0 0 0 0 0.1
+parameters 0.8 'Potential1 = plummer mass=0.5 scale=0.3 orbit=../orbit.txt'
+go past 1 -P Split:Mode=tree
+shown="$dir/past/err $dir/past/log"
+[ $status = 0 ] && [ ! -s "$dir/past/err" ] && rows past com_x com_y com_z | tail -n 1 | awk '
+  { d = sqrt(($1 + 0.000391957) ^ 2 + ($2 - 0.005853931) ^ 2 + ($3 - 0.079532077) ^ 2); printf "# off by %.1e of %.1e\n", d, 0.005853931; exit !(d < 1.5e-5) }'
+ok $? "a potential that flies past a star is not missed between two steps"
+
 # --- a cluster of 500 stars on a circular orbit ------------------------------------------------------------------------------------
 # Plummer's sphere of mass 1 and scale 0.1 at x = 10, where the field has v = 5: the tidal radius is (1 / (2 * 0.25))^(1/3) = 1.26
 awk 'BEGIN { s = 4711
@@ -133,6 +143,10 @@ for ranks in 1 2 3; do
       exit !(most < 1e-5 && off ^ 2 < 0.1 ^ 2 && $5 > 2) }'
   ok $? "a cluster on a circular orbit, $ranks ranks: energy, Jacobi integral and orbit"
 done
+shown="$dir/cluster-1/out/analysis.csv"
+grep -v '^#' "$shown" | awk -F, 'NR == 1 { for (k = 1; k <= NF; k++) at[$k] = k; next } $at["type"] == -1 { r = $at["virial_ratio"]; n++; bad += r == "" || r < 0.8 || r > 1.3 }
+  END { printf "# %d rows, %d are bad, the last one has %s\n", n, bad, r; exit !(n > 1 && !bad) }'
+ok $? "... its virial ratio is about 1: the potential of the field has no part in it"
 for ranks in 2 3; do
   for run in 1 $ranks; do rows cluster-$run total com_x com_y angular_z | tail -n 1; done |
     awk 'NR == 1 { for (k = 1; k <= 4; k++) x[k] = $k; next } { for (k = 1; k <= 4; k++) { d = ($k - x[k]) / x[k]; if (d < 0) d = -d; if (d > most) most = d } }
@@ -144,6 +158,14 @@ for part in 10 20; do go parts-2 2 -n $part -P Split:Mode=tree -P Accuracy:Repea
 go parts-2 2 -r -P Split:Mode=tree -P Accuracy:Repeatable=on -P Accuracy:Accuracy=fine
 [ $status = 0 ] && cmp "$dir/cluster-2/out/snapshot_002.hdf5" "$dir/parts-2/out/snapshot_002.hdf5" && cmp "$dir/cluster-2/out/energy.csv" "$dir/parts-2/out/energy.csv"
 ok $? "a restart has the same bits"
+# the same cluster in the frame that turns with it: the Jacobi integral is the cluster's own energy, not that of its orbit
+awk '{ print $1 - 10, $2, $3, $4, $5 - 5, $6, $7 }' "$dir/ic.txt" > "$dir/still.txt"
+parameters 0.5 'TidalField = omega=0.5 kappa=0.70710678118654757'
+sed -i '/^Softening/s/=.*/= 0.03/; /^InitCondFile/s/=.*/= ..\/still.txt/' "$dir/run.ini"
+go still 1 -P Split:Mode=tree -P Accuracy:Accuracy=finest
+shown="$dir/still/err"
+[ $status = 0 ] && [ ! -s "$shown" ] && conserved still 1e-5
+ok $? "a cluster in the tidal field of this potential: its Jacobi integral is kept"
 # in a rotating frame the centre of mass moves on an epicycle, whatever the errors of the tree's forces; each integrator
 awk '{ print $1 - 9.5, $2, $3 + 0.2, $4, $5 - 6, $6, $7 }' "$dir/ic.txt" > "$dir/turned.txt"
 mv "$dir/turned.txt" "$dir/ic.txt"
@@ -161,6 +183,7 @@ for mode in tree hybrid hermite; do
     END { printf "# %d rows, the centre is off by %.1e, the momentum taken out %.1e\n", NR, most, removed; exit !(NR > 10 && most < 2e-6 && removed > 1e-7) }'
   ok $? "a cluster in a tidal field, $mode: its centre moves on an epicycle"
 done
+awk 'BEGIN { for (k = -5; k <= 45; k++) printf "%.17g %.17g 0.5 0 1 0 0\n", 0.2 * k, 0.2 * k - 4 }' > "$dir/orbit.txt"
 star 0.5 0 0.2 0 -1 0
 parameters 2 'TidalField = omega=1 kappa=1.4' 'Potential1 = plummer mass=0.1 scale=0.3 orbit=../orbit.txt'
 go one-1 1 -P Split:Mode=tree
@@ -194,6 +217,10 @@ if ${CC:-cc} -shared -fPIC -o "$dir/stub.so" "$stub" -lm > "$dir/compiled" 2>&1;
   go agama-free 1 -P Split:Mode=tree -P 'External:Agama=type=Plummer, mass=1.2, scaleRadius=0.7'
   [ $status = 0 ] && conserved agama-free 1e-5
   ok $? "Agama's parameters as text: steps by rule conserve the energy"
+  star 0 0 0 0 0 0
+  go infinite 1 -P Split:Mode=tree -P 'External:Agama=type=Plummer, mass=1, scaleRadius=0'
+  [ $status = 1 ] && grep -q '1 particle has values that are not finite (in the potential of Agama)' "$dir/infinite/err"
+  ok $? "Agama's potential is not finite: a message"
   go bad-agama 1 -P External:Agama=type=Bar
   [ $status = 1 ] && grep -q "Agama = type=Bar: the stub knows no 'type=Bar'" "$dir/bad-agama/err" && [ ! -e "$dir/bad-agama/out" ]
   ok $? "what the library says of a bad potential is the message"
@@ -213,6 +240,12 @@ shown="$dir/long/err"
 grep -q 'warning: steps of 0.01 are given, but orbits in the external field need soft steps of at most' "$dir/long/err"
 ok $? "a run: given steps that are too long are named"
 
+star 1 0 0 0 1 0
+parameters 2 'Potential1 = point mass=1 centre=1,0,0'
+go ontop 1
+shown="$dir/ontop/err"
+[ $status = 1 ] && grep -q 'phase kick: 1 particle has values that are not finite: id 1 (in the external field)$' "$shown"
+ok $? "a star on top of a point mass is named"
 # --- mistakes ------------------------------------------------------------------------------------------------------------------------
 printf '0 1 2 3\n1 1 2 3\n' > "$dir/short.txt"
 printf '%s\n' '-1 1 2 3' '0 1 2 3' '1 1 2 3' > "$dir/early.txt"
@@ -231,6 +264,13 @@ Potential1 = point mass=1 orbit=nowhere.txt|run.ini:[0-9]*: Potential1 = point m
 Potential1 = point mass=1 orbit=../run.ini|run.ini:1: .* is not a finite number; expected t x y z of an orbit
 Potential1 = point mass=1 orbit=../short.txt|short.txt: expected at least 3 times of an orbit, found 2
 Potential1 = point mass=1 orbit=../early.txt|the orbit is from -1 to 1, and the run from 0 to 2: expected a table that covers the run
+Potential1 = plummer mass=1 scale=1 centre=0,0,0 centre=1,0,0|expected centre= once, found it twice
+Potential1 = plummer mass=1 scale=1 orbit=../early.txt orbit=../early.txt|expected orbit= once, found it twice
+Potential1 = plummer mass=1 scale=1 orbit=../early.txt centre=0,0,0|expected centre= or orbit=, not both
+Potential1 = plummer mass=1e200 scale=1|expected mass= with a number above 0, not above 1e100 and not within 1e-100 of 0, found '1e200'
+Potential1 = logarithmic velocity=1 q=1e-200|expected q= with a number above 0, not above 1e100 and not within 1e-100 of 0, found '1e-200'
+TidalField = omega=1 kappa=2.1|expected kappa= of at most 2 omega .*, found 2.1
+TidalField = A=-0.1 B=-1|expected A= above B=, A= of at least 0, and B= of at most 0
 TidalField = kappa=1|run.ini:[0-9]*: TidalField = kappa=1: expected omega=
 Agama = type=Plummer|Agama: the library cannot be loaded
 AgamaLibrary = lib.so|run.ini:[0-9]*: AgamaLibrary = lib.so and Agama = '' (default): expected Agama too

@@ -107,6 +107,9 @@ static void check_values(void)
   const double there[3] = {0, 2, 0};
   tap_ok(fabs(field_rate(&point, there, rest) - 3.0 / 8) < 1e-12, "the rate of a point mass is the frequency of the circular orbit");
   tap_ok(fabs(field_rate(&point, x, fast) / square(FIELD_CROSSING * 3 / 1e-10 / 1e4) - 1) < 1e-9, "a fast passage changes the velocity by a part only");
+  point.term[0].motion[1] = 1e4;
+  tap_ok(fabs(field_rate(&point, there, rest) / (FIELD_PASSING * 1e8 / 4) - 1) < 1e-9, "a centre that flies past: the rate of its passage");
+  tap_ok(fabs(field_rate(&point, there, (double[]){0, 1, 0}) / (FIELD_PASSING * FIELD_NOTABLE * 3750) - 1) < 1e-3, "... in proportion to its pull, where that is weak");
   struct fault f = {""};
   struct external e;
   struct params p = with("nfw mass=10 scale=2 concentration=5");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Galaxies do not depend on the number of ranks or threads: the slices together are what one rank makes alone. */
 #include <config.h>
+#include <math.h>
 #include <omp.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,6 +9,29 @@
 #include "base/memory.h"
 #include "ic/galaxy/make.h"
 #include "tap.h"
+
+/* Whether each galaxy's centre is at its place, the black hole is there, and both move together: the first particle and the last, the black
+ * hole, against the drawing of the first. */
+static int centred(const struct galaxy_model *m, const struct galaxy_tables *t, const struct particles *p)
+{
+  double error = 0;
+  int64_t first = 0;
+  for (int i = 0; i < m->count; i++) {
+    int64_t hole = first + m->galaxy[i].component[0].n;
+    struct ic_random random = random_of(5, (uint64_t)first + 1);
+    double x[3], v[3];
+    sphere_draw(t[i].spheres, 0, &random, x, v);
+    for (int a = 0; a < 3; a++) {
+      const double *row = m->place[i].rotation[a];
+      double radius = p->pos[3 * first + a] - m->place[i].x[a], speed = p->vel[3 * first + a] - p->vel[3 * hole + a];
+      error = fmax(error, fabs(p->pos[3 * hole + a] - m->place[i].x[a]));
+      error = fmax(error, fabs(radius - row[0] * x[0] - row[1] * x[1] - row[2] * x[2]));
+      error = fmax(error, fabs(speed - row[0] * v[0] - row[1] * v[1] - row[2] * v[2]));
+    }
+    first = hole + 1;
+  }
+  return error < 1e-12;
+}
 
 /* `n` particles, in the proportions of the masses. */
 static void check_model(const struct comm *world, const struct comm *alone, struct galaxy_model *m, const char *name, int64_t n)
@@ -36,13 +60,15 @@ static void check_model(const struct comm *world, const struct comm *alone, stru
   for (int64_t i = 0; made && i < whole.n; i++)
     for (int c = 0; c < 3; c++) sums[c] += whole.mass[i] * whole.vel[3 * i + c];
   for (int c = 0; c < 3; c++) moved |= !(sums[c] * sums[c] < 1e-12);
+  moved |= made && !centred(m, t, &whole);
   facts[0] = slice.n;
   facts[1] = (int64_t)particles_digest(&slice);
   facts[2] = !made || !same || moved;
   comm_sum_int64(world, facts, 3);
   int even = comm_max_int64(world, slice.n) - comm_min_int64(world, slice.n) <= 1;
   char what[1300];
-  snprintf(what, sizeof what, "%s, N = %lld: bit-identical, in nearly equal slices, at rest %s", name, (long long)n, f.text);
+  snprintf(what, sizeof what, "%s, N = %lld: bit-identical, in nearly equal slices, at rest about its place %s", name, (long long)n,
+           f.text);
   if (world->rank == 0) tap_ok(facts[0] == n && facts[1] == (int64_t)particles_digest(&whole) && facts[2] == 0 && even, what);
   particles_free(&slice);
   particles_free(&whole);

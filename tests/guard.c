@@ -57,7 +57,7 @@ static void check(void (*how)(struct particles *p), int sound, const char *first
   struct fault f = {""};
   begin();
   if (how) change(how);
-  int status = guard_check(&guard, &now, &c, be, device, 12, 0.5, 0.001, &f);
+  int status = guard_check(&guard, &now, &c, be, device, &(struct field){0}, 12, 0.5, 0.001, &f);
   if (c.rank == 0 && f.text[0]) printf("# %s\n", f.text);
   int ok = sound ? status == 0 && !f.text[0] : status == -1 && strstr(f.text, first) && strstr(f.text, second) && strstr(f.text, "step 12");
   all_ok(&c, ok, what);

@@ -48,6 +48,7 @@ unit_tests = \
   %D%/physics \
   %D%/placement \
   %D%/plan \
+  %D%/replay \
   %D%/reorder \
   %D%/schedule \
   %D%/split \
@@ -94,6 +95,7 @@ script_tests = \
   %D%/close_pairs.sh \
   %D%/cluster_runs.sh \
   %D%/comm_ranks.sh \
+  %D%/traces.sh \
   %D%/comoving.sh \
   %D%/determinism.sh \
   %D%/convert.sh \
@@ -107,12 +109,12 @@ script_tests = \
   %D%/frame.sh \
   %D%/full_disk.sh \
   %D%/full_disk_run.sh \
-  %D%/galaxy.sh \
+  %D%/galaxy_command.sh \
   %D%/galaxy_programs.sh \
   %D%/jobs.sh \
   %D%/killed.sh \
   %D%/launch.sh \
-  %D%/massless.sh \
+  %D%/massless_runs.sh \
   %D%/memory.sh \
   %D%/packaging.sh \
   %D%/parameter_pages.sh \
@@ -222,6 +224,9 @@ slow_together = \
   %D%/slow/valgrind.sh \
   %D%/slow/clusters.sh \
   %D%/slow/faults.sh \
+  %D%/slow/tutorials.sh \
+  %D%/slow/site.sh \
+  %D%/slow/simgrid.sh \
   %D%/slow/configure.sh
 slow_alone = \
   %D%/slow/chain.sh \
@@ -297,8 +302,8 @@ check-slow: all
 .PHONY: check-quick check-together check-slow
 CLEANFILES += lane-1.lock lane-2.lock quick-suite.log unit-suite.log together-suite.log alone-suite.log slow-suite.log slow-alone-suite.log
 clean-local:
-	-chmod -R u+w slow-sanitizers slow-valgrind slow-chain slow-clusters slow-distcheck slow-emulator slow-energy slow-faults slow-slurm 2>/dev/null
-	-rm -rf fuzz-* slow-sanitizers slow-valgrind slow-chain slow-clusters slow-distcheck slow-emulator slow-energy slow-faults slow-slurm
+	-chmod -R u+w slow-sanitizers slow-valgrind slow-chain slow-clusters slow-distcheck slow-emulator slow-energy slow-faults slow-simgrid slow-slurm 2>/dev/null
+	-rm -rf fuzz-* slow-sanitizers slow-valgrind slow-chain slow-clusters slow-distcheck slow-emulator slow-energy slow-faults slow-simgrid slow-slurm
 
 %C%_checkpoint_mpi_SOURCES = %D%/checkpoint.c %D%/chance.h %D%/files.h %D%/tap.h
 %C%_guard_mpi_SOURCES = %D%/guard.c %D%/files.h %D%/tap.h
@@ -366,6 +371,7 @@ clean-local:
 %C%_split_SOURCES = %D%/split.c %D%/kernels.h %D%/tap.h
 %C%_timeline_SOURCES = %D%/timeline.c %D%/chance.h %D%/tap.h
 %C%_bound_pairs_SOURCES = %D%/bound_pairs.c %D%/binaries.h %D%/chance.h %D%/tap.h
+%C%_replay_SOURCES = %D%/replay.c %D%/tap.h
 %C%_brent_SOURCES = %D%/brent.c %D%/chance.h %D%/tap.h
 %C%_tuner_SOURCES = %D%/tuner.c %D%/chance.h %D%/tap.h
 %C%_force_SOURCES = %D%/force.c %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h

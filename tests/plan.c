@@ -3,6 +3,7 @@
 #include "step/plan.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #include "backend/backend.h"
 #include "tap.h"
@@ -202,9 +203,30 @@ static void check_radius(void)
   tap_ok(due == 0, "and never where R1 was given");
 }
 
+/* A particle of mass 1 with a light one, or one without mass, at the distance 1, in an external field. */
+static void check_few_in_field(void)
+{
+  struct params p = base();
+  p.Mode = MODE_TREE;
+  p.Scheme = SCHEME_SHARED;
+  p.GravityConstantInternal = 1;
+  p.Softening = 0.01;
+  for (int massless = 0; massless < 2; massless++) {
+    struct diagnostics now = {.count = 2, .massless = massless, .mass = 1, .v_rms = massless ? 0 : 3e-5, .v_rms_plain = 1,
+                              .a_rms = massless ? 0 : 3e-5, .a_rms_plain = 0.7, .virial = massless ? -1e-17 : -1e-9};
+    struct plan_facts facts = {.in_field = 1, .energy = plan_energy_in_field(&now, 1), .field_step = 0.01, .mean_mass = massless ? 1 : 0.5, .largest_mass = 1,
+                               .mean_square_mass = massless ? 1 : 0.5};
+    plan_note_profile(&p, &now, &facts);
+    struct plan plan = plan_next(&p, &now, &facts, 0, 1000, 0.5, 0, 1);
+    printf("# step %.3g\n", plan.soft_step);
+    tap_ok(plan.soft_step > 1e-4 && plan.soft_step < 0.0101, massless ? "... and with a test particle alone" : "in a field: a light particle about a heavy one has a step of its orbit");
+  }
+}
+
 int main(void)
 {
   check_hybrid();
+  check_few_in_field();
   check_hermite();
   check_tree();
   check_comoving();

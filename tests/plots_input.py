@@ -162,7 +162,7 @@ draws("density", "one.hdf5", "--width", "2")
 
 # --- clusters
 says("one.hdf5 has 1 particles with mass, too few", "cluster", "one.hdf5")
-says("does not state the softening length and the gravitational constant", "cluster", "run", "--true-energies", "on")
+says("does not state one softening length for all particles and the gravitational constant", "cluster", "run", "--true-energies", "on")
 ok("drawn: 2 of 3 snapshots" in draws("cluster", "run", "--most", "2"), "two snapshots of three")
 os.mkdir("tables")
 snapshot("tables/s_000.hdf5", softening=0.1, Velocities=np.zeros((300, 3))), snapshot("tables/s_001.hdf5", time=1.0, softening=0.1)

@@ -31,6 +31,7 @@ external     base params gravity
 backend      base particles params tree gravity
 cpu          base particles tree gravity backend
 mpi          base particles params tree backend
+trace        base mpi
 io           base particles params gravity mpi
 io/input     base particles params gravity mpi io
 io/snapshot  base particles params gravity mpi io io/input
@@ -44,7 +45,7 @@ job          base params
 checkpoint   base particles params mpi io io/snapshot job
 check        base particles params tree gravity backend mpi system tuning step
 run          base particles params tree gravity backend mpi io io/input io/snapshot system tuning step job checkpoint check
-study        base particles params tree gravity backend mpi io io/input io/snapshot system tuning step run
+study        base particles params tree gravity backend mpi io io/input io/snapshot trace system tuning step run
 analysis     base particles params gravity mpi io
 step         base particles params tree gravity backend mpi system tuning
 job          base params
@@ -54,7 +55,7 @@ run          base particles params tree gravity backend mpi io io/input io/snaps
 run          base particles params tree gravity backend mpi io io/input io/snapshot fof system tuning step job checkpoint check
 study        base particles params tree gravity backend mpi io io/snapshot system tuning step run
 cli          base particles params tree gravity backend mpi io io/input io/snapshot fof ic system tuning step job checkpoint run study
-cli          base particles params tree gravity backend mpi io io/input io/snapshot ic ic/galaxy system tuning step job checkpoint run study
+cli          base particles params tree gravity backend mpi io io/input io/snapshot ic ic/galaxy system tuning step job checkpoint run trace study
 gpu/device    base particles tree gravity backend
 gpu/tree      base particles tree gravity backend gpu/device
 gpu/walk      base particles tree gravity backend gpu/device gpu/tree
@@ -104,6 +105,12 @@ rule "old terms do not occur: doc/glossary.md has the standard ones" \
     { line = tolower($0); gsub(/x\(strays,|strays`?(, ?| and `)remakes|card_bytes|own\.planting|time stamps|family 26/, "", line)
       if (match(line, "(^|[^a-z])(" terms ")([^a-z]|$)")) print FILENAME ":" FNR ": " substr(line, RSTART, RLENGTH) }')"
 rule "scripts may be executed" "$(find quickstart tools/espalier-plot tools/espalier-xdmf tools/compare-schemes tools/calibrate-accuracy tests/slurm jobscripts -type f ! -name "*.md" ! -name "*.py" ! -name "*.mk" ! -perm -u+x)"
+
+# Automake names a test's log without .sh and .mpi: of two with the same name only one would run.
+rule "tests have names of their own, without .sh and .mpi" \
+  "$(awk '/^(unit|mpi|script)_tests =/ { on = 1 }
+      on && /%D%\// { name = $1; sub(/.*\//, "", name); sub(/\.(sh|mpi)$/, "", name); print name }
+      !/\\$/ { on = 0 }' tests/local.mk | sort | uniq -d)"
 
 # [text](target) and ![text](target), without what leads into the net or into the page itself
 links() {

@@ -29,26 +29,27 @@ Scheme = block
 END
 make() { "$scaling" make --program "$here/espalier" "$@" > out 2> err; }
 
-make study --system local --ranks 1,2 --strong 400 --weak 150 --steps 4 --warmup 1 --repeats 2 run.ini && [ -x study/jobs/2.sh ] &&
+make study --system local --ranks 1,2,4 --strong 400 --weak 150 --steps 4 --warmup 1 --repeats 2 run.ini && [ -x study/jobs/2.sh ] &&
   [ "$(cat study/jobs/2.tasks)" = "strong-00002/1 400
 strong-00002/2 400
 weak-00002/1 300
 weak-00002/2 300" ]
-ok $? "four points, two jobs"
+ok $? "six points, three jobs"
 # the launcher of this build instead of mpirun
 sed -i "s|mpirun -n \([0-9]*\).*|${MPIRUN:-mpirun} ${MPIRUN_FLAGS-} -n \1|" study/jobs/*.sh
-timeout 200 "$scaling" submit study > out 2> err && [ "$(grep -c 'exit status 0' out)" = 8 ]
-ok $? "eight runs"
+timeout 200 "$scaling" submit study > out 2> err && [ "$(grep -c 'exit status 0' out)" = 12 ]
+ok $? "twelve runs"
 [ ! -e study/strong-00002/1/out/snapshot_000.hdf5 ] && [ ! -e elsewhere ] && [ "$(ls study/ic)" = "150.hdf5
 300.hdf5
-400.hdf5" ]
+400.hdf5
+600.hdf5" ]
 ok $? "no snapshots, initial conditions made once"
 "$scaling" collect study -o table.csv > out 2> err &&
   awk -F, '/^#/ { next } $1 == "study" { for (i = 1; i <= NF; i++) at[$i] = i; next }
     { n++; particles = $1 == "strong" ? 400 : 150 * $2
       if ($at["particles"] != particles || $at["steps"] != 2 || !($at["seconds"] > 0) || $at["imbalance"] < 1) bad = 1
       if (($2 > 1) != ($at["bytes_per_rank"] > 0) || !($at["t_walk"] > 0) || $at["backend"] !~ /^(cpu|cuda)$/ || $at["hosts"] == "-") bad = 1 }
-    END { exit bad || n != 8 }' table.csv
+    END { exit bad || n != 12 }' table.csv
 ok $? "the table"
 # bytes of a rank and step against comm.csv itself
 awk -F, 'FNR == 1 { file++ } /^#/ { next } $1 == "step" || $1 == "study" { for (i = 1; i <= NF; i++) at[$i] = i; next }
@@ -59,11 +60,61 @@ ok $? "bytes a rank sends are those of comm.csv"
 if "$src/tools/espalier-plot" --find > /dev/null 2>&1; then
   [ "$(head -c 4 table.png | tail -c 3)" = PNG ] && grep -q '^ *2 *300 ' out
   ok $? "the plot, and its numbers on the terminal"
+  sed 's/transfer/transport/' table-report.csv > bad.csv
+  "$src/tools/espalier-plot" scaling --report bad.csv table.csv > out 2> err
+  [ $? = 1 ] && grep -q "^espalier-plot scaling: bad.csv has no column 'transfer'" err
+  ok $? "a report without a column"
   sed 's/imbalance/imbal/' table.csv > bad.csv
   "$src/tools/espalier-plot" scaling bad.csv > out 2> err
   [ $? = 1 ] && grep -q "^espalier-plot scaling: bad.csv has no column 'imbalance'" err
   ok $? "a table without a column"
 fi
+# the report of real runs: the products of POP's tree, and cost
+awk -F, '/^#/ { next } $1 == "study" { for (i = 1; i <= NF; i++) at[$i] = i; next }
+  function near(a, b) { return a > 0.999 * b && a < 1.001 * b }
+  { n++; p = $at["parallel_efficiency"]; c = $at["communication_efficiency"]
+    if (!(p > 0) || !near(p, $at["load_balance"] * c) || !near(c, $at["serialisation"] * $at["transfer"]) || $at["load_balance"] > 1 || $at["serialisation"] > 1.0001 ||
+        !near($at["global_efficiency"], p * $at["computation_scaling"]) || !near($at["node_hours_per_time"], $at["nodes"] * $at["seconds"] / 3600 / 0.03125) ||
+        $at["repeats"] != 2 || ($2 == 1 && ($at["speedup"] != 1 || $at["load_balance"] != 1))) { print "# " $0; bad = 1 } }
+  END { exit bad || n != 6 }' table-report.csv > err
+ok $? "the report of runs on one, two and four ranks"
+# numbers that are known: two repeats of which the median counts, an empty column, 2 ranks on a node
+cat > known.csv << END
+# by hand
+study,ranks,particles,seconds,nodes,work_mean,work_max,ideal,dt,gyr,watts
+strong,1,1000,8,1,8,8,8,0.5,0.25,100
+strong,4,1000,4,2,1.6,2,3.2,0.5,0.25,150
+strong,4,1000,2,2,1.6,2,3.2,0.5,0.25,150
+strong,4,1000,9,2,1.6,2,3.2,0.5,0.25,150
+weak,1,1000,8,1,,,,0.5,0,0
+weak,2,2000,10,1,,,,0.5,0,0
+END
+python3 "$src/jobscripts/scaling_report.py" known.csv known-report.csv > out 2> err && sed 1,2d known-report.csv > got && cat > want << END
+strong,1,1,1000,8,1,1,1,1,1,1,1,1,1,0.00444444444,0.0177777778,100,800,1
+strong,4,2,1000,4,2,0.5,0.4,0.8,0.5,0.625,0.8,1.25,0.5,0.00444444444,0.0177777778,150,1200,3
+weak,1,1,1000,8,1,1,,,,,,,,0.00444444444,,,,1
+weak,2,1,2000,10,1.6,0.8,,,,,,,,0.00555555556,,,,1
+END
+diff want got > err && grep -q '^strong: speed-up and efficiency' out && grep -q '^ *4  *0.400  *0.800  *0.500  *0.625  *0.800  *1.250  *0.500$' out && ! grep -q '^weak: POP' out
+ok $? "the report of numbers known by hand"
+for line in 'strong,0,1000,8' 'strong,1,1000,-8' 'strong,1,many,8'; do
+  printf 'study,ranks,particles,seconds\n%s\n' "$line" > bad.csv
+  python3 "$src/jobscripts/scaling_report.py" bad.csv > out 2> err
+  [ $? = 1 ] && grep -q '^scaling_report.py: bad.csv, row 1: .*: expected a number above 0' err
+  ok $? "a bad row: $line"
+done
+# power: counters of processors that pass their end, and samples of two GPUs
+mkdir -p cap/intel-rapl:0 cap/intel-rapl:0:0 bin && echo 5000000 > cap/intel-rapl:0/energy_uj && echo 900000000 > cap/intel-rapl:0:0/energy_uj && echo 20000000 > cap/intel-rapl:0/max_energy_range_uj
+printf '#!/bin/sh\ncase $* in *--list-gpus*) echo "GPU 0: a"; echo "GPU 1: b" ;; *power*) echo 200; echo 300; sleep 5 ;; *) echo "a, 5 MHz" ;; esac\n' > bin/nvidia-smi
+chmod +x bin/nvidia-smi
+rm study/weak-00001/1/done
+POWERCAP=$dir/cap PATH=$dir/bin:$PATH timeout 100 "$scaling" submit study > out 2> err
+grep -q '^before=5000000$' study/weak-00001/1/energy && grep -q '^gpus=2$' study/weak-00001/1/energy && [ "$(cat study/weak-00001/1/power)" = "200
+300" ]
+ok $? "counters and samples of power are kept"
+sed -i 's/^seconds=.*/seconds=10/; s/^before=.*/before=15000000/' study/weak-00001/1/energy
+"$scaling" collect study -o power.csv > out 2> err && awk -F, '/^#/ { next } $1 == "study" { for (i = 1; i <= NF; i++) at[$i] = i; next } $1 == "weak" && $2 == 1 && $at["repeat"] == 1 { x = $at["watts"] } END { exit x != 501 }' power.csv
+ok $? "and give the mean power of the node"
 rm study/weak-00001/2/done
 "$scaling" collect study > out 2> err && grep -q '1 repeats are missing' out && grep -q 'weak-00001/2: not done (see its run.log)' err
 ok $? "a repeat that is missing is named"

@@ -98,6 +98,10 @@ ok $? "the program's own choice against the best scheme with the same error"
   [ "$(wc -l < "$dir/all.csv")" = 25 ] && [ "$(column "$dir/all.csv" accuracy auto | tr '\n' ' ')" = 'standard fine ' ] &&
   [ "$(column "$dir/all.csv" error shared | tr '\n' ' ')" = '0.0016 0.0004 0.0001 2.5e-05 ' ]
 ok $? "the table of all runs"
+tool compare-schemes "$dir/schemes" --all --models plummer6 --few --cpu-time --table "$dir/cpu.csv"
+[ $status = 0 ] && column "$dir/cpu.csv" seconds auto | awk '{ good += $1 > 0 && $1 != 1.5 } END { exit good != 1 }'
+ok $? "--cpu-time: seconds that cores were busy"
+tool compare-schemes "$dir/schemes" --all --models plummer6 --few --accuracy fine --table "$dir/all.csv"
 [ "$(grep -c 'about .* left$' "$dir/err")" = 23 ] && grep -q '^\[1/24\] plummer6 auto, standard: ' "$dir/err" && tail -1 "$dir/err" | grep -q '^\[24/24\]'
 ok $? "how far it is, and the time that is left"
 cp "$dir/out" "$dir/before"

@@ -52,7 +52,9 @@ ok $? "and that it is longer than the rule's"
 go -P Time:TimeMax=0.5 -P Split:SoftStep=0.015625 && ! grep -q warning said
 ok $? "a soft step of the rule's length: no warning"
 ring 20 0
-go -P Time:TimeMax=0.5 && grep -q 'largest |dE/E| -$' said && ! grep -q energy_error out/status && ! grep -q warning said
+go -P Time:TimeMax=0.5; [ $? = 1 ] && grep -q 'R1 = 0: .* there is one, with 20 without mass: give \[Split\] R1' said
+ok $? "one particle with mass: R1 has no rule, and the sentence says so"
+go -P Time:TimeMax=0.5 -P Split:R1=0.2 && grep -q 'largest |dE/E| -$' said && ! grep -q energy_error out/status && ! grep -q warning said
 ok $? "an energy of 0 has no relative error"
 ring 3 1e-9
 go -P Time:TimeMax=300 -P Time:MaxSizeTimestep=300 -P Split:Mode=tree && ! grep -q lattice said && error_below 0.001

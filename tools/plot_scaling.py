@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Scaling studies (scaling.csv of jobscripts/scaling): time of a soft step and efficiency against the number of ranks, strong
 and weak; time by phase; bytes and messages; imbalance. Points are medians of the repeats, with bars from the fastest to the
-slowest. The phases of a strong study are drawn as shares, because the seconds of many ranks are too few to be seen."""
+slowest. The phases of a strong study are drawn as shares, because the seconds of many ranks are too few to be seen.
+With --report the efficiencies of POP, node hours and joules of scaling-report.csv are drawn too."""
 import argparse
 
 from plotting import (COLOURS, Help, Table, add_output, area_style, fail, legend_above, legend_beside, np, outputs, plt, program, save, start,
@@ -131,6 +132,44 @@ def imbalances(axis, studies, ranks):
     ranks_axis(axis, ranks, "maximum over mean of the ranks", "imbalance")
 
 
+TREE = [("global_efficiency", "global", "o-"), ("parallel_efficiency", "parallel", "s-"), ("load_balance", "load balance", "^--"),
+        ("serialisation", "serialisation", "v--"), ("transfer", "transfer", "D--"), ("computation_scaling", "computation", "x:")]
+
+
+def tree(axis, report, name):
+    """POP's efficiencies of a study."""
+    mine = report.words["study"] == name
+    for number, (column, label, style) in enumerate(TREE):
+        axis.plot(report["ranks"][mine], report[column][mine], style, color=COLOURS[number], label=label)
+    top = np.nanmax([1.0] + [np.nanmax(report[column][mine], initial=0) for column, _, _ in TREE])
+    axis.axhline(1, color="grey", linewidth=0.8)
+    axis.set_xscale("log", base=2)
+    rank_labels(axis, report["ranks"][mine], report["ranks"][mine])
+    axis.set(ylim=(0, 1.05 * top), ylabel="efficiency", title=f"{name}: efficiencies (POP)")
+    legend_beside(axis, fontsize=8)
+
+
+def costs(axis, report, names):
+    """Node hours of a Gyr, or of a unit of time, and on the right joules of a soft step."""
+    column = "node_hours_per_gyr" if np.isfinite(report["node_hours_per_gyr"]).any() else "node_hours_per_time"
+    joules = np.isfinite(report["joules_per_step"]).any()
+    other = axis.twinx() if joules else None
+    for number, name in enumerate(names):
+        mine = report.words["study"] == name
+        axis.plot(report["ranks"][mine], report[column][mine], "o-", color=COLOURS[number], label=name)
+        if joules:
+            other.plot(report["ranks"][mine], report["joules_per_step"][mine], "s--", color=COLOURS[number], label=name + ", joules")
+    axis.set_xscale("log", base=2)
+    ranks = np.unique(report["ranks"])
+    rank_labels(axis, ranks, ranks)
+    axis.set(ylim=(0, None), ylabel="node hours per " + ("Gyr" if column.endswith("gyr") else "unit of time"), title="cost")
+    if joules:
+        other.grid(False)
+        other.set(ylim=(0, None), ylabel="joules of a soft step")
+    handles = axis.get_legend_handles_labels()[0] + (other.get_legend_handles_labels()[0] if joules else [])
+    axis.legend(handles=handles, fontsize=8, loc="lower right")
+
+
 def print_study(study):
     print(f"{TITLES.get(study.name, study.name)} ({study.repeats} repeats or more)")
     print(f"{'ranks':>7} {'particles':>12} {'s/step':>10} {'spread':>7} {'speed-up':>9} {'efficiency':>10} {'MB/rank':>9} {'imbalance':>9}")
@@ -141,9 +180,15 @@ def print_study(study):
         print("%7.0f %12.0f %10.4g %6.1f%% %9.3f %10.3f %9.3f %9.3f" % (*row[:3], 100 * row[3], *row[4:]))
 
 
-def draw(table, studies, paths):
+def draw(table, studies, report, paths):
     ranks = np.unique(table["ranks"])
-    figure, axes = plt.subplots(2, 3, figsize=(16, 8.6), layout="constrained")
+    figure, axes = plt.subplots(3 if report else 2, 3, figsize=(16, 12.9 if report else 8.6), layout="constrained")
+    if report:
+        for study, axis in zip(studies, axes[2]):
+            tree(axis, report, study.name)
+        if len(studies) == 1:
+            axes[2, 1].set_visible(False)
+        costs(axes[2, 2], report, [study.name for study in studies])
     times(axes[0, 0], studies, ranks)
     efficiencies(axes[0, 1], studies, ranks)
     imbalances(axes[0, 2], studies, ranks)
@@ -161,6 +206,7 @@ def main():
     parser = argparse.ArgumentParser(prog=program(), description=__doc__, formatter_class=Help)
     parser.add_argument("table", metavar="DIR|TABLE.csv", help="folder with scaling.csv, or such a table")
     add_output(parser, "scaling.png")
+    parser.add_argument("--report", metavar="REPORT.csv", help="scaling-report.csv of the same study: efficiencies and costs")
     arguments = parser.parse_args()
     paths = outputs(arguments.output, "scaling.png")
     table = Table(table_path(arguments.table, "scaling.csv"), NEEDED, WORDS)
@@ -172,7 +218,11 @@ def main():
     studies = [Study(table, name) for name in names]
     for study in studies:
         print_study(study)
-    draw(table, studies, paths)
+    report = Table(arguments.report, ["study", "ranks", "repeats"], ["study"]) if arguments.report else None
+    for column in ["node_hours_per_time", "node_hours_per_gyr", "joules_per_step"] + [column for column, _, _ in TREE] if report else []:
+        if column not in report:
+            fail(f"{report.path} has no column '{column}'")
+    draw(table, studies, report, paths)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ import csv
 import importlib.util
 import math
 import os
+import resource
 import shlex
 import shutil
 import signal
@@ -171,11 +172,19 @@ def last_line(text):
     return lines[-1] if lines else "it printed nothing"
 
 
+def busy():
+    """Seconds of cores in programs that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 class Runner:
     """Runs espalier. `true`: the program tests/true_energy, by which errors are then measured on this number of snapshots; `limit`:
-    seconds after which a run is ended; `force`: run also what espalier run --check finds worthless."""
+    seconds after which a run is ended; `force`: run also what espalier run --check finds worthless; `cpu_time`: seconds are those that cores
+    were busy."""
 
-    def __init__(self, espalier, words=(), true=None, snapshots=5, limit=None, force=False, extra=()):
+    def __init__(self, espalier, words=(), true=None, snapshots=5, limit=None, force=False, extra=(), cpu_time=False):
+        self.cpu_time = cpu_time
         self.espalier, self.words, self.true, self.snapshots, self.limit = espalier, list(words), true, snapshots, limit
         self.force, self.extra = force, list(extra)
 
@@ -202,6 +211,7 @@ class Runner:
                 file.write(f"[Time]\nTimeMax = {model.start + length:.17g}\n[Gravity]\nSoftening = {model.softening:.17g}\n")
             given = [w for p in list(parameters) + self.extra for w in ("-P", p)]
             command = self.words + [self.espalier, "run"] + (["--force"] if self.force else []) + given + [ini]
+            before = busy()
             try:
                 status, output = call(command, self.limit)
             except subprocess.TimeoutExpired:
@@ -211,6 +221,8 @@ class Runner:
             if status not in (0, 3):   # 3: finished, with a large energy error
                 raise Failed(" ".join(command) + "\n" + output[-2000:])
             result = self.read(os.path.join(out, "steps.csv"), length)
+            if self.cpu_time:
+                result["seconds"] = (busy() - before) / length
             result["chosen"] = chosen_scheme(out)
             result["errors"] = errors_of_snapshots(self.true, out) if self.true else []
             result["true"] = max(map(abs, result["errors"]), default=None)

@@ -36,14 +36,33 @@ where() {
   echo "gpu=$(nvidia-smi --query-gpu=name,clocks.sm --format=csv,noheader 2> /dev/null | head -n 1 | tr -d ,)"
 }
 
+# counter NAME: the sum of a counter (microjoules) of all packages of this node's processors; nothing where it cannot be read
+counter() {
+  (set +f; cat "${POWERCAP:-/sys/class/powercap}"/intel-rapl:[0-9]/"$1" "${POWERCAP:-/sys/class/powercap}"/intel-rapl:[0-9][0-9]/"$1" 2> /dev/null) |
+    awk '{ s += $1 } END { if (NR) printf "%.0f", s }'
+}
+
 failures=0
 while read -r folder particles; do
   if [ -e "$folder/done" ]; then echo "$folder: done before"; continue; fi
   file=$(conditions "$@") || { echo "$folder: no initial conditions; see $folder/ic.log"; failures=1; continue; }
   where "$@" > "$folder/where"
+  before=$(counter energy_uj) begun=$(date +%s.%N) sampler=
+  rm -f "$folder/power"
+  if command -v nvidia-smi > /dev/null; then
+    nvidia-smi --query-gpu=power.draw --format=csv,noheader,nounits -l 1 > "$folder/power" 2> /dev/null < /dev/null &
+    sampler=$!
+  fi
   (cd "$folder" && "$@" "$program" run --overwrite --no-output -n "$steps" -P "Input:InitCondFile=$file" -P Output:OutputDir=out \
     ../../run.ini) > "$folder/run.log" 2>&1 < /dev/null
   result=$?
+  [ -z "$sampler" ] || { kill "$sampler" 2> /dev/null; wait "$sampler" 2> /dev/null; }
+  # of this node, for the table: seconds of the run, joules of its processors, counter range, number of GPUs
+  { echo "seconds=$(awk -v a="$begun" -v b="$(date +%s.%N)" 'BEGIN { printf "%.3f", b - a }')"
+    echo "before=$before"
+    echo "after=$(counter energy_uj)"
+    echo "range=$(counter max_energy_range_uj)"
+    echo "gpus=$(nvidia-smi --list-gpus 2> /dev/null < /dev/null | grep -c GPU)"; } > "$folder/energy"
   if [ $result -eq 0 ] || [ $result -eq 3 ]; then : > "$folder/done"; else failures=1; fi
   echo "$folder: exit status $result"
 done << TASKS

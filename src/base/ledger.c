@@ -51,6 +51,7 @@ void ledger_reset(struct ledger *l)
 }
 
 void ledger_phase(struct ledger *l, enum phase phase) { l->now = phase; }
+enum phase ledger_now(const struct ledger *l) { return l->now; }
 
 static struct ledger_entry *entry(struct ledger *l, int peer)
 {

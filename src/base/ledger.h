@@ -36,6 +36,8 @@ void ledger_reset(struct ledger *l);
 
 /* Assign the following entries to `phase` (at first PHASE_other). */
 void ledger_phase(struct ledger *l, enum phase phase);
+/* The present phase. */
+enum phase ledger_now(const struct ledger *l);
 /* Enter one message of `bytes` bytes. `peer`: a rank or LEDGER_ALL. */
 void ledger_sent(struct ledger *l, int peer, size_t bytes);
 void ledger_received(struct ledger *l, int peer, size_t bytes);

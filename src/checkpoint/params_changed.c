@@ -25,7 +25,7 @@ static const char *const no_influence[] = {"InitCondFile", "ICFormat",      "Out
                                            "SubstepLog",   "TunerLog",      "CheckpointDir",      "TimeBetCheckpoints", "CheckpointsKept",
                                            "CheckpointAtEnd", "TimeMax",    "WatchdogMinutes",    "Analysis",          "Projections",
                                            "TimeBetProjections", "ProjectionAxes", "ProjectionSize", "ProjectionPixels",  "ProjectionCentre",
-                                           "Groups",       "LinkingLength", "GroupMinSize",       "GroupLinkTypes"};
+                                           "Groups",       "LinkingLength", "GroupMinSize",       "GroupLinkTypes",    "CommTrace"};
 
 static int is_among(const char *name, const char *const *list, size_t count)
 {

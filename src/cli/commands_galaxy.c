@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/folders.h"
 #include "base/memory.h"
 #include "base/timer.h"
 #include "cli/commands.h"
@@ -82,16 +83,30 @@ static int write_particles(const struct comm *c, const struct request *q, const 
   return failed;
 }
 
+/* Files to write must not exist, and must not be each other or the model file. 0; -1 with a fault. */
+static int check_outputs(const struct request *q, struct fault *f)
+{
+  char table[GALAXY_FILES][GALAXY_PATH];
+  const char *name[GALAXY_FILES + 1];
+  int count = 0;
+  if (q->output) name[count++] = q->output;
+  for (int k = 0; q->profile && k < GALAXY_FILES; k++) {
+    galaxy_profile_file(q->profile, k, table[k]);
+    name[count++] = table[k];
+  }
+  for (int i = 0; i < count; i++) {
+    if (folder_same(name[i], q->file)) return fault_set(f, "%s: this is the model file; expected another name of a file to write", name[i]);
+    if (i > 0 && q->output && strcmp(name[i], q->output) == 0)
+      return fault_set(f, "%s: options -o and --profile name the same file", q->output);
+    if (command_output(name[i], q->overwrite, f)) return -1;
+  }
+  return 0;
+}
+
 static int make(const struct comm *c, const struct request *q, struct galaxy_model *m, struct galaxy_tables *t, struct fault *f)
 {
   if (c->rank == 0) {
-    if (q->output) command_output(q->output, q->overwrite, f);
-    for (int k = 0; q->profile && k < GALAXY_FILES; k++) {
-      char name[GALAXY_PATH];
-      galaxy_profile_file(q->profile, k, name);
-      command_output(name, q->overwrite, f);
-    }
-    galaxy_model_read(q->file, q->n, m, f);
+    if (check_outputs(q, f) == 0) galaxy_model_read(q->file, q->n, m, f);
   }
   if (comm_verdict(c, f)) return -1;
   comm_broadcast(c, m, sizeof *m);

@@ -12,6 +12,7 @@
 #include "base/watchdog.h"
 #include "cli/commands.h"
 #include "fof/fof.h"
+#include "gravity/cosmology.h"
 #include "io/input/initial.h"
 #include "params/params.h"
 
@@ -60,6 +61,24 @@ static void check_range(const struct particles *p, const char *snapshot, struct 
                 (unsigned long long)p->id[i / 3], LARGEST);
 }
 
+/* A snapshot of a run in comoving coordinates has the linking length of that run, and its catalogue states the cosmology. */
+static void take_cosmology(const struct initial_facts *facts, struct fof_request *r, struct fof_facts *of)
+{
+  struct params p;
+  r->density = 0;
+  if (!facts->own || !facts->comoving || !facts->has_units) return;
+  params_defaults(&p);
+  p.Omega0 = facts->omega0;
+  p.UnitLength_in_cm = facts->units.length_cm;
+  p.UnitMass_in_g = facts->units.mass_g;
+  p.UnitVelocity_in_cm_per_s = facts->units.velocity_cm_s;
+  r->density = cosmology_mean_density(&p);
+  of->a = facts->time;
+  of->omega0 = facts->omega0;
+  of->omega_lambda = facts->omega_lambda;
+  of->hubble = facts->hubble;
+}
+
 /* The catalogue of one snapshot. Collective. 0 or -1. */
 static int make_catalogue(const struct comm *c, struct groups_options *o, const char *snapshot, struct fault *f)
 {
@@ -78,6 +97,7 @@ static int make_catalogue(const struct comm *c, struct groups_options *o, const 
   if (status == 0) {
     struct fof_facts of = {.time = facts.time, .request = &o->request};
     if (facts.has_units) of.units = facts.units;
+    take_cosmology(&facts, &o->request, &of);
     o->request.potential = facts.has_potential;
     status = fof_make(c, &p, output, &of, NULL, f);
   }
@@ -129,7 +149,7 @@ const struct command command_groups = {
     "Find friends-of-friends groups in snapshots of any input format and write their catalogues",
     "The catalogue of NAME_NNN.hdf5 is fof_NNN.hdf5 in the same folder; that of another name is fof_NAME.hdf5.\n"
     "      --linking-length X  linking length [0: the mean distance of the linking particles within the sphere that holds half\n"
-    "                          of them]\n"
+    "                          of them; in comoving coordinates 0.2 times that in the universe]\n"
     "      --min-size N        smallest number of particles of a group [32]\n"
     "      --link-types LIST   types that link, for example 1 or 1,4; others join the group of the nearest linking particle\n"
     "                          within the linking length [all]\n"

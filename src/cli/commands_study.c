@@ -8,6 +8,7 @@
 
 #include "base/watchdog.h"
 #include "cli/commands.h"
+#include "cli/commands_trace.h"
 #include "cli/overrides.h"
 #include "params/params_nearest.h"
 #include "study/force.h"
@@ -182,35 +183,40 @@ static int take_ranks(const char *text, struct study_options *o)
 /* Check the word after "study". 0, or -1 with *status set. */
 static int take_study(const struct command *self, const struct comm *c, int argc, char **argv, int *status)
 {
-  static const char *const names[] = {"let"};
+  static const char *const names[] = {"let", "trace"};
   static const struct option longs[] = {COMMAND_LONG};
-  if (argc > 1 && strcmp(argv[1], names[0]) == 0) return 0;
+  for (int k = 0; argc > 1 && k < 2; k++)
+    if (strcmp(argv[1], names[k]) == 0) return 0;
   int asks = argc > 1 && (!strcmp(argv[1], "-h") || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-V") || !strcmp(argv[1], "--version"));
   if (asks && command_option(self, c, argc, argv, COMMAND_SHORT, longs, status) == COMMAND_DONE) return -1;
   if (argc == 1 || argv[1][0] == '-')
-    *status = command_misused(self, c, "a study is missing: 'let' is one");
+    *status = command_misused(self, c, "a study is missing: 'let' or 'trace'");
   else
-    *status = command_misused(self, c, "unknown study '%s'; %s", argv[1],
-                              nearest_name(argv[1], names, 1) ? "did you mean 'let'?" : "'let' is one");
+    *status = command_misused(self, c, "unknown study '%s'; expected 'let' or 'trace'", argv[1]);
   return -1;
 }
 
 static int act_study(const struct command *self, const struct comm *c, int argc, char **argv)
 {
-  enum { RANKS = 256, RADII, DOMAINS, OVERWRITE };
+  enum { RANKS = 256, RADII, DOMAINS, OVERWRITE, TRACE };
   static const struct option longs[] = {{"ranks", required_argument, NULL, RANKS},   {"r1", required_argument, NULL, RADII},
                                         {"domains", no_argument, NULL, DOMAINS},     {"overwrite", no_argument, NULL, OVERWRITE},
-                                        {"output", required_argument, NULL, 'o'},    COMMAND_LONG};
+                                        {"output", required_argument, NULL, 'o'},    {"trace", required_argument, NULL, TRACE},
+                                        COMMAND_LONG};
   struct overrides overrides = {.count = 0};
   struct study_options options = {.output = NULL};
   int status = STATUS_OK, option;
   if (take_study(self, c, argc, argv, &status)) return status;
+  if (strcmp(argv[1], "trace") == 0) return act_study_trace(self, c, argc - 1, argv + 1);
   take_ranks("2,4,8,16,32,64,128", &options);
   while ((option = command_option(self, c, argc - 1, argv + 1, COMMAND_SHORT "P:o:", longs, &status)) != -1) switch (option) {
     case COMMAND_DONE: return status;
     case DOMAINS: options.domains = 1; break;
     case OVERWRITE: options.overwrite = 1; break;
     case 'o': options.output = optarg; break;
+    case TRACE:
+      if (take_trace_output(self, c, argc - 1, argv + 1, &options.trace)) return STATUS_USAGE;
+      break;
     case 'P':
       if (overrides_add(&overrides, optarg)) return overrides_misused(self, c, optarg);
       break;
@@ -227,6 +233,8 @@ static int act_study(const struct command *self, const struct comm *c, int argc,
     }
   if (options.domains && !options.output)
     return command_misused(self, c, "option --domains: rows of domains are written to a table only: give -o TABLE.csv too");
+  if ((options.trace.ti || options.trace.goal || options.trace.events) && (options.rank_count != 1 || options.r1_count > 1))
+    return command_misused(self, c, "option --trace: give one number of ranks with --ranks, and at most one --r1");
   const char *file = command_operand(self, c, argc - 1, argv + 1, "parameter file", &status);
   if (!file) return status;
   struct params par;
@@ -240,8 +248,9 @@ static int act_study(const struct command *self, const struct comm *c, int argc,
 }
 
 const struct command command_study = {
-    "study", "study let [--ranks 2,4,...] [--r1 1,2,...] [-P Section:Name=value]... [-o TABLE.csv] FILE.ini",
-    "Study the initial state; let: the sizes of locally essential trees, counted with virtual ranks",
+    "study",
+    "study let [--ranks 2,4,...] [--r1 1,2,...] [-P Section:Name=value]... [-o TABLE.csv] [--trace KIND NAME]... FILE.ini | trace [--steps FIRST:LAST] [--trace KIND NAME]... [--latency S] [--bandwidth B] [--topology NAME] DIR",
+    "Study the initial state with virtual ranks (let: sizes of locally essential trees), or a recording of messages (trace)",
     "study let cuts the particles into P domains as real ranks would. For every domain it counts the cells and particles that\n"
     "the rank receives in soft and hard locally essential trees (LETs), the messages and the bytes. It does not need P\n"
     "processes. Where the number of processes is P, they exchange their LETs too, and the counts must agree.\n"
@@ -254,5 +263,17 @@ const struct command command_study = {
     "Columns: N_soft and N_hard are the entries (cells and particles) received, mean over ranks. N_soft counts the roots in\n"
     "LET root summaries; N_hard has none. max: maximum over ranks. LETs: LETs received by a rank. sent: messages with boxes and\n"
     "LETs, without root summaries. update: megabytes of a substep in which all entries were corrected. h/s: N_hard / N_soft.\n"
-    "l+h/s: (N_local + N_hard) / (N_local + N_soft).\n",
+    "l+h/s: (N_local + N_hard) / (N_local + N_soft).\n"
+    "      --trace KIND NAME   write the messages of a soft step for a network simulator, with one P; may be repeated. ti DIR: time-\n"
+    "                          independent traces of SimGrid; goal FILE: LogGOPSim; events DIR: a recording as of CommTrace = on\n"
+    "study trace reads such a recording, OutputDir/trace_STEP of a run with CommTrace = on, and prints messages, work, and the\n"
+    "time on a network with latency and bandwidth, by phase and on the critical path.\n"
+    "      --steps FIRST:LAST  these soft steps only [all]\n"
+    "      --trace KIND NAME   write it for a network simulator, as above\n"
+    "      --latency S         seconds of a message beside its bytes [1e-6]\n"
+    "      --topology NAME     flat, torus:X,Y,Z or fat-tree:RANKS_PER_LEAF: the latency is that of a link, of which a message\n"
+    "                          passes several [flat]\n"
+    "      --bandwidth B       bytes per second into and out of a rank; 0: unlimited [1e10]\n"
+    "      --overhead S        processor seconds for each message sent or received [0]\n"
+    "      --speed X           work takes its seconds divided by X [1]\n",
     act_study};

@@ -12,6 +12,8 @@ espalier_SOURCES = \
   %D%/gadget.c \
   %D%/gadget.h \
   %D%/gadget_write.c \
+  %D%/commands_trace.c \
+  %D%/commands_trace.h \
   %D%/info.c \
   %D%/info.h \
   %D%/main.c \

@@ -48,14 +48,16 @@ INLINE struct pair_v pair_of(const struct targets *t, int i, const struct list *
   return differ ? pair_between_unlike_v(source, vf_load(l->eps2 + j), target) : pair_between_v(source, target);
 }
 
-/* Sums of BLOCK targets over a list; the flags are constants at every call, so that unused quantities are not computed. */
+/* Sums of BLOCK targets over a list; the flags are constants at every call, so that unused quantities are not computed. Potentials of pairs
+ * at distance 0, a particle and itself, have sums of their own: the others would lose digits beside m / eps. */
 enum { BLOCK = 4 };
 
 INLINE void pair_block(const struct targets *t, int first, const struct list *l, const struct pair_job *job, const int block,
                        const int quad, const int potential, const int total, const int hard, const int kernel, const int bare, const int differ)
 {
-  vf ax[BLOCK], ay[BLOCK], az[BLOCK], hx[BLOCK], hy[BLOCK], hz[BLOCK], po[BLOCK];
-  for (int b = 0; b < BLOCK; b++) ax[b] = ay[b] = az[b] = hx[b] = hy[b] = hz[b] = po[b] = vf_set(0);
+  vf ax[BLOCK], ay[BLOCK], az[BLOCK], hx[BLOCK], hy[BLOCK], hz[BLOCK], po[BLOCK], own[BLOCK];
+  const int apart = potential && !quad && !bare;
+  for (int b = 0; b < BLOCK; b++) ax[b] = ay[b] = az[b] = hx[b] = hy[b] = hz[b] = po[b] = own[b] = vf_set(0);
   for (int j = 0; j < l->n; j += LANES) {
     struct pair_source_v source = {vf_load(l->x + j), vf_load(l->y + j), vf_load(l->z + j), vf_load(l->m + j)};
 #pragma GCC unroll 4
@@ -78,6 +80,11 @@ INLINE void pair_block(const struct targets *t, int first, const struct list *l,
         fx = f.w * p.x, fy = f.w * p.y, fz = f.w * p.z;
       }
       if (total) ax[b] += fx, ay[b] += fy, az[b] += fz;
+      if (apart) {
+        vi there = r2 > vf_set(0);
+        own[b] += (vf)((vi)phi & ~there);
+        phi = (vf)((vi)phi & there);
+      }
       if (potential) po[b] += phi;
       if (hard) {
         vf k = split_k(r2, &job->split, kernel);
@@ -90,6 +97,7 @@ INLINE void pair_block(const struct targets *t, int first, const struct list *l,
     if (total) t->a[0][i] += vf_sum(ax[b]), t->a[1][i] += vf_sum(ay[b]), t->a[2][i] += vf_sum(az[b]);
     if (hard) t->h[0][i] += vf_sum(hx[b]), t->h[1][i] += vf_sum(hy[b]), t->h[2][i] += vf_sum(hz[b]);
     if (potential) t->pot[i] -= vf_sum(po[b]);
+    if (apart) t->pot[i] -= vf_sum(own[b]);
   }
 }
 

@@ -16,7 +16,7 @@ static struct field_term term_of(const struct external_potential *p, double grav
   if (p->kind == EXTERNAL_LOGARITHMIC) return t;
   t.number[0] = gravity * p->value[0];
   double c = p->value[2];
-  if (p->kind == EXTERNAL_NFW && c > 0) t.number[0] /= log1p(c) - c / (1 + c);
+  if (p->kind == EXTERNAL_NFW && c > 0) t.number[0] /= c * c * c * field_nfw(c);   /* ln(1 + c) - c / (1 + c) */
   return t;
 }
 

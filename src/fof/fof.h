@@ -19,6 +19,8 @@
 struct fof_request {
   double length;           /* linking length; 0: by the rule of fof_length */
   double density;          /* mean density of matter in the units of the particles, for that rule; 0: an isolated system */
+  double expansion;        /* the expansion factor a where the particles are those of a run in comoving coordinates: the catalogue has the
+                            * velocities v_pec / sqrt(a) of snapshots, and compares their potentials; 0: none */
   int64_t min_size;        /* smallest number of particles of a group in the catalogue */
   unsigned linking;        /* bit t: particles of type t link */
   int potential;           /* 1: the potentials of the particles are known */
@@ -49,8 +51,8 @@ struct fof_catalogue {
   struct fof_member *member;     /* [member_count] */
 };
 
-/* The linking length by rule. With r->density: 0.2 times the mean distance (m / density)^(1/3) of linking particles of the mean mass m, as in
- * GADGET-4. Else the mean distance (V / n)^(1/3) of the n linking particles, half of all, in the sphere about the median of each coordinate
+/* The linking length by rule. With r->density: 0.2 times the mean distance (M / (n density))^(1/3) of the n linking particles in a universe,
+ * where M is the mass of all particles. GADGET-4 has the same, by the masses and the density of the linking types. Else the mean distance (V / n)^(1/3) of the n linking particles, half of all, in the sphere about the median of each coordinate
  * that holds these. 0 without linking particles, and where half of them are at one place. Collective. */
 double fof_length(const struct comm *c, const struct particles *p, const struct fof_request *r);
 
@@ -67,6 +69,7 @@ struct fof_facts {
   struct units units;            /* of the particles; length_cm 0: not known */
   double time;
   const struct fof_request *request;
+  double a, omega0, omega_lambda, hubble;   /* expansion factor and cosmology of comoving coordinates; a = 0: they are not comoving */
 };
 /* Write the catalogue as GADGET-4 does (doc/file-formats.md); a file of this name is replaced. It gets its name when it has been read back
  * and its checksums agree; on a fault nothing changes. Collective. 0; -1 with a fault, the same on all ranks. */

@@ -49,7 +49,7 @@ static herr_t put_header(hid_t at, const struct contents *of)
   s |= put_count(at, "Nids_Total", of->k->members);
   s |= h5_put_whole(at, "NumFiles", 1);
   s |= h5_put_real(at, "Time", of->facts->time);
-  s |= h5_put_real(at, "Redshift", 0);
+  s |= h5_put_real(at, "Redshift", of->facts->a > 0 ? 1 / of->facts->a - 1 : 0);
   s |= h5_put_real(at, "BoxSize", 0);
   s |= h5_put_real(at, "LinkingLength", of->k->length);
   s |= h5_put_text(at, "Code", "Espalier");
@@ -71,6 +71,12 @@ static herr_t put_parameters(hid_t at, const struct contents *of)
   s |= put_count(at, "GroupMinSize", r->min_size);
   s |= h5_put_text(at, "GroupLinkTypes", types);
   s |= h5_put_whole(at, "PotentialKnown", r->potential);
+  if (of->facts->a > 0) {
+    s |= h5_put_whole(at, "ComovingIntegrationOn", 1);
+    s |= h5_put_real(at, "Omega0", of->facts->omega0);
+    s |= h5_put_real(at, "OmegaLambda", of->facts->omega_lambda);
+    s |= h5_put_real(at, "HubbleParam", of->facts->hubble);
+  }
   const struct units *u = &of->facts->units;
   if (!(u->length_cm > 0)) return s;
   s |= h5_put_real(at, "UnitLength_in_cm", u->length_cm);
@@ -119,7 +125,7 @@ int fof_write(const struct comm *c, const char *path, const struct fof_catalogue
   uint64_t *id = rows[GROUP_COLUMNS] = memory_alloc("fof", sizeof *id * (size_t)(k->member_count + 1));
   for (int64_t i = 0; i < k->member_count; i++) id[i] = k->member[i].id;
   set[GROUP_COLUMNS] = (struct table_set){"IDs", "ID", COLUMN_U64, 1, 0, 0, 0, id, k->first_member, k->member_count, k->members, 0, 0};
-  struct table_file t = {"catalogue", path, set, SETS, facts->units, put_attributes, &contents};
+  struct table_file t = {"catalogue", path, set, SETS, facts->units, facts->a > 0, put_attributes, &contents};
   int status = table_write(c, &t, f);
   for (int i = 0; i < SETS; i++) memory_free(rows[i]);
   return status;

@@ -41,7 +41,18 @@ struct finder {
 };
 
 static double place_of(const struct finder *w, int64_t i, int c) { return w->p->pos[3 * i + c] + w->r->place[c]; }
-static double motion_of(const struct finder *w, int64_t i, int c) { return w->p->vel[3 * i + c] + w->r->motion[c]; }
+/* Velocities and potentials to the bit as snapshots have them. */
+static double motion_of(const struct finder *w, int64_t i, int c)
+{
+  double a = w->r->expansion, factor = a > 0 ? 1 / (a * sqrt(a)) : 1;
+  return factor * (w->p->vel[3 * i + c] + w->r->motion[c]);
+}
+static float potential_of(const struct finder *w, int64_t i)
+{
+  double a = w->r->expansion;
+  if (!w->r->potential) return 0;
+  return a > 0 ? (float)(1 / a * w->p->pot[i]) : w->p->pot[i];
+}
 
 static void choose_exponents(struct finder *w)
 {
@@ -98,7 +109,7 @@ static void add_particle(struct part *g, const struct finder *w, int64_t i)
     g->sum[SUM_PLACE + c] += fixed(m * place_of(w, i, c), w->exponent[1]);
     g->sum[SUM_MOTION + c] += fixed(m * motion_of(w, i, c), w->exponent[2]);
   }
-  float pot = w->r->potential ? p->pot[i] : 0;
+  float pot = potential_of(w, i);
   if (!is_lower(pot, p->id[i], g)) return;
   g->pot = pot;
   g->id = p->id[i];

@@ -78,18 +78,29 @@ static double isolated(const struct comm *c, const struct particles *p, const st
   return radius * cbrt(4 * M_PI / 3 / (double)half);
 }
 
+/* The mass of all particles of all ranks, by sums of whole numbers: it depends neither on the ranks nor on the order of the particles. */
+static double mass_of_all(const struct comm *c, const struct particles *p)
+{
+  enum { BITS = 62 };
+  double largest = 0;
+  int64_t all = p->n, sum = 0;
+  int exponent, bits;
+  for (int64_t i = 0; i < p->n; i++) largest = fmax(largest, p->mass[i]);
+  comm_max_double(c, &largest, 1);
+  comm_sum_int64(c, &all, 1);
+  frexp(largest, &exponent);
+  frexp((double)all, &bits);
+  for (int64_t i = 0; i < p->n; i++) sum += llrint(ldexp(p->mass[i], BITS - bits - exponent));
+  comm_sum_int64(c, &sum, 1);
+  return ldexp((double)sum, bits + exponent - BITS);
+}
+
 double fof_length(const struct comm *c, const struct particles *p, const struct fof_request *r)
 {
-  double mass = 0;
   int64_t all = 0;
-  for (int64_t i = 0; i < p->n; i++) {
-    if (!links(r, p, i)) continue;
-    all++;
-    mass += p->mass[i];
-  }
+  for (int64_t i = 0; i < p->n; i++) all += links(r, p, i);
   comm_sum_int64(c, &all, 1);
-  comm_sum_double(c, &mass, 1);
   if (all == 0) return 0;
-  if (r->density > 0) return FRACTION_OF_UNIVERSE * cbrt(mass / (double)all / r->density);
+  if (r->density > 0) return FRACTION_OF_UNIVERSE * cbrt(mass_of_all(c, p) / (double)all / r->density);
   return FRACTION_OF_SYSTEM * isolated(c, p, r, all);
 }

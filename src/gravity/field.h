@@ -157,6 +157,19 @@ HD void field_kick(const struct field *f, const double x[3], const float soft[3]
  * by a small part only: what counts there is the rate FIELD_CROSSING |a| / v. */
 #define FIELD_CROSSING 4
 
+/* A centre that moves past at the speed u changes the field at the rate u / d, which may be above all frequencies. With FIELD_PASSING times its
+ * square a step of 0.007 / rate is 0.05 d / u, so that no centre jumps past a particle. It counts in full where the pull in the time d / u
+ * changes the velocity of the particle by 1 / FIELD_NOTABLE or more, and in proportion below. */
+#define FIELD_PASSING 0.02
+#define FIELD_NOTABLE 1e3
+
+/* The square of the rate of a centre that passes; d2, u2, a2, v2: squares of distance, relative speed, acceleration and speed. */
+HD double field_passing(double d2, double u2, double a2, double v2)
+{
+  double passing = d2 > 0 ? u2 / d2 : 0, notable = FIELD_NOTABLE * sqrt(a2 * passing);
+  return FIELD_PASSING * (v2 > 0 && notable < passing * sqrt(v2) ? notable / sqrt(v2) : passing);
+}
+
 /* The square of the rate at which the field changes for a particle at x with the velocity v: the sum over the terms of the squared
  * frequencies, and of that of the Coriolis force. */
 HD double field_rate(const struct field *f, const double x[3], const double v[3])
@@ -164,17 +177,21 @@ HD double field_rate(const struct field *f, const double x[3], const double v[3]
   double sum = 4 * f->spin * f->spin;
   for (int k = 0; k < f->count; k++) {
     const struct field_term *t = &f->term[k];
-    double d[3], g[3], a2 = 0, u2 = 0, rate = 0;
+    double d[3], g[3], d2 = 0, v2 = 0, motion2 = 0, a2 = 0, u2 = 0, rate = 0;
     for (int c = 0; c < 3; c++) d[c] = x[c] - t->centre[c];
     field_term_stiffness(t, d, g);
     for (int c = 0; c < 3; c++) {
       double u = v[c] - t->motion[c];
+      d2 += d[c] * d[c];
+      v2 += v[c] * v[c];
+      motion2 += t->motion[c] * t->motion[c];
       a2 += g[c] * d[c] * g[c] * d[c];
       u2 += u * u;
       rate = fmax(rate, fabs(g[c]));
     }
     double crossing = FIELD_CROSSING * FIELD_CROSSING * a2;
-    sum += t->kind != FIELD_LINEAR && t->kind != FIELD_TIDAL && crossing < rate * u2 ? crossing / u2 : rate;
+    if (t->kind != FIELD_LINEAR && t->kind != FIELD_TIDAL && crossing < rate * u2) rate = crossing / u2;
+    sum += motion2 > 0 ? fmax(rate, field_passing(d2, u2, a2, v2)) : rate;
   }
   return sum;
 }

@@ -32,11 +32,11 @@ hid_t table_group(hid_t file, const char *name)
 }
 
 /* GADGET-4's attributes of a dataset. */
-static herr_t put_unit(hid_t set, const struct table_set *s, const struct units *u)
+static herr_t put_unit(hid_t set, const struct table_set *s, const struct units *u, int comoving)
 {
   if ((!s->length && !s->mass && !s->velocity) || !(u->length_cm > 0)) return 0;
-  herr_t status = h5_put_real(set, "a_scaling", 0);
-  status |= h5_put_real(set, "h_scaling", 0);
+  herr_t status = h5_put_real(set, "a_scaling", comoving ? s->length + 0.5 * s->velocity : 0);
+  status |= h5_put_real(set, "h_scaling", comoving ? -s->length - s->mass : 0);
   status |= h5_put_real(set, "length_scaling", s->length);
   status |= h5_put_real(set, "mass_scaling", s->mass);
   status |= h5_put_real(set, "velocity_scaling", s->velocity);
@@ -45,7 +45,7 @@ static herr_t put_unit(hid_t set, const struct table_set *s, const struct units 
 }
 
 /* `rows`: allocate the space for them. */
-static herr_t create_set(hid_t group, struct table_set *s, const struct units *u, int rows)
+static herr_t create_set(hid_t group, struct table_set *s, const struct table_file *t, int rows)
 {
   hsize_t extent[2] = {(hsize_t)s->total, (hsize_t)s->components};
   hid_t space = H5Screate_simple(s->components > 1 ? 2 : 1, extent, NULL), plist = H5Pcreate(H5P_DATASET_CREATE);
@@ -54,7 +54,7 @@ static herr_t create_set(hid_t group, struct table_set *s, const struct units *u
   H5Pset_fill_time(plist, H5D_FILL_TIME_NEVER);
   H5Pset_obj_track_times(plist, 0);
   hid_t set = H5Dcreate2(group, s->name, type_of(s), space, H5P_DEFAULT, plist, H5P_DEFAULT);
-  herr_t status = set < 0 ? -1 : put_unit(set, s, u);
+  herr_t status = set < 0 ? -1 : put_unit(set, s, &t->units, t->comoving);
   if (set >= 0) {
     status |= h5_put(set, CHECKSUM_ATTRIBUTE, H5T_STD_U64LE, H5T_NATIVE_UINT64, 0, &s->sum);
     if (rows && s->total) s->offset = H5Dget_offset(set);
@@ -74,7 +74,7 @@ static int lay_out(struct h5_image *image, struct table_file *t, size_t room, ch
     int fresh = k == 0 || strcmp(t->set[k].group, t->set[k - 1].group) != 0;
     if (fresh && group >= 0) s |= H5Gclose(group);
     if (fresh) group = table_group(file, t->set[k].group);
-    s |= group < 0 ? -1 : create_set(group, &t->set[k], &t->units, room > 0);
+    s |= group < 0 ? -1 : create_set(group, &t->set[k], t, room > 0);
   }
   if (s < 0) h5_cause(cause);
   if (group >= 0) H5Gclose(group);

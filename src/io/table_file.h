@@ -23,6 +23,7 @@ struct table_file {
   struct table_set *set;        /* [sets] those of a group one after the other */
   int sets;
   struct units units;           /* length_cm 0: not known */
+  int comoving;                 /* lengths are comoving, with factors of 1/h, as masses; velocities are v_pec / sqrt(a) */
   /* Write the groups with attributes. < 0 on failure. Called twice, on rank 0. */
   herr_t (*attributes)(hid_t file, const void *of);
   const void *of;

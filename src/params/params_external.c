@@ -8,6 +8,7 @@
 
 enum { WORD = PARAM_TEXT, KEYS = 5 };
 enum range { ABOVE_ZERO, FROM_ZERO };
+#define LARGEST 1e100   /* of numbers, which may not be below its inverse, unless they are 0: so squares and products are finite */
 
 /* A number of a potential or of a tidal field. */
 struct key {
@@ -71,8 +72,10 @@ static int number_of(const char *text, const char **end, double *x)
 static int read_key(const struct key *k, const char *text, double *x, struct fault *f)
 {
   const char *end;
-  if (number_of(text, &end, x) || *end || *x < 0 || (k->range == ABOVE_ZERO && *x == 0))
-    return fault_set(f, "expected %s= with a number %s, found '%.60s'", k->name, k->range == ABOVE_ZERO ? "above 0" : "of at least 0", text);
+  int bad = number_of(text, &end, x) || *end || *x < 0 || (k->range == ABOVE_ZERO && *x == 0);
+  if (bad || *x > LARGEST || (*x > 0 && *x < 1 / LARGEST))
+    return fault_set(f, "expected %s= with a number %s%s, found '%.60s'", k->name, k->range == ABOVE_ZERO ? "above 0" : "of at least 0",
+                     bad ? "" : ", not above 1e100 and not within 1e-100 of 0", text);
   return 0;
 }
 
@@ -80,7 +83,7 @@ static int read_centre(const char *text, double x[3], struct fault *f)
 {
   const char *at = text;
   for (int c = 0; c < 3; c++) {
-    if (number_of(at, &at, &x[c]) || *at != (c < 2 ? ',' : 0))
+    if (number_of(at, &at, &x[c]) || fabs(x[c]) > LARGEST || *at != (c < 2 ? ',' : 0))
       return fault_set(f, "expected centre=x,y,z with three numbers and no blanks, found '%.60s'", text);
     at++;
   }
@@ -136,8 +139,10 @@ static int read_word(char *word, struct external_potential *e, int *given, struc
 {
   const struct kind *kind = &kinds[e->kind];
   char expected[200], *value = split(word);
-  if (value && strcmp(word, "centre") == 0) return read_centre(value, e->centre, f);
-  if (value && strcmp(word, "orbit") == 0) {
+  int place = !value ? -1 : strcmp(word, "centre") == 0 ? 0 : strcmp(word, "orbit") == 0 ? 1 : -1;
+  if (place >= 0 && given[EXTERNAL_VALUES + place]++) return fault_set(f, "expected %s= once, found it twice", word);
+  if (place == 0) return read_centre(value, e->centre, f);
+  if (place == 1) {
     snprintf(e->orbit, sizeof e->orbit, "%s", value);
     return value[0] ? 0 : fault_set(f, "expected orbit= with the name of a file");
   }
@@ -151,7 +156,7 @@ static int read_word(char *word, struct external_potential *e, int *given, struc
 int external_read(const char *text, struct external_potential *e, struct fault *f)
 {
   char word[WORD];
-  int given[EXTERNAL_VALUES + 1] = {0};
+  int given[EXTERNAL_VALUES + 2] = {0};   /* the numbers, centre= and orbit= */
   memset(e, 0, sizeof *e);
   next_word(&text, word);
   if (read_kind(word, e, f)) return -1;
@@ -161,7 +166,7 @@ int external_read(const char *text, struct external_potential *e, struct fault *
     if (read_word(word, e, given, f)) return -1;
   for (int k = 0; k < EXTERNAL_VALUES && key[k].name; k++)
     if (!given[k] && key[k].initial < 0) return fault_set(f, "expected %s= for %s, which has none", key[k].name, kinds[e->kind].name);
-  if (e->orbit[0] && (e->centre[0] != 0 || e->centre[1] != 0 || e->centre[2] != 0))
+  if (given[EXTERNAL_VALUES] && given[EXTERNAL_VALUES + 1])
     return fault_set(f, "expected centre= or orbit=, not both: the orbit is that of the centre");
   return 0;
 }
@@ -180,7 +185,7 @@ int external_read_tide(const char *text, struct external_tide *t, struct fault *
     if (f->text[0]) return -1;
     if (o) {
       o = word[0] - 'A';
-      if (oort[o]++ || number_of(number, &end, &constant[o]) || *end)
+      if (oort[o]++ || number_of(number, &end, &constant[o]) || *end || fabs(constant[o]) > LARGEST)
         return fault_set(f, "expected %s= with a number, once, found '%.60s'", word, number);
     } else if (k < 0) {
       list_keys(tide_keys, ", or the Oort constants A= and B=", expected, sizeof expected);
@@ -191,9 +196,12 @@ int external_read_tide(const char *text, struct external_tide *t, struct fault *
   }
   if (oort[0] != oort[1] || (oort[0] ? given[0] || given[1] : !given[0]))
     return fault_set(f, "expected omega=, with kappa= where it is not a point mass, or both Oort constants, A= and B=");
-  if (oort[0] && !(constant[0] - constant[1] > 0 && constant[1] <= 0)) return fault_set(f, "expected A= above B=, and B= of at most 0");
+  if (oort[0] && !(constant[0] - constant[1] > 0 && constant[0] >= 0 && constant[1] <= 0))
+    return fault_set(f, "expected A= above B=, A= of at least 0, and B= of at most 0");
   t->omega = oort[0] ? constant[0] - constant[1] : value[0];
   t->kappa = oort[0] ? sqrt(-4 * constant[1] * t->omega) : given[1] ? value[1] : value[0];
   t->nu = given[2] ? value[2] : t->omega;
+  if (given[1] && t->kappa > 2 * t->omega * (1 + 1e-12))   /* omega falls outwards, or is the same everywhere */
+    return fault_set(f, "expected kappa= of at most 2 omega (that of a homogeneous galaxy), found %.9g", t->kappa);
   return 0;
 }

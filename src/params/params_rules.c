@@ -137,8 +137,8 @@ static int check_accuracy(const struct rules *r)
   static const char *const names[] = {"coarse", "standard", "fine", "finest"};
   const char *near = nearest_name(r->p->Accuracy, names, sizeof names / sizeof *names);
   char expected[300];
-  snprintf(expected, sizeof expected, "expected coarse, standard, fine, finest, or the wanted |dE/E| per dynamical time, a number above 0, "
-           "at most 0.1%s%s%s", near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+  snprintf(expected, sizeof expected, "expected coarse, standard, fine, finest, or the wanted |dE/E| per dynamical time, a number from 1e-12 "
+           "to 0.1%s%s%s", near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
   return broken(r, "Accuracy", NULL, expected);
 }
 

@@ -36,8 +36,8 @@ struct named {
   double weight;   /* particles of the largest weight are named */
   int kind;        /* what is wrong: an index of `kinds` and `phases` */
 };
-static const char *const kinds[] = {"position", "velocity", "acceleration", "potential or mass", "speed"};
-static const char *const phases[] = {"drift", "kick", "forces", "forces", "kick"};
+static const char *const kinds[] = {"position", "velocity", "acceleration", "potential or mass", "speed", "in the external field"};
+static const char *const phases[] = {"drift", "kick", "forces", "forces", "kick", "kick"};
 
 static int finite3(const double *x) { return isfinite(x[0]) && isfinite(x[1]) && isfinite(x[2]); }
 static int finite3f(const float *x) { return isfinite(x[0]) && isfinite(x[1]) && isfinite(x[2]); }
@@ -80,9 +80,18 @@ static void insert(struct named *list, int *count, struct named one)
   }
 }
 
+/* Whether the external field at particle i is not finite. */
+static int bad_field(const struct field *field, const struct particles *p, int64_t i)
+{
+  double acc[3];
+  field_acceleration(field, &p->pos[3 * i], acc);
+  return !finite3(acc) || !isfinite(field_potential(field, &p->pos[3 * i]));
+}
+
 /* The particles of all ranks to be named: those with values that are not finite, or (`fast`) the fastest. Collective. Returns their
  * number. */
-static int name_particles(const struct comm *c, const struct backend *be, struct device *d, int fast, struct named *list)
+static int name_particles(const struct comm *c, const struct backend *be, struct device *d, const struct field *field, int fast,
+                          struct named *list)
 {
   const struct particles *p = be->view(d);
   struct named mine[NAMED] = {{0}}, *all;
@@ -91,6 +100,7 @@ static int name_particles(const struct comm *c, const struct backend *be, struct
   for (int64_t i = 0; i < p->n; i++) {
     const double *v = &p->vel[3 * i];
     int kind = fast ? 4 : bad_value(p, i);
+    if (kind < 0 && bad_field(field, p, i)) kind = 5;
     if (kind >= 0) insert(mine, &count, (struct named){p->id[i], fast ? sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]) : 1, kind});
   }
   all = comm_gather(c, mine, sizeof *mine * (size_t)count, &bytes);
@@ -119,18 +129,18 @@ static int momentum_jumped(const struct guard *g, const struct diagnostics *now,
 }
 
 int guard_check(const struct guard *g, const struct diagnostics *now, const struct comm *c, const struct backend *be, struct device *d,
-                long long step, double time, double dt, struct fault *f)
+                const struct field *field, long long step, double time, double dt, struct fault *f)
 {
   struct named list[NAMED] = {{0}};
-  char names[600];
+  char names[600], ids[640] = " (in the potential of Agama)";   /* the others are looked at */
   int bad = now->bad > 0, lost = now->count != g->particles, jump = dt > 0 && momentum_jumped(g, now, dt);
   if (!bad && !lost && !jump && fabs(now->mass - g->mass) <= MASS_LOST * g->mass) return 0;
-  int count = name_particles(c, be, d, !bad, list);
+  int count = name_particles(c, be, d, field, !bad, list);
   list_names(list, count, names, sizeof names);
+  if (count) snprintf(ids, sizeof ids, ": id%s %s%s", plural(now->bad), names, now->bad > count ? ", ..." : "");
   if (bad)
-    return fault_set(f, "step %lld, time %g, phase %s: %.0f particle%s values that are not finite: id%s %s%s", step, time,
-                     count ? phases[list[0].kind] : "diagnostics", now->bad, now->bad == 1 ? " has" : "s have", plural(now->bad), names,
-                     now->bad > count ? ", ..." : "");
+    return fault_set(f, "step %lld, time %g, phase %s: %.0f particle%s values that are not finite%s", step, time,
+                     count ? phases[list[0].kind] : "diagnostics", now->bad, now->bad == 1 ? " has" : "s have", ids);
   if (lost)
     return fault_set(f, "step %lld, time %g, phase domain: there are %.0f particles, but there were %.0f at the start", step, time,
                      now->count, g->particles);

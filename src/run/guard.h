@@ -3,6 +3,7 @@
  * The check uses the sums of the diagnostics, so it adds no communication. */
 #ifndef GUARD_H
 #define GUARD_H
+#include "gravity/field.h"
 #include "mpi/comm.h"
 #include "system/diagnostics.h"
 
@@ -18,9 +19,10 @@ struct guard {
 /* Store the sums of a sound system as reference; `first`: the number of particles and the mass too. Not collective. */
 void guard_remember(struct guard *g, const struct diagnostics *now, int first);
 /* Compare the system after a soft step of length `dt` (0: none was made) with the reference. Collective, the same result on all ranks.
- * 0, or -1 with a fault that names step, time, what is wrong, the phase that caused it, and the ids of particles. */
+ * 0, or -1 with a fault that names step, time, what is wrong, the phase that caused it, and the ids of particles.
+ * `field`: the external one, for those where it is not finite. */
 int guard_check(const struct guard *g, const struct diagnostics *now, const struct comm *c, const struct backend *be, struct device *d,
-                long long step, double time, double dt, struct fault *f);
+                const struct field *field, long long step, double time, double dt, struct fault *f);
 /* The step of a close pair collapsed in a soft step that ended at `time`; the first one counts. Also after a restart, with the numbers of an
  * earlier job (g->collapsed; zero: none did). Not collective. */
 void guard_collapsed(struct guard *g, const double collapsed[3]);

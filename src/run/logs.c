@@ -269,7 +269,7 @@ static void begin(struct logs *l, const struct sim *s)
 /* Make all ranks agree on rank 0's result of opening the tables, and close them on a fault. Collective. 0 or -1. */
 static int agree_or_close(struct logs *l, const struct sim *s, struct fault *f)
 {
-  if (comm_verdict(s->comm, f) == 0) return 0;
+  if (comm_verdict(s->comm, f) == 0 && traffic_record(s->comm, s->par, s->step, f) == 0) return 0;
   struct fault ignored = {""};
   logs_close(l, s, &ignored);
   return -1;
@@ -373,10 +373,10 @@ int logs_close(struct logs *l, const struct sim *s, struct fault *f)
     if (file && l->spool[k] && fflush(file) == 0) spool_sync(l->spool[k]);
     if (file && fclose(file))
       fault_set(f, "%s/%s could not be written completely: %s", s->par->OutputDir, table_names[k], strerror(errno));
-    *table[k].file = NULL;
-    l->spool[k] = NULL;
+    *table[k].file = NULL, l->spool[k] = NULL;
   }
-  return comm_verdict(s->comm, f);
+  recorder_stop(s->comm->recorder, f);
+  return comm_agree(s->comm, f);
 }
 
 /* --- numbers ----------------------------------------------------------------------------------------------------- */

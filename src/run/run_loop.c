@@ -40,11 +40,14 @@ static int projection_due(const struct run *r, double from, double to)
          timeline_next_output(r->outputs.begin, par->TimeBetProjections, from, HUGE_VAL);
 }
 
-/* 2 T / |W| in the frame of the centre of mass. */
-static double virial_ratio(const struct diagnostics *d)
+/* 2 T / |W| in the frame of the centre of mass. In an external field the zero of its potential says nothing, and W is the virial of all forces
+ * about the centre of mass; not known where forces of near pairs are those of neighbour lists. */
+static double virial_ratio(const struct sim *s, const struct diagnostics *d)
 {
   double bulk = d->v_com[0] * d->v_com[0] + d->v_com[1] * d->v_com[1] + d->v_com[2] * d->v_com[2];
-  return d->potential < 0 ? (2 * d->kinetic - d->mass * bulk) / -d->potential : NAN;
+  double potential = d->potential;
+  if (s->external.given) potential = params_neighbour_lists(s->par) ? NAN : d->virial + d->virial_field;
+  return potential < 0 ? (2 * d->kinetic - d->mass * bulk) / -potential : NAN;
 }
 
 /* Measure the particles, and write rows to analysis.csv. Collective. */
@@ -58,7 +61,7 @@ static void analyse(struct run *r)
   analysis_measure(&a, s->comm, s->be->view(s->dev));
   sim_shift(s, place, motion);
   if (r->logs.analysis) {
-    analysis_write(r->logs.analysis, s->time, &a, virial_ratio(&d), place, motion);
+    analysis_write(r->logs.analysis, s->time, &a, virial_ratio(s, &d), place, motion);
     fflush(r->logs.analysis);
   }
   timer_phase(&s->timer, PHASE_other);
@@ -192,7 +195,7 @@ static int carry_out_substeps(struct run *r, struct fault *f)
 int run_check_system(struct run *r, double dt, struct fault *f)
 {
   struct sim *s = &r->sim;
-  if (guard_check(&r->guard, &s->now, s->comm, s->be, s->dev, s->step, s->time, dt, f) == 0) {
+  if (guard_check(&r->guard, &s->now, s->comm, s->be, s->dev, &s->field, s->step, s->time, dt, f) == 0) {
     guard_remember(&r->guard, &s->now, 0);
     return 0;
   }

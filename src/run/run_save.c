@@ -31,12 +31,13 @@ static void write_groups(struct run *r, int number, const struct particles *p, c
   struct fault f = {""};
   struct fof_request request = {.length = par->LinkingLength, .min_size = par->GroupMinSize, .potential = 1};
   if (par->Comoving) request.density = cosmology_mean_density(par);
+  request.expansion = facts->comoving;
   if (par->Groups == GROUPS_OFF) return;
   params_types(par->GroupLinkTypes, &request.linking);
   memcpy(request.place, facts->place, sizeof request.place);
   memcpy(request.motion, facts->motion, sizeof request.motion);
   snprintf(path, sizeof path, "%s/fof_%03d.hdf5", par->OutputDir, number);
-  struct fof_facts of = {units_of(par), facts->time, &request};
+  struct fof_facts of = {units_of(par), facts->time, &request, facts->comoving, par->Omega0, par->OmegaLambda, par->HubbleParam};
   if (fof_make(s->comm, p, path, &of, &s->timer, &f))
     comm_print_fault(s->comm, "warning: the run continues without this catalogue, which 'espalier groups' can make from the snapshot", &f);
 }

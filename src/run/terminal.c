@@ -110,7 +110,7 @@ void terminal_start(const struct run *r)
     printf("tuning by measured times: results of two runs differ in the last bits ([Device] Tuning = frozen: they do not)\n");
   double potential = s->now.potential + s->energy.total;
   printf("energy %.9g (kinetic %.6g, potential %.6g)", energies_total(s), s->now.kinetic, potential);
-  if (!s->expansion.on) printf(", virial ratio %.4g", potential != 0 ? -2 * s->now.kinetic / potential : 0);
+  if (!s->expansion.on && !s->external.given) printf(", virial ratio %.4g", potential != 0 ? -2 * s->now.kinetic / potential : 0);
   putchar('\n');
   if (s->comm->size > 1 && !r->options->quiet && !r->options->no_output)   /* a launcher may kill ranks soon after Ctrl-C */
     printf("to stop it with a checkpoint: touch %s/stop\n", s->par->OutputDir);

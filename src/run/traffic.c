@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "base/folders.h"
 #include "base/memory.h"
 
 /* A row of comm.csv: one phase, all ranks. */
@@ -124,6 +125,7 @@ void traffic_step(struct traffic *t, const struct comm *c, long long step, doubl
     t->sum.direct_seconds += mine[p].direct_seconds;
   }
   if (t->pairs) pair = own_pairs(c, &count);
+  recorder_flush(c->recorder);
   ledger_reset(c->ledger);   /* later messages, such as those of this table, belong to the next step */
   if (!t->table) return;
   collect(c, mine, row);
@@ -135,6 +137,20 @@ void traffic_step(struct traffic *t, const struct comm *c, long long step, doubl
   }
   memory_free(all);
   memory_free(pair);
+}
+
+int traffic_record(const struct comm *c, const struct params *par, long long step, struct fault *f)
+{
+  if (!par->CommTrace) return 0;
+  char folder[4096];
+  snprintf(folder, sizeof folder, "%s/trace_%06lld", par->OutputDir, step);
+  if (c->rank == 0) folder_make(folder, "OutputDir", f);
+  if (comm_verdict(c, f)) return -1;
+  if (recorder_start(c->recorder, folder, f) == 0) recorder_at(c->recorder, step, 0);
+  if (comm_agree(c, f) == 0) return 0;
+  struct fault ignored = {""};
+  recorder_stop(c->recorder, &ignored);
+  return -1;
 }
 
 void traffic_sum_up(const struct traffic *t, const struct comm *c)

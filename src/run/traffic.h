@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "mpi/comm.h"
+#include "params/params.h"
 
 #define TRAFFIC_TABLE "comm.csv"
 
@@ -19,6 +20,9 @@ struct traffic {
 void traffic_header(FILE *out);
 /* Write rows about all messages since the last call, and reset the ledgers. `time`: code time units. Collective. */
 void traffic_step(struct traffic *t, const struct comm *c, long long step, double time);
+/* With CommTrace = on begin to record the communication events of all ranks in OutputDir/trace_STEP (mpi/recorder.h); STEP: soft steps made so far.
+ * Collective. 0, or -1 with the fault on all ranks. */
+int traffic_record(const struct comm *c, const struct params *par, long long step, struct fault *f);
 /* Print the sums of the run; nothing on a single rank. Collective; rank 0 prints. */
 void traffic_sum_up(const struct traffic *t, const struct comm *c);
 #endif

@@ -227,7 +227,7 @@ int choose_step(struct sim *s, struct params *p, double seconds)
   if (c->trial < c->trials) {
     double *measured = &c->measured[c->order[c->trial]];
     *measured = c->trial_steps == 0 ? each : fmin(*measured, each);
-    if (++c->trial_steps < TRIAL_STEPS) return 0;
+    if (++c->trial_steps < TRIAL_STEPS && !choice_lost(c->order, c->trial, c->measured)) return 0;
     c->trial_steps = 0;
     c->trial++;
     return try_next(s, p);

@@ -62,6 +62,14 @@ void expansion_add(struct sim *s, enum walk_kind kind, int32_t tick)
   s->be->add_field(s->dev, &s->expansion.background, kind, s->split.on, tick);
 }
 
+void expansion_add_at(const struct sim *s, const double x[3], double acc[3])
+{
+  double background[3];
+  if (!s->expansion.on) return;
+  field_acceleration(&s->expansion.background, x, background);
+  for (int c = 0; c < 3; c++) acc[c] += background[c];
+}
+
 const struct field *expansion_field(const struct sim *s) { return s->expansion.on ? &s->expansion.background : &s->field; }
 
 void expansion_measured(struct sim *s)

@@ -17,6 +17,8 @@ void expansion_at(struct sim *s, double a);
 void expansion_at_tick(struct sim *s, int32_t tick, double tick_length);
 /* Add the background to the forces of a walk. Local. */
 void expansion_add(struct sim *s, enum walk_kind kind, int32_t tick);
+/* Add the acceleration of the background at x, as for the forces of a synchronisation. Local. */
+void expansion_add_at(const struct sim *s, const double x[3], double acc[3]);
 /* The field that is part of the potential energy: the external one, or the background. */
 const struct field *expansion_field(const struct sim *s);
 /* Add the constant to the potential energy in s->now by which a uniform sphere of the mean density has none. After each measurement. */

@@ -60,10 +60,12 @@ double plan_energy(const struct diagnostics *now)
   return total < least ? -fmax(-total, least) : total;
 }
 
-double plan_energy_in_field(const struct diagnostics *now)
+double plan_energy_in_field(const struct diagnostics *now, double gravity)
 {
-  double potential = fmin(now->virial, 0);
-  return fmin(0.5 * now->mass * now->v_rms * now->v_rms + potential, 0.5 * potential);
+  double potential = fmin(now->virial, 0), total = fmin(0.5 * now->mass * now->v_rms * now->v_rms + potential, 0.5 * potential);
+  if (now->a_rms_plain > ROUNDING * now->a_rms)   /* products of the masses, and so the potential, say nothing of the distances */
+    total = fmin(total, -0.25 * now->mass * sqrt(gravity * now->mass * now->a_rms_plain));   /* G M^2 / (4 length) */
+  return total;
 }
 
 /* The rms acceleration without that of softened pairs, which a short softening lets grow without a meaning for the mean field; at most half

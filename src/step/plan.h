@@ -56,8 +56,9 @@ int plan_one_step(const struct params *p, int hybrid);
  * 0 or more. */
 double plan_energy(const struct diagnostics *now);
 /* The same in an external field: kinetic energy about the centre of mass; at most half of the potential energy, so that the lengths of the
- * model are those of the particles, whatever holds them together. */
-double plan_energy_in_field(const struct diagnostics *now);
+ * model are those of the particles, whatever holds them together. Where light particles orbit heavy ones, the length is at most that at which
+ * the whole mass attracts as the mean by number. */
+double plan_energy_in_field(const struct diagnostics *now, double gravity);
 /* Note the profile of the system (errors_profile) at a synchronisation. Needs y->energy. */
 void plan_note_profile(const struct params *p, const struct diagnostics *now, struct plan_facts *y);
 /* The system for the model of errors. */

@@ -303,7 +303,7 @@ void sim_shift(const struct sim *s, double place[3], double motion[3])
 
 void sim_note_energy(struct sim *s)
 {
-  s->system.energy = s->system.in_field ? plan_energy_in_field(&s->now) : plan_energy(&s->now);
+  s->system.energy = s->system.in_field ? plan_energy_in_field(&s->now, s->gravity) : plan_energy(&s->now);
   s->system.distance = s->par->R1 > 0 ? 0 : s->radius_rule;   /* given radii say nothing of distances */
   s->system.mean_mass = s->hard.mean_mass;
   s->system.largest_mass = s->hard.largest_mass;

@@ -129,6 +129,7 @@ void step_open(struct sim *s, const struct plan *plan)
   struct timer(*part)[2] = s->half.part;
   int shared;
   memset(&s->counts, 0, sizeof s->counts);
+  recorder_at(s->comm->recorder, s->step + 1, 0);
   s->half.computed = timer_computing(&s->timer);
   timer_phase(&s->timer, PHASE_correct);
   part[0][0] = s->timer;
@@ -164,6 +165,7 @@ void step_close(struct sim *s, const struct plan *plan, int potential)
 {
   double dt = plan->soft_step, end = expansion_end(s, plan);
   potential |= s->expansion.on;   /* for the integral of W da */
+  recorder_at(s->comm->recorder, s->step + 1, TICKS);
   if (!hard_used(s)) s->be->drift_to_end(s->dev, dt / TICKS);
   tuning_now(&s->tuning, s->step + 1, end);
   expansion_at(s, end);

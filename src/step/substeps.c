@@ -332,6 +332,7 @@ enum step_state substeps_advance(struct sim *s, const struct step_rule *rule, do
                               : schedule_at(&u->schedule, tick, u->built, build_asked(s, &u->schedule, tick, u->built, tick_length));
     u->tick = tick;
     u->paused = 0;
+    recorder_at(s->comm->recorder, s->step + 1, tick);
     u->next = execute(s, rule, &u->schedule, &line, &u->built, u->shared, &u->row);
     clock = timer_clock();
     /* a moment update without a block step counts with the next */

@@ -10,6 +10,7 @@
 #include "base/watchdog.h"
 #include "io/input/points.h"
 #include "run/start.h"
+#include "step/expansion.h"
 #include "study/result_file.h"
 #include "system/same_place.h"
 
@@ -83,11 +84,12 @@ static void take_results(const struct sim *s, struct field_at *a)
 }
 
 /* Direct sums in double precision. Collective. */
-static void sum_directly(const struct sim *s, struct field_at *a)
+static void sum_directly(struct sim *s, struct field_at *a)
 {
   double place[3], motion[3], at[PART][3];
   uint64_t skip[PART];
   sim_shift(s, place, motion);
+  expansion_at(s, s->time);
   memset(a->acc, 0, sizeof *a->acc * (size_t)a->points.n);
   memset(a->pot, 0, sizeof *a->pot * (size_t)a->points.n);
   for (int64_t k = 0; k < a->points.n; k += PART) {   /* in parts, between which the watchdog sees progress */
@@ -99,7 +101,18 @@ static void sum_directly(const struct sim *s, struct field_at *a)
     s->be->probe->direct(s->dev, n, (const double(*)[3])at, skip, NULL, NULL, a->acc + k, NULL, a->pot + k);
     comm_sum_double(s->comm, a->acc[k], 3 * n);
     comm_sum_double(s->comm, a->pot + k, n);
+    for (int i = 0; i < n; i++) expansion_add_at(s, at[i], a->acc[k + i]);
     watchdog_progress();
+  }
+}
+
+/* In comoving coordinates those of comoving positions, as in snapshots: forces of a run are a times these. */
+static void use_file_units(const struct sim *s, struct field_at *a)
+{
+  if (!s->expansion.on) return;
+  for (int64_t i = 0; i < a->points.n; i++) {
+    for (int c = 0; c < 3; c++) a->acc[i][c] /= s->time;
+    a->pot[i] /= s->time;
   }
 }
 
@@ -158,6 +171,7 @@ int force_at(const struct comm *c, const struct params *par, const struct force_
     if (check_places(&s, &a, &fault) == 0) {
       if (!o->exact) sim_first_force(&s);
       o->exact ? sum_directly(&s, &a) : take_results(&s, &a);
+      if (c->rank == 0) use_file_units(&s, &a);
       if (c->rank == 0) write_results(&s, o, &a, &out, &fault);
       comm_verdict(c, &fault);
       if (!fault.text[0]) print_summary(&s, o, &a);

@@ -19,6 +19,8 @@ libespalier_a_SOURCES += \
   %D%/result_file.h \
   %D%/virtual.c \
   %D%/virtual.h \
-  %D%/virtual_real.c
+  %D%/virtual_real.c \
+  %D%/virtual_trace.c \
+  %D%/virtual_trace.h
 
 EXTRA_DIST += %D%/README.md

@@ -11,6 +11,7 @@
 #include "backend/probe.h"
 #include "base/memory.h"
 #include "base/watchdog.h"
+#include "step/expansion.h"
 
 enum { PART = 1024 };   /* points of one direct sum */
 
@@ -159,6 +160,10 @@ void probes_open(struct probes *q, struct sim *s, int64_t count)
   }
   comm_sum_double(s->comm, q->acc[0], (int)(6 * n));
   comm_sum_double(s->comm, q->pot, (int)n);
+  for (size_t i = 0; i < n; i++) {
+    expansion_add_at(s, q->now[i].pos, q->acc[i]);
+    if (!s->split.on) expansion_add_at(s, q->now[i].pos, q->hard[i]);
+  }
   memory_free(skip);
   memory_free(type);
   memory_free(at);

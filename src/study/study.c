@@ -10,6 +10,7 @@
 #include "step/plan.h"
 #include "system/radius.h"
 #include "study/study_table.h"
+#include "study/virtual_trace.h"
 
 #define PROGRESS_SECONDS 10
 #define NO_OUTPUT 1e30   /* a time after any step */
@@ -21,6 +22,7 @@ struct study {
   struct virtual_rank *rows[STUDY_MAX];   /* for each number of ranks; kept for all R1, because soft LETs do not depend on R1 */
   double begun, printed;                  /* clock: start of this number of ranks; last progress line */
   int ranks, disagree;
+  struct fault trace_fault;
   struct params used;                     /* of the radius under way */
 };
 
@@ -56,7 +58,12 @@ static void count(struct study *s, struct global_particles *w, const struct stud
   if (!s->rows[which]) s->rows[which] = memory_alloc("study", sizeof **s->rows * n);
   s->ranks = s->options->ranks[which];
   s->begun = s->printed = timer_clock();
-  virtual_count(s->c, w, s->ranks, kinds, s->rows[which], progress, s);
+  const struct trace_outputs *to = &s->options->trace;
+  struct virtual_messages messages = {0};
+  int trace = to->ti || to->goal || to->events;
+  virtual_count_messages(s->c, w, s->ranks, kinds, s->rows[which], progress, s, trace ? &messages : NULL);
+  if (trace) virtual_trace(s->c, s->ranks, s->rows[which], &messages, to, &s->trace_fault);
+  memory_free(messages.message);
   if (s->c->rank == 0) study_table_row(&s->table, facts, s->ranks, s->rows[which], timer_clock() - s->begun);
   if (s->ranks == s->c->size && s->c->size > 1) compare(s, w, s->rows[which], kinds);
 }
@@ -132,6 +139,7 @@ int study_let(const struct comm *c, const struct params *par, const struct study
   par = &own;
   if (c->rank == 0) study_table_open(&s.table, options, par, &f);
   if (comm_verdict(c, &f) == 0) all_radii(&s, par, &f);
+  if (!f.text[0] && s.trace_fault.text[0]) f = s.trace_fault;
   if (!f.text[0] && s.disagree) fault_set(&f, "virtual and real ranks do not agree");
   if (c->rank == 0) study_table_close(&s.table, &f);
   comm_verdict(c, &f);

@@ -3,6 +3,7 @@
 #define STUDY_H
 #include "mpi/comm.h"
 #include "params/params.h"
+#include "trace/report.h"
 
 enum { STUDY_MAX = 64, STUDY_RANKS_MAX = 65536 };
 
@@ -14,6 +15,7 @@ struct study_options {
   const char *output;        /* CSV table, or NULL */
   int domains;               /* rows of the table are domains instead of numbers of ranks */
   int overwrite;             /* an existing table may be replaced */
+  struct trace_outputs trace;   /* where the messages of a soft step are written; for one number of ranks */
 };
 
 /* Count the sizes of locally essential trees for each number of ranks, by virtual ranks (virtual.h), and compare them with real ranks

@@ -35,6 +35,7 @@ struct virtual_exchange {
   struct let_box **boxes;      /* [ranks] within box_memory */
   void *box_memory;
   struct virtual_rank *rows;   /* this process's part of the sums */
+  struct virtual_messages *messages;   /* or NULL */
   void (*progress)(void *of, double done);
   void *of;
 };
@@ -116,14 +117,31 @@ static void summarise_domains(struct virtual_exchange *l)
 
 /* --- second pass: LETs ------------------------------------------------------------------------------------------- */
 
+static void note_message(struct virtual_messages *list, struct virtual_message m)
+{
+  if (!list) return;
+  if (list->count == list->capacity) {
+    list->capacity = (int64_t)memory_grown((size_t)list->count, sizeof m);
+    list->message = memory_resize("study", list->message, sizeof m * (size_t)list->capacity);
+  }
+  list->message[list->count++] = m;
+}
+
 /* Make the LET of a sender for a receiver and attach it as the receiver does; count its entries, messages and bytes. */
 static void send_let(struct virtual_exchange *l, int sender, int receiver, enum let_kind kind, const struct let_request *request)
 {
   struct virtual_rank *to = &l->rows[receiver], *from = &l->rows[sender];
   struct let_choice choice = {.boxes = l->boxes[receiver], .box_count = l->summary[receiver].boxes};
+  const struct let_count before = to->let[kind].received;
   be->let->select(l->d, kind, request, 1, &choice);
   memcpy(be->let->room(l->d, kind, 0, choice.bytes), choice.message, choice.bytes);
   be->let->attach(l->d, kind, 0, choice.bytes, &to->let[kind].received);
+  const struct let_count all = to->let[kind].received;
+  struct virtual_message message = {.sender = sender, .receiver = receiver, .kind = (int32_t)kind,
+                                    .entries = (int32_t)(all.cells - before.cells + all.particles - before.particles),
+                                    .boxes = (int64_t)(sizeof *choice.boxes * (size_t)choice.box_count), .let = (int64_t)choice.bytes};
+  if (kind == LET_STEP) message.update = (int64_t)be->let->update_bytes_max(l->d, 0);
+  note_message(l->messages, message);
   to->contacts[kind]++;
   let_account(&to->let[kind], l->c, sizeof *choice.boxes * (size_t)choice.box_count);
   let_account(&from->let[kind], l->c, choice.bytes);
@@ -175,7 +193,13 @@ static void copy_counts(struct virtual_rank *rows, const struct virtual_rank *su
 void virtual_count(const struct comm *c, struct global_particles *w, int ranks, int kinds, struct virtual_rank *rows,
                    void (*progress)(void *of, double done), void *of)
 {
-  struct virtual_exchange l = {.c = c, .w = w, .ranks = ranks, .progress = progress, .of = of};
+  virtual_count_messages(c, w, ranks, kinds, rows, progress, of, NULL);
+}
+
+void virtual_count_messages(const struct comm *c, struct global_particles *w, int ranks, int kinds, struct virtual_rank *rows,
+                            void (*progress)(void *of, double done), void *of, struct virtual_messages *messages)
+{
+  struct virtual_exchange l = {.c = c, .w = w, .ranks = ranks, .messages = messages, .progress = progress, .of = of};
   size_t n = (size_t)ranks;
   int threads = omp_get_max_threads();
   global_particles_open_domain(w, ranks, &l.domain);

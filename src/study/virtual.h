@@ -21,12 +21,28 @@ struct virtual_rank {
 /* All kinds of LETs, as bits 1 << LET_SOFT, 1 << LET_STEP. */
 enum { VIRTUAL_ALL = (1 << LET_KINDS) - 1 };
 
+/* A LET that a virtual rank sends. */
+struct virtual_message {
+  int32_t sender, receiver, kind;   /* kind: enum let_kind */
+  int32_t entries;                  /* cells and particles */
+  int64_t boxes, let, update;       /* bytes: of the receiver's boxes, of the LET, of an update of all its entries (substeps) */
+};
+
+/* A list of them, in the order in which each sender selects them. */
+struct virtual_messages {
+  struct virtual_message *message;  /* [count]; owner: caller (memory_free) */
+  int64_t count, capacity;
+};
+
 /* Count the exchanges of `ranks` virtual ranks for the LETs of `kinds` (bits as in VIRTUAL_ALL).
  * \param rows      [ranks] the counts, the same on every process; counts of other kinds are not changed
  * \param progress  called by every process with the part of its work that is done, 0 to 1; may be NULL
  * Collective. */
 void virtual_count(const struct comm *c, struct global_particles *w, int ranks, int kinds, struct virtual_rank *rows,
                    void (*progress)(void *of, double done), void *of);
+/* The same; messages: gets the LETs of the senders of this process, at first empty; NULL: not wanted. Collective. */
+void virtual_count_messages(const struct comm *c, struct global_particles *w, int ranks, int kinds, struct virtual_rank *rows,
+                            void (*progress)(void *of, double done), void *of, struct virtual_messages *messages);
 
 /* Exchange particles and LETs of `kinds` between the real ranks. `row`: the counts of this rank, without contacts and roots. Collective. */
 void virtual_real(const struct comm *c, struct global_particles *w, int kinds, struct virtual_rank *row);

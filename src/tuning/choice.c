@@ -39,6 +39,7 @@ static const struct rates {
 #define TRIAL_PART 0.02  /* of the predicted run, which trials may cost */
 #define TRIAL_STEPS 2    /* soft steps of a trial */
 #define TRIAL_RUN 5.0    /* predicted seconds of a run below which nothing is tried */
+#define LOST 2.0         /* a trial whose first soft step takes so many times the least measured time ends */
 #define MARGIN 0.9       /* another candidate than the first must take less than this part of its measured time, */
 #define PAYS 0.8         /* and another one than the present less than this part of its predicted time */
 
@@ -169,6 +170,13 @@ int choice_trials(const struct choice_table *t, int like, enum choice_scheme fir
     left -= cost;
     order[n++] = next;
   }
+}
+
+int choice_lost(const int *order, int trial, const double measured[CHOICES_COUNT])
+{
+  for (int i = 0; i < trial; i++)
+    if (measured[order[trial]] > LOST * measured[order[i]]) return 1;
+  return 0;
 }
 
 enum choice_scheme choice_fastest(const int *order, int n, const double measured[CHOICES_COUNT])

@@ -69,6 +69,8 @@ enum choice_scheme choice_cheapest(const struct choice_table *t, int like);
  * whose trial costs at most what is left of 2 % of the predicted run of length `time`. Nothing is tried (one candidate) where the predicted run is short.
  * `now`: the candidate in use, whose trial needs no forces for another split; `first` is in the list in any case. Returns their number. */
 int choice_trials(const struct choice_table *t, int like, enum choice_scheme first, double time, int order[CHOICES_COUNT]);
+/* 1: the first soft step of a trial took more than twice the measured seconds per unit of time of an earlier one: it needs no second step. */
+int choice_lost(const int *order, int trial, const double measured[CHOICES_COUNT]);
 /* The fastest of the n tried candidates by measured seconds per unit of time; another one than the first only if it is a tenth faster. */
 enum choice_scheme choice_fastest(const int *order, int n, const double measured[CHOICES_COUNT]);
 /* Whether a change to the cheapest candidate is predicted to pay: by a quarter. */

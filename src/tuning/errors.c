@@ -15,8 +15,8 @@
  *
  *   shared steps A t^2 (PAIRS / (N e^2)) / (1 + (2 e / (sqrt(2) v t))^2) + D t^2
  *   soft steps   A t^2 (PAIRS / (N R2^2)) CROSSING x / (1 + x) + D t^2, x = t v / R2
- *   block steps  STEPS A^2 sqrt(STEPS_COUNT / N) max(1, (N e^2)^-1/4) eta^STEPS_POWER: particles that matter have short steps, so the longest
- *                step, LONGEST, does not count; it is shorter where A has grown since the start. A: at most STEPS_PROFILE
+ *   block steps  STEPS (A^2 sqrt(STEPS_COUNT / N) + FEW STEPS_COUNT / N) max(1, (N e^2)^-1/4) eta^STEPS_POWER: FEW is of encounters, which
+ *                count where particles are few; particles that matter have short steps, so the longest step, LONGEST, does not count; it is shorter where A has grown since the start. A: at most STEPS_PROFILE
  *
  * D: the energy that the leapfrog conserves differs from E by t^2 M <a^2> / 24, which changes with A: D = CHANGE times the largest change of
  * A so far, less SPREAD of A, in which A varies by chance. It is 0 in equilibrium, and large in collapses and mergers. A system out of the
@@ -32,12 +32,13 @@
 #define CROSSING_SCALE 5
 
 #define PAIRS 2.1
-#define CROSSING 5.7
+#define CROSSING 7.0
 #define CHANGE 0.11
 #define SPREAD 0.05
 #define OUT_OF_BALANCE 5.0
 #define STEPS 1e-5
 #define STEPS_COUNT 16384
+#define FEW 2.0
 #define STEPS_POWER 3.5
 #define STEPS_PROFILE 30    /* A of block steps at most: larger ones, of collapsed cores, were not measured */
 #define ETA_LEAST 0.1
@@ -166,7 +167,8 @@ static double of_eta(const struct finder_system *s)
   struct scales u = errors_scales(s);
   double e = u.length > 0 ? s->softening / u.length : 0, close = e > 0 ? fmax(1, pow(s->count * e * e, -0.25)) : 1;
   double grows = 1 + OUT_OF_BALANCE * fmax(0, fmin(s->imbalance, 1) - SPREAD);   /* A at the beginning of a collapse */
-  return STEPS * square(fmin(grows * of_profile(s), STEPS_PROFILE)) * sqrt(STEPS_COUNT / s->count) * close;
+  double smooth = square(fmin(grows * of_profile(s), STEPS_PROFILE)) * sqrt(STEPS_COUNT / s->count);
+  return STEPS * (smooth + FEW * STEPS_COUNT / s->count) * close;
 }
 
 double errors_block(const struct finder_system *s, double eta) { return of_eta(s) * pow(eta, STEPS_POWER); }

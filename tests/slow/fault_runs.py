@@ -28,6 +28,7 @@ InitCondFile = ../plummer.hdf5
 OutputDir = out
 TimeBetSnapshot = {BETWEEN}
 SubstepLog = on
+TimeBetStatistics = 1e-9
 [Checkpoints]
 CheckpointAtEnd = on
 TimeBetCheckpoints = 1e-7

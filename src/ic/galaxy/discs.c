@@ -18,8 +18,8 @@ static int check(const struct galaxy_component *c, struct fault *f)
   if (!(c->toomre_q > 0) && !(c->dispersion > 0)) return fault_set(f, "[%s]: a disc needs ToomreQ or Dispersion above 0", c->name);
   if (!(c->retrograde >= 0 && c->retrograde <= 1))
     return fault_set(f, "[%s] Retrograde: expected 0 to 1, found %g", c->name, c->retrograde);
-  if (c->profile == PROFILE_DISC_SERSIC && !(c->index >= 0.5 && c->index <= 4))
-    return fault_set(f, "[%s] SersicIndex: expected 0.5 to 4 for a disc, found %g", c->name, c->index);
+  if (c->profile == PROFILE_DISC_SERSIC && !(c->index >= 0.6 && c->index <= 4))
+    return fault_set(f, "[%s] SersicIndex: expected 0.6 to 4 for a disc, found %g", c->name, c->index);
   if (c->cutoff > 0 && !(c->cutoff >= 0.5 * c->scale))
     return fault_set(f, "[%s] Cutoff: expected at least half of Scale (%g) for a disc, found %g", c->name, c->scale, c->cutoff);
   if (c->cutoff > 0 && c->cutoff_width > 0 && !(c->cutoff_width >= 0.02 * c->cutoff && c->cutoff_width <= c->cutoff))

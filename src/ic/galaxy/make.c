@@ -88,38 +88,38 @@ static double largest_mass(const struct galaxy *g)
 /* Whether this is the black hole: no other particle is drawn exactly at the centre. */
 static int rests(const struct particles *p, int64_t i) { return p->pos[3 * i] == 0 && p->pos[3 * i + 1] == 0 && p->pos[3 * i + 2] == 0; }
 
-/* Move a galaxy, whose particles are begin to end - 1 of this rank, to its place: the centre of mass without the black hole, and the black
- * hole. Sums are of integers: lengths and velocities in units of the largest ones, masses of the largest one. Collective. */
+/* Move a galaxy, whose particles are begin to end - 1 of this rank, to its place. The centre of its components comes there, and with it the
+ * black hole. The centre of mass, which is at rest, is beside it: by 0.1 kpc for a halo like Andromeda's of 10^6 particles, which is
+ * not little for a bulge. Sums are of integers: velocities in units of the largest one, masses of the largest one without the black
+ * hole's. Collective. */
 static void put(const struct comm *c, const struct galaxy_tables *t, const struct galaxy_place *place, int64_t begin, int64_t end,
                 struct particles *p)
 {
-  int64_t low[7] = {0}, high[7] = {0}, sums[14];
-  double scale[6], mean[6], largest = largest_mass(t->g);
-  double length = radial_node(t->total, radial_nodes(t->total) - 1), speed = sqrt(-2 * radial_potential(t->total, radial_node(t->total, 0)));
-  int hole = 0;   /* whether there is a black hole */
-  for (int i = 0; i < t->g->count; i++) hole |= is_point(t->g, i);
-  for (int k = 0; k < 6; k++) scale[k] = k < 3 ? length : speed;
+  int64_t low[4] = {0}, high[4] = {0}, sums[8];
+  double mean[3], largest = largest_mass(t->g), hole = 0, speed = sqrt(-2 * radial_potential(t->total, radial_node(t->total, 0)));
+  for (int i = 0; i < t->g->count; i++)
+    if (is_point(t->g, i)) hole = t->g->component[i].mass;
 #pragma omp parallel for schedule(static) reduction(+ : low, high)
   for (int64_t i = begin; i < end; i++) {
     double weight = p->mass[i] / largest;
-    if (hole && rests(p, i)) continue;
-    for (int k = 0; k < 7; k++) {
+    if (hole > 0 && rests(p, i)) continue;
+    for (int k = 0; k < 4; k++) {
       int64_t sum[2] = {0, 0};
-      add_scaled(k == 6 ? weight : weight * (k < 3 ? p->pos[3 * i + k] : p->vel[3 * i + k - 3]) / scale[k], sum);
+      add_scaled(k == 3 ? weight : weight * p->vel[3 * i + k] / speed, sum);
       low[k] += sum[0];
       high[k] += sum[1];
     }
   }
-  for (int k = 0; k < 7; k++) sums[2 * k] = low[k], sums[2 * k + 1] = high[k];
-  comm_sum_int64(c, sums, 14);
-  for (int k = 0; k < 6; k++) mean[k] = scale[k] * (sum_scaled(sums + 2 * k) / sum_scaled(sums + 12));
+  for (int k = 0; k < 4; k++) sums[2 * k] = low[k], sums[2 * k + 1] = high[k];
+  comm_sum_int64(c, sums, 8);
+  double mass = sum_scaled(sums + 6) + ldexp((float)hole / largest, SCALE_BITS);
+  for (int k = 0; k < 3; k++) mean[k] = speed * (sum_scaled(sums + 2 * k) / mass);
 #pragma omp parallel for schedule(static)
   for (int64_t i = begin; i < end; i++) {
     double x[3], v[3];
-    int stays = hole && rests(p, i);
     for (int k = 0; k < 3; k++) {
-      x[k] = p->pos[3 * i + k] - (stays ? 0 : mean[k]);
-      v[k] = p->vel[3 * i + k] - (stays ? 0 : mean[3 + k]);
+      x[k] = p->pos[3 * i + k];
+      v[k] = p->vel[3 * i + k] - mean[k];
     }
     for (int a = 0; a < 3; a++) {
       const double *row = place->rotation[a];

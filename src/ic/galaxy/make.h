@@ -22,8 +22,8 @@ struct galaxy_tables {
 int galaxy_open(struct galaxy_tables *t, const struct galaxy *g, struct fault *f);
 void galaxy_close(struct galaxy_tables *t);
 
-/* Draw this rank's slice of the particles: ids from 1, in the order of the file. The centre of mass of each galaxy, without its black hole,
- * is at rest at the galaxy's place, where the black hole is. The particles are bit-identical on any number of ranks and threads.
+/* Draw this rank's slice of the particles: ids from 1, in the order of the file. The centre of each galaxy, with its black hole, is at
+ * the galaxy's place, its centre of mass is at rest there. The particles are bit-identical on any number of ranks and threads.
  * \param t  tables of all galaxies of the model
  * \param p  must be empty
  * Collective. */

@@ -26,12 +26,14 @@ struct galaxy_orbit {
 /* Read a model file and check it. The number of particles of every component is set; `n` > 0 replaces the total number of the file, and
  * components keep their shares. Local. 0; -1 with a fault that names file, line and key. */
 int galaxy_model_read(const char *path, int64_t n, struct galaxy_model *m, struct fault *f);
-/* Check the components of a galaxy and set what follows from other values. `path`: for messages. */
+/* Check the components of a galaxy, whose gravity is set, and set what follows from other values. `path`: for messages. */
 int galaxy_check(const char *path, struct galaxy *g, struct fault *f);
 /* Distribute `n` particles over the components without a number of the galaxies from `first` on, by mass; black holes have one particle. 0; -1 with a fault. */
 int galaxy_share(const char *path, int first, int64_t n, struct galaxy_model *m, struct fault *f);
 /* Change the numbers of all components but black holes, so that there are n particles, in the same proportions. 0; -1 with a fault. */
 int galaxy_rescale(const char *path, int64_t n, struct galaxy_model *m, struct fault *f);
+/* Whether the mass of a particle of every component is a number of files. 0; -1 with a fault. */
+int galaxy_check_masses(const char *path, const struct galaxy_model *m, struct fault *f);
 double galaxy_mass(const struct galaxy *g);
 
 /* Keys of components. */

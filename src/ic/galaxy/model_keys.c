@@ -87,13 +87,47 @@ static int check_disc(const char *path, const struct galaxy_component *c, struct
   return 0;
 }
 
+/* Lengths and velocities whose powers in the tables are numbers. */
+static int check_range(const char *path, const struct galaxy *g, const struct galaxy_component *c, struct fault *f)
+{
+  static const double low = 1e-30, high = 1e30;
+  const struct {
+    const char *key;
+    double value;
+  } lengths[] = {{"Scale", c->scale}, {"Cutoff", c->cutoff}, {"AnisotropyRadius", c->anisotropy_radius}, {"Height", c->height},
+                 {"DispersionScale", c->dispersion_scale}};
+  for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
+    if (lengths[i].value > 0 && !(lengths[i].value >= low && lengths[i].value <= high))
+      return fault_set(f, "%s:%d: [%s] %s: expected a length from %g to %g, found %g; choose other units", path, c->line, c->name,
+                       lengths[i].key, low, high, lengths[i].value);
+  double speed = c->scale > 0 ? sqrt(g->gravity) * sqrt(c->mass) / sqrt(c->scale) : 1;
+  if (!(speed >= low && speed <= high))
+    return fault_set(f, "%s:%d: [%s]: (G Mass / Scale)^(1/2) is %g; expected from %g to %g; choose other units", path, c->line, c->name,
+                     speed, low, high);
+  return 0;
+}
+
+int galaxy_check_masses(const char *path, const struct galaxy_model *m, struct fault *f)
+{
+  static const double low = 1e-37, high = 1e38;   /* float */
+  for (int i = 0; i < m->count; i++)
+    for (int k = 0; k < m->galaxy[i].count; k++) {
+      const struct galaxy_component *c = &m->galaxy[i].component[k];
+      double mass = c->mass / (double)c->n;
+      if (!(mass >= low && mass <= high))
+        return fault_set(f, "%s: [%s]: the mass of a particle would be %g; expected from %g to %g; choose another unit of mass", path,
+                         c->name, mass, low, high);
+    }
+  return 0;
+}
+
 int galaxy_check(const char *path, struct galaxy *g, struct fault *f)
 {
   int points = 0;
   double low = INFINITY, high = 0;
   for (int i = 0; i < g->count; i++) {
     struct galaxy_component *c = &g->component[i];
-    if (check_cutoff(path, c, f) || check_disc(path, c, f)) return -1;
+    if (check_cutoff(path, c, f) || check_disc(path, c, f) || check_range(path, g, c, f)) return -1;
     points += c->profile == PROFILE_POINT;
     if (c->profile == PROFILE_POINT) c->n = 1;
     if (c->scale > 0) {

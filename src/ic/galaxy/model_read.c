@@ -29,14 +29,15 @@ static const struct {
   const char *name;
   size_t offset;
   double low, high;
+  int above;   /* low is not in the range */
 } orbit_keys[] = {
-    {"Eccentricity", offsetof(struct galaxy_orbit, eccentricity), 0, 1e3},
-    {"Pericentre", offsetof(struct galaxy_orbit, pericentre), 1e-300, 1e300},
-    {"Separation", offsetof(struct galaxy_orbit, separation), 1e-300, 1e300},
-    {"Inclination1", offsetof(struct galaxy_orbit, inclination[0]), -360, 360},
-    {"Node1", offsetof(struct galaxy_orbit, node[0]), -360, 360},
-    {"Inclination2", offsetof(struct galaxy_orbit, inclination[1]), -360, 360},
-    {"Node2", offsetof(struct galaxy_orbit, node[1]), -360, 360},
+    {"Eccentricity", offsetof(struct galaxy_orbit, eccentricity), 0, 1e3, 0},
+    {"Pericentre", offsetof(struct galaxy_orbit, pericentre), 0, 1e30, 1},
+    {"Separation", offsetof(struct galaxy_orbit, separation), 0, 1e30, 1},
+    {"Inclination1", offsetof(struct galaxy_orbit, inclination[0]), -360, 360, 0},
+    {"Node1", offsetof(struct galaxy_orbit, node[0]), -360, 360, 0},
+    {"Inclination2", offsetof(struct galaxy_orbit, inclination[1]), -360, 360, 0},
+    {"Node2", offsetof(struct galaxy_orbit, node[1]), -360, 360, 0},
 };
 enum { ORBIT_KEYS = sizeof orbit_keys / sizeof *orbit_keys };
 
@@ -122,7 +123,7 @@ static int read_real(struct source *s, const char *key, const char *text, double
   char *end;
   *x = strtod(text, &end);
   if (end != text && !*end && isfinite(*x) && *x <= high && (above ? *x > low : *x >= low)) return 0;
-  if (high >= 1e299) return at_fault(s, "%s: expected a number %s %g, found '%.60s'", key, above ? "above" : "from", low < 1e-299 ? 0. : low, text);
+  if (high >= 1e299) return at_fault(s, "%s: expected a number %s %g, found '%.60s'", key, above ? "above" : "from", low, text);
   return at_fault(s, "%s: expected a number %s %g %s %g, found '%.60s'", key, above ? "above" : "from", low, above ? "and at most" : "to", high, text);
 }
 
@@ -267,7 +268,8 @@ static int take(void *user, const char *section, const char *key, const char *va
   if (s->section == 1) return read_count(s, key, value, &s->n) == 0;
   if (s->section == 2) {
     if (i >= ORBIT_KEYS) return read_path(s, key, value, s->member[i - ORBIT_KEYS], sizeof s->member[0]) == 0;
-    return read_real(s, key, value, orbit_keys[i].low, orbit_keys[i].high, 0, (double *)((char *)&s->orbit + orbit_keys[i].offset)) == 0;
+    return read_real(s, key, value, orbit_keys[i].low, orbit_keys[i].high, orbit_keys[i].above,
+                     (double *)((char *)&s->orbit + orbit_keys[i].offset)) == 0;
   }
   int component = s->section - FIXED;
   if (i == galaxy_key_count) return read_real(s, key, value, 0, 1e300, 1, &s->particle_mass[component]) == 0;
@@ -394,11 +396,11 @@ static int add_galaxy(struct source *s, struct galaxy_model *m, struct fault *f)
 {
   for (int i = 0; i < s->galaxy.count; i++)
     if (check_keys(s, i, f)) return -1;
+  s->galaxy.gravity = units_gravity(&s->units);
   if (galaxy_check(s->path, &s->galaxy, f)) return -1;
   if (m->count == GALAXIES) return fault_set(f, "%s: more than %d galaxies", s->path, GALAXIES);
   const char *slash = strrchr(s->path, '/'), *name = slash ? slash + 1 : s->path;
   snprintf(s->galaxy.name, sizeof s->galaxy.name, "%.*s", (int)strcspn(name, "."), name);
-  s->galaxy.gravity = units_gravity(&s->units);
   m->place[m->count] = (struct galaxy_place){.rotation = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
   m->galaxy[m->count++] = s->galaxy;
   return 0;
@@ -426,5 +428,6 @@ int galaxy_model_read(const char *path, int64_t n, struct galaxy_model *m, struc
   /* a file without any number, or in which some components have one: n is the number of all */
   int64_t total = own > 0 || galaxy_numbered(m) ? own : n;
   if (galaxy_share(path, 0, total, m, f)) return -1;
-  return n > 0 ? galaxy_rescale(path, n, m, f) : 0;
+  if (n > 0 && galaxy_rescale(path, n, m, f)) return -1;
+  return galaxy_check_masses(path, m, f);
 }

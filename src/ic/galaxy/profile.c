@@ -129,11 +129,12 @@ static int open_king(struct profile *p, struct fault *f)
 static int table_row(const struct lines *l, int n, double *s, struct fault *f)
 {
   double r, density;
-  int end = 0;
+  int end = 0, length = (int)strcspn(l->text, "\r\n");
   if (l->text[strspn(l->text, " \t\r\n")] == 0) return 0;
   if (sscanf(l->text, " %lf%*[ \t,]%lf %n", &r, &density, &end) != 2 || l->text[end] || !(r > 0) || !(density > 0) || !isfinite(r) ||
       !isfinite(density))
-    return fault_set(f, "%s:%lld: expected a radius and a density, both above 0, found '%.40s'", l->path, (long long)l->number, l->text);
+    return fault_set(f, "%s:%lld: expected a radius and a density, both above 0, found '%.*s'", l->path, (long long)l->number,
+                     length < 40 ? length : 40, l->text);
   s[2 * n] = log(r);
   s[2 * n + 1] = log(density);
   if (n > 0 && s[2 * n] <= s[2 * n - 2])
@@ -168,7 +169,10 @@ static int open_table(struct profile *p, struct fault *f)
     p->edge = exp(x[n - 1]);
     p->inner_slope = gsl_spline_eval_deriv(p->first, x[0], NULL);
     memory_free(x);
-    if (p->inner_slope < -2) rc = fault_set(f, "%s: the density rises as r^%.3g at the smallest radius; expected r^-2 or less steep",
+    if (p->inner < 1e-30 || p->edge > 1e30 || p->edge > 1e9 * p->inner)
+      rc = fault_set(f, "%s: the radii are from %g to %g; expected from 1e-30 to 1e30, and the last at most 1e9 times the first",
+                     p->c->table, p->inner, p->edge);
+    else if (p->inner_slope < -2) rc = fault_set(f, "%s: the density rises as r^%.3g at the smallest radius; expected r^-2 or less steep",
                                             p->c->table, p->inner_slope);
   }
   memory_free(s);

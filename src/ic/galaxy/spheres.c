@@ -6,6 +6,7 @@
  * g = d rho_Q / d psi is piecewise linear between the nodes of the radial grid and ends at 0 with psi, for which the integral is exact. So no
  * second derivative is needed, and differences of potentials are those of radial_node_height, which are exact near the centre. */
 #include <config.h>
+#include <float.h>
 #include <math.h>
 
 #include "base/memory.h"
@@ -194,10 +195,24 @@ static int open_sphere(struct spheres *s, int component, struct fault *fault)
     set_boxes(s, p);
     return 0;
   }
+  if (!(p->facts.negative > 0))
+    return fault_set(fault, "[%s]: this component cannot be in equilibrium: its density does not fall to 0 smoothly at its edge, so 2 T / "
+                     "|W| of its distribution function is %.3g; expected a Cutoff%s", c->name, virial,
+                     c->profile == PROFILE_TABLE ? " within the last row of the table, or rows of smaller densities" : "");
   return fault_set(fault, "[%s]: this component cannot be in equilibrium: its distribution function is negative at energies of the "
                    "potential from r = %.3g to %.3g (where it is 0 instead, 2 T / |W| is %.3g, and %.2g %% of the mass is in excess); "
                    "expected %sa larger CutoffWidth, a steeper profile, or a lighter black hole", c->name, p->facts.negative_from,
                    p->facts.negative_to, virial, 100 * p->facts.negative, p->anisotropy > 0 ? "a larger AnisotropyRadius, " : "");
+}
+
+/* Near a black hole the potential is so deep that a double does not resolve its small differences far outside. */
+static int check_heights(const struct spheres *s, struct fault *f)
+{
+  for (int k = 0; k < s->n; k++)
+    if (!(s->pull[k] > 30 * DBL_EPSILON * s->height[k]))
+      return fault_set(f, "the potential from the centre, r = %.3g, to the edge, %.3g, cannot be resolved beyond %.3g: expected a lighter black "
+                       "hole, or a smallest Scale and a largest Cutoff that differ less", s->r[0], s->r[s->n - 1], s->r[k]);
+  return 0;
 }
 
 struct spheres *spheres_open(const struct galaxy *g, const struct radial *total, struct fault *f)
@@ -217,7 +232,7 @@ struct spheres *spheres_open(const struct galaxy *g, const struct radial *total,
     s->pull[k] = s->step * g->gravity * radial_node_mass(total, k) / s->r[k];
   }
   s->height[n] = s->height[n - 1] + s->pull[n - 1] / s->step;
-  int failed = 0;
+  int failed = check_heights(s, f);
   for (int i = 0; i < g->count && !failed; i++)
     if (!galaxy_is_disc(g->component[i].profile) && g->component[i].profile != PROFILE_POINT) failed = open_sphere(s, i, f);
   if (!failed) return s;

@@ -109,6 +109,21 @@ printf '1 2\n2 1\n' > t.txt
 bad 't.txt: expected at least 5 rows of radius and density, found 2' "$table"
 printf '1 1e5\n2 1e3\n3 1e2\n4 1e1\n5 1\n' > t.txt
 bad 'the density rises as' "$table"
+printf '1e-200 5\n2e-100 4\n3 3\n4e100 2\n5e200 1\n' > t.txt
+bad 't.txt: the radii are from 1e-200 to 5e+200; expected from 1e-30 to 1e30' "$table"
+printf '1 5\n2 4\n3 3\n4 2\n5 1\n' > t.txt
+bad '\[a\]: this component cannot be in equilibrium: its density does not fall to 0 smoothly at its edge.*within the last row' "$table"
+printf '1 2\nx' > t.txt
+bad "found 'x'$" "$table"
+# numbers that files and tables cannot hold
+bad '\[a\] Scale: expected a length from 1e-30 to 1e+30, found 1e+200' '[a]|Profile = plummer|Mass = 1|Scale = 1e200|N = 9'
+bad '\[a\] Scale: expected a length from 1e-30 to 1e+30, found 1e-200' '[a]|Profile = plummer|Mass = 1|Scale = 1e-200|N = 9'
+bad 'AnisotropyRadius: expected a length from 1e-30' "$plummer" 'AnisotropyRadius = 1e99'
+bad '\[a\]: (G Mass / Scale)^(1/2) is 1e+100' '[a]|Profile = plummer|Mass = 1e200|Scale = 1|N = 9'
+bad '\[a\]: the mass of a particle would be 1e+43; expected from' '[a]|Profile = plummer|Mass = 1e44|Scale = 1|N = 10'
+bad '\[b\]: the mass of a particle would be 1e-50; expected from' "$plummer" '[b]|Profile = black-hole|Mass = 1e-50'
+bad 'cannot be resolved beyond .*: expected a lighter black hole' '[a]|Profile = hernquist|Mass = 1|Scale = 1|N = 9' \
+  '[b]|Profile = hernquist|Mass = 1e-9|Scale = 1e-8|N = 9' '[c]|Profile = black-hole|Mass = 0.01'
 head -c 300 /dev/zero > m.ini
 refused 'm.ini.*: this is text in UTF-16\|a NUL byte'
 rm m.ini && mkdir m.ini
@@ -121,6 +136,7 @@ orbit='[Orbit]|First = one.ini|Second = one.ini'
 bad '\[Orbit\] Second is missing' '[Orbit]|First = one.ini|Pericentre = 1|Separation = 5'
 bad '\[Orbit\] Pericentre is missing' "$orbit" 'Separation = 5'
 bad "unknown key 'Peri' in \[Orbit\]" "$orbit" 'Peri = 5'
+bad "Pericentre: expected a number above 0 and at most 1e+30, found '0'" "$orbit" 'Pericentre = 0|Separation = 5'
 bad 'Separation: expected at least Pericentre = 5, found 1' "$orbit" 'Pericentre = 5|Separation = 1'
 bad 'Separation: expected at most the apocentre 3 of this orbit, found 9' "$orbit" 'Pericentre = 1|Separation = 9|Eccentricity = 0.5'
 bad 'a file with \[Orbit\] has no components of its own' "$orbit" 'Pericentre = 1|Separation = 9' "$plummer"
@@ -130,9 +146,17 @@ model '[Units]|GravityConstantInternal = 2' "$orbit" 'Pericentre = 1|Separation 
 refused 'one.ini: \[Units\] differ from those of the file that names it'
 
 model "$units" "$plummer"
+refused 'm.ini: this is the model file' -o m.ini --overwrite
+refused 'm.ini: this is the model file' --profile m.ini --overwrite
+refused 'x.csv: options -o and --profile name the same file' -o x.csv
 echo precious > there.csv
 refused 'there.csv: already exists' --profile there.csv
 check_all
+kept=0
+for i in $(seq $cases); do   # in the cases above that name it
+  if grep -q 'this is the model file' "case$i/err"; then cmp -s m.ini "case$i/m.ini" || kept=1; fi
+done
+ok $kept "the model file is kept"
 printf '%s\n' "$units" '[Model]|N = 300' '[s]|Profile = plummer|Mass = 1|Scale = 0.5|Cutoff = 5' | tr '|' '\n' > two.ini
 printf '%s\n' "$units" '[Model]|N = 200' '[s]|Profile = plummer|Mass = 1|Scale = 0.5|Cutoff = 5' | tr '|' '\n' > three.ini
 model "$units" '[Orbit]|First = two.ini|Second = three.ini' 'Pericentre = 1|Separation = 12'
@@ -145,6 +169,7 @@ espalier ic galaxy m.ini; [ $? = 2 ] && grep -q 'option -o is missing' err; ok $
 espalier ic galaxy --check -o x.hdf5 m.ini; [ $? = 2 ] && grep -q -e '--check writes no particles' err; ok $? "--check with -o"
 espalier ic galaxy -o x.hdf5; [ $? = 2 ] && grep -q 'model file is missing' err; ok $? "no model file"
 espalier ic galaxy --help; [ $? = 0 ] && grep -q '^usage: espalier ic galaxy MODEL.ini' out; ok $? "--help"
+model "$units" "$plummer"
 espalier ic galaxy --check --profile p.csv m.ini
 [ $? = 0 ] && grep -q '^a  *plummer  *1  *100 ' out && [ ! -e x.hdf5 ] && grep -q '^component,r,density,mass,circular_velocity,sigma_r$' p.csv &&
   grep -q '^component,energy,f$' p_df.csv && [ "$(grep -c '^a,' p.csv)" -gt 50 ] && [ "$(grep -c '^total,' p.csv)" -gt 50 ] && [ "$(grep -c '^a,' p_df.csv)" -gt 50 ]

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <config.h>
+#include "study/virtual_trace.h"
+
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "mpi/message.h"
+
+/* Nominal seconds of a processor core: they give work its proportions. A soft walk, a hard walk and the rest of a step for each local
+ * particle; what a LET adds for each of its entries, and its selection. */
+#define SOFT_WALK 2e-6
+#define HARD_WALK 5e-7
+#define ARRANGE 2e-7
+#define ENTRY_WALK 5e-7
+#define ENTRY_SELECT 5e-8
+
+enum { FIRST_PART = 32768, STATISTICS = 64 };   /* bytes: the first part of a message (mpi/message.c); of the reduction that ends a step */
+
+struct builder {
+  struct events *t;
+  const struct virtual_rank *rows;
+  struct virtual_message *message;      /* [count] sorted by kind, sender, receiver */
+  int64_t count, *by_receiver;          /* [count] numbers of messages, sorted by kind, receiver, sender in the order of a ring */
+  double work;                          /* of the rank under way, before its next event */
+};
+
+static void add(struct builder *b, int rank, int32_t tick, enum phase phase, enum event_kind kind, int peer, int tag, int64_t bytes)
+{
+  events_add(b->t, (struct event){.step = 1, .bytes = bytes, .posted = -1, .work = b->work, .rank = rank, .tick = tick, .phase = phase,
+                                  .kind = kind, .peer = peer, .tag = tag});
+  b->work = 0;
+}
+
+/* A message in its parts. */
+static void add_message(struct builder *b, int rank, int32_t tick, enum phase phase, enum event_kind kind, int peer, int tag, int64_t bytes)
+{
+  int64_t all = bytes + MESSAGE_HEAD;
+  add(b, rank, tick, phase, kind, peer, tag, all < FIRST_PART ? all : FIRST_PART);
+  if (all > FIRST_PART) add(b, rank, tick, phase, kind, peer, tag, all - FIRST_PART);
+}
+
+/* First message of a kind and rank; k: within by_receiver. */
+static int64_t first_of(const struct builder *b, int kind, int rank, int receivers)
+{
+  int64_t low = 0, high = b->count;
+  while (low < high) {
+    int64_t mid = (low + high) / 2;
+    const struct virtual_message *m = &b->message[receivers ? b->by_receiver[mid] : mid];
+    int other = receivers ? m->receiver : m->sender;
+    if (m->kind < kind || (m->kind == kind && other < rank)) low = mid + 1;
+    else high = mid;
+  }
+  return low;
+}
+
+/* The next LET that rank receives; NULL after the last. */
+static const struct virtual_message *received(const struct builder *b, int64_t k, int kind, int rank)
+{
+  const struct virtual_message *m = k < b->count ? &b->message[b->by_receiver[k]] : NULL;
+  return m && m->kind == kind && m->receiver == rank ? m : NULL;
+}
+
+static const struct virtual_message *sent(const struct builder *b, int64_t k, int kind, int rank)
+{
+  const struct virtual_message *m = k < b->count ? &b->message[k] : NULL;
+  return m && m->kind == kind && m->sender == rank ? m : NULL;
+}
+
+/* One exchange: summaries, boxes, LETs, and the walk of the local tree and of each LET. */
+static void exchange(struct builder *b, int r, enum let_kind kind, int32_t tick, enum phase select, enum phase walk, double walk_seconds)
+{
+  int64_t in = first_of(b, kind, r, 1), out = first_of(b, kind, r, 0);
+  const struct virtual_message *m;
+  b->work += ARRANGE * (double)b->rows[r].local;
+  add(b, r, tick, select, EVENT_allgather, -1, 0, sizeof(struct let_summary));
+  for (int64_t k = in; (m = received(b, k, kind, r)); k++) add_message(b, r, tick, select, EVENT_send, m->sender, MESSAGE_BOXES, m->boxes);
+  for (int64_t k = out; (m = sent(b, k, kind, r)); k++) {
+    add_message(b, r, tick, select, EVENT_receive, m->receiver, MESSAGE_BOXES, m->boxes);
+    b->work += ENTRY_SELECT * m->entries;
+    add_message(b, r, tick, select, EVENT_send, m->receiver, MESSAGE_LET + (int)kind, m->let);
+  }
+  b->work += walk_seconds * (double)b->rows[r].local;
+  for (int64_t k = in; (m = received(b, k, kind, r)); k++) {
+    add_message(b, r, tick, walk, EVENT_receive, m->sender, MESSAGE_LET + (int)kind, m->let);
+    b->work += ENTRY_WALK * m->entries;
+  }
+}
+
+static void soft_step(struct builder *b, int r)
+{
+  const struct virtual_message *m;
+  b->work = 0;
+  exchange(b, r, LET_STEP, 0, PHASE_hard_let, PHASE_hard_walk, HARD_WALK);
+  for (int64_t k = first_of(b, LET_STEP, r, 0); (m = sent(b, k, LET_STEP, r)); k++)
+    if (m->update) add_message(b, r, TICKS / 2, PHASE_hard_let, EVENT_send, m->receiver, MESSAGE_UPDATE, m->update);
+  for (int64_t k = first_of(b, LET_STEP, r, 1); (m = received(b, k, LET_STEP, r)); k++)
+    if (m->update) add_message(b, r, TICKS / 2, PHASE_hard_let, EVENT_receive, m->sender, MESSAGE_UPDATE, m->update);
+  b->work += HARD_WALK * (double)b->rows[r].local;
+  exchange(b, r, LET_SOFT, TICKS, PHASE_let_select, PHASE_walk, SOFT_WALK);
+  b->work += ARRANGE * (double)b->rows[r].local;
+  add(b, r, TICKS, PHASE_diagnostics, EVENT_allreduce, -1, 0, STATISTICS);
+}
+
+static int by_sender(const void *one, const void *other)
+{
+  const struct virtual_message *a = one, *b = other;
+  if (a->kind != b->kind) return a->kind - b->kind;
+  return a->sender != b->sender ? a->sender - b->sender : a->receiver - b->receiver;
+}
+
+/* Sort the numbers of the messages by kind and receiver; within these the senders stand as in a ring, from the one after the receiver. */
+static void sort_by_receiver(struct builder *b, int ranks)
+{
+  int64_t *place = memory_alloc("study", sizeof *place * (size_t)(LET_KINDS * ranks + 1));
+  b->by_receiver = memory_alloc("study", sizeof *b->by_receiver * (size_t)(b->count + 1));
+  for (int64_t k = 0; k < b->count; k++) place[b->message[k].kind * ranks + b->message[k].receiver + 1]++;
+  for (int64_t k = 0; k < LET_KINDS * ranks; k++) place[k + 1] += place[k];
+  for (int after = 1; after >= 0; after--)   /* senders are ascending: first those after the receiver, then those before it */
+    for (int64_t k = 0; k < b->count; k++) {
+      const struct virtual_message *m = &b->message[k];
+      if ((m->sender > m->receiver) == after) b->by_receiver[place[m->kind * ranks + m->receiver]++] = k;
+    }
+  memory_free(place);
+}
+
+void virtual_events(const struct comm *c, int ranks, const struct virtual_rank *rows, const struct virtual_messages *messages,
+                    struct events *t)
+{
+  size_t bytes;
+  struct builder b = {.t = t, .rows = rows};
+  b.message = comm_gather_root(c, messages->message, sizeof *b.message * (size_t)messages->count, &bytes);
+  b.count = (int64_t)(bytes / sizeof *b.message);
+  if (c->rank == 0) {
+    events_open(t, ranks);
+    qsort(b.message, (size_t)b.count, sizeof *b.message, by_sender);
+    sort_by_receiver(&b, ranks);
+    for (int r = 0; r < ranks; r++) soft_step(&b, r);
+  }
+  memory_free(b.by_receiver);
+  memory_free(b.message);
+}
+
+int virtual_trace(const struct comm *c, int ranks, const struct virtual_rank *rows, const struct virtual_messages *messages,
+                  const struct trace_outputs *o, struct fault *f)
+{
+  struct events t;
+  virtual_events(c, ranks, rows, messages, &t);
+  if (c->rank == 0) {
+    trace_write(&t, o, f);
+    events_close(&t);
+  }
+  return comm_verdict(c, f);
+}

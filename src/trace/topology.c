@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <config.h>
+#include "trace/topology.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int topology_read(struct topology *o, const char *text, struct fault *f)
+{
+  int end = 0;
+  *o = (struct topology){.kind = TOPOLOGY_FLAT, .side = {1, 1, 1}};
+  if (strcmp(text, "flat") == 0) return 0;
+  if (sscanf(text, "torus:%d,%d,%d%n", &o->side[0], &o->side[1], &o->side[2], &end) == 3 && !text[end]) o->kind = TOPOLOGY_TORUS;
+  else if (sscanf(text, "fat-tree:%d%n", &o->side[0], &end) == 1 && !text[end]) o->kind = TOPOLOGY_FAT_TREE;
+  int least = o->side[0] < o->side[1] ? o->side[0] : o->side[1];
+  if (o->kind == TOPOLOGY_FLAT || least < 1 || o->side[2] < 1)
+    return fault_set(f, "topology: expected flat, torus:X,Y,Z or fat-tree:RANKS_PER_LEAF, found '%.60s'", text);
+  return 0;
+}
+
+int topology_links(const struct topology *o, int from, int to)
+{
+  int links = 0;
+  if (from == to) return 0;
+  if (o->kind == TOPOLOGY_FLAT) return 1;
+  if (o->kind == TOPOLOGY_FAT_TREE) return from / o->side[0] == to / o->side[0] ? 2 : 4;
+  for (int k = 0; k < 3; k++) {
+    int apart = abs(from % o->side[k] - to % o->side[k]);
+    links += apart < o->side[k] - apart ? apart : o->side[k] - apart;
+    from /= o->side[k];
+    to /= o->side[k];
+  }
+  return links;
+}
+
+static double between(const void *of, int from, int to)
+{
+  const struct topology *o = of;
+  return o->link * topology_links(o, from, to);
+}
+
+int topology_apply(struct topology *o, struct network *n, int ranks, struct fault *f)
+{
+  double sum = 0;
+  if (o->kind == TOPOLOGY_FLAT) return 0;
+  if (o->kind == TOPOLOGY_TORUS && (double)o->side[0] * o->side[1] * o->side[2] < ranks)
+    return fault_set(f, "topology: a torus of %d x %d x %d has no place for %d ranks", o->side[0], o->side[1], o->side[2], ranks);
+  for (int r = 1; r < ranks; r++) sum += topology_links(o, 0, r);
+  o->link = n->latency;
+  n->between = between;
+  n->of = o;
+  if (ranks > 1) n->latency *= sum / (ranks - 1);
+  return 0;
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Communication events: files are read as they were written, bad ones are named; replays of small traces whose times are known. */
+#include <config.h>
+#include "trace/replay.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tap.h"
+#include "trace/simulators.h"
+
+static char folder[] = "replay-XXXXXX";
+
+static struct event event(int rank, int kind, int peer, int64_t bytes, double work, int64_t posted)
+{
+  return (struct event){.rank = rank, .step = 1, .phase = PHASE_walk, .kind = kind, .peer = peer, .tag = 7, .bytes = bytes, .work = work,
+                        .posted = posted};
+}
+
+static int near(double a, double b) { return fabs(a - b) < 1e-12 * (1 + fabs(b)); }
+
+/* Replay; seconds, or NAN with the fault printed. */
+static double seconds(const struct events *t, struct network n, struct replay *r, double *end)
+{
+  struct fault f = {""};
+  if (replay(t, &n, r, end, &f) == 0) return r->seconds;
+  printf("# %s\n", f.text);
+  return (double)NAN;
+}
+
+/* Two ranks: work 1 s, a message of 100 bytes; work 2 s of the receiver before it waits. */
+static void check_message(void)
+{
+  struct events t;
+  struct replay r;
+  double end[2];
+  events_open(&t, 2);
+  events_add(&t, event(0, EVENT_send, 1, 100, 1, -1));
+  events_add(&t, event(1, EVENT_receive, 0, 100, 0.5, 0));
+  struct network n = {.latency = 0.25, .bandwidth = 100};
+  tap_ok(near(seconds(&t, n, &r, end), 2.25) && near(end[0], 1), "a message: work, latency and bytes over the bandwidth");
+  tap_ok(near(r.wait_max, 1.75) && near(r.work_max, 1) && r.messages == 1 && r.bytes == 100, "waiting, work, messages and bytes of it");
+  tap_ok(near(r.phase[PHASE_walk].critical_work, 1) && near(r.phase[PHASE_walk].critical_transfer, 1.25),
+         "the critical path: the sender's work and the transfer");
+  t.rank[1].event[0].work = 5;
+  tap_ok(near(seconds(&t, n, &r, end), 5) && r.wait_max == 0, "a message that has arrived is not waited for");
+  n.overhead = 0.5;
+  n.speed = 2;
+  tap_ok(near(seconds(&t, n, &r, end), 3) && near(end[0], 1), "overheads, and a processor that is twice as fast");
+  events_close(&t);
+}
+
+/* Links: two messages of a rank leave one after the other; two to a rank arrive one after the other. */
+static void check_links(void)
+{
+  struct events t;
+  struct replay r;
+  struct network n = {.latency = 0.25, .bandwidth = 100};
+  events_open(&t, 3);
+  for (int p = 1; p < 3; p++) events_add(&t, event(0, EVENT_send, p, 100, 0, -1)), events_add(&t, event(p, EVENT_receive, 0, 100, 0, -1));
+  tap_ok(near(seconds(&t, n, &r, NULL), 2.25), "two messages leave a rank one after the other");
+  events_close(&t);
+  events_open(&t, 3);
+  for (int p = 1; p < 3; p++) events_add(&t, event(p, EVENT_send, 0, 100, 0, -1));
+  for (int p = 1; p < 3; p++) events_add(&t, event(0, EVENT_receive, p, 100, 0, -1));
+  tap_ok(near(seconds(&t, n, &r, NULL), 2.25), "two messages arrive at a rank one after the other");
+  events_close(&t);
+}
+
+/* A collective that waits, and one that a rank begins before it works. */
+static void check_collectives(void)
+{
+  struct events t;
+  struct replay r;
+  struct network n = {.latency = 0.25, .bandwidth = 8};
+  for (int ranks = 1; ranks < 8; ranks++) {
+    double stages = ceil(log2(ranks));
+    events_open(&t, ranks);
+    for (int p = 0; p < ranks; p++) {
+      struct event e = event(p, EVENT_allreduce, -1, 8, p, -1);
+      events_add(&t, e);
+    }
+    tap_ok(near(seconds(&t, n, &r, NULL), ranks - 1 + 1.25 * stages) && r.collectives == 1, "a sum over ranks begins with the last of them");
+    events_close(&t);
+  }
+  events_open(&t, 2);
+  for (int p = 0; p < 2; p++) {
+    events_add(&t, event(p, p ? EVENT_receive : EVENT_send, 1 - p, 8, 1, -1));   /* rank 1 waits until 2.25 */
+    struct event e = event(p, EVENT_allreduce, -1, 8, 4, 0);
+    events_add(&t, e);
+  }
+  tap_ok(near(seconds(&t, n, &r, NULL), 6.25) && near(r.wait_max, 1.25), "a sum that was begun before the work does not delay it");
+  events_close(&t);
+  tap_ok(near(replay_collective(&n, EVENT_allgather, 4, 8), 0.5 + 3) && near(replay_collective(&n, EVENT_barrier, 5, 0), 0.75) &&
+             near(replay_collective(&n, EVENT_alltoall, 4, 8), 3 * 1.25 < 2 * 2.25 ? 3.75 : 4.5) && replay_collective(&n, EVENT_barrier, 1, 0) == 0,
+         "seconds of other collectives");
+}
+
+static void fails(const struct events *t, const char *fragment, const char *what)
+{
+  struct replay r;
+  struct network n = {.latency = 1};
+  struct fault f = {""};
+  int failed = replay(t, &n, &r, NULL, &f);
+  tap_ok(failed && strstr(f.text, fragment), what);
+  if (!strstr(f.text, fragment)) printf("# %s\n", f.text);
+}
+
+static void check_faults(void)
+{
+  struct events t;
+  events_open(&t, 2);
+  events_add(&t, event(0, EVENT_receive, 1, 10, 0, -1));
+  fails(&t, "rank 0, event 0 receives a message with tag 7 that rank 1 does not send", "a message that is not sent is named");
+  events_add(&t, event(1, EVENT_send, 0, 11, 0, -1));
+  fails(&t, "receives 10 bytes where rank 1, event 0 sends 11", "a message with other bytes is named");
+  t.rank[1].event[0] = event(1, EVENT_receive, 0, 10, 0, 0);
+  events_add(&t, event(1, EVENT_send, 0, 10, 0, -1));
+  events_add(&t, event(0, EVENT_send, 1, 10, 0, -1));
+  fails(&t, "cannot be replayed: rank 0 waits in event 0 (receive)", "ranks that wait for each other are named");
+  events_add(&t, event(0, EVENT_barrier, -1, 0, 0, -1));
+  fails(&t, "rank 1 has 0 collectives, rank 0 has 1", "a collective without all ranks is named");
+  events_close(&t);
+}
+
+/* Events of `ranks` ranks in three steps: a ring and a barrier each. */
+static void make_ring(struct events *t, int ranks)
+{
+  events_open(t, ranks);
+  for (int step = 1; step <= 3; step++)
+    for (int r = 0; r < ranks; r++) {
+      struct event e = event(r, EVENT_send, (r + 1) % ranks, 10 * step + r, 0.125 * r, -1);
+      e.step = step;
+      if (ranks > 1) events_add(t, e);
+      e.kind = EVENT_receive, e.peer = (r + ranks - 1) % ranks, e.bytes = 10 * step + e.peer, e.work = 0.5, e.posted = t->rank[r].count - 1;
+      if (ranks > 1) events_add(t, e);
+      e.kind = EVENT_barrier, e.peer = -1, e.bytes = e.tag = 0, e.posted = -1;
+      events_add(t, e);
+    }
+}
+
+static int same(const struct events *a, const struct events *b)
+{
+  if (a->ranks != b->ranks) return 0;
+  for (int r = 0; r < a->ranks; r++) {
+    if (a->rank[r].count != b->rank[r].count) return 0;
+    if (memcmp(a->rank[r].event, b->rank[r].event, sizeof(struct event) * (size_t)a->rank[r].count)) return 0;
+  }
+  return 1;
+}
+
+static void check_files(void)
+{
+  static const int counts[] = {1, 2, 3, 4, 7};
+  struct fault f = {""};
+  struct network n = {.latency = 0.1};
+  struct replay all, some;
+  int good = 1, cut = 1, traces = 1;
+  for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {
+    struct events t, u;
+    make_ring(&t, counts[k]);
+    good &= events_write(&t, folder, &f) == 0 && events_read(&u, folder, &f) == 0 && same(&t, &u);
+    traces &= trace_write_ti(&t, folder, &f) == 0;
+    cut &= replay(&u, &n, &all, NULL, &f) == 0 && events_keep_steps(&u, 2, 2, &f) == 0 && replay(&u, &n, &some, NULL, &f) == 0 &&
+           near(3 * some.seconds, all.seconds) && some.collectives == 1;
+    events_close(&u);
+    events_close(&t);
+  }
+  tap_ok(good, "recordings of 1, 2, 3, 4 and 7 ranks are read as they were written");
+  tap_ok(cut, "a soft step of them takes a third of the time of three");
+  tap_ok(traces, "time-independent traces of them are written");
+  if (f.text[0]) printf("# %s\n", f.text);
+}
+
+/* Reading a rank's file with this text fails with a sentence that contains the fragment. */
+static void bad_file(const char *text, const char *fragment)
+{
+  char path[256], what[256];
+  struct events t;
+  struct fault f = {""};
+  event_path(path, sizeof path, folder, 0);
+  FILE *out = fopen(path, "w");
+  fputs(text, out);
+  fclose(out);
+  int failed = events_read(&t, folder, &f);
+  snprintf(what, sizeof what, "a bad recording: %s", fragment);
+  tap_ok(failed && strstr(f.text, fragment) && strstr(f.text, path), what);
+  if (!strstr(f.text, fragment)) printf("# %s\n", f.text);
+}
+
+static void check_bad_files(void)
+{
+#define HEAD "espalier-trace,1,0,1\nseq,step,tick,phase,kind,peer,tag,bytes,work,posted\n"
+  bad_file("", "expected two lines of head");
+  bad_file("step,time\n", "line 1: expected espalier-trace,1,RANK,RANKS");
+  bad_file("espalier-trace,2,0,1\n", "line 1: the format's version is 2");
+  bad_file("espalier-trace,1,1,1\n", "expected a rank from 0 to ranks - 1");
+  bad_file("espalier-trace,1,0,1\nseq\n", "line 2: expected the columns seq,step");
+  bad_file(HEAD "0,1,0,walk,send,0,0,8,0\n", "line 3: posted");
+  bad_file(HEAD "0,1,0,walk,shout,0,0,8,0,0\n", "line 3: kind: expected send, receive or a collective, found 'shout'");
+  bad_file(HEAD "0,1,0,talk,send,0,0,8,0,0\n", "line 3: phase: found 'talk'");
+  bad_file(HEAD "0,1,0,walk,send,-1,0,8,0,0\n", "line 3: peer: expected a rank");
+  bad_file(HEAD "0,1,0,walk,send,5,0,8,0,0\n", "line 3: peer: there are 1 ranks, found 5");
+  bad_file(HEAD "0,1,0,walk,send,0,0,-8,0,0\n", "line 3: bytes");
+  bad_file(HEAD "0,1,0,walk,send,0,0,8,nan,0\n", "line 3: work");
+  bad_file(HEAD "0,1,0,walk,barrier,-1,0,0,0,0\n2,1,0,walk,barrier,-1,0,0,0,0\n", "line 4: expected event 1, found 2");
+  bad_file(HEAD "0,1,0,walk,barrier,-1,0,0,0,1\n", "line 3: posted");
+  bad_file(HEAD "0,1,0,walk,barrier,-1,0,0,0,0,9\n", "line 3: expected seq,step");
+}
+
+int main(void)
+{
+  if (!mkdtemp(folder)) return 99;
+  check_message();
+  check_links();
+  check_collectives();
+  check_faults();
+  check_files();
+  check_bad_files();
+  char command[64];
+  snprintf(command, sizeof command, "rm -r '%s'", folder);
+  if (system(command)) return 99;
+  return tap_end();
+}
