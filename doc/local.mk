@@ -16,13 +16,16 @@ nobase_dist_doc_DATA += \
   %D%/groups.md \
   %D%/index.md \
   %D%/job-scripts.md \
+  %D%/library.md \
   %D%/measurements.md \
   %D%/numerics.md \
   %D%/parameters.md \
   %D%/performance.md \
+  %D%/python.md \
   %D%/readers.md \
   %D%/restarting.md \
   %D%/running.md \
+  %D%/scaling.md \
   %D%/star-clusters.md \
   %D%/test-particles.md \
   %D%/troubleshooting.md \

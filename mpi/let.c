@@ -163,32 +163,49 @@ double let_wait_for_all(struct lets *l)
 
 /* --- the exchange ------------------------------------------------------------------------------------------------ */
 
+/* Give all ranks the summaries of all, in l->summary. Collective. */
+static void gather_summaries(struct lets *l, const struct let_summary *mine)
+{
+  size_t bytes = let_summary_bytes(&l->request);
+  char *packed = memory_alloc("let", bytes * (size_t)(l->c->size + 1)), *all = packed + bytes;
+  let_summary_pack(&l->request, mine, packed);
+  comm_allgather(l->c, packed, bytes, all);
+  for (int r = 0; r < l->c->size; r++) let_summary_unpack(&l->request, all + bytes * (size_t)r, &l->summary[r]);
+  memory_free(packed);
+}
+
+/* Ask a rank for its LET: send it the boxes. */
+static void send_boxes(struct lets *l, int peer, const struct let_box *boxes, int count)
+{
+  void *message = memory_alloc("messages", sizeof *boxes * (size_t)(count + 1));
+  size_t bytes = let_boxes_pack(&l->summary[peer], boxes, count, &l->request, message);
+  inbox_expect(&l->peer[peer].let[l->kind], l->c);
+  outbox_send(&l->out, peer, MESSAGE_BOXES, 0, message, bytes, OUTBOX_TAKES);
+  let_account(l->exchanged[l->kind], l->c, bytes);
+  let_advance(l, peer, LET_RECEIVER, l->kind, LET_EVENT_NEED);
+}
+
 /* Exchange summaries, derive which ranks send LETs to which, and send the boxes of this rank to its senders. */
 static void exchange_summaries(struct lets *l, const struct lattice *lattice)
 {
   enum let_kind kind = l->kind;
   int self = l->c->rank, roots = 0, receivers = 0, *forest = l->forest[kind] + 1, trees = 0;
   struct let_box *boxes = memory_alloc("let", sizeof *boxes * LET_BOXES);
-  struct let_summary summary;
-  let_summarise(l->be, l->d, &l->request, boxes, &summary);
-  comm_allgather(l->c, &summary, sizeof summary, l->summary);
+  struct let_summary *summary = memory_alloc("let", sizeof *summary);
+  let_summarise(l->be, l->d, &l->request, boxes, summary);
+  gather_summaries(l, summary);
   for (int k = 1; k < l->c->size; k++) {
     int r = (self + k) % l->c->size;
-    struct peer *p = &l->peer[r];
     enum need mine = let_contact(lattice, &l->summary[r], &l->summary[self], &l->request);
     if (mine == NEED_CELL) l->root[roots++] = &l->summary[r];
     if (let_contact(lattice, &l->summary[self], &l->summary[r], &l->request) == NEED_OPEN) {
       l->receiver[kind][receivers++] = r;
-      inbox_expect(&p->boxes, l->c);
+      inbox_expect(&l->peer[r].boxes, l->c);
       let_advance(l, r, LET_SENDER, kind, LET_EVENT_NEED);
     }
     if (mine != NEED_OPEN) continue;
     forest[trees++] = r;
-    inbox_expect(&p->let[kind], l->c);
-    size_t bytes = sizeof *boxes * (size_t)summary.boxes;
-    outbox_send(&l->out, r, MESSAGE_BOXES, 0, boxes, bytes, OUTBOX_COPIES);
-    let_account(l->exchanged[kind], l->c, bytes);
-    let_advance(l, r, LET_RECEIVER, kind, LET_EVENT_NEED);
+    send_boxes(l, r, boxes, summary->boxes);
   }
   if (roots > 0)
     *--forest = self, trees++;
@@ -197,6 +214,7 @@ static void exchange_summaries(struct lets *l, const struct lattice *lattice)
   l->trees[kind] = trees;
   l->receivers[kind] = receivers;
   l->be->let->roots(l->d, kind, self, roots, l->root);
+  memory_free(summary);
   memory_free(boxes);
 }
 
@@ -205,6 +223,7 @@ static void send_let(struct lets *l, const struct let_choice *c)
 {
   struct peer *p = &l->peer[c->peer];
   int32_t valid_until = l->next_moment_update < c->next ? l->next_moment_update : c->next;
+  if (c->bytes == 0) valid_until = TICKS;   /* no updates follow */
   if (transport_direct(l->t)) {
     let_round_announce(l, c->peer, valid_until, c->message, c->bytes);
   } else {
@@ -216,12 +235,23 @@ static void send_let(struct lets *l, const struct let_choice *c)
   inbox_done(&p->boxes);
 }
 
+/* Replace the message in an inbox by the boxes that it has. */
+static void read_boxes(struct lets *l, struct inbox *in)
+{
+  struct let_box *boxes = memory_alloc("messages", sizeof *boxes * LET_BOXES);
+  int count = let_boxes_unpack(&l->request, in->data, in->bytes, boxes);
+  memory_free(in->data);
+  in->data = memory_resize("messages", boxes, sizeof *boxes * (size_t)(count + 1));
+  in->bytes = sizeof *boxes * (size_t)count;
+}
+
 /* Add a receiver to the selection if its boxes have arrived; else return 0. */
 static int add_receiver(struct lets *l, int peer, int *count)
 {
   struct inbox *boxes = &l->peer[peer].boxes;
   if (let_state(l, peer, LET_SENDER, l->kind) == LET_BOXES_EXPECTED) {
     if (!inbox_poll(boxes, l->c, let_host_room, NULL)) return 0;
+    read_boxes(l, boxes);
     let_advance(l, peer, LET_SENDER, l->kind, LET_EVENT_BOXES);
   }
   if (let_state(l, peer, LET_SENDER, l->kind) == LET_SELECTING)

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Exchange of locally essential trees (LETs); Iwasawa et al. 2020, section 6.3; Watanabe & Nakasato 2014, section III-B.
  *
- * One allgather gives every rank the LET root summaries of all ranks: the root of each rank's tree and one box around its targets. From two
- * summaries both ranks derive, without a message, what the receiver needs: nothing (in substeps, if the sender's tree is beyond R2), the
- * root alone (it is in the summary), or a LET. For a LET the receiver sends its boxes, and the sender selects, packs and sends it.
+ * One allgather gives every rank the LET root summaries of all ranks. At a synchronisation: the root of each rank's tree and one box
+ * around its targets. For substeps: a few cuboids that its particles do not leave. From two summaries both ranks derive, without a message,
+ * what the receiver needs: nothing (in substeps, if no particles of both can come within R2 of each other), the root alone (it is in the
+ * summary), or a LET. For a LET the receiver sends its boxes (in substeps those near the sender), and the sender selects, packs and sends
+ * it. A LET without anything has no bytes, and no updates follow it.
  *
  * LETs of substeps are kept valid by updates. After a substep the sender sends the corrected entries to the ranks that have them. Every
  * message contains the tick of the next one, so a receiver knows until when its LETs are valid. It waits only for updates that it needs; a
@@ -18,7 +20,9 @@
 #include "mpi/transport.h"
 #include "tree/essential.h"
 
-enum { LET_BOXES = 64 };   /* most boxes of a rank; more would follow its shape better, but every cell is tested against all of them */
+/* Most boxes of a rank: for substeps with a cutoff, where a receiver sends only those near the sender; and in other exchanges, where every
+ * cell is tested against all. More would follow its shape better. */
+enum { LET_BOXES = 512, LET_BOXES_ALL = 64 };
 
 struct let_traffic {
   struct let_count received;   /* cells and particles of LETs (without roots from summaries); entries of updates */
@@ -32,7 +36,8 @@ void let_account(struct let_traffic *t, const struct comm *c, size_t bytes);
 struct let_box let_union(const struct let_box *boxes, int count, double horizon);
 
 /* What `receiver` needs of `sender`'s tree, by their summaries: NEED_NOTHING; NEED_CELL, the root in the summary (soft LETs only: for
- * substeps the root is sent as a LET, because it moves); NEED_OPEN, a LET. Ignores the boxes of the request. Pure, so both ranks get the
+ * substeps the root is sent as a LET, because it moves); NEED_OPEN, a LET. For substeps with a cutoff it is NEED_NOTHING unless particles of
+ * both can come within the cutoff of each other, as far as cuboids tell. Ignores the boxes of the request. Pure, so both ranks get the
  * same result. */
 enum need let_contact(const struct lattice *l, const struct let_summary *sender, const struct let_summary *receiver,
                       const struct let_request *r);
@@ -40,6 +45,16 @@ enum need let_contact(const struct lattice *l, const struct let_summary *sender,
 /* Write the summary and the boxes[LET_BOXES] of this rank for a request, whose own boxes are ignored. Before: moments, groups. Local. */
 void let_summarise(const struct backend *be, struct device *d, const struct let_request *request, struct let_box *boxes,
                    struct let_summary *summary);
+/* A summary as a message, which has only what the exchange of this request needs: its length, writing and reading it. Pure. */
+size_t let_summary_bytes(const struct let_request *r);
+void let_summary_pack(const struct let_request *r, const struct let_summary *s, void *message);
+void let_summary_unpack(const struct let_request *r, const void *message, struct let_summary *s);
+
+/* The message with which a receiver asks for a LET: those of its boxes[count] that `sender` has particles near to (all, where there is no
+ * cutoff). `message` has room for count + 1 boxes. Returns its bytes; 0: no box is near. Pure. */
+size_t let_boxes_pack(const struct let_summary *sender, const struct let_box *boxes, int count, const struct let_request *r, void *message);
+/* Read such a message into boxes[LET_BOXES]; returns their number. Both ranks select from the same boxes, rounded outwards. Pure. */
+int let_boxes_unpack(const struct let_request *r, const void *message, size_t bytes, struct let_box *boxes);
 
 /* The LETs of a rank, sent and received. */
 struct lets;

@@ -88,10 +88,11 @@ int let_round_announced(struct lets *l, int peer)
   if (let_state(l, peer, LET_RECEIVER, l->kind) != LET_REQUESTED) return 1;
   if (!inbox_poll(box, l->c, let_host_room, NULL)) return 0;
   memcpy(&a, box->data, sizeof a);
+  p->bytes[l->kind] = a.bytes;
   char *room = l->be->let->room(l->d, l->kind, peer, l->be->let->body_room || a.bytes < LET_HEAD ? LET_HEAD : a.bytes);
   memcpy(room, a.head, LET_HEAD);
-  add_body(l, peer, 1, l->be->let->body_room ? l->be->let->body_room(l->d, l->kind, peer, a.bytes) : room + LET_HEAD, a.bytes);
-  p->bytes[l->kind] = a.bytes;
+  if (a.bytes > LET_HEAD)
+    add_body(l, peer, 1, l->be->let->body_room ? l->be->let->body_room(l->d, l->kind, peer, a.bytes) : room + LET_HEAD, a.bytes);
   if (l->kind != LET_SOFT) p->valid_until = box->note;
   memory_free(box->data);
   inbox_done(box);
@@ -141,6 +142,7 @@ static int receive_announcement(struct lets *l, int peer)
 {
   struct peer *p = &l->peer[peer];
   if (!let_attach(l, peer)) return 0;
+  if (p->bytes[let_listed(l, LET_STEP)] == 0) return 1;   /* its LET has nothing */
   while (let_state(l, peer, LET_RECEIVER, let_listed(l, LET_STEP)) != LET_UPDATE_ANNOUNCED) {
     inbox_expect(&p->update, l->c);
     if (!inbox_poll(&p->update, l->c, let_host_room, NULL)) return 0;

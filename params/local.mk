@@ -3,6 +3,17 @@ nobase_dist_pkgdata_DATA += \
   %D%/cluster.ini \
   %D%/default.ini \
   %D%/galaxies.ini \
+  %D%/machines/cpu-node.ini \
+  %D%/machines/fdps-gpu2x.ini \
+  %D%/machines/fdps-gpu4x.ini \
+  %D%/machines/fdps-link0.5x.ini \
+  %D%/machines/fdps-link4x.ini \
+  %D%/machines/fdps-reference.ini \
+  %D%/machines/fugaku.ini \
+  %D%/machines/h200-node.ini \
+  %D%/machines/ha-pacs.ini \
+  %D%/machines/infiniband-ndr.ini \
+  %D%/machines/slingshot.ini \
   %D%/merger.ini \
   %D%/models/dwarf.ini \
   %D%/models/globular.ini \

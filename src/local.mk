@@ -23,4 +23,6 @@ include %D%/ic/local.mk
 include %D%/ic/galaxy/local.mk
 include %D%/trace/local.mk
 include %D%/study/local.mk
+include %D%/forecast/local.mk
+include %D%/api/local.mk
 include %D%/cli/local.mk

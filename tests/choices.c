@@ -3,6 +3,7 @@
  * the byte; their links hold; and the host chooses as many. With an argument: the name of one backend. */
 #include <config.h>
 #include "backend/let_verbs.h"
+#include "base/debug.h"
 #include "particles/timeline.h"
 #include "rig.h"
 #include "tap.h"
@@ -273,6 +274,7 @@ static void check(const struct backend *be)
 
 int main(int argc, char **argv)
 {
+  debug_set("let_sparing", 0);   /* what all backends have in common */
   only = argc > 1 ? argv[1] : NULL;
   rig_each(check);
   tap_ok(memory_current() == 0, "all memory is given back");

@@ -51,7 +51,7 @@ expect 0 '^usage: espalier run' run -h
 expect 0 '^usage: espalier force' force --help
 expect 2 'option --substeps: expected a whole number of block steps' run --substeps 0 absent.ini
 expect 0 'mass-ratio' ic --help
-expect 0 '^usage: espalier study let' study --help
+expect 0 '^usage: espalier study let|time|machine' study --help
 expect 0 'N_soft counts the roots' study let -h
 expect 0 '^usage: espalier params' params -h
 expect 0 '^usage: espalier info' info -h
@@ -105,9 +105,9 @@ expect 2 "unexpected 'x'" params x
 expect 2 "option --get: unknown parameter 'Sofening'; did you mean 'Softening'" params --get Sofening x.ini
 expect 2 'parameter file is missing' params --get Softening
 expect 2 'option -P: belongs to --get' params -P Gravity:Softening=1
-expect 2 "a study is missing: 'let' is one" study
+expect 2 "a study is missing: let, time, machine or trace" study
 expect 2 "unknown study 'lett'; did you mean 'let'" study lett x.ini
-expect 2 "a study is missing: 'let' is one" study --ranks 2 let x.ini
+expect 2 "a study is missing: let, time, machine or trace" study --ranks 2 let x.ini
 expect 2 'option --domains: .*give -o TABLE.csv' study let --domains x.ini
 expect 2 'parameter file is missing' study let --ranks 2
 expect 2 "option --ranks: expected .* from 1 to 65536 .*found '0'" study let --ranks 0 x.ini

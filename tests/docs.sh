@@ -51,8 +51,8 @@ dead "$dir/tree" > "$dir/bad"
 [ ! -s "$dir/bad" ] && [ "$(find "$dir/tree" -name '*.md' | wc -l)" -ge 15 ]
 ok $? "links in the source"
 
-# fenced PAGE FOLDER: each block for the shell goes to a file of its own; tests/recipe.sh carries out those for Python
-fenced() { awk -v to="$2/" '/^```/ { code = !code; python = /python|[{]/; if (code) file = to (n += 1); next } code && !python { print > file }' "$1"; }
+# fenced PAGE FOLDER: each block for the shell goes to a file of its own; tests/recipe.sh carries out those for Python, and C is not for the shell
+fenced() { awk -v to="$2/" '/^```/ { code = !code; python = /python|[{]|```c$/; if (code) file = to (n += 1); next } code && !python { print > file }' "$1"; }
 mkdir "$dir/blocks"
 printf 'text\n```\necho one    # a comment\n             (that goes on) and on\n```\n' > "$dir/try/page.md"
 fenced "$dir/try/page.md" "$dir/blocks"

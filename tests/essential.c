@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "backend/let_verbs.h"
+#include "base/debug.h"
 #include "chance.h"
 #include "cpu/device.h"
 #include "gpu/let/choose.h"
@@ -285,7 +286,9 @@ static void check_choice(enum let_kind kind, double cutoff, double low, const ch
                           .horizon = kind == LET_STEP ? soft_step : 0};
   struct box_table table;
   struct let_choice choice = {.boxes = box, .box_count = 2};
+  debug_set("let_sparing", 0);
   g.be->let->select(d, kind, &q, 1, &choice);
+  debug_set("let_sparing", NAN);
   const struct let *l = &d->let[kind][0];
   essential_table(&table, &q);
   struct asking asking = essential_asking(&d->lattice, &table, &q);

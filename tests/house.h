@@ -146,14 +146,23 @@ static inline void send(struct house *h, enum let_kind kind, int from, int count
 {
   struct side *mine = &h->side[from];
   struct let_choice choice[RANKS_MAX];
-  for (int k = 0; k < count; k++)
-    choice[k] = (struct let_choice){.peer = to[k], .boxes = h->side[to[k]].box, .box_count = h->side[to[k]].summary.boxes};
+  struct let_box *boxes = memory_alloc("test", sizeof *boxes * LET_BOXES * RANKS_MAX);
+  void *asked = memory_alloc("test", sizeof *boxes * (LET_BOXES + 1));
+  for (int k = 0; k < count; k++) {
+    const struct side *other = &h->side[to[k]];
+    size_t bytes = let_boxes_pack(&mine->summary, other->box, other->summary.boxes, request, asked);
+    choice[k] = (struct let_choice){.peer = to[k], .boxes = boxes + LET_BOXES * k};
+    choice[k].box_count = let_boxes_unpack(request, asked, bytes, boxes + LET_BOXES * k);
+  }
   h->be->let->select(mine->dev, kind, request, count, choice);
+  memory_free(asked);
+  memory_free(boxes);
   for (int k = 0; k < count; k++) {
     struct let_choice *c = &choice[k];
     struct device *dev = h->side[c->peer].dev;
     mine->next[c->peer] = c->next;
-    memcpy(h->be->let->room(dev, kind, from, c->bytes), c->message, c->bytes);
+    void *room = h->be->let->room(dev, kind, from, c->bytes);
+    if (c->bytes > 0) memcpy(room, c->message, c->bytes);
     h->be->let->attach(dev, kind, from, c->bytes, &h->received);
   }
 }

@@ -346,7 +346,9 @@ static struct let_count count_of(const struct backend *be, const struct set *s, 
 /* For the same boxes all backends choose the same, but for rounding. */
 static void check_counts(const struct backend *be, const struct set *s, enum let_kind kind)
 {
+  debug_set("let_sparing", 0);   /* the choice that all backends have in common */
   struct let_count own = count_of(be, s, kind), host = count_of(&backend_cpu, s, kind);
+  debug_set("let_sparing", NAN);
   char line[200];
   snprintf(line, sizeof line, "%s, %s: a %s LET of %lld cells and %lld particles, on the host %lld and %lld", label, s->name,
            kind == LET_STEP ? "hard" : "soft", (long long)own.cells, (long long)own.particles, (long long)host.cells, (long long)host.particles);

@@ -31,6 +31,7 @@ unit_tests = \
   %D%/keys \
   %D%/last_words \
   %D%/lattice \
+  %D%/let_pairs \
   %D%/let_protocol \
   %D%/lets \
   %D%/lets_joined \
@@ -84,6 +85,7 @@ mpi_tests = \
   %D%/halo_ranks.mpi \
   %D%/hard_ranks.mpi \
   %D%/ic_ranks.mpi \
+  %D%/library.mpi \
   %D%/snapshot.mpi \
   %D%/snapshot_faults.mpi \
   %D%/snapshot_files.mpi \
@@ -123,6 +125,7 @@ script_tests = \
   %D%/plots_input.sh \
   %D%/plots_model.sh \
   %D%/pynbody.sh \
+  %D%/python.sh \
   %D%/quickstart.sh \
   %D%/ranks.sh \
   %D%/restart.sh \
@@ -138,6 +141,8 @@ script_tests = \
   %D%/interrupt.sh \
   %D%/stops.sh \
   %D%/study_ranks.sh \
+  %D%/study_steps.sh \
+  %D%/study_time.sh \
   %D%/system_check.sh \
   %D%/terminal.sh \
   %D%/true_energy.sh \
@@ -255,6 +260,7 @@ EXTRA_DIST += \
   %D%/slurm/same.py \
   %D%/galaxy_programs.py \
   %D%/plots_input.py \
+  %D%/python.py \
   %D%/plots_layout.py \
   %D%/comoving.py \
   %D%/schemes.py \
@@ -354,6 +360,11 @@ clean-local:
 %C%_keys_SOURCES = %D%/keys.c %D%/chance.h %D%/tap.h
 %C%_last_words_SOURCES = %D%/last_words.c %D%/tap.h
 %C%_lattice_SOURCES = %D%/lattice.c %D%/chance.h %D%/tap.h
+%C%_library_mpi_SOURCES = %D%/library.c %D%/tap.h
+# The shared library, as a user's program has it.
+%C%_library_mpi_LDADD = $(LIBRARY_SHARED) -lm
+%C%_library_mpi_LDFLAGS = $(AM_LDFLAGS) -Wl,-rpath,$(abs_top_builddir)/lib
+%C%_let_pairs_SOURCES = %D%/let_pairs.c %D%/chance.h %D%/house.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h
 %C%_let_protocol_SOURCES = %D%/let_protocol.c %D%/tap.h
 %C%_lets_SOURCES = %D%/lets.c %D%/chance.h %D%/house.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h
 %C%_lets_joined_SOURCES = %D%/lets_joined.c %D%/chance.h %D%/house.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h

@@ -15,7 +15,7 @@ rule() {
   fi
 }
 sources() { find "$@" \( -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.def' \) ! -name revision_string.h; }
-scripts() { find tests tools jobscripts \( -name '*.sh' -o -name '*.py' -o -name '*.supp' -o -name espalier-plot -o -name espalier-xdmf -o -name compare-schemes -o -name calibrate-accuracy -o -name espalier-job -o -name scaling -o -name cluster \); ls quickstart; ls .ci/run 2> /dev/null; }
+scripts() { find tests tools jobscripts python \( -name '*.sh' -o -name '*.py' -o -name '*.supp' -o -name espalier-plot -o -name espalier-xdmf -o -name compare-schemes -o -name calibrate-accuracy -o -name espalier-job -o -name scaling -o -name cluster \); ls quickstart; ls .ci/run 2> /dev/null; }
 include='^[[:space:]]*#[[:space:]]*include[[:space:]]*[<"]'
 
 rule "src/ and mpi/ include nothing of CUDA" "$(sources src mpi | xargs grep -Hn -E "$include(.*/)?(cuda|nvtx|cub/|thrust/)")"
@@ -46,6 +46,7 @@ checkpoint   base particles params mpi io io/snapshot job
 check        base particles params tree gravity backend mpi system tuning step
 run          base particles params tree gravity backend mpi io io/input io/snapshot system tuning step job checkpoint check
 study        base particles params tree gravity backend mpi io io/input io/snapshot trace system tuning step run
+forecast     base particles params tree backend mpi run step study
 analysis     base particles params gravity mpi io
 step         base particles params tree gravity backend mpi system tuning
 job          base params
@@ -54,8 +55,9 @@ check        base particles params tree gravity backend mpi system tuning step
 run          base particles params tree gravity backend mpi io io/input io/snapshot system tuning analysis step job checkpoint check
 run          base particles params tree gravity backend mpi io io/input io/snapshot fof system tuning step job checkpoint check
 study        base particles params tree gravity backend mpi io io/snapshot system tuning step run
-cli          base particles params tree gravity backend mpi io io/input io/snapshot fof ic system tuning step job checkpoint run study
-cli          base particles params tree gravity backend mpi io io/input io/snapshot ic ic/galaxy system tuning step job checkpoint run trace study
+cli          base particles params tree gravity backend mpi io io/input io/snapshot fof ic system tuning step job checkpoint run study forecast
+cli          base particles params tree gravity backend mpi io io/input io/snapshot ic ic/galaxy system tuning step job checkpoint run trace study forecast
+api          base particles params gravity backend mpi io/input io/snapshot ic ic/galaxy system step run
 gpu/device    base particles tree gravity backend
 gpu/tree      base particles tree gravity backend gpu/device
 gpu/walk      base particles tree gravity backend gpu/device gpu/tree

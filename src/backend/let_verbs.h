@@ -36,8 +36,9 @@ struct let_choice {
 };
 
 struct backend_let {
-  /* Write at most `capacity` boxes around this rank's groups, positions predicted to the request's tick, for its horizon. Returns their
-   * number; empty boxes are left out. The request's boxes are ignored. Before: groups. */
+  /* Write at most `capacity` boxes around this rank's particles, positions predicted to the request's tick, for its horizon. Each particle
+   * is in one of them: groups are divided where there is a horizon, if the backend can. Returns their number; empty boxes are left out. The
+   * request's boxes are ignored. Before: groups. */
   int (*boxes)(struct device *d, const struct let_request *request, int capacity, struct let_box *boxes);
   /* Write the LET root summary without its boxes: root of the request's part of the tree with motion and second moments, number of
    * particles. Before: moments. */
@@ -76,6 +77,10 @@ struct backend_let {
   void *(*update_room)(struct device *d, int peer, size_t bytes);
   /* Upper bound on the bytes of an update for `peer`. */
   size_t (*update_bytes_max)(struct device *d, int peer);
+  /* For studies of LETs of substeps that were selected for `peer` and not changed since: its particles at each block level, count[32]; and
+   * the bytes of an update with `entries` particles, with or without its cells. NULL: not known. */
+  void (*entries)(struct device *d, int peer, int64_t *count);
+  size_t (*update_bytes)(struct device *d, int peer, int64_t entries, int cells);
   /* Apply an update to the LET of `peer`; the message may be freed afterwards. Returns the number of particles in it. */
   int64_t (*apply)(struct device *d, int peer, const void *message, size_t bytes);
   /* Number of particles of the last `correct` that have left, or will leave before the end of the horizon, the bounds on their predicted

@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/commands_trace.h"
 #include "cli/overrides.h"
+#include "forecast/time_study.h"
 #include "params/params_nearest.h"
 #include "study/force.h"
 #include "study/study.h"
@@ -180,43 +181,57 @@ static int take_ranks(const char *text, struct study_options *o)
   return o->rank_count;
 }
 
-/* Check the word after "study". 0, or -1 with *status set. */
+/* Read names of schemes separated by commas. 0 or -1. */
+static int take_schemes(const char *text, enum study_scheme *scheme, int *count)
+{
+  for (*count = 0;;) {
+    size_t length = strcspn(text, ",");
+    int k = 0;
+    while (k < STUDY_SCHEMES && (strlen(study_scheme_names[k]) != length || strncmp(text, study_scheme_names[k], length) != 0)) k++;
+    if (k == STUDY_SCHEMES || *count == STUDY_SCHEMES) return -1;
+    scheme[(*count)++] = (enum study_scheme)k;
+    if (!text[length]) return 0;
+    text += length + 1;
+  }
+}
+
+/* The number of the study after "study" in `names`, or -1 with *status set. */
 static int take_study(const struct command *self, const struct comm *c, int argc, char **argv, int *status)
 {
-  static const char *const names[] = {"let", "trace"};
+  static const char *const names[] = {"let", "time", "machine", "trace"};
   static const struct option longs[] = {COMMAND_LONG};
-  for (int k = 0; argc > 1 && k < 2; k++)
-    if (strcmp(argv[1], names[k]) == 0) return 0;
+  for (int k = 0; k < 4; k++)
+    if (argc > 1 && strcmp(argv[1], names[k]) == 0) return k;
   int asks = argc > 1 && (!strcmp(argv[1], "-h") || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-V") || !strcmp(argv[1], "--version"));
   if (asks && command_option(self, c, argc, argv, COMMAND_SHORT, longs, status) == COMMAND_DONE) return -1;
   if (argc == 1 || argv[1][0] == '-')
-    *status = command_misused(self, c, "a study is missing: 'let' or 'trace'");
-  else
-    *status = command_misused(self, c, "unknown study '%s'; expected 'let' or 'trace'", argv[1]);
+    *status = command_misused(self, c, "a study is missing: let, time, machine or trace");
+  else {
+    const char *near = nearest_name(argv[1], names, 4);
+    *status = near ? command_misused(self, c, "unknown study '%s'; did you mean '%s'?", argv[1], near)
+                   : command_misused(self, c, "unknown study '%s'; expected let, time, machine or trace", argv[1]);
+  }
   return -1;
 }
 
-static int act_study(const struct command *self, const struct comm *c, int argc, char **argv)
+static int act_let(const struct command *self, const struct comm *c, int argc, char **argv)
 {
-  enum { RANKS = 256, RADII, DOMAINS, OVERWRITE, TRACE };
+  enum { RANKS = 256, RADII, DOMAINS, OVERWRITE, SCHEME, PAIRS, TRACE };
   static const struct option longs[] = {{"ranks", required_argument, NULL, RANKS},   {"r1", required_argument, NULL, RADII},
                                         {"domains", no_argument, NULL, DOMAINS},     {"overwrite", no_argument, NULL, OVERWRITE},
-                                        {"output", required_argument, NULL, 'o'},    {"trace", required_argument, NULL, TRACE},
+                                        {"output", required_argument, NULL, 'o'},
+                                        {"scheme", required_argument, NULL, SCHEME}, {"pairs", required_argument, NULL, PAIRS},
+                                        {"trace", required_argument, NULL, TRACE},
                                         COMMAND_LONG};
   struct overrides overrides = {.count = 0};
   struct study_options options = {.output = NULL};
   int status = STATUS_OK, option;
-  if (take_study(self, c, argc, argv, &status)) return status;
-  if (strcmp(argv[1], "trace") == 0) return act_study_trace(self, c, argc - 1, argv + 1);
   take_ranks("2,4,8,16,32,64,128", &options);
   while ((option = command_option(self, c, argc - 1, argv + 1, COMMAND_SHORT "P:o:", longs, &status)) != -1) switch (option) {
     case COMMAND_DONE: return status;
     case DOMAINS: options.domains = 1; break;
     case OVERWRITE: options.overwrite = 1; break;
     case 'o': options.output = optarg; break;
-    case TRACE:
-      if (take_trace_output(self, c, argc - 1, argv + 1, &options.trace)) return STATUS_USAGE;
-      break;
     case 'P':
       if (overrides_add(&overrides, optarg)) return overrides_misused(self, c, optarg);
       break;
@@ -224,6 +239,15 @@ static int act_study(const struct command *self, const struct comm *c, int argc,
       if (take_ranks(optarg, &options) < 1)
         return command_misused(self, c, "option --ranks: expected at most %d whole numbers from 1 to %d with commas between them, found "
                                "'%s'", STUDY_MAX, STUDY_RANKS_MAX, optarg);
+      break;
+    case PAIRS: options.pairs = optarg; break;
+    case TRACE:
+      if (take_trace_output(self, c, argc - 1, argv + 1, &options.trace)) return STATUS_USAGE;
+      break;
+    case SCHEME:
+      if (take_schemes(optarg, options.scheme, &options.scheme_count))
+        return command_misused(self, c, "option --scheme: expected shared, block or hybrid, or several with commas between them, found '%s'",
+                               optarg);
       break;
     case RADII:
       options.r1_count = read_list(optarg, 1e-3, 100, 0, options.r1);
@@ -233,8 +257,8 @@ static int act_study(const struct command *self, const struct comm *c, int argc,
     }
   if (options.domains && !options.output)
     return command_misused(self, c, "option --domains: rows of domains are written to a table only: give -o TABLE.csv too");
-  if ((options.trace.ti || options.trace.goal || options.trace.events) && (options.rank_count != 1 || options.r1_count > 1))
-    return command_misused(self, c, "option --trace: give one number of ranks with --ranks, and at most one --r1");
+  if ((options.trace.ti || options.trace.goal || options.trace.events) && (options.rank_count != 1 || options.r1_count > 1 || options.scheme_count > 1))
+    return command_misused(self, c, "option --trace: give one number of ranks with --ranks, and at most one --r1 and --scheme");
   const char *file = command_operand(self, c, argc - 1, argv + 1, "parameter file", &status);
   if (!file) return status;
   struct params par;
@@ -247,25 +271,141 @@ static int act_study(const struct command *self, const struct comm *c, int argc,
   return status;
 }
 
+/* --- study time, study machine ----------------------------------------------------------------------------------- */
+
+static int take_many_ranks(const char *text, struct time_options *o)
+{
+  double list[STUDY_MAX];
+  o->rank_count = read_list(text, 1, TIME_RANKS_MAX, 1, list);
+  for (int k = 0; k < o->rank_count; k++) o->ranks[k] = (int)list[k];
+  return o->rank_count;
+}
+
+/* The options of study time but those of the parameters. Returns STATUS_OK or STATUS_USAGE. */
+static int take_time_option(const struct command *self, const struct comm *c, int option, struct time_options *o, const char *also[],
+                            int *files)
+{
+  switch (option) {
+  case 'm': o->machine = optarg; break;
+  case 'o': o->output = optarg; break;
+  case 'a':
+    if (*files == TIME_FILES) return command_misused(self, c, "option --also: at most %d times", TIME_FILES - 1);
+    also[(*files)++] = optarg;
+    break;
+  case 'w':
+    if (command_real(optarg, &o->weak) || !(o->weak >= 1 && o->weak <= 1e12))
+      return command_misused(self, c, "option --weak: expected a number of particles per rank from 1 to 1e12, found '%s'", optarg);
+    break;
+  case 's':
+    if (take_schemes(optarg, o->scheme, &o->scheme_count))
+      return command_misused(self, c, "option --scheme: expected shared, block or hybrid, or several with commas between them, found '%s'",
+                             optarg);
+    break;
+  case 'r':
+    if (take_many_ranks(optarg, o) < 1)
+      return command_misused(self, c, "option --ranks: expected at most %d whole numbers from 1 to %d with commas between them, found '%s'",
+                             STUDY_MAX, TIME_RANKS_MAX, optarg);
+    break;
+  case 'O': o->overwrite = 1;
+  }
+  return STATUS_OK;
+}
+
+static int act_time(const struct command *self, const struct comm *c, int argc, char **argv)
+{
+  static const struct option longs[] = {{"machine", required_argument, NULL, 'm'}, {"scheme", required_argument, NULL, 's'},
+                                        {"ranks", required_argument, NULL, 'r'},   {"weak", required_argument, NULL, 'w'},
+                                        {"also", required_argument, NULL, 'a'},    {"overwrite", no_argument, NULL, 'O'},
+                                        {"output", required_argument, NULL, 'o'},  COMMAND_LONG};
+  struct overrides overrides = {.count = 0};
+  struct time_options options = {.scheme = {STUDY_SHARED, STUDY_BLOCK, STUDY_HYBRID}, .scheme_count = STUDY_SCHEMES};
+  const char *path[TIME_FILES];
+  int status = STATUS_OK, option, files = 1;
+  take_many_ranks("1,2,4,16,64,256,1024", &options);
+  while ((option = command_option(self, c, argc - 1, argv + 1, COMMAND_SHORT "P:o:", longs, &status)) != -1) {
+    if (option == COMMAND_DONE) return status;
+    if (option == 'P' && overrides_add(&overrides, optarg)) return overrides_misused(self, c, optarg);
+    if (option != 'P' && take_time_option(self, c, option, &options, path, &files)) return STATUS_USAGE;
+  }
+  if (!options.machine) return command_misused(self, c, "option --machine FILE is missing; installed files are in params/machines");
+  if (!(path[0] = command_operand(self, c, argc - 1, argv + 1, "parameter file", &status))) return status;
+  static struct params par[TIME_FILES];
+  struct fault f = {""};
+  for (int k = 0; k < files; k++) {
+    struct param_origin origin;
+    if (command_load_params(c, path[k], &overrides, 1, &par[k], &origin, &f)) return command_failed(c, &f);
+  }
+  watchdog_start(par[0].WatchdogMinutes);
+  status = time_study(c, par, files, &options);
+  watchdog_stop();
+  return status;
+}
+
+static int act_machine(const struct command *self, const struct comm *c, int argc, char **argv)
+{
+  static const struct option longs[] = {{"overwrite", no_argument, NULL, 'O'}, {"output", required_argument, NULL, 'o'}, COMMAND_LONG};
+  const char *output = NULL;
+  int status = STATUS_OK, option, overwrite = 0;
+  while ((option = command_option(self, c, argc - 1, argv + 1, COMMAND_SHORT "o:", longs, &status)) != -1) {
+    if (option == COMMAND_DONE) return status;
+    if (option == 'o') output = optarg;
+    if (option == 'O') overwrite = 1;
+  }
+  if (optind < argc - 1) return command_misused(self, c, "study machine: nothing expected, found '%s'", argv[optind + 1]);
+  return machine_study(c, output, overwrite);
+}
+
+static int act_study(const struct command *self, const struct comm *c, int argc, char **argv)
+{
+  int status = STATUS_OK, which = take_study(self, c, argc, argv, &status);
+  if (which < 0) return status;
+  if (which == 3) return act_study_trace(self, c, argc - 1, argv + 1);
+  return which == 0 ? act_let(self, c, argc, argv) : which == 1 ? act_time(self, c, argc, argv) : act_machine(self, c, argc, argv);
+}
+
 const struct command command_study = {
     "study",
-    "study let [--ranks 2,4,...] [--r1 1,2,...] [-P Section:Name=value]... [-o TABLE.csv] [--trace KIND NAME]... FILE.ini | trace [--steps FIRST:LAST] [--trace KIND NAME]... [--latency S] [--bandwidth B] [--topology NAME] DIR",
-    "Study the initial state with virtual ranks (let: sizes of locally essential trees), or a recording of messages (trace)",
+    "study let|time|machine|trace [OPTION]... [FILE.ini|DIR]",
+    "Study communication; let: LETs and messages of a soft step, counted with virtual ranks; time: seconds on a machine; machine: measure this one; trace: a recording of messages",
+    "study let [--ranks P,...] [--r1 X,...] [--scheme S,...] [-o TABLE.csv] [--pairs PAIRS.csv] [--trace KIND NAME] FILE.ini\n"
+    "study time --machine MACHINE.ini [--ranks P,...] [--scheme S,...] [--weak N] [-o TABLE.csv] FILE.ini\n"
+    "study machine [-o MACHINE.ini]\n"
+    "study trace [--steps FIRST:LAST] [--trace KIND NAME]... [--latency S] [--bandwidth B] [--topology NAME] DIR\n"
+    "\n"
     "study let cuts the particles into P domains as real ranks would. For every domain it counts the cells and particles that\n"
     "the rank receives in soft and hard locally essential trees (LETs), the messages and the bytes. It does not need P\n"
     "processes. Where the number of processes is P, they exchange their LETs too, and the counts must agree.\n"
+    "It then counts the messages and bytes of a whole soft step that no output shortens, as comm.csv of a run has them.\n"
     "      --ranks P,P,...     numbers of ranks [2,4,8,16,32,64,128]; Domain:DomainGrid applies where its product is P\n"
     "      --r1 X,X,...        R1 in units of R0, one study for each value [Split:R1OverR0]\n"
+    "      --scheme S,S,...    schemes, one study each: shared and block (steps without the split), hybrid [the file's]\n"
     "  -P Section:Name=value   replace the value of a parameter of the file; may be repeated\n"
+    "      --pairs PAIRS.csv   write messages and bytes of a soft step by phase and pair of ranks\n"
     "  -o, --output TABLE.csv  write a table with a row for every P; its first lines explain the columns\n"
     "      --domains           write a row for every domain instead\n"
-    "      --overwrite         replace the table if it exists\n"
+    "      --overwrite         replace the tables if they exist\n"
     "Columns: N_soft and N_hard are the entries (cells and particles) received, mean over ranks. N_soft counts the roots in\n"
     "LET root summaries; N_hard has none. max: maximum over ranks. LETs: LETs received by a rank. sent: messages with boxes and\n"
     "LETs, without root summaries. update: megabytes of a substep in which all entries were corrected. h/s: N_hard / N_soft.\n"
-    "l+h/s: (N_local + N_hard) / (N_local + N_soft).\n"
+    "l+h/s: (N_local + N_hard) / (N_local + N_soft). Lines about a soft step are sums over all ranks: migration: particles that\n"
+    "change their rank (phase domain of comm.csv); soft: LETs of the synchronisation (let_select); hard, again, updates, moments:\n"
+    "LETs of the substeps chosen at the start and again, updates of substeps, and of moments without new LETs (hard_let).\n"
     "      --trace KIND NAME   write the messages of a soft step for a network simulator, with one P; may be repeated. ti DIR: time-\n"
     "                          independent traces of SimGrid; goal FILE: LogGOPSim; events DIR: a recording as of CommTrace = on\n"
+    "\n"
+    "study time predicts the seconds of a soft step and of a unit of simulated time from counted messages and a machine file\n"
+    "(ready ones: params/machines), by an event model without a global clock. Numbers of ranks beyond 4096, or with fewer than 16\n"
+    "particles each, follow laws that are fitted to smaller ones; rows with law* are beyond the range of the fit.\n"
+    "      --machine FILE.ini  the machine\n"
+    "      --ranks P,P,...     numbers of ranks, up to 1048576 [1,2,4,16,64,256,1024]\n"
+    "      --weak N            N particles on each rank, for all P, by the laws\n"
+    "      --also FILE.ini     another number of particles, for laws with exponents of P and N/P; may be repeated\n"
+    "      --scheme S,S,...    [shared,block,hybrid]\n"
+    "  -o, --output TABLE.csv  write the rows, with means over ranks too\n"
+    "\n"
+    "study machine measures messages between two ranks and the backend, and writes a machine file.\n"
+    "  -o, --output FILE.ini   write it here [the terminal]\n"
+    "\n"
     "study trace reads such a recording, OutputDir/trace_STEP of a run with CommTrace = on, and prints messages, work, and the\n"
     "time on a network with latency and bandwidth, by phase and on the critical path.\n"
     "      --steps FIRST:LAST  these soft steps only [all]\n"

@@ -9,11 +9,11 @@ espalier_SOURCES = \
   %D%/commands_info.c \
   %D%/commands_run.c \
   %D%/commands_study.c \
+  %D%/commands_trace.c \
+  %D%/commands_trace.h \
   %D%/gadget.c \
   %D%/gadget.h \
   %D%/gadget_write.c \
-  %D%/commands_trace.c \
-  %D%/commands_trace.h \
   %D%/info.c \
   %D%/info.h \
   %D%/main.c \

@@ -1,28 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <config.h>
 #include <mpi.h>
-#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/debug.h"
 #include "base/memory.h"
 #include "cli/commands.h"
 #include "mpi/comm.h"
+#include "mpi/start.h"
 #include "run/control.h"
-
-/* Set the number of OpenMP threads: ranks that are not bound share the processors of their node equally. OMP_NUM_THREADS takes
- * precedence. */
-static void share_threads(const struct comm *c)
-{
-  long processors = sysconf(_SC_NPROCESSORS_ONLN);
-  int bound = omp_get_num_procs() < processors, ranks = comm_node_size(c);
-  if (ranks <= processors) comm_precise_sleep();
-  if (getenv("OMP_NUM_THREADS") || bound) return;
-  omp_set_num_threads(processors > ranks ? (int)(processors / ranks) : 1);
-}
 
 int main(int argc, char **argv)
 {
@@ -35,7 +23,7 @@ int main(int argc, char **argv)
   fatal_context(c.rank, -1);
   if (threads < MPI_THREAD_FUNNELED)
     fatal("this MPI library does not support threads (it grants less than MPI_THREAD_FUNNELED): use a library that was built with threads");
-  share_threads(&c);
+  start_threads(&c);
   struct fault f = {""};
   int status = 1;
   debug_read(getenv("ESPALIER_DEBUG"), &f);

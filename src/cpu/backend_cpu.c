@@ -194,6 +194,8 @@ static const struct backend_let cpu_let_verbs = {
   .update = cpu_let_update,
   .take_update = cpu_let_take_update,
   .update_bytes_max = cpu_let_update_bytes_max,
+  .entries = cpu_let_entries,
+  .update_bytes = cpu_let_update_bytes,
   .apply = cpu_let_apply,
   .violations = cpu_violations,
 };

@@ -10,7 +10,7 @@
 #include "particles/softening.h"
 #include "tree/essential.h"
 
-enum { LEVELS = 32, BOX_MAX = 256 };
+enum { LEVELS = 32, BOX_MAX = 512 };
 
 /* Particles of a node of the local tree: [begin, end), its level below the root, whether its cube reaches over the
  * faces of the domain, and how many particles with mass precede it along the curve. */
@@ -117,7 +117,7 @@ struct device {
   int32_t *group_of;               /* of every particle */
   int64_t group_of_capacity;
   struct let_box box[BOX_MAX];    /* as last asked for, */
-  int box_first[2][BOX_MAX + 1];  /* of the groups box_first[0][b] up to box_first[0][b + 1] and, without mass, box_first[1][b] ... */
+  int32_t box_begin[2][BOX_MAX + 1];  /* of the particles box_begin[0][b] up to box_begin[0][b + 1] and, without mass, box_begin[1][b] ... */
   int boxes;
 
   /* Steps: particles sorted by level, deepest first; those with level l or deeper are the first deeper[l]. */
@@ -169,6 +169,8 @@ void cpu_let_watch(struct device *d, const struct let_request *request);
 size_t cpu_let_update(struct device *d, int peer, int32_t tick, enum let_update_scope scope, int32_t *next, void **message);
 void cpu_let_take_update(struct device *d);
 size_t cpu_let_update_bytes_max(struct device *d, int peer);
+void cpu_let_entries(struct device *d, int peer, int64_t *count);
+size_t cpu_let_update_bytes(struct device *d, int peer, int64_t entries, int cells);
 int64_t cpu_let_apply(struct device *d, int peer, const void *message, size_t bytes);
 int64_t cpu_violations(struct device *d, int64_t *late);
 void cpu_watch_free(struct device *d);

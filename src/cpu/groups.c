@@ -102,6 +102,9 @@ static void predict(const struct device *d, int32_t i, double dt, double x[3], d
   }
 }
 
+/* Particles of a box for substeps, if there are boxes enough. Smaller boxes exclude few more sources. */
+enum { BOX_PARTICLES = 2, BOX_SHARE = 16 / BOX_PARTICLES };
+
 static int is_target(const struct device *d, int32_t i, const struct let_request *r)
 {
   return !r->active || timeline_end(&d->p, i) == r->tick;
@@ -159,11 +162,10 @@ static int32_t box_of(const struct device *d, int k, const struct let_request *r
 
 struct range cpu_box_range(const struct device *d, int b, int kind)
 {
-  int first = d->box_first[kind][b], last = d->box_first[kind][b + 1];
-  return last > first ? (struct range){.begin = d->group[first].begin, .end = d->group[last - 1].end} : (struct range){0};
+  return (struct range){.begin = d->box_begin[kind][b], .end = d->box_begin[kind][b + 1]};
 }
 
-/* Divide all groups, in the order of the curve, evenly into `count` boxes: box_first. */
+/* Divide all groups, in the order of the curve, evenly into `count` boxes: box_begin. */
 static void divide_groups(struct device *d, int count)
 {
   int at[2] = {0, d->massive_groups}, end[2] = {d->massive_groups, d->groups};
@@ -173,7 +175,39 @@ static void divide_groups(struct device *d, int count)
       int light = at[0] == end[0] || (at[1] < end[1] && d->group[at[1]].before <= d->group[at[0]].before);
       at[light]++;
     }
-    d->box_first[0][b] = at[0], d->box_first[1][b] = at[1];
+    for (int kind = 0; kind < 2; kind++) d->box_begin[kind][b] = at[kind] > 0 ? d->group[at[kind] - 1].end : 0;
+  }
+}
+
+/* Divide the particles, in the order of the curve, evenly into boxes, at most `capacity`; those without mass apart, where there is more than
+ * one. Returns the number of boxes. */
+static int divide_particles(struct device *d, int capacity)
+{
+  int64_t n = d->p.n, massive = d->massive, count = (n + BOX_PARTICLES - 1) / BOX_PARTICLES;
+  if (count > capacity) count = capacity;
+  if (massive > 0 && massive < n && count == 1 && capacity > 1) count = 2;
+  int64_t first = n > 0 ? massive * count / n : 0;   /* boxes of particles with mass */
+  if (massive > 0 && first == 0) first = 1;
+  if (massive < n && first == count && count > 1) first--;
+  for (int64_t b = 0; b <= count; b++) {
+    int64_t later = b > first ? b - first : 0;
+    d->box_begin[0][b] = (int32_t)(first > 0 ? massive * (b < first ? b : first) / first : 0);
+    d->box_begin[1][b] = (int32_t)(massive + (n - massive) * (count > first ? later : b) / (count > first ? count - first : 1));
+  }
+  return (int)count;
+}
+
+/* Give neighbours along the curve the largest hard acceleration of all of them. The motion bound of a box of two particles would hold for
+ * their own accelerations alone, so more of them would exceed it when they meet others. */
+static void share_bounds(struct device *d, const int *targets)
+{
+  for (int first = 0; first < d->boxes; first += BOX_SHARE) {
+    int end = first + BOX_SHARE < d->boxes ? first + BOX_SHARE : d->boxes;
+    double largest = 0;
+    for (int b = first; b < end; b++)
+      if (targets[b] > 0) largest = fmax(largest, d->box[b].a_spread);
+    for (int b = first; b < end; b++)
+      if (targets[b] > 0) d->box[b].a_spread = largest;
   }
 }
 
@@ -181,10 +215,14 @@ int cpu_boxes(struct device *d, const struct let_request *request, int capacity,
 {
   if (capacity > BOX_MAX) capacity = BOX_MAX;
   int count = d->groups < capacity ? d->groups : capacity, targets[BOX_MAX], held = 0;
-  if (count > 0) divide_groups(d, count);
+  if (request->horizon > 0)
+    count = divide_particles(d, capacity);
+  else if (count > 0)
+    divide_groups(d, count);
 #pragma omp parallel for schedule(static)
   for (int b = 0; b < count; b++) targets[b] = box_of(d, b, request, &d->box[b]);
   d->boxes = count;
+  if (request->horizon > 0) share_bounds(d, targets);
   for (int b = 0; b < count; b++)
     if (targets[b] > 0) boxes[held++] = d->box[b];
   return held;

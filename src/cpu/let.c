@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "backend/let_verbs.h"
+#include "base/debug.h"
 #include "base/fault.h"
 #include "base/memory.h"
 #include "cpu/device.h"
@@ -90,8 +91,27 @@ static void choose_leaf(const struct choosing *g, struct choice *c, struct selec
   c->info = NODE_LEAF | (uint32_t)(s->sources - c->first);
 }
 
-/* Breadth first through the nodes that the receiver needs; links and counts are those of the message. */
-static void choose(const struct device *d, const struct let_request *r, struct selection *s)
+/* A cell with fewer particles than this within the cutoff is not sent, but these particles. One is shorter than a cell, and most cells near
+ * the cutoff have none. */
+enum { FEWER = 3 };
+
+/* Number of particles of a node that may come within the cutoff of any box, up to `most`. */
+static int count_needed(const struct choosing *g, int32_t i, int most)
+{
+  const struct node *n = &g->d->tree.node[i];
+  int count = 0;
+  for (int32_t k = n->first; k < n->first + (int32_t)(n->info & NODE_COUNT) && count < most; k++) {
+    if (n->info & NODE_LEAF)
+      count += particle_needed(g, k, essential_pull(&g->d->tree.motion[i]));
+    else if (needs(g, k) != NEED_NOTHING)
+      count += count_needed(g, k, most - count);
+  }
+  return count;
+}
+
+/* Breadth first through the nodes that the receiver needs; links and counts are those of the message. `sparing`: particles in place of cells
+ * with few of them. */
+static void choose(const struct device *d, const struct let_request *r, int sparing, struct selection *s)
 {
   struct choosing g = {.d = d, .r = r};
   if (d->tree.nodes == 0 || r->box_count == 0) return;
@@ -110,12 +130,99 @@ static void choose(const struct device *d, const struct let_request *r, struct s
       c.first = (int32_t)s->nodes;
       for (int32_t k = n->first; k < n->first + (int32_t)(n->info & NODE_COUNT); k++) {
         enum need need = needs(&g, k);
+        if (sparing && need == NEED_CELL && count_needed(&g, k, FEWER) < FEWER) need = NEED_OPEN;
         if (need != NEED_NOTHING) add_choice(s, (struct choice){k, (uint32_t)need, 0});
       }
       c.info = (uint32_t)(s->nodes - c.first);
     }
     s->choice[at] = c;
   }
+}
+
+/* --- a shorter tree ----------------------------------------------------------------------------------------------- */
+
+/* Most particles of a leaf that stands for a chosen cell and all that was chosen below it. */
+enum { MERGED_MAX = 32 };
+
+/* What remains of a chosen node. */
+struct remains {
+  int32_t particles;   /* chosen ones below it */
+  int8_t whole;        /* all that was chosen below it are particles */
+  int8_t kept;         /* 0: nothing was chosen below it */
+  int32_t heir;        /* the node that takes its place: itself, or below it where it has a single child */
+};
+
+static int is_leaf(const struct choice *c) { return (c->info & NODE_LEAF) != 0; }
+
+/* From the last node to the first, so children before their parents. */
+static void find_remains(const struct selection *s, struct remains *out)
+{
+  for (int64_t at = s->nodes - 1; at >= 0; at--) {
+    const struct choice *c = &s->choice[at];
+    struct remains r = {.whole = 1, .heir = (int32_t)at};
+    if (is_leaf(c)) {
+      r.particles = (int32_t)(c->info & NODE_COUNT);
+      r.kept = r.particles > 0;
+    } else if (c->info & NODE_TERMINAL) {
+      r.whole = 0, r.kept = 1;
+    } else {
+      int children = 0;
+      for (int32_t k = c->first; k < c->first + (int32_t)c->info; k++) {
+        if (!out[k].kept) continue;
+        r.particles += out[k].particles;
+        r.whole &= out[k].whole;
+        r.heir = out[k].heir;
+        children++;
+      }
+      r.kept = children > 0;
+      if (children != 1) r.heir = (int32_t)at;
+    }
+    out[at] = r;
+  }
+}
+
+/* Append the chosen particles below a node, in the order of the curve. */
+static void take_particles(const struct selection *from, int32_t at, struct selection *to)
+{
+  const struct choice *c = &from->choice[at];
+  for (int32_t k = c->first; k < c->first + (int32_t)(c->info & NODE_COUNT); k++) {
+    if (is_leaf(c))
+      add_source(to, from->source[k]);
+    else
+      take_particles(from, k, to);
+  }
+}
+
+/* Leave out nodes without anything chosen below them, replace nodes with one child by the child, and cells with few particles below them
+ * by leaves. An entry of a LET costs a message and its updates as much as a particle does. */
+static void shorten(struct selection *s)
+{
+  if (s->nodes == 0) return;
+  struct selection t = {0};
+  struct remains *of = memory_alloc("let", sizeof *of * (size_t)s->nodes);
+  find_remains(s, of);
+  if (of[0].kept) add_choice(&t, (struct choice){of[0].heir, 0, 0});   /* its node is the place in *s, until its turn */
+  for (int64_t at = 0; at < t.nodes; at++) {
+    int32_t i = t.choice[at].node;
+    struct choice c = s->choice[i];
+    const struct remains *r = &of[i];
+    if (is_leaf(&c) || (r->whole && r->particles <= MERGED_MAX)) {
+      c.first = (int32_t)t.sources;
+      take_particles(s, i, &t);
+      c.info = NODE_LEAF | (uint32_t)(t.sources - c.first);
+    } else if (!(c.info & NODE_TERMINAL)) {
+      int32_t first = (int32_t)t.nodes;
+      for (int32_t k = c.first; k < c.first + (int32_t)c.info; k++)
+        if (of[k].kept) add_choice(&t, (struct choice){of[k].heir, 0, 0});
+      c.first = first;
+      c.info = (uint32_t)(t.nodes - first);
+    }
+    t.choice[at] = c;
+  }
+  memory_free(of);
+  memory_free(s->choice);
+  memory_free(s->source);
+  *s = t;
 }
 
 /* --- the message ------------------------------------------------------------------------------------------------- */
@@ -175,8 +282,9 @@ static void select_one(struct device *d, enum let_kind kind, const struct let_re
 {
   struct let *l = &d->let[kind][c->peer];
   struct selection s = {.source = l->source_from, .source_capacity = l->source_capacity};
-  int moving = kind == LET_STEP;
-  choose(d, request, &s);
+  int moving = kind == LET_STEP, sparing = moving && request->cutoff >= 0 && debug_value("let_sparing", 1) > 0;
+  choose(d, request, sparing, &s);
+  if (sparing) shorten(&s);
   l->source_from = s.source;
   l->source_capacity = s.source_capacity;
   if (s.nodes > INT32_MAX || s.sources > INT32_MAX)

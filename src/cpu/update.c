@@ -201,11 +201,21 @@ void cpu_let_take_update(struct device *d)
   d->update_capacity = 0;
 }
 
+size_t cpu_let_update_bytes(struct device *d, int peer, int64_t entries, int cells)
+{
+  const struct let *l = &d->let[LET_STEP][peer];
+  return sizeof(struct update_head) + aligned_entries(entries) + (cells ? cell_bytes(l->sent.nodes, d->quadrupole) : 0);
+}
+
 size_t cpu_let_update_bytes_max(struct device *d, int peer)
 {
   const struct let *l = &d->let[LET_STEP][peer];
-  if (l->sent.nodes == 0) return 0;
-  return sizeof(struct update_head) + aligned_entries(l->sent.source.n) + cell_bytes(l->sent.nodes, d->quadrupole);
+  return l->sent.nodes == 0 ? 0 : cpu_let_update_bytes(d, peer, l->sent.source.n, 1);
+}
+
+void cpu_let_entries(struct device *d, int peer, int64_t *count)
+{
+  memcpy(count, d->let[LET_STEP][peer].at_level, sizeof d->let[LET_STEP][peer].at_level);
 }
 
 static void pack_entries(const struct device *d, const struct let *l, struct update_entry *out)
@@ -240,7 +250,7 @@ size_t cpu_let_update(struct device *d, int peer, int32_t tick, enum let_update_
     if (l->at_level[level] > 0) *next = timeline_after(tick, level);
   if (l->pendings == 0 && (scope == SCOPE_CORRECTED || l->sent.nodes == 0)) return 0;
   size_t entries = sizeof(struct update_entry) * (size_t)l->pendings, aligned = aligned_entries(l->pendings);
-  size_t bytes = sizeof(struct update_head) + aligned + (cells ? cell_bytes(l->sent.nodes, d->quadrupole) : 0);
+  size_t bytes = cpu_let_update_bytes(d, peer, l->pendings, cells);
   cpu_room(&d->update, &d->update_capacity, bytes, "let");
   struct update_head *head = d->update;
   *head = (struct update_head){

@@ -46,6 +46,9 @@ enum { IC_ORBIT_MAX = 1000 };        /* largest separation, impact parameter and
 
 /* Set all options to their defaults; name and n become empty. Local. */
 void ic_defaults(struct ic_model *model);
+/* Set an option of the model that `name` names, by "w0=7", "mass-function=kroupa"; the names are those of the command. Local. 0; -1 with a
+ * fault. */
+int ic_set(struct ic_model *model, const char *setting, struct fault *f);
 /* Check name, number of particles and options. Local. 0; -1 with a fault. */
 int ic_check(const struct ic_model *model, struct fault *f);
 /* The number of binaries. Their members are particles 2 k and 2 k + 1, for k from 0, before the single stars. Local. */

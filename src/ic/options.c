@@ -2,6 +2,9 @@
 /* Defaults and checks of the options of models. */
 #include <config.h>
 #include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "ic/models.h"
@@ -76,6 +79,63 @@ int ic_check(const struct ic_model *m, struct fault *f)
     return fault_set(f, "%lld particles of equal mass cannot have the mass ratio %g: one sphere would be empty", (long long)m->n,
                      m->mass_ratio);
   return 0;
+}
+
+/* Options by name, and the models that have them. Those of the command are the same (cli/commands_ic.c). */
+#define SPHERES "plummer, hernquist, king"
+static const struct ic_option {
+  const char *name, *models;
+  size_t offset;   /* in struct ic_model */
+} options[] = {
+    {"virial-ratio", "uniform", offsetof(struct ic_model, virial_ratio)},
+    {"mass-ratio", "merger", offsetof(struct ic_model, mass_ratio)},
+    {"separation", "merger", offsetof(struct ic_model, separation)},
+    {"impact-parameter", "merger", offsetof(struct ic_model, impact_parameter)},
+    {"relative-velocity", "merger", offsetof(struct ic_model, relative_velocity)},
+    {"w0", "king", offsetof(struct ic_model, w0)},
+    {"central-mass", SPHERES, offsetof(struct ic_model, central_mass)},
+    {"mass-min", SPHERES, offsetof(struct ic_model, mass_min)},
+    {"mass-max", SPHERES, offsetof(struct ic_model, mass_max)},
+    {"heavy-ratio", SPHERES, offsetof(struct ic_model, heavy_ratio)},
+    {"heavy-fraction", SPHERES, offsetof(struct ic_model, heavy_fraction)},
+    {"binaries", SPHERES, offsetof(struct ic_model, binaries)},
+    {"binary-min", SPHERES, offsetof(struct ic_model, binary_min)},
+    {"binary-max", SPHERES, offsetof(struct ic_model, binary_max)},
+    {"eccentricity", SPHERES, offsetof(struct ic_model, eccentricity)},
+    {"mass-function", SPHERES, 0},   /* last: a name, not a number */
+};
+enum { OPTIONS = sizeof options / sizeof *options };
+
+static int set_masses(struct ic_model *m, const char *text, struct fault *f)
+{
+  for (int i = 0; i < ic_masses_count; i++)
+    if (strcmp(text, ic_masses_names[i]) == 0) {
+      m->masses = (enum ic_masses)i;
+      return 0;
+    }
+  return fault_set(f, "mass-function: expected equal, kroupa or two, found '%.40s'", text);
+}
+
+int ic_set(struct ic_model *m, const char *setting, struct fault *f)
+{
+  const char *equals = strchr(setting, '='), *names[OPTIONS];
+  char name[40], *end;
+  if (!equals) return fault_set(f, "%.100s: expected name=value", setting);
+  snprintf(name, sizeof name, "%.*s", (int)(equals - setting < 39 ? equals - setting : 39), setting);
+  for (int i = 0; i < OPTIONS; i++) {
+    const struct ic_option *o = &options[i];
+    names[i] = o->name;
+    if (strcmp(o->name, name) != 0) continue;
+    if (!strstr(o->models, m->name))
+      return fault_set(f, "option %s belongs to model%s %s, not to %s", name, strchr(o->models, ',') ? "s" : "", o->models, m->name);
+    if (i == OPTIONS - 1) return set_masses(m, equals + 1, f);
+    double x = strtod(equals + 1, &end);
+    if (end == equals + 1 || *end) return fault_set(f, "option %s: expected a number, found '%.40s'", name, equals + 1);
+    *(double *)((char *)m + o->offset) = x;
+    return 0;
+  }
+  const char *near = nearest_name(name, names, OPTIONS);
+  return fault_set(f, "unknown option '%s' of a model%s%s%s", name, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
 int64_t ic_binaries(const struct ic_model *m)

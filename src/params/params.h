@@ -90,6 +90,11 @@ int params_read(struct params *p, const char *file, const char *const *overrides
 /* The same; *origin (may be NULL) becomes the origin of each value. */
 int params_read_origin(struct params *p, const char *file, const char *const *overrides, int override_count,
                        struct param_origin *origin, struct fault *f);
+/* Set defaults, and read parameters from the text of a file; `name` stands for the file in messages. The rules between them are not checked
+ * (params_check_rules). */
+int params_read_text(struct params *p, const char *text, const char *name, struct fault *f);
+/* Set one parameter by "Name=value" or "Section:Name=value". The fault names it, what was expected, and the nearest known name. */
+int params_set_named(struct params *p, const char *text, struct fault *f);
 /* The softening of a particle type: SofteningTypeN, or Softening. */
 double params_softening_of(const struct params *p, int type);
 /* The smallest softening of the types that have particles (where these are not known: of all types). `of` (NULL, or [6]) becomes the softening

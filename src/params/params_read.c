@@ -8,6 +8,7 @@
 #include <ini.h>
 #include <linux/magic.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -190,17 +191,52 @@ static FILE *open_file(const char *name, struct fault *f)
   return file;
 }
 
-static int read_file(struct params *p, const char *name, struct param_origin *origin, struct fault *f)
+/* Read an open file, which is closed. `name`: for messages. */
+static int read_stream(struct params *p, FILE *file, const char *name, struct param_origin *origin, struct fault *f)
 {
-  struct source s = {.name = name, .params = p, .origin = origin, .fault = f};
-  s.file = open_file(name, f);
-  if (!s.file) return -1;
+  struct source s = {.file = file, .name = name, .params = p, .origin = origin, .fault = f};
   int rc = ini_parse_stream(next_line, &s, take, &s);
   fclose(s.file);
   if (f->text[0]) return -1;
   if (rc) return fault_set(f, "%s:%d: cannot be read as an ini file", name, rc > 0 ? rc : s.line);
   if (!s.found)
     return fault_set(f, "%s: expected parameters, found none ('%s params --ini' prints a complete file)", name, PACKAGE_NAME);
+  return 0;
+}
+
+static int read_file(struct params *p, const char *name, struct param_origin *origin, struct fault *f)
+{
+  FILE *file = open_file(name, f);
+  return file ? read_stream(p, file, name, origin, f) : -1;
+}
+
+int params_read_text(struct params *p, const char *text, const char *name, struct fault *f)
+{
+  struct param_origin origin = {.file = name};
+  size_t length = strlen(text);
+  params_defaults(p);
+  if (text[strspn(text, " \t\r\n")] == 0) return 0;
+  FILE *file = fmemopen((void *)(uintptr_t)text, length, "r");
+  if (!file) return fault_set(f, "%s: %s", name, strerror(errno));
+  return read_stream(p, file, name, &origin, f);
+}
+
+int params_set_named(struct params *p, const char *text, struct fault *f)
+{
+  const char *equals = strchr(text, '='), *colon = strchr(text, ':');
+  char section[64] = "", name[64], hint[200];
+  struct fault reason = {""};
+  if (!equals) return fault_set(f, "%.100s: expected Name=value", text);
+  if (colon && colon < equals) snprintf(section, sizeof section, "%.*s", (int)(colon - text < 60 ? colon - text : 60), text);
+  const char *begin = colon && colon < equals ? colon + 1 : text;
+  snprintf(name, sizeof name, "%.*s", (int)(equals - begin < 60 ? equals - begin : 60), begin);
+  int i = param_find(section[0] ? section : NULL, name);
+  if (i < 0 && param_without_effect(name, equals + 1)) return 0;
+  if (i < 0) {
+    param_hint(section, name, hint, sizeof hint);
+    return fault_set(f, "unknown parameter '%s'%s", name, hint);
+  }
+  if (params_set(p, &param_table[i], equals + 1, &reason)) return fault_set(f, "%s: %s", name, reason.text);
   return 0;
 }
 

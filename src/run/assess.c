@@ -35,17 +35,23 @@ static int check_radius_rule(const struct sim *s, struct fault *f)
                    "or set Mode = tree", s->hard.massless);
 }
 
+int assess_first(const struct sim *s, struct fault *f)
+{
+  if (check_radius_rule(s, f)) return -1;
+  double origin[3], motion[3];
+  frame_shift(&s->frame, s->time, origin, motion);
+  if (hard_used(s) && params_softening(s->par, NULL) == 0) return same_place_check(s->comm, s->be->view(s->dev), origin, f);
+  return 0;
+}
+
 /* First forces, and what they show. Collective. Returns 1 where there is nothing to judge, else 0, or -1 with a fault. */
 static int assess(struct sim *s, const struct run_options *o, double target, struct assessment *a, struct fault *f)
 {
   double began = timer_clock();
   sim_first_force(s);
   double seconds = timer_clock() - began;
-  if (check_radius_rule(s, f)) return -1;
   comm_max_double(s->comm, &seconds, 1);
-  double origin[3], motion[3];
-  frame_shift(&s->frame, s->time, origin, motion);
-  if (hard_used(s) && params_softening(s->par, NULL) == 0 && same_place_check(s->comm, s->be->view(s->dev), origin, f)) return -1;
+  if (assess_first(s, f)) return -1;
   if (s->now.bad > 0) return 1;
   a->plan = expansion_plan(s, target);
   if (run_check_advance(s, &a->plan, f)) return -1;

@@ -99,13 +99,6 @@ int sim_choose_backend(const struct comm *c, const struct params *par, const str
   return comm_agree(c, f);
 }
 
-/* Particles without mass that are added to those of the file. */
-struct added {
-  int64_t n;
-  const double (*at)[3];
-  uint64_t *first_id;
-};
-
 /* The type with the smallest softening of those that have particles. Collective. */
 static uint8_t sharpest_type(const struct comm *c, const struct params *par, const struct particles *p)
 {
@@ -119,7 +112,7 @@ static uint8_t sharpest_type(const struct comm *c, const struct params *par, con
 }
 
 /* Collective. 0 or -1. */
-static int add_particles(const struct comm *c, const struct params *par, struct particles *p, const struct added *more, struct fault *f)
+static int add_particles(const struct comm *c, const struct params *par, struct particles *p, const struct start_points *more, struct fault *f)
 {
   uint64_t largest = 0, *all;
   size_t bytes;
@@ -145,34 +138,23 @@ static int add_particles(const struct comm *c, const struct params *par, struct 
   return 0;
 }
 
-static int start(struct sim *s, const struct comm *c, const struct params *par, int warn, const struct added *more, struct fault *f)
+/* Open a system of the particles `p`, which are in the user's frame at the time `begin`; a fault that is set counts as one of this function.
+ * Collective. 0, or -1 with the particles freed. */
+static int start_at(struct sim *s, const struct comm *c, const struct params *par, const struct backend *be, struct particles *p, double begin,
+                    struct fault *f)
 {
-  struct particles p;
-  struct initial_facts facts;
   struct frame frame;
-  const struct backend *be;
-  if (sim_choose_backend(c, par, &be, f)) return -1;
-  particles_init(&p);
-  if (initial_read(c, par->InitCondFile, par->ICFormat, &p, &facts, f)) return -1;
-  if (c->rank == 0 && warn) {
-    struct initial_facts unknown = facts;
-    if (par->Comoving) initial_take_cosmology(&unknown);
-    initial_warn(par->InitCondFile, &unknown, stderr, "espalier: warning: ");
-    units_warn(par, stderr, "espalier: warning: ");
-  }
-  initial_check_units(par->InitCondFile, &facts, par, f);
-  if (more && !f->text[0]) add_particles(c, par, &p, more, f);
   const struct params known = params_of_run(par, 0, be->particle_bytes > 0);
-  double begin = facts.own ? facts.time : par->TimeBegin, factor = expansion_velocity(par, begin);
-  for (int64_t i = 0; i < 3 * p.n && factor != 1; i++) p.vel[i] *= factor;
+  double factor = expansion_velocity(par, begin);
+  for (int64_t i = 0; i < 3 * p->n && factor != 1; i++) p->vel[i] *= factor;
   if (external_given(par)) frame = (struct frame){.begin = begin};   /* its potentials are at places in the user's frame */
-  else frame_choose(&frame, c, &p, begin);
-  check_range(c, &p, &known, f);
+  else frame_choose(&frame, c, p, begin);
+  check_range(c, p, &known, f);
   if (comm_agree(c, f)) {
-    particles_free(&p);
+    particles_free(p);
     return -1;
   }
-  if (sim_open(s, c, par, be, &p, f)) {
+  if (sim_open(s, c, par, be, p, f)) {
     sim_close(s);
     return -1;
   }
@@ -186,12 +168,41 @@ static int start(struct sim *s, const struct comm *c, const struct params *par, 
   return 0;
 }
 
+static int start(struct sim *s, const struct comm *c, const struct params *par, int warn, const struct start_points *more, struct fault *f)
+{
+  struct particles p;
+  struct initial_facts facts;
+  const struct backend *be;
+  if (sim_choose_backend(c, par, &be, f)) return -1;
+  particles_init(&p);
+  if (initial_read(c, par->InitCondFile, par->ICFormat, &p, &facts, f)) return -1;
+  if (c->rank == 0 && warn) {
+    struct initial_facts unknown = facts;
+    if (par->Comoving) initial_take_cosmology(&unknown);
+    initial_warn(par->InitCondFile, &unknown, stderr, "espalier: warning: ");
+    units_warn(par, stderr, "espalier: warning: ");
+  }
+  initial_check_units(par->InitCondFile, &facts, par, f);
+  if (more && !f->text[0]) add_particles(c, par, &p, more, f);
+  return start_at(s, c, par, be, &p, facts.own ? facts.time : par->TimeBegin, f);
+}
+
 int sim_start(struct sim *s, const struct comm *c, const struct params *par, struct fault *f) { return start(s, c, par, 1, NULL, f); }
 int sim_start_silently(struct sim *s, const struct comm *c, const struct params *par, struct fault *f) { return start(s, c, par, 0, NULL, f); }
 
-int sim_start_with(struct sim *s, const struct comm *c, const struct params *par, int64_t n, const double (*at)[3], uint64_t *first_id,
-                   struct fault *f)
+int sim_start_with(struct sim *s, const struct comm *c, const struct params *par, const struct start_points *more, struct fault *f)
 {
-  struct added more = {n, at, first_id};
-  return start(s, c, par, 1, &more, f);
+  return start(s, c, par, 1, more, f);
+}
+
+int sim_start_given(struct sim *s, const struct comm *c, const struct params *par, struct particles *p, double begin,
+                    const struct start_points *more, struct fault *f)
+{
+  const struct backend *be;
+  if (sim_choose_backend(c, par, &be, f) || initial_check(c, "particles", p, f)) {
+    particles_free(p);
+    return -1;
+  }
+  if (more) add_particles(c, par, p, more, f);
+  return start_at(s, c, par, be, p, begin, f);
 }

@@ -8,10 +8,20 @@
 int sim_start(struct sim *s, const struct comm *c, const struct params *par, struct fault *f);
 /* The same without warnings of what the file states and this program ignores. */
 int sim_start_silently(struct sim *s, const struct comm *c, const struct params *par, struct fault *f);
-/* sim_start with n further particles of this rank at at[n] (the user's frame and units): without mass, so they pull on nothing, and with ids
- * above all others, *first_id and so on in rank order. */
-int sim_start_with(struct sim *s, const struct comm *c, const struct params *par, int64_t n, const double (*at)[3], uint64_t *first_id,
-                   struct fault *f);
+/* Further particles of this rank at at[n] (the user's frame and units): without mass, so they pull on nothing, and with ids above all others,
+ * *first_id and so on in rank order. */
+struct start_points {
+  int64_t n;
+  const double (*at)[3];
+  uint64_t *first_id;
+};
+/* sim_start with further particles. */
+int sim_start_with(struct sim *s, const struct comm *c, const struct params *par, const struct start_points *more, struct fault *f);
+/* sim_start from particles of the caller in place of a file: pos, vel, mass, id and type of this rank's share, in the user's frame, at the
+ * time `begin`. They are checked as those of a file are, and move to the system; on a fault they are freed. `more`: NULL, or further
+ * particles. */
+int sim_start_given(struct sim *s, const struct comm *c, const struct params *par, struct particles *p, double begin,
+                    const struct start_points *more, struct fault *f);
 /* Choose the backend, the same on all ranks, and check that it supports what the parameters require. Collective. 0 or -1. */
 int sim_choose_backend(const struct comm *c, const struct params *par, const struct backend **be, struct fault *f);
 /* A fault where `output` exists and `overwrite` is not set, or where it is a file of the initial conditions, also by another name: those

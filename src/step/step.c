@@ -97,6 +97,14 @@ static void open_kick(struct sim *s, const struct plan *plan, const struct step_
   sim_make_room(s, plan->soft_step);
 }
 
+struct schedule_input step_preview(struct sim *s, const struct plan *plan)
+{
+  int shared;
+  struct step_rule rule = step_rule_of(s, plan->soft_step);
+  open_kick(s, plan, &rule, &shared);
+  return substeps_input(s);
+}
+
 void step_print_schedule(struct sim *s, const struct plan *plan, FILE *out)
 {
   int shared;

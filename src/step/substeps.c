@@ -14,7 +14,7 @@
 /* 1: the hard walks of this rank use the tree, so a new tree makes them faster. */
 static int walks_tree(const struct sim *s) { return s->be->count(s->dev) > 0 && !(s->be->keeps_tree && s->be->keeps_tree(s->dev)); }
 
-static struct schedule_input schedule_input(struct sim *s)
+struct schedule_input substeps_input(struct sim *s)
 {
   struct schedule_input in = {.ranks = s->comm->size,
                               .split = s->split.on,
@@ -42,7 +42,7 @@ static struct schedule_input schedule_input(struct sim *s)
 
 struct schedule substeps_schedule(struct sim *s)
 {
-  struct schedule_input in = schedule_input(s);
+  struct schedule_input in = substeps_input(s);
   int fast = schedule_fast_candidate(&in);
   if (fast > 0) {
     double sums[2];
@@ -271,7 +271,7 @@ void substeps_begin(struct sim *s, const struct step_rule *rule, int shared)
 /* The schedule of the rest of a soft step, from the levels that particles have now. There are no groups yet, so there is no fast tree. */
 static struct schedule schedule_of_rest(struct sim *s)
 {
-  struct schedule_input in = schedule_input(s);
+  struct schedule_input in = substeps_input(s);
   for (int l = 0; l < SCHEDULE_LEVELS; l++)
     if (in.count[l] > 0) in.level_max = s->counts.level_max = l;
   in.given_fast_level = 0;

@@ -7,6 +7,8 @@
 
 /* The schedule of the soft step that begins. Needs the opening kick, block levels (s->counts.level_max) and groups. Collective. */
 struct schedule substeps_schedule(struct sim *s);
+/* What it depends on, without fast_density. Collective. */
+struct schedule_input substeps_input(struct sim *s);
 /* Begin the substeps after the opening soft kick, or continue them at the checkpoint tick s->substeps.paused from the particles, domains and
  * lattice of a checkpoint. Needs block levels, and a lattice that covers the soft step (sim_make_room). `shared`: as in the verb `levels`.
  * Collective. */

@@ -48,7 +48,8 @@ static int read_points(const struct comm *c, const struct params *par, const str
 static int open_system(struct sim *s, const struct comm *c, const struct params *par, struct field_at *a, struct fault *f)
 {
   int64_t first = a->points.n * c->rank / c->size, end = a->points.n * (c->rank + 1) / c->size;
-  return sim_start_with(s, c, par, end - first, (const double(*)[3])(a->points.at + first), &a->first_id, f);
+  struct start_points more = {end - first, (const double(*)[3])(a->points.at + first), &a->first_id};
+  return sim_start_with(s, c, par, &more, f);
 }
 
 /* Without softening no point may be at the place of a particle. Before: domains. Collective. 0 or -1. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "tuning/tuning.h"
 
 static const struct backend *const be = &backend_cpu;
 
@@ -87,6 +88,13 @@ void global_particles_sort_by_id(struct device *d)
   memory_free(label);
 }
 
+/* Make the groups, of the width that they have in a run without tuning. */
+static void make_groups(const struct global_particles *w, struct device *d)
+{
+  be->tune(d, TUNABLE_GROUP_WIDTH, tuning_width(w->par->MaxGroupWidth, w->lattice.spacing * LATTICE_SIDE));
+  be->groups(d);
+}
+
 /* --- trees and domains ------------------------------------------------------------------------------------------- */
 
 struct device *global_particles_open_device(const struct global_particles *w, int ranks)
@@ -108,7 +116,19 @@ void global_particles_build_tree(const struct global_particles *w, struct device
   be->build(d, low, high);
   be->sources(d);
   be->moments(d, &w->mac, 0, w->soft_step / TICKS);
-  be->groups(d);
+  make_groups(w, d);
+}
+
+void global_particles_rebuild_tree(const struct global_particles *w, struct device *d, const struct domain *domain, int rank, int32_t tick)
+{
+  double low[3], high[3], tick_length = w->soft_step / TICKS;
+  int64_t outside = 0;
+  domain_cuboid(domain, rank, low, high);
+  be->reorder(d, tick, tick_length, 0, 0);
+  be->build(d, low, high);
+  make_groups(w, d);
+  be->select(d, tick, tick_length, &outside);
+  be->moments(d, &w->mac, tick, tick_length);
 }
 
 void global_particles_open_domain(const struct global_particles *w, int ranks, struct domain *domain)

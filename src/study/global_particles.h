@@ -28,6 +28,9 @@ struct let_request global_particles_request(const struct global_particles *w, en
 struct device *global_particles_open_device(const struct global_particles *w, int ranks);
 /* Build the tree, moments and groups of the device's particles, which are those of `rank` in `domain`. */
 void global_particles_build_tree(const struct global_particles *w, struct device *d, const struct domain *domain, int rank);
+/* The same at a tick within the soft step, on the device's present lattice: the particles have times of their own before `tick`, and those
+ * whose steps end there become active. */
+void global_particles_rebuild_tree(const struct global_particles *w, struct device *d, const struct domain *domain, int rank, int32_t tick);
 /* Sort the device's particles by id, the order of virtual ranks: a later sort by key keeps the order of equal keys. */
 void global_particles_sort_by_id(struct device *d);
 /* Open a domain decomposition for `ranks` ranks. DomainGrid applies only where its product is this number. Owner: caller. */

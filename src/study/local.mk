@@ -11,14 +11,19 @@ libespalier_a_SOURCES += \
   %D%/global_particles.h \
   %D%/probes.c \
   %D%/probes.h \
+  %D%/soft_step.c \
+  %D%/soft_step.h \
   %D%/study.c \
   %D%/study.h \
+  %D%/study_system.c \
+  %D%/study_system.h \
   %D%/study_table.c \
   %D%/study_table.h \
   %D%/result_file.c \
   %D%/result_file.h \
   %D%/virtual.c \
   %D%/virtual.h \
+  %D%/virtual_parts.h \
   %D%/virtual_real.c \
   %D%/virtual_trace.c \
   %D%/virtual_trace.h

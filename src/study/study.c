@@ -2,18 +2,15 @@
 #include <config.h>
 #include "study/study.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/memory.h"
-#include "run/start.h"
-#include "step/plan.h"
-#include "system/radius.h"
+#include "study/soft_step.h"
+#include "study/study_system.h"
 #include "study/study_table.h"
 #include "study/virtual_trace.h"
 
 #define PROGRESS_SECONDS 10
-#define NO_OUTPUT 1e30   /* a time after any step */
 
 struct study {
   const struct comm *c;
@@ -23,7 +20,6 @@ struct study {
   double begun, printed;                  /* clock: start of this number of ranks; last progress line */
   int ranks, disagree;
   struct fault trace_fault;
-  struct params used;                     /* of the radius under way */
 };
 
 /* --- progress ---------------------------------------------------------------------------------------------------- */
@@ -52,8 +48,9 @@ static void compare(struct study *s, struct global_particles *w, const struct vi
   if (s->c->rank == 0) study_table_compared(&s->table, s->c->size, differ ? f.text : NULL);
 }
 
-static void count(struct study *s, struct global_particles *w, const struct study_facts *facts, int which, int kinds)
+static void count(struct study *s, struct study_system *y, int which, int kinds)
 {
+  struct global_particles *w = &y->synchronised;
   size_t n = (size_t)s->options->ranks[which];
   if (!s->rows[which]) s->rows[which] = memory_alloc("study", sizeof **s->rows * n);
   s->ranks = s->options->ranks[which];
@@ -64,58 +61,34 @@ static void count(struct study *s, struct global_particles *w, const struct stud
   virtual_count_messages(s->c, w, s->ranks, kinds, s->rows[which], progress, s, trace ? &messages : NULL);
   if (trace) virtual_trace(s->c, s->ranks, s->rows[which], &messages, to, &s->trace_fault);
   memory_free(messages.message);
-  if (s->c->rank == 0) study_table_row(&s->table, facts, s->ranks, s->rows[which], timer_clock() - s->begun);
+  s->printed = timer_clock();
+  struct soft_step_wants wants = {.pairs = s->options->pairs != NULL, .progress = progress, .of = s};
+  struct soft_step step = soft_step_count(s->c, w, &y->kicked, &y->input, s->ranks, s->rows[which], &wants);
+  if (s->c->rank == 0) study_table_row(&s->table, &y->facts, s->ranks, s->rows[which], &step, timer_clock() - s->begun);
+  soft_step_free(&step);
   if (s->ranks == s->c->size && s->c->size > 1) compare(s, w, s->rows[which], kinds);
 }
 
 /* --- one radius -------------------------------------------------------------------------------------------------- */
 
-/* Read the particles, compute their accelerations and gather them. Collective. 0 or -1. */
-static int prepare(struct study *s, const struct params *par, struct global_particles *w, struct study_facts *facts, struct fault *f)
-{
-  struct sim sim;
-  struct params start = *par;
-  strcpy(start.DomainGrid, "auto");   /* the given grid is for virtual ranks */
-  if (sim_start(&sim, s->c, &start, f)) return -1;
-  sim_first_force(&sim);
-  double r2 = sim.split.on ? sim.split.r2 : sim.radius_rule;
-  /* the length of soft steps that no output time shortens */
-  struct plan plan = plan_next(par, &sim.now, &sim.system, 0, NO_OUTPUT, r2, sim.split.on, 0);
-  double r0 = radius_by_rule(s->c, sim.be, sim.dev, sim.hard.count, par->RQuantile) / 4;
-  if (sim.now.bad > 0) fault_set(f, "%.0f particle%s forces that are not finite", sim.now.bad, sim.now.bad == 1 ? " has" : "s have");
-  int failed = comm_agree(s->c, f);
-  if (!failed) global_particles_gather(w, &sim, plan.soft_step);
-  s->used = params_of_run(par, sim.hard.count, sim.be->particle_bytes > 0);
-  s->used.run.types = sim.par->run.types;
-  w->par = &s->used;
-  *facts = (struct study_facts){.particles = sim.now.count,
-                                .r0 = r0,
-                                .r1 = sim.split.on ? sim.split.r1 : 0,
-                                .r2 = sim.split.on ? sim.split.r2 : 0,
-                                .soft_step = plan.soft_step};
-  sim_close(&sim);
-  return failed;
-}
-
 static int one_radius(struct study *s, const struct params *par, int first, struct fault *f)
 {
-  struct global_particles w;
-  struct study_facts facts;
-  if (prepare(s, par, &w, &facts, f)) return -1;
+  struct study_system y;
+  if (study_system_open(&y, s->c, par, 0, f)) return -1;
   if (s->c->rank == 0 && first) study_table_start(&s->table, par, s->c->size, f);
   if (comm_verdict(s->c, f)) {
-    global_particles_free(&w);
+    study_system_close(&y);
     return -1;
   }
-  if (s->c->rank == 0) study_table_begin(&s->table, &facts, s->c->size);
-  for (int k = 0; k < s->options->rank_count; k++) count(s, &w, &facts, k, first ? VIRTUAL_ALL : 1 << LET_STEP);
-  global_particles_free(&w);
+  if (s->c->rank == 0) study_table_begin(&s->table, &y.facts, s->c->size);
+  for (int k = 0; k < s->options->rank_count; k++) count(s, &y, k, first ? VIRTUAL_ALL : 1 << LET_STEP);
+  study_system_close(&y);
   return 0;
 }
 
 /* --- all of them ------------------------------------------------------------------------------------------------- */
 
-static int all_radii(struct study *s, const struct params *par, struct fault *f)
+static int all_radii(struct study *s, const struct params *par, int first, struct fault *f)
 {
   const struct study_options *o = s->options;
   struct params own = *par;
@@ -124,9 +97,20 @@ static int all_radii(struct study *s, const struct params *par, struct fault *f)
                      params_mode(par) == MODE_TREE ? "with Mode = tree" : "where R1 or R2 is given");
   for (int k = 0; k < o->r1_count || k == 0; k++) {
     if (o->r1_count > 0) own.R1OverR0 = o->r1[k];
-    if (one_radius(s, &own, k == 0, f)) return -1;
+    if (one_radius(s, &own, first && k == 0, f)) return -1;
   }
   return 0;
+}
+
+static void all_schemes(struct study *s, const struct params *par, struct fault *f)
+{
+  const struct study_options *o = s->options;
+  struct params own = *par;
+  if (o->scheme_count == 0) all_radii(s, par, 1, f);
+  for (int k = 0; k < o->scheme_count; k++) {
+    study_use_scheme(&own, o->scheme[k]);
+    if (all_radii(s, &own, k == 0, f)) return;
+  }
 }
 
 int study_let(const struct comm *c, const struct params *par, const struct study_options *options)
@@ -138,7 +122,7 @@ int study_let(const struct comm *c, const struct params *par, const struct study
   params_use_walks(&own);   /* its tables are of hard walks */
   par = &own;
   if (c->rank == 0) study_table_open(&s.table, options, par, &f);
-  if (comm_verdict(c, &f) == 0) all_radii(&s, par, &f);
+  if (comm_verdict(c, &f) == 0) all_schemes(&s, par, &f);
   if (!f.text[0] && s.trace_fault.text[0]) f = s.trace_fault;
   if (!f.text[0] && s.disagree) fault_set(&f, "virtual and real ranks do not agree");
   if (c->rank == 0) study_table_close(&s.table, &f);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/revision.h"
+#include "base/timer.h"
 #include "gravity/units.h"
 
 /* --- numbers ----------------------------------------------------------------------------------------------------- */
@@ -16,6 +17,8 @@ struct spread {
 };
 
 struct summary {
+  struct soft_step_traffic part[SOFT_STEP_PART_COUNT], all, collectives;   /* of a soft step, sums over ranks */
+  double selections, moment_updates;
   struct spread local, roots, updates;
   struct {
     struct spread entries, cells, particles, contacts, messages, bytes;
@@ -49,10 +52,23 @@ static struct spread spread_of(const struct virtual_rank *rows, int ranks, numbe
   return (struct spread){(double)sum / ranks, (double)largest};
 }
 
-static struct summary summarise(const struct virtual_rank *rows, int ranks)
+static void add_traffic(struct soft_step_traffic *sum, struct soft_step_traffic t)
+{
+  sum->messages += t.messages;
+  sum->bytes += t.bytes;
+}
+
+static struct summary summarise(const struct virtual_rank *rows, const struct soft_step *step, int ranks)
 {
   struct summary s = {.local = spread_of(rows, ranks, local, 0), .roots = spread_of(rows, ranks, roots, 0),
                       .updates = spread_of(rows, ranks, updates, 0)};
+  s.selections = (double)step->selections;
+  s.moment_updates = (double)step->moment_updates;
+  for (int k = 0; k < SOFT_STEP_PART_COUNT; k++) {
+    s.part[k] = soft_step_sum(step, ranks, (enum soft_step_part)k);
+    add_traffic(&s.all, s.part[k]);
+  }
+  for (int p = 0; p < PHASE_COUNT; p++) add_traffic(&s.collectives, step->collectives[p]);
   for (int k = 0; k < LET_KINDS; k++) {
     s.let[k].entries = spread_of(rows, ranks, entries, k);
     s.let[k].cells = spread_of(rows, ranks, cells, k);
@@ -97,11 +113,28 @@ static double with_local(const struct summary *s)
   X(name##_bytes, s.let[kind].bytes.mean, "bytes of these messages, mean")                                                     \
   X(name##_bytes_max, s.let[kind].bytes.largest, "the same, maximum over ranks")
 
+#define PART_COLUMNS(X, which, text)                                                                  \
+  X(step_##which##_messages, s.part[SOFT_STEP_##which].messages, "of a soft step, all ranks: messages: " text) \
+  X(step_##which##_bytes, s.part[SOFT_STEP_##which].bytes, "")
+#define STEP_COLUMNS(X)                                                                                                    \
+  PART_COLUMNS(X, migration, "particles that change their rank (phase domain of comm.csv)")                               \
+  PART_COLUMNS(X, soft, "boxes and LETs of the synchronisation (let_select)")                                              \
+  PART_COLUMNS(X, hard, "boxes and LETs of the substeps, chosen at the start (hard_let, as the next ones)")               \
+  PART_COLUMNS(X, again, "the same, chosen again at moment updates")                                                         \
+  PART_COLUMNS(X, updates, "particles of LETs corrected in substeps")                                                      \
+  PART_COLUMNS(X, moments, "particles and all cells of LETs, at moment updates without new LETs")                          \
+  X(step_messages, s.all.messages, "all of these")                                                                         \
+  X(step_bytes, s.all.bytes, "their bytes")                                                                                \
+  X(step_selections, s.selections, "selections of LETs of substeps in a soft step")                                        \
+  X(step_moment_updates, s.moment_updates, "moment updates in a soft step")                                                \
+  X(step_collectives, s.collectives.messages, "collective operations of a soft step, times ranks, without statistics and output") \
+  X(step_collective_bytes, s.collectives.bytes, "their input bytes, all ranks")
+
 #define RANK_COLUMNS(X)                                                                                                    \
   X(local_mean, s.local.mean, "particles of a rank: N / P")                                                                \
   X(local_max, s.local.largest, "the same, maximum over ranks")                                                            \
-  X(card_bytes, (double)sizeof(struct let_summary) * (ranks - 1),                                                          \
-    "bytes of LET root summaries that a rank receives per exchange, in one allgather")                                     \
+  X(card_bytes, (double)let_summary_bytes(&(struct let_request){.horizon = 0}) * (ranks - 1),                                                          \
+    "bytes of LET root summaries that a rank receives at a synchronisation, in one allgather")                                     \
   X(soft_roots, s.roots.mean, "ranks of which the root in the LET root summary suffices, mean")                            \
   KIND_COLUMNS(X, soft, LET_SOFT)                                                                                          \
   KIND_COLUMNS(X, hard, LET_STEP)                                                                                          \
@@ -109,6 +142,7 @@ static double with_local(const struct summary *s)
   X(update_bytes_max, s.updates.largest, "the same, maximum over ranks")                                                   \
   X(hard_over_soft, hard_over_soft(&s), "N_hard / N_soft, of the means")                                                   \
   X(local_hard_over_local_soft, with_local(&s), "(N_local + N_hard) / (N_local + N_soft), of the means")                   \
+  STEP_COLUMNS(X)                                                                                                          \
   X(seconds, seconds, "time of the count")
 
 #define KIND_DOMAIN_COLUMNS(X, name, kind)                                 \
@@ -118,32 +152,67 @@ static double with_local(const struct summary *s)
   X(name##_messages, messages(q, kind), "messages sent: boxes and LETs")   \
   X(name##_bytes, bytes(q, kind), "bytes of these messages")
 
+#define PART_DOMAIN_COLUMNS(X, part)                                                                    \
+  X(step_##part##_messages, step->sent[SOFT_STEP_##part].messages, "messages that it sends in a soft step") \
+  X(step_##part##_bytes, step->sent[SOFT_STEP_##part].bytes, "")
+
 #define DOMAIN_COLUMNS(X)                                                                  \
   X(domain, r, "its rank")                                                                 \
   X(local, q->local, "particles")                                                          \
   X(soft_roots, q->roots, "ranks of which the root in the LET root summary suffices")      \
   KIND_DOMAIN_COLUMNS(X, soft, LET_SOFT)                                                   \
   KIND_DOMAIN_COLUMNS(X, hard, LET_STEP)                                                   \
-  X(update_bytes, q->updates, "bytes sent in a substep in which all entries, also cells, were corrected")
+  X(update_bytes, q->updates, "bytes sent in a substep in which all entries, also cells, were corrected") \
+  PART_DOMAIN_COLUMNS(X, migration)                                                        \
+  PART_DOMAIN_COLUMNS(X, soft)                                                             \
+  PART_DOMAIN_COLUMNS(X, hard)                                                             \
+  PART_DOMAIN_COLUMNS(X, again)                                                             \
+  PART_DOMAIN_COLUMNS(X, updates)                                                          \
+  PART_DOMAIN_COLUMNS(X, moments)
 
 #define MEANING(name, value, meaning) \
   if (*(meaning)) fprintf(t->out.file, "# %s: %s\n", #name, meaning);
 #define NAME(name, value, meaning) fprintf(t->out.file, "%s%s", comma, #name), comma = ",";
 #define VALUE(name, value, meaning) fprintf(t->out.file, "%s%.15g", comma, (double)(value)), comma = ",";
 
+static void title(FILE *out, const struct params *par, int processes)
+{
+  fprintf(out, "# espalier %s (%s), study let %s on %d process%s\n", PACKAGE_VERSION, revision, par->InitCondFile, processes,
+          processes > 1 ? "es" : "");
+  units_describe(par, out);
+}
+
+static void pairs_header(const struct study_table *t, const struct params *par, int processes)
+{
+  title(t->pairs.file, par, processes);
+  fprintf(t->pairs.file, "# messages and bytes that rank sends peer in a soft step, by phase as in comm.csv\n");
+  fprintf(t->pairs.file, "scheme,R1_over_R0,particles,ranks,phase,rank,peer,messages,bytes\n");
+  fflush(t->pairs.file);
+}
+
+static void write_pairs(const struct study_table *t, const struct study_facts *f, int ranks, const struct soft_step *step)
+{
+  for (int64_t i = 0; i < step->pairs; i++) {
+    const struct soft_step_pair *p = &step->pair[i];
+    fprintf(t->pairs.file, "%s,%.15g,%.15g,%d,%s,%d,%d,%lld,%lld\n", f->scheme, f->r1 / f->r0, f->particles, ranks, phase_names[p->phase],
+            p->from, p->to, (long long)p->sent.messages, (long long)p->sent.bytes);
+  }
+  fflush(t->pairs.file);
+}
+
 static void headers(const struct study_table *t, const struct params *par, int processes)
 {
-  const char *comma = "";
-  fprintf(t->out.file, "# espalier %s (%s), study let %s on %d process%s\n", PACKAGE_VERSION, revision, par->InitCondFile, processes,
-          processes > 1 ? "es" : "");
-  units_describe(par, t->out.file);
+  const char *comma = ",";
+  title(t->out.file, par, processes);
   STATE_COLUMNS(MEANING)
   if (t->domains) {
     DOMAIN_COLUMNS(MEANING)
+    fprintf(t->out.file, "scheme");
     STATE_COLUMNS(NAME)
     DOMAIN_COLUMNS(NAME)
   } else {
     RANK_COLUMNS(MEANING)
+    fprintf(t->out.file, "scheme");
     STATE_COLUMNS(NAME)
     RANK_COLUMNS(NAME)
   }
@@ -153,16 +222,19 @@ static void headers(const struct study_table *t, const struct params *par, int p
 
 static void file_row(const struct study_table *t, const struct study_facts *f, int ranks, const struct summary *sum, double seconds)
 {
-  const char *comma = "";
+  const char *comma = ",";
   struct summary s = *sum;
+  fprintf(t->out.file, "%s", f->scheme);
   STATE_COLUMNS(VALUE)
   RANK_COLUMNS(VALUE)
   fputc('\n', t->out.file);
 }
 
-static void domain_row(const struct study_table *t, const struct study_facts *f, int ranks, int r, const struct virtual_rank *q)
+static void domain_row(const struct study_table *t, const struct study_facts *f, int ranks, int r, const struct virtual_rank *q,
+                       const struct soft_step_rank *step)
 {
-  const char *comma = "";
+  const char *comma = ",";
+  fprintf(t->out.file, "%s", f->scheme);
   STATE_COLUMNS(VALUE)
   DOMAIN_COLUMNS(VALUE)
   fputc('\n', t->out.file);
@@ -171,17 +243,22 @@ static void domain_row(const struct study_table *t, const struct study_facts *f,
 int study_table_open(struct study_table *t, const struct study_options *o, const struct params *par, struct fault *f)
 {
   t->domains = o->domains;
-  return result_open(&t->out, o->output, o->overwrite, par, f);
+  return result_open(&t->out, o->output, o->overwrite, par, f) || result_open(&t->pairs, o->pairs, o->overwrite, par, f) ? -1 : 0;
 }
 
 int study_table_start(struct study_table *t, const struct params *par, int processes, struct fault *f)
 {
-  if (result_begin(&t->out, f)) return -1;
+  if (result_begin(&t->out, f) || result_begin(&t->pairs, f)) return -1;
   if (t->out.file) headers(t, par, processes);
+  if (t->pairs.file) pairs_header(t, par, processes);
   return 0;
 }
 
-void study_table_close(struct study_table *t, struct fault *f) { result_close(&t->out, f); }
+void study_table_close(struct study_table *t, struct fault *f)
+{
+  result_close(&t->out, f);
+  result_close(&t->pairs, f);
+}
 
 /* --- the terminal ------------------------------------------------------------------------------------------------ */
 
@@ -193,7 +270,7 @@ void study_table_begin(const struct study_table *t, const struct study_facts *f,
     printf("R1 = %.4g R0 = %.4g, R2 = %.4g; ", f->r1 / f->r0, f->r1, f->r2);
   else
     printf("no split: hard LETs are for the total force; ");
-  printf("soft step %.4g; LET root summaries of %zu bytes\n", f->soft_step, sizeof(struct let_summary));
+  printf("soft step %.4g; LET root summaries of %zu bytes\n", f->soft_step, let_summary_bytes(&(struct let_request){.horizon = 0}));
   printf("%6s %9s %9s | %9s %9s %6s %6s %7s %8s | %9s %9s %6s %7s %8s %8s | %6s %6s %7s\n", "P", "N/P", "max", "N_soft", "max", "roots",
          "LETs", "sent", "MB", "N_hard", "max", "LETs", "sent", "MB", "update", "h/s", "l+h/s", "seconds");
   fflush(stdout);
@@ -205,9 +282,23 @@ static const char *ratio(double x, char text[16])
   return text;
 }
 
-void study_table_row(const struct study_table *t, const struct study_facts *f, int ranks, const struct virtual_rank *rows, double seconds)
+/* The messages of a soft step of all ranks. */
+static void print_step(const struct study_facts *f, int ranks, const struct summary *s, int edge)
 {
-  struct summary s = summarise(rows, ranks);
+  printf("# P = %d: a soft step, %s, all ranks: messages (MB):", ranks, f->scheme);
+  for (int k = 0; k < SOFT_STEP_PART_COUNT; k++)
+    if (s->part[k].messages > 0)
+      printf(" %s %lld (%.4g),", soft_step_part_names[k], (long long)s->part[k].messages, (double)s->part[k].bytes / 1e6);
+  printf(" all %lld (%.4g); %.0f selection%s, %.0f moment update%s, %lld collectives\n", (long long)s->all.messages, (double)s->all.bytes / 1e6,
+         s->selections, s->selections == 1 ? "" : "s", s->moment_updates, s->moment_updates == 1 ? "" : "s",
+         (long long)s->collectives.messages / ranks);
+  if (edge) printf("# P = %d: block levels are near those at which moment updates are half or twice as many: both kinds of soft steps will occur\n", ranks);
+}
+
+void study_table_row(const struct study_table *t, const struct study_facts *f, int ranks, const struct virtual_rank *rows,
+                     const struct soft_step *step, double seconds)
+{
+  struct summary s = summarise(rows, step, ranks);
   char text[2][16];
   printf("%6d %9.1f %9.0f | %9.1f %9.0f %6.0f %6.1f %7.1f %8.3f | %9.1f %9.0f %6.1f %7.1f %8.3f %8.3f | %6s %6s %7.1f\n", ranks,
          s.local.mean,
@@ -215,10 +306,12 @@ void study_table_row(const struct study_table *t, const struct study_facts *f, i
          s.let[LET_SOFT].messages.mean, s.let[LET_SOFT].bytes.mean / 1e6, s.let[LET_STEP].entries.mean, s.let[LET_STEP].entries.largest,
          s.let[LET_STEP].contacts.mean, s.let[LET_STEP].messages.mean, s.let[LET_STEP].bytes.mean / 1e6, s.updates.mean / 1e6,
          ratio(hard_over_soft(&s), text[0]), ratio(with_local(&s), text[1]), seconds);
+  if (ranks > 1) print_step(f, ranks, &s, step->edge);
   fflush(stdout);
+  if (t->pairs.file) write_pairs(t, f, ranks, step);
   if (!t->out.file) return;
   if (t->domains)
-    for (int r = 0; r < ranks; r++) domain_row(t, f, ranks, r, &rows[r]);
+    for (int r = 0; r < ranks; r++) domain_row(t, f, ranks, r, &rows[r], &step->rank[r]);
   else
     file_row(t, f, ranks, &s, seconds);
   fflush(t->out.file);

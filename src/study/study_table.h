@@ -3,20 +3,22 @@
 #ifndef STUDY_TABLE_H
 #define STUDY_TABLE_H
 #include "study/result_file.h"
+#include "study/soft_step.h"
 #include "study/study.h"
 #include "study/virtual.h"
 
 struct study_table {
-  struct result_file out;
+  struct result_file out, pairs;
   int domains;
 };
 
 /* The system that is studied, in code units. */
 struct study_facts {
+  const char *scheme;
   double particles, r0, r1, r2, soft_step;   /* r1 and r2: 0 without a split */
 };
 
-/* Open o->output, if given; an earlier file keeps its content (result_file.h). 0 or -1. */
+/* Open o->output and o->pairs, if given; an earlier file keeps its content (result_file.h). 0 or -1. */
 int study_table_open(struct study_table *t, const struct study_options *o, const struct params *par, struct fault *f);
 /* Remove the content of an earlier file and write the header. `processes`: number of MPI processes. 0 or -1. */
 int study_table_start(struct study_table *t, const struct params *par, int processes, struct fault *f);
@@ -24,10 +26,10 @@ int study_table_start(struct study_table *t, const struct params *par, int proce
 void study_table_close(struct study_table *t, struct fault *f);
 /* Print the header of the terminal's table for one system. */
 void study_table_begin(const struct study_table *t, const struct study_facts *facts, int processes);
-/* Print and write the row of one number of ranks, or with --domains write a row per rank. `rows`: [ranks]; `seconds`: time of the
- * computation. */
+/* Print and write the row of one number of ranks, or with --domains write a row per rank; write the pairs of ranks. `rows`: [ranks];
+ * `seconds`: time of the computation. */
 void study_table_row(const struct study_table *t, const struct study_facts *facts, int ranks, const struct virtual_rank *rows,
-                     double seconds);
+                     const struct soft_step *step, double seconds);
 /* Print that real ranks agree (`difference` NULL) or how they differ. */
 void study_table_compared(const struct study_table *t, int ranks, const char *difference);
 #endif

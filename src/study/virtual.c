@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Exchanges counted for virtual ranks. */
 #include <config.h>
-#include "study/virtual.h"
+#include "study/virtual_parts.h"
 
 #include <omp.h>
 #include <string.h>
@@ -20,25 +20,6 @@ static void choose_threads(int64_t particles, int available)
   int64_t threads = particles / PARTICLES_PER_THREAD + 1;
   omp_set_num_threads(threads < available ? (int)threads : available);
 }
-
-/* The work of a process. The particles of domain r are index[begin[r]], ..., index[begin[r + 1] - 1] of all particles. */
-struct virtual_exchange {
-  const struct comm *c;
-  struct global_particles *w;
-  int ranks;
-  struct domain domain;
-  struct device *d;
-  int64_t *begin, *index;
-  enum let_kind kind;          /* counted at present */
-  double begun, share;         /* parts of the whole work: done before this kind; of this kind */
-  struct let_summary *summary; /* [ranks] */
-  struct let_box **boxes;      /* [ranks] within box_memory */
-  void *box_memory;
-  struct virtual_rank *rows;   /* this process's part of the sums */
-  struct virtual_messages *messages;   /* or NULL */
-  void (*progress)(void *of, double done);
-  void *of;
-};
 
 /* Sort the particles by domain; within a domain by id. */
 static void assign_to_domains(struct virtual_exchange *l)
@@ -66,7 +47,10 @@ static void build_virtual_tree(struct virtual_exchange *l, int r)
   for (int64_t k = 0; k < n; k++) particles_copy(&p, k, &l->w->all, l->index[l->begin[r] + k]);
   p.n = n;
   be->upload(l->d, &p);
-  global_particles_build_tree(l->w, l->d, &l->domain, r);
+  if (l->request.tick == 0)
+    global_particles_build_tree(l->w, l->d, &l->domain, r);
+  else
+    global_particles_rebuild_tree(l->w, l->d, &l->domain, r, l->request.tick);
 }
 
 /* --- first pass: LET root summaries and boxes -------------------------------------------------------------------- */
@@ -95,7 +79,6 @@ static void report(const struct virtual_exchange *l, double done)
 
 static void summarise_domains(struct virtual_exchange *l)
 {
-  struct let_request request = global_particles_request(l->w, l->kind);
   int made = 0, own_ranks = l->ranks / l->c->size + 1;   /* upper limit */
   struct let_summary *summary = memory_alloc("study", sizeof *summary * (size_t)own_ranks);
   struct let_box *boxes = NULL;
@@ -106,7 +89,7 @@ static void summarise_domains(struct virtual_exchange *l)
       boxes = memory_resize("study", boxes, sizeof *boxes * room);
     }
     build_virtual_tree(l, r);
-    let_summarise(be, l->d, &request, boxes + count, &summary[made]);
+    let_summarise(be, l->d, &l->request, boxes + count, &summary[made]);
     count += (size_t)summary[made++].boxes;
     report(l, 0.1 * made / own_ranks);
   }
@@ -116,6 +99,85 @@ static void summarise_domains(struct virtual_exchange *l)
 }
 
 /* --- second pass: LETs ------------------------------------------------------------------------------------------- */
+
+static void send_let(struct virtual_exchange *l, int sender, int receiver)
+{
+  struct let_box *near = memory_alloc("study", sizeof *near * LET_BOXES);
+  void *asked = memory_alloc("study", sizeof *near * (size_t)(l->summary[receiver].boxes + 1));
+  size_t bytes = let_boxes_pack(&l->summary[sender], l->boxes[receiver], l->summary[receiver].boxes, &l->request, asked);
+  struct let_choice choice = {.boxes = near, .box_count = let_boxes_unpack(&l->request, asked, bytes, near)};
+  be->let->select(l->d, l->kind, &l->request, 1, &choice);
+  l->selected(l, sender, receiver, bytes, &choice);
+  memory_free(asked);
+  memory_free(near);
+}
+
+static void send_all(struct virtual_exchange *l, int sender)
+{
+  for (int r = 0; r < l->ranks; r++) {
+    if (r == sender) continue;
+    watchdog_progress();
+    enum need need = let_contact(&l->w->lattice, &l->summary[sender], &l->summary[r], &l->request);
+    if (need == NEED_CELL && l->root) l->root(l, r);
+    if (need == NEED_OPEN) send_let(l, sender, r);
+  }
+}
+
+void virtual_exchange_lets(struct virtual_exchange *l)
+{
+  struct particles none;
+  be->download(l->d, &none);   /* gives the device the lattice of these domains */
+  none.n = 0;
+  be->upload(l->d, &none);
+  be->order(l->d, &l->w->lattice);
+  summarise_domains(l);
+  for (int r = l->c->rank; r < l->ranks; r += l->c->size) {
+    build_virtual_tree(l, r);
+    send_all(l, r);
+    report(l, 0.1 + 0.9 * (r + 1) / l->ranks);
+  }
+  l->begun += l->share;
+  memory_free(l->box_memory);
+  l->box_memory = NULL;
+}
+
+/* --- begin and end ----------------------------------------------------------------------------------------------- */
+
+void virtual_open(struct virtual_exchange *l)
+{
+  size_t n = (size_t)l->ranks;
+  l->threads = omp_get_max_threads();
+  global_particles_open_domain(l->w, l->ranks, &l->domain);
+  global_particles_cut(l->c, l->w, &l->domain);
+  l->begin = memory_alloc("study", sizeof *l->begin * (n + 1));
+  l->index = memory_alloc("study", sizeof *l->index * (size_t)(l->w->all.n + 1));
+  assign_to_domains(l);
+  choose_threads(l->w->all.n / l->ranks, l->threads);
+  l->d = global_particles_open_device(l->w, 1);
+  l->summary = memory_alloc("study", sizeof *l->summary * n);
+  l->boxes = memory_alloc("study", sizeof *l->boxes * n);
+}
+
+void virtual_close(struct virtual_exchange *l)
+{
+  struct particles last;
+  omp_set_num_threads(l->threads);
+  be->download(l->d, &last);
+  particles_free(&last);
+  be->close(l->d);
+  domain_close(&l->domain);
+  memory_free(l->boxes);
+  memory_free(l->summary);
+  memory_free(l->index);
+  memory_free(l->begin);
+}
+
+/* --- the counts of two exchanges --------------------------------------------------------------------------------- */
+
+struct counts {
+  struct virtual_rank *rows;
+  struct virtual_messages *messages;   /* or NULL */
+};
 
 static void note_message(struct virtual_messages *list, struct virtual_message m)
 {
@@ -127,53 +189,30 @@ static void note_message(struct virtual_messages *list, struct virtual_message m
   list->message[list->count++] = m;
 }
 
-/* Make the LET of a sender for a receiver and attach it as the receiver does; count its entries, messages and bytes. */
-static void send_let(struct virtual_exchange *l, int sender, int receiver, enum let_kind kind, const struct let_request *request)
+/* Attach the LET as the receiver does; count its entries, messages and bytes. */
+static void count_let(struct virtual_exchange *l, int sender, int receiver, size_t box_bytes, struct let_choice *choice)
 {
-  struct virtual_rank *to = &l->rows[receiver], *from = &l->rows[sender];
-  struct let_choice choice = {.boxes = l->boxes[receiver], .box_count = l->summary[receiver].boxes};
-  const struct let_count before = to->let[kind].received;
-  be->let->select(l->d, kind, request, 1, &choice);
-  memcpy(be->let->room(l->d, kind, 0, choice.bytes), choice.message, choice.bytes);
-  be->let->attach(l->d, kind, 0, choice.bytes, &to->let[kind].received);
-  const struct let_count all = to->let[kind].received;
-  struct virtual_message message = {.sender = sender, .receiver = receiver, .kind = (int32_t)kind,
-                                    .entries = (int32_t)(all.cells - before.cells + all.particles - before.particles),
-                                    .boxes = (int64_t)(sizeof *choice.boxes * (size_t)choice.box_count), .let = (int64_t)choice.bytes};
-  if (kind == LET_STEP) message.update = (int64_t)be->let->update_bytes_max(l->d, 0);
-  note_message(l->messages, message);
-  to->contacts[kind]++;
-  let_account(&to->let[kind], l->c, sizeof *choice.boxes * (size_t)choice.box_count);
-  let_account(&from->let[kind], l->c, choice.bytes);
-  if (kind != LET_STEP) return;
+  struct counts *k = l->sink;
+  struct virtual_rank *to = &k->rows[receiver], *from = &k->rows[sender];
+  const struct let_count before = to->let[l->kind].received, *all = &to->let[l->kind].received;
+  void *room = be->let->room(l->d, l->kind, 0, choice->bytes);
+  if (choice->bytes > 0) memcpy(room, choice->message, choice->bytes);
+  be->let->attach(l->d, l->kind, 0, choice->bytes, &to->let[l->kind].received);
+  struct virtual_message message = {.sender = sender, .receiver = receiver, .kind = (int32_t)l->kind,
+                                    .entries = (int32_t)(all->cells - before.cells + all->particles - before.particles),
+                                    .boxes = (int64_t)box_bytes, .let = (int64_t)choice->bytes};
+  if (l->kind == LET_STEP && choice->bytes > 0) message.update = (int64_t)be->let->update_bytes_max(l->d, 0);
+  note_message(k->messages, message);
+  to->contacts[l->kind]++;
+  let_account(&to->let[l->kind], l->c, box_bytes);
+  let_account(&from->let[l->kind], l->c, choice->bytes);
+  if (l->kind != LET_STEP || choice->bytes == 0) return;   /* no updates follow a LET without anything */
   struct let_traffic update = {.bytes = 0};
   let_account(&update, l->c, be->let->update_bytes_max(l->d, 0));
   from->updates += update.bytes;
 }
 
-static void send_all(struct virtual_exchange *l, int sender)
-{
-  struct let_request request = global_particles_request(l->w, l->kind);
-  for (int r = 0; r < l->ranks; r++) {
-    if (r == sender) continue;
-    watchdog_progress();
-    enum need need = let_contact(&l->w->lattice, &l->summary[sender], &l->summary[r], &request);
-    if (need == NEED_CELL) l->rows[r].roots++;
-    if (need == NEED_OPEN) send_let(l, sender, r, l->kind, &request);
-  }
-}
-
-static void exchange_lets(struct virtual_exchange *l)
-{
-  for (int r = l->c->rank; r < l->ranks; r += l->c->size) {
-    build_virtual_tree(l, r);
-    l->rows[r].local = l->begin[r + 1] - l->begin[r];
-    send_all(l, r);
-    report(l, 0.1 + 0.9 * (r + 1) / l->ranks);
-  }
-}
-
-/* --- all of it --------------------------------------------------------------------------------------------------- */
+static void count_root(struct virtual_exchange *l, int receiver) { ((struct counts *)l->sink)->rows[receiver].roots++; }
 
 /* Copy the counts of these kinds. */
 static void copy_counts(struct virtual_rank *rows, const struct virtual_rank *sums, int ranks, int kinds)
@@ -199,39 +238,23 @@ void virtual_count(const struct comm *c, struct global_particles *w, int ranks, 
 void virtual_count_messages(const struct comm *c, struct global_particles *w, int ranks, int kinds, struct virtual_rank *rows,
                             void (*progress)(void *of, double done), void *of, struct virtual_messages *messages)
 {
-  struct virtual_exchange l = {.c = c, .w = w, .ranks = ranks, .messages = messages, .progress = progress, .of = of};
+  struct virtual_exchange l = {.c = c, .w = w, .ranks = ranks, .selected = count_let, .progress = progress, .of = of};
   size_t n = (size_t)ranks;
-  int threads = omp_get_max_threads();
-  global_particles_open_domain(w, ranks, &l.domain);
-  global_particles_cut(c, w, &l.domain);
-  l.begin = memory_alloc("study", sizeof *l.begin * (n + 1));
-  l.index = memory_alloc("study", sizeof *l.index * (size_t)(w->all.n + 1));
-  assign_to_domains(&l);
-  choose_threads(w->all.n / ranks, threads);
-  l.d = global_particles_open_device(w, 1);
-  l.summary = memory_alloc("study", sizeof *l.summary * n);
-  l.boxes = memory_alloc("study", sizeof *l.boxes * n);
-  l.rows = memory_alloc("study", sizeof *l.rows * n);
+  struct virtual_rank *sums = memory_alloc("study", sizeof *sums * n);
+  virtual_open(&l);
+  struct counts counts = {sums, messages};
+  l.sink = &counts;
+  for (int r = c->rank; r < ranks; r += c->size) sums[r].local = l.begin[r + 1] - l.begin[r];
   for (int kind = 0; kind < LET_KINDS; kind++) {   /* boxes and summaries differ by kind */
     if (!(kinds >> kind & 1)) continue;
     l.kind = (enum let_kind)kind;
+    l.request = global_particles_request(w, l.kind);
+    l.root = kind == LET_SOFT ? count_root : NULL;
     l.share = kinds == VIRTUAL_ALL ? 0.5 : 1;
-    summarise_domains(&l);
-    exchange_lets(&l);
-    l.begun += l.share;
-    memory_free(l.box_memory);
+    virtual_exchange_lets(&l);
   }
-  omp_set_num_threads(threads);
-  comm_sum_int64(c, (int64_t *)l.rows, (int)(n * sizeof *l.rows / sizeof(int64_t)));
-  copy_counts(rows, l.rows, ranks, kinds);
-  struct particles last;
-  be->download(l.d, &last);
-  particles_free(&last);
-  be->close(l.d);
-  domain_close(&l.domain);
-  memory_free(l.rows);
-  memory_free(l.boxes);
-  memory_free(l.summary);
-  memory_free(l.index);
-  memory_free(l.begin);
+  comm_sum_int64(c, (int64_t *)sums, (int)(n * sizeof *sums / sizeof(int64_t)));
+  copy_counts(rows, sums, ranks, kinds);
+  virtual_close(&l);
+  memory_free(sums);
 }

@@ -72,8 +72,9 @@ static void exchange(struct builder *b, int r, enum let_kind kind, int32_t tick,
 {
   int64_t in = first_of(b, kind, r, 1), out = first_of(b, kind, r, 0);
   const struct virtual_message *m;
+  const struct let_request q = {.horizon = kind == LET_STEP, .cutoff = 1};   /* with the split */
   b->work += ARRANGE * (double)b->rows[r].local;
-  add(b, r, tick, select, EVENT_allgather, -1, 0, sizeof(struct let_summary));
+  add(b, r, tick, select, EVENT_allgather, -1, 0, (int64_t)let_summary_bytes(&q));
   for (int64_t k = in; (m = received(b, k, kind, r)); k++) add_message(b, r, tick, select, EVENT_send, m->sender, MESSAGE_BOXES, m->boxes);
   for (int64_t k = out; (m = sent(b, k, kind, r)); k++) {
     add_message(b, r, tick, select, EVENT_receive, m->receiver, MESSAGE_BOXES, m->boxes);

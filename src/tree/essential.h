@@ -75,7 +75,7 @@ HD enum need essential_need(const struct lattice *l, const struct node *n, const
 
 /* The boxes of a receiver as a structure of arrays for vector instructions: floats relative to an origin in their middle, widened by a
  * margin for rounding, and padded with copies of the last box. */
-enum { TABLE_MAX = 256, TABLE_PAD = 16 };
+enum { TABLE_MAX = 512, TABLE_PAD = 16 };
 
 struct box_table {
   int n;

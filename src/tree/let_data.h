@@ -42,15 +42,28 @@ struct let_request {
   int active;
 };
 
-/* LET root summary, which all ranks exchange (one allgather): the root of the rank's tree, and one box around its targets. */
+/* Where particles of a rank can be within the horizon: cuboids at rest that contain their predicted trajectories with the motion bound. The
+ * parts are relative to the cuboid of all, [low, high], in units of 1 / REACH_STEPS of its sides, rounded outwards. */
+enum { REACH_PARTS = 16, REACH_STEPS = 65535 };
+
+struct let_reach {
+  double low[3], high[3];
+  uint16_t part_low[REACH_PARTS][3], part_high[REACH_PARTS][3];
+  int32_t parts;          /* 0: there are no particles */
+  int32_t pad;
+};
+
+/* LET root summary of a rank, which all ranks exchange in one allgather: of the exchange at a synchronisation the root of its tree and one
+ * box around its targets, of an exchange for substeps what its particles and its targets can reach. */
 struct let_summary {
+  int64_t particles;      /* of the rank */
+  int32_t boxes;          /* number of its boxes, which ranks that open the root request */
+  int32_t pad;
   struct node root;
   struct motion motion;   /* of the root */
   float quad[6];          /* second moments of the root */
-  int32_t boxes;          /* number of its boxes, which ranks that open the root request */
-  int32_t pad;
-  int64_t particles;      /* of the rank */
   struct let_box box;     /* around all boxes */
+  struct let_reach source, target;
 };
 
 /* Cells and particles in received LETs. */

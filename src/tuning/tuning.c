@@ -91,10 +91,12 @@ static void record_width(struct tuning *t)
   }
 }
 
+double tuning_width(double given, double side) { return given > 0 ? given : WIDTH_UNTUNED * side; }
+
 void tuning_groups(struct tuning *t, const struct backend *be, struct device *d, double side)
 {
   if (!t->tunes_width || (t->waits && !t->rebuild.model.known)) {
-    be->tune(d, TUNABLE_GROUP_WIDTH, t->given_width > 0 ? t->given_width : WIDTH_UNTUNED * side);
+    be->tune(d, TUNABLE_GROUP_WIDTH, tuning_width(t->given_width, side));
     return;
   }
   if (!t->width_open) {

@@ -57,6 +57,8 @@ void tuning_now(struct tuning *t, long long step, double time);
 /* Record the seconds of a walk for a number of targets, of a tree of some age (simulated time since the build). `kind`: the lowest block
  * level of the targets, or KIND_ALL. `ages` 1: the tree may be rebuilt within the soft step. */
 void tuning_walked(struct tuning *t, double age, int kind, double targets, double seconds, int ages);
+/* The largest width of groups without tuning; `given`: MaxGroupWidth, 0: not given; `side`: of the root cube. Pure. */
+double tuning_width(double given, double side);
 /* Set the largest width of groups until the next synchronisation. Call before groups are made at a synchronisation. (Within a soft step
  * the sets of targets differ too much to compare widths.) `side`: of the root cube. */
 void tuning_groups(struct tuning *t, const struct backend *be, struct device *d, double side);

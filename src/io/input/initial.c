@@ -157,19 +157,26 @@ static void check_sums(const struct comm *c, const struct set *s, const struct p
   memory_free(sums);
 }
 
+int initial_check(const struct comm *c, const char *source, const struct particles *p, struct fault *f)
+{
+  int64_t first = comm_exscan_int64(c, p->n), total = p->n;
+  double sum = 0;
+  check_values(source, p, first, f);
+  for (int64_t i = 0; i < p->n; i++) sum += p->mass[i];
+  if (comm_agree(c, f) != 0) return -1;
+  comm_sum_double(c, &sum, 1);
+  comm_sum_int64(c, &total, 1);
+  if (!(sum > 0)) fault_set(f, "%s: all %lld particles have the mass 0; expected a positive total mass", source, (long long)total);
+  ids_check(c, p, first, source, f);
+  return comm_agree(c, f);
+}
+
 static int check_all(const struct comm *c, const struct set *s, const char *path, const struct particles *p, int64_t first,
                      struct fault *f)
 {
   if (s->has_sums) check_sums(c, s, p, first, f);
   if (comm_agree(c, f) != 0) return -1;
-  check_values(path, p, first, f);
-  double sum = 0;
-  for (int64_t i = 0; i < p->n; i++) sum += p->mass[i];
-  if (comm_agree(c, f) != 0) return -1;
-  comm_sum_double(c, &sum, 1);
-  if (!(sum > 0)) fault_set(f, "%s: all %lld particles have the mass 0; expected a positive total mass", path, (long long)s->total);
-  ids_check(c, p, first, path, f);
-  return comm_agree(c, f);
+  return initial_check(c, path, p, f);
 }
 
 /* A set that cannot be held: a fault instead of exhausted memory. */

@@ -47,6 +47,9 @@ int initial_read(const struct comm *c, const char *path, enum ic_format format, 
 /* The same, with the potentials of the particles to p->pot where all types of all files have them: HDF5 only. */
 int initial_read_potential(const struct comm *c, const char *path, enum ic_format format, struct particles *p, struct initial_facts *facts,
                            struct fault *f);
+/* The checks of values, masses and ids of initial_read, for particles from elsewhere; the rows of a message are numbered in rank order.
+ * `source`: for messages. Collective. 0 or -1. */
+int initial_check(const struct comm *c, const char *source, const struct particles *p, struct fault *f);
 /* Compare the units of the file, unless it is dimensionless, the gravitational constant of an own file, and with Comoving = on the time and
  * the cosmology that the file states with the parameters; an own file is comoving where the run is. Local.
  * 0; -1 with a fault if they differ by more than 1e-3. */

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Gravitational N-body simulations with Espalier's hybrid tree.
+
+>>> import espalier
+>>> sim = espalier.Simulation(espalier.ic.plummer(1000), softening=0.01)
+>>> sim.integrate(0.1)
+>>> sim.time
+0.1
+"""
+from . import ic
+from ._library import (ArgumentError, EspalierError, FileError, MPIError, ParameterError, ParticlesError, StepError, UnsoundError)
+from ._library import lib as _lib
+from .simulation import Simulation, Sums
+from .snapshot import Snapshot, read
+
+__version__ = _lib.espalier_version().decode().split()[0]
+__all__ = ["ArgumentError", "EspalierError", "FileError", "MPIError", "ParameterError", "ParticlesError", "Simulation", "Snapshot",
+           "StepError", "Sums", "UnsoundError", "ic", "read"]

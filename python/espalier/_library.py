@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The C library (espalier.h), its structures and its errors."""
+from __future__ import annotations
+
+import ctypes as c
+import os
+from pathlib import Path
+from typing import Any, Iterable, Mapping
+
+import numpy as np
+
+
+class EspalierError(Exception):
+    """An error of the library; its text is a sentence for the user."""
+
+
+class ArgumentError(EspalierError, ValueError):
+    """An argument of a call."""
+
+
+class ParameterError(EspalierError, ValueError):
+    """A parameter is unknown or out of range, or not possible here."""
+
+
+class ParticlesError(EspalierError, ValueError):
+    """Particles that no simulation can have."""
+
+
+class FileError(EspalierError, OSError):
+    """A file cannot be read or written."""
+
+
+class StepError(EspalierError, RuntimeError):
+    """Soft steps cannot advance the time."""
+
+
+class UnsoundError(EspalierError, ArithmeticError):
+    """Values are not finite, or the momentum jumped: the simulation can only be read and closed."""
+
+
+class MPIError(EspalierError, RuntimeError):
+    """MPI was ended, or has no support of threads."""
+
+
+_ERRORS = {1: ArgumentError, 2: ParameterError, 3: ParticlesError, 4: FileError, 5: StepError, 6: UnsoundError, 7: MPIError}
+POSITION, VELOCITY, MASS, ID, TYPE, ACCELERATION, POTENTIAL = range(7)
+
+
+class Particles(c.Structure):
+    _fields_ = [("count", c.c_int64), ("position", c.c_void_p), ("velocity", c.c_void_p), ("mass", c.c_void_p), ("id", c.c_void_p),
+                ("type", c.c_void_p), ("time", c.c_double)]
+
+
+class View(c.Structure):
+    _fields_ = [("count", c.c_int64), ("position", c.c_void_p), ("velocity", c.c_void_p), ("mass", c.c_void_p), ("id", c.c_void_p),
+                ("type", c.c_void_p), ("acceleration", c.c_void_p), ("potential", c.c_void_p), ("place", c.c_double * 3),
+                ("motion", c.c_double * 3)]
+
+
+class SumsStruct(c.Structure):
+    _fields_ = [("time", c.c_double), ("steps", c.c_int64), ("soft_step", c.c_double), ("count", c.c_double), ("mass", c.c_double),
+                ("kinetic", c.c_double), ("potential", c.c_double), ("total", c.c_double), ("noise", c.c_double),
+                ("momentum", c.c_double * 3), ("angular_momentum", c.c_double * 3), ("centre", c.c_double * 3), ("motion", c.c_double * 3),
+                ("split_radius", c.c_double), ("interactions", c.c_double)]
+
+
+class Data(c.Structure):
+    _fields_ = [("count", c.c_int64), ("time", c.c_double), ("position", c.c_void_p), ("velocity", c.c_void_p), ("mass", c.c_void_p),
+                ("id", c.c_void_p), ("type", c.c_void_p), ("unit_length", c.c_double), ("unit_mass", c.c_double),
+                ("unit_velocity", c.c_double), ("gravity", c.c_double)]
+
+
+CALLBACK = c.CFUNCTYPE(c.c_int, c.c_void_p, c.c_void_p)
+_HANDLE, _TEXT, _TEXTS, _INT = c.c_void_p, c.c_char_p, c.POINTER(c.c_char_p), c.POINTER(c.c_int)
+_SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
+    "espalier_version": (_TEXT, []),
+    "espalier_error": (_TEXT, []),
+    "espalier_open": (c.c_int, [c.POINTER(_HANDLE), _INT, _TEXT, _TEXTS, c.POINTER(Particles)]),
+    "espalier_open_file": (c.c_int, [c.POINTER(_HANDLE), _INT, _TEXT, _TEXTS, _TEXT]),
+    "espalier_close": (None, [_HANDLE]),
+    "espalier_step": (c.c_int, [_HANDLE, c.c_double]),
+    "espalier_evolve": (c.c_int, [_HANDLE, c.c_double, CALLBACK, c.c_void_p]),
+    "espalier_time": (c.c_double, [_HANDLE]),
+    "espalier_steps": (c.c_int64, [_HANDLE]),
+    "espalier_count": (c.c_int64, [_HANDLE]),
+    "espalier_total": (c.c_int64, [_HANDLE]),
+    "espalier_get": (c.c_int, [_HANDLE, c.c_int, c.c_void_p]),
+    "espalier_set": (c.c_int, [_HANDLE, c.c_int, c.c_void_p]),
+    "espalier_put": (c.c_int, [_HANDLE, c.POINTER(Particles)]),
+    "espalier_look": (c.c_int, [_HANDLE, c.POINTER(View)]),
+    "espalier_field_at": (c.c_int, [_HANDLE, c.c_int64, c.c_void_p, c.c_int, c.c_void_p, c.c_void_p]),
+    "espalier_measure": (c.c_int, [_HANDLE, c.POINTER(SumsStruct)]),
+    "espalier_parameter": (c.c_int, [_HANDLE, _TEXT, c.c_char_p, c.c_size_t]),
+    "espalier_save": (c.c_int, [_HANDLE, _TEXT]),
+    "espalier_read": (c.c_int, [c.POINTER(c.POINTER(Data)), _INT, _TEXT]),
+    "espalier_model": (c.c_int, [c.POINTER(c.POINTER(Data)), _INT, _TEXT, c.c_int64, c.c_uint64, _TEXTS]),
+    "espalier_free": (None, [c.POINTER(Data)]),
+}
+
+
+def _load() -> c.CDLL:
+    beside = Path(__file__).parent / "libespalier.so"
+    name = os.environ.get("ESPALIER_LIB") or (str(beside) if beside.exists() else "libespalier.so.0")
+    try:
+        found = c.CDLL(name)
+    except OSError as error:
+        raise ImportError(f"the library of Espalier cannot be loaded: {error}; set ESPALIER_LIB to its libespalier.so, or install this "
+                          "package again after a change of MPI or HDF5") from None
+    for symbol, (result, arguments) in _SIGNATURES.items():
+        function = getattr(found, symbol)
+        function.restype, function.argtypes = result, arguments
+    return found
+
+
+lib = _load()
+
+
+def check(code: int) -> None:
+    """Raise the exception of a code of enum espalier_code, with the sentence of the library."""
+    if code:
+        raise _ERRORS.get(code, EspalierError)(lib.espalier_error().decode(errors="replace"))
+
+
+def text_of(value: Any) -> str:
+    """A value as in a parameter file."""
+    if isinstance(value, (bool, np.bool_)):
+        return "on" if value else "off"
+    return repr(float(value)) if isinstance(value, (float, np.floating)) else str(value)
+
+
+def texts(settings: Mapping[str, Any] | Iterable[str] | None) -> Any:
+    """A list of "name=value" for the library, which ends with NULL."""
+    if settings is None:
+        return None
+    lines = [f"{k}={text_of(v)}" for k, v in settings.items()] if isinstance(settings, Mapping) else list(settings)
+    return (c.c_char_p * (len(lines) + 1))(*[line.encode() for line in lines], None)
+
+
+def handle_of(comm: Any) -> Any:
+    """A communicator of mpi4py, or a handle of Fortran, for the library; None: MPI_COMM_WORLD."""
+    if comm is None:
+        return None
+    return c.byref(c.c_int(comm if isinstance(comm, int) else comm.py2f()))
+
+
+def address(array: np.ndarray | None) -> int | None:
+    return None if array is None else array.ctypes.data
+
+
+def vectors(name: str, x: Any, n: int | None = None) -> np.ndarray:
+    """An array [n][3] of doubles."""
+    try:
+        a = np.ascontiguousarray(x, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(f"{name}: expected an array of numbers of the shape (n, 3): {error}") from None
+    if a.ndim != 2 or a.shape[1] != 3 or (n is not None and len(a) != n):
+        raise ArgumentError(f"{name}: expected the shape ({'n' if n is None else n}, 3), found {a.shape}")
+    return a
+
+
+def numbers(name: str, x: Any, n: int, dtype: Any = np.float64) -> np.ndarray:
+    """An array [n]; one number stands for all."""
+    a = np.asarray(x)
+    if np.issubdtype(dtype, np.integer) and a.size and (a.dtype.kind not in "iu" or a.min() < 0 or a.max() > np.iinfo(dtype).max):
+        raise ArgumentError(f"{name}: expected whole numbers from 0 to {np.iinfo(dtype).max}")
+    try:
+        a = np.full(n, a, dtype=dtype) if a.ndim == 0 else np.ascontiguousarray(a, dtype=dtype)
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(f"{name}: expected an array of {n} numbers: {error}") from None
+    if a.shape != (n,):
+        raise ArgumentError(f"{name}: expected {n} numbers, as many as positions, found the shape {a.shape}")
+    return a
+
+
+def copied(pointer: int, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+    """A copy of memory of the library."""
+    out = np.empty(shape, dtype)
+    if out.nbytes:
+        c.memmove(out.ctypes.data, pointer, out.nbytes)
+    return out
+
+
+def viewed(pointer: int, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+    """Memory of the library as an array that cannot be written to."""
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    if size == 0:
+        return np.empty(shape, dtype)
+    array = np.frombuffer((c.c_char * size).from_address(pointer), dtype=dtype).reshape(shape)
+    array.flags.writeable = False
+    return array

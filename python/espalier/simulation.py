@@ -1,0 +1,423 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Simulations."""
+from __future__ import annotations
+
+import ctypes as c
+import math
+import os
+import sys
+import time as clock
+from dataclasses import dataclass
+from typing import Any, Callable, Iterable, Iterator
+
+import numpy as np
+
+from . import _library as _l
+from .snapshot import Snapshot
+
+Callback = Callable[["Simulation"], Any]
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Sums over all particles, in the frame of the caller."""
+
+    time: float
+    steps: int
+    soft_step: float
+    count: float
+    mass: float
+    kinetic: float
+    potential: float
+    total: float
+    noise: float
+    momentum: np.ndarray
+    angular_momentum: np.ndarray
+    centre: np.ndarray
+    motion: np.ndarray
+    split_radius: float
+    interactions: float
+
+
+def _plain(x: Any, unit: Any) -> Any:
+    """Numbers of a quantity of astropy in `unit`."""
+    if x is None or not hasattr(x, "unit"):
+        return x
+    if unit is None:
+        raise _l.ArgumentError("quantities of astropy need units=(length, mass, velocity), for example (u.kpc, 1e10 * u.Msun, u.km / u.s)")
+    return x.to_value(unit)
+
+
+class Simulation:
+    """A system of particles that attract one another.
+
+    pos, vel    arrays (n, 3); vel None: at rest. In place of pos a Snapshot, with all it has
+    mass        array (n,), or one number for every particle
+    ids, types  whole numbers (n,) [1, 2, ...; 1]
+    softening   Plummer softening length [parameter Softening]
+    G           gravitational constant [1, unless units are given]
+    accuracy    wanted |dE/E| per dynamical time: "coarse", "standard", "fine", "finest" or a number
+    parameters  text of a parameter file
+    settings    any other parameter of doc/parameters.md by its name: Mode="tree", Integrator="hermite"
+    comm        communicator of mpi4py: each rank gives its share of the particles [MPI.COMM_WORLD]
+    units       (length, mass, velocity) of astropy: arguments may be quantities, and results are
+
+    On one rank particles stay in the order in which they were given; on several ranks, where particles move between them, arrays are in
+    the order of `ids`. A simulation is closed by close(), at the end of a `with` block, or when nothing refers to it.
+    """
+
+    def __init__(self, pos: Any = None, vel: Any = None, mass: Any = None, *, ids: Any = None, types: Any = None, time: Any = 0.0,
+                 softening: Any = None, G: Any = None, accuracy: Any = None, comm: Any = None, parameters: str | None = None,
+                 units: Any = None, **settings: Any) -> None:
+        self._sim = c.c_void_p()
+        self._units = self._names_of(units)
+        if isinstance(pos, Snapshot):
+            snap = pos
+            given = {"vel": vel, "mass": mass, "ids": ids, "types": types}
+            vel, mass, ids, types = (getattr(snap, name) if x is None else x for name, x in given.items())
+            pos, time = snap.pos, time or snap.time
+            if units is None and G is None and not any(key.startswith("Unit") for key in settings):
+                settings = {**snap.parameters, **settings}
+        if pos is None or mass is None:
+            raise _l.ArgumentError("a simulation needs positions and masses: Simulation(pos=..., mass=...), or a Snapshot")
+        settings = self._settings(settings, softening, G, accuracy, parameters)
+        particles, keep = self._particles(pos, vel, mass, ids, types, time)
+        _l.check(_l.lib.espalier_open(c.byref(self._sim), _l.handle_of(comm), parameters.encode() if parameters else None,
+                                      _l.texts(settings), c.byref(particles)))
+        self._note_order(keep["ids"])
+
+    @classmethod
+    def from_file(cls, path: str | os.PathLike[str], *, softening: Any = None, G: Any = None, accuracy: Any = None, comm: Any = None,
+                  parameters: str | None = None, units: Any = None, **settings: Any) -> Simulation:
+        """A simulation of the particles of a file, at its time; a snapshot of save() among them. Units are those of the arguments."""
+        self = cls.__new__(cls)
+        self._sim = c.c_void_p()
+        self._units = cls._names_of(units)
+        settings = self._settings(settings, softening, G, accuracy, parameters)
+        _l.check(_l.lib.espalier_open_file(c.byref(self._sim), _l.handle_of(comm), parameters.encode() if parameters else None,
+                                           _l.texts(settings), os.fsencode(path)))
+        self._note_order(None)
+        return self
+
+    # --- arguments ------------------------------------------------------------------------------------------------------
+
+    @staticmethod
+    def _names_of(units: Any) -> dict[str, Any]:
+        if units is None:
+            return {}
+        from astropy import units as u
+
+        length, mass, speed = (u.Unit(one) for one in units)
+        return {"length": length, "mass": mass, "speed": speed, "time": u.Unit(length / speed), "acceleration": speed**2 / length,
+                "potential": speed**2, "energy": mass * speed**2, "momentum": mass * speed, "angular": mass * speed * length}
+
+    def _settings(self, settings: dict[str, Any], softening: Any, G: Any, accuracy: Any, parameters: str | None) -> dict[str, Any]:
+        out = dict(settings)
+        if self._units:
+            out.update(UnitLength_in_cm=self._units["length"].to("cm"), UnitMass_in_g=self._units["mass"].to("g"),
+                       UnitVelocity_in_cm_per_s=self._units["speed"].to("cm/s"))
+        if softening is not None:
+            out["Softening"] = float(_plain(softening, self._units.get("length")))
+        if accuracy is not None:
+            out["Accuracy"] = accuracy
+        stated = self._units or parameters or any("Unit" in key or "GravityConstantInternal" in key for key in out)
+        if G is not None or not stated:
+            out["GravityConstantInternal"] = 1.0 if G is None else float(G)
+        return out
+
+    def _particles(self, pos: Any, vel: Any, mass: Any, ids: Any, types: Any, time: Any) -> tuple[_l.Particles, dict[str, Any]]:
+        get = self._units.get
+        x = _l.vectors("pos", _plain(pos, get("length")))
+        n = len(x)
+        keep = {"pos": x, "vel": None if vel is None else _l.vectors("vel", _plain(vel, get("speed")), n),
+                "mass": _l.numbers("mass", _plain(mass, get("mass")), n),
+                "ids": None if ids is None else _l.numbers("ids", ids, n, np.uint64),
+                "types": None if types is None else _l.numbers("types", types, n, np.uint8)}
+        struct = _l.Particles(n, *(_l.address(a) for a in keep.values()), float(_plain(time, get("time"))))
+        return struct, keep
+
+    def _note_order(self, ids: np.ndarray | None) -> None:
+        """Where particle i of the caller is among the ids in ascending order; None: at i."""
+        self._place: np.ndarray | None = None
+        if ids is None or _l.lib.espalier_count(self._sim) != _l.lib.espalier_total(self._sim) or not np.any(ids[1:] < ids[:-1]):
+            return
+        order = np.argsort(ids)
+        self._place = np.empty(len(ids), np.int64)
+        self._place[order] = np.arange(len(ids))
+
+    def _open(self) -> c.c_void_p:
+        if not self._sim:
+            raise _l.ArgumentError("the simulation is closed")
+        return self._sim
+
+    def _quantity(self, x: Any, kind: str) -> Any:
+        return x * self._units[kind] if self._units else x
+
+    # --- open and close --------------------------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Free the simulation. On several ranks call it on all of them, in the same order."""
+        if getattr(self, "_sim", None):
+            _l.lib.espalier_close(self._sim)
+            self._sim = c.c_void_p()
+
+    def __enter__(self) -> Simulation:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if not sys.is_finalizing():
+            self.close()
+
+    def __len__(self) -> int:
+        return _l.lib.espalier_count(self._open())
+
+    def __repr__(self) -> str:
+        if not self._sim:
+            return "<espalier.Simulation, closed>"
+        return f"<espalier.Simulation: {self.total} particles, t = {self.time}, {self.steps} soft steps>"
+
+    # --- steps -----------------------------------------------------------------------------------------------------------
+
+    @property
+    def time(self) -> Any:
+        """The present time."""
+        return self._quantity(_l.lib.espalier_time(self._open()), "time")
+
+    @property
+    def steps(self) -> int:
+        """Soft steps so far."""
+        return _l.lib.espalier_steps(self._open())
+
+    @property
+    def total(self) -> int:
+        """Particles of all ranks."""
+        return _l.lib.espalier_total(self._open())
+
+    def step(self, until: Any = math.inf) -> Any:
+        """Make one soft step, shortened where it would pass `until`. Returns the time."""
+        _l.check(_l.lib.espalier_step(self._open(), float(_plain(until, self._units.get("time")))))
+        return self.time
+
+    def integrate(self, until: Any, callback: Callback | None = None) -> Simulation:
+        """Make soft steps to exactly the time `until`.
+
+        callback(sim) is called after each soft step; where it returns something true, or raises an exception, the integration ends
+        there. It may change particles (sim.vel = ...). Ctrl-C ends the integration after the soft step under way."""
+        sim, raised, end = self._open(), [], float(_plain(until, self._units.get("time")))
+        if callback is None and end == math.inf:   # Ctrl-C needs a callback in the library, which would let it run for ever
+            raise _l.ArgumentError("until: expected a finite time, or a callback that ends the run")
+
+        def after(_sim: int, _data: int) -> int:
+            try:
+                return 1 if callback is not None and callback(self) else 0
+            except BaseException as error:   # it passes the C code as a value
+                raised.append(error)
+                return 1
+
+        code = _l.lib.espalier_evolve(sim, end, _l.CALLBACK(after), None)
+        if raised:
+            raise raised[0]
+        _l.check(code)
+        return self
+
+    def run(self, until: Any = None, interval: Any = None, *, times: Iterable[Any] | None = None, callback: Callback | None = None,
+            progress: bool | None = None) -> Iterator[Snapshot]:
+        """Integrate, and give a Snapshot after each `interval` from the present time on and at `until`, or at `times`.
+
+        progress: show a line that renews itself [where stderr is a terminal]."""
+        unit = self._units.get("time")
+        begin = _l.lib.espalier_time(self._open())
+        if times is not None:
+            stops = [float(_plain(t, unit)) for t in times]
+        elif until is None:
+            raise _l.ArgumentError("run: expected the time until which to run, or times")
+        else:
+            end, length = float(_plain(until, unit)), float(_plain(interval, unit)) if interval is not None else math.inf
+            if not length > 0:
+                raise _l.ArgumentError(f"run: expected an interval above 0, found {length}")
+            count = max(0, math.ceil((end - begin) / length * (1 - 1e-12)) - 1)
+            stops = [begin + (k + 1) * length for k in range(count)] + [end]
+        bar = _Progress(begin, stops[-1] if stops else begin, sys.stderr.isatty() if progress is None else progress)
+
+        def after(sim: Simulation) -> Any:
+            bar.show(sim)
+            return callback(sim) if callback is not None else None
+
+        for stop in stops:
+            self.integrate(stop if unit is None else stop * unit, after)
+            yield self.snapshot()
+            if _l.lib.espalier_time(self._open()) < stop:   # the callback ended the run
+                break
+        bar.end()
+
+    # --- particles -------------------------------------------------------------------------------------------------------
+
+    def _get(self, which: int, width: int, dtype: Any = np.float64) -> np.ndarray:
+        sim = self._open()
+        n = _l.lib.espalier_count(sim)
+        out = np.empty((n, width) if width > 1 else n, dtype)
+        _l.check(_l.lib.espalier_get(sim, which, _l.address(out)))
+        return out if self._place is None else out[self._place]
+
+    def _set(self, which: int, array: np.ndarray) -> None:
+        if self._place is not None:
+            placed = np.empty_like(array)
+            placed[self._place] = array
+            array = placed
+        _l.check(_l.lib.espalier_set(self._open(), which, _l.address(array)))
+
+    @property
+    def pos(self) -> Any:
+        """Positions (n, 3), a copy; may be assigned to."""
+        return self._quantity(self._get(_l.POSITION, 3), "length")
+
+    @pos.setter
+    def pos(self, x: Any) -> None:
+        self._set(_l.POSITION, _l.vectors("pos", _plain(x, self._units.get("length")), len(self)))
+
+    @property
+    def vel(self) -> Any:
+        """Velocities (n, 3), a copy; may be assigned to."""
+        return self._quantity(self._get(_l.VELOCITY, 3), "speed")
+
+    @vel.setter
+    def vel(self, v: Any) -> None:
+        self._set(_l.VELOCITY, _l.vectors("vel", _plain(v, self._units.get("speed")), len(self)))
+
+    @property
+    def mass(self) -> Any:
+        """Masses (n,), a copy; may be assigned to."""
+        return self._quantity(self._get(_l.MASS, 1), "mass")
+
+    @mass.setter
+    def mass(self, m: Any) -> None:
+        self._set(_l.MASS, _l.numbers("mass", _plain(m, self._units.get("mass")), len(self)))
+
+    @property
+    def ids(self) -> np.ndarray:
+        """Ids (n,)."""
+        return self._get(_l.ID, 1, np.uint64)
+
+    @property
+    def types(self) -> np.ndarray:
+        """Types (n,), 0 to 5 as in GADGET; may be assigned to."""
+        return self._get(_l.TYPE, 1, np.uint8)
+
+    @types.setter
+    def types(self, t: Any) -> None:
+        self._set(_l.TYPE, _l.numbers("types", t, len(self), np.uint8))
+
+    @property
+    def acc(self) -> Any:
+        """Accelerations (n, 3) by the particles."""
+        return self._quantity(self._get(_l.ACCELERATION, 3), "acceleration")
+
+    @property
+    def pot(self) -> Any:
+        """Potentials (n,) per unit mass, without self energy."""
+        return self._quantity(self._get(_l.POTENTIAL, 1), "potential")
+
+    def view(self) -> dict[str, np.ndarray]:
+        """Arrays of the library itself, without a copy where the particles are in host memory: pos, vel, mass, ids, types, acc, pot, and
+        place and motion, which are added to pos and vel for the frame of the caller.
+
+        They are read-only, in the library's order, which soft steps change, and must not be used after the next call that steps,
+        changes or closes the simulation."""
+        v = _l.View()
+        _l.check(_l.lib.espalier_look(self._open(), c.byref(v)))
+        n = v.count
+        return {"pos": _l.viewed(v.position, (n, 3), np.float64), "vel": _l.viewed(v.velocity, (n, 3), np.float64),
+                "mass": _l.viewed(v.mass, (n,), np.float32), "ids": _l.viewed(v.id, (n,), np.uint64),
+                "types": _l.viewed(v.type, (n,), np.uint8), "acc": _l.viewed(v.acceleration, (n, 3), np.float32),
+                "pot": _l.viewed(v.potential, (n,), np.float32), "place": np.array(v.place), "motion": np.array(v.motion)}
+
+    def replace(self, pos: Any, vel: Any = None, mass: Any = None, *, ids: Any = None, types: Any = None, time: Any = None) -> None:
+        """Replace all particles: others, more or fewer. Parameters stay."""
+        if mass is None:
+            raise _l.ArgumentError("replace: expected masses")
+        particles, keep = self._particles(pos, vel, mass, ids, types, self.time if time is None else time)
+        _l.check(_l.lib.espalier_put(self._open(), c.byref(particles)))
+        self._note_order(keep["ids"])
+
+    def forces(self, points: Any = None, exact: bool = False) -> tuple[Any, Any]:
+        """Accelerations (n, 3) and potentials (n,) of the particles at points (n, 3), or at the particles themselves.
+
+        exact: by direct sums in double precision in place of the tree; for points only."""
+        if points is None:
+            return self.acc, self.pot
+        x = _l.vectors("points", _plain(points, self._units.get("length")))
+        acc, pot = np.empty_like(x), np.empty(len(x))
+        _l.check(_l.lib.espalier_field_at(self._open(), len(x), _l.address(x), int(bool(exact)), _l.address(acc), _l.address(pot)))
+        return self._quantity(acc, "acceleration"), self._quantity(pot, "potential")
+
+    # --- sums, files, pictures --------------------------------------------------------------------------------------------
+
+    @property
+    def sums(self) -> Sums:
+        """Energies, momenta and centres; where the last step had no potentials, forces are computed once more."""
+        s = _l.SumsStruct()
+        _l.check(_l.lib.espalier_measure(self._open(), c.byref(s)))
+        kinds = {"time": "time", "soft_step": "time", "mass": "mass", "kinetic": "energy", "potential": "energy", "total": "energy",
+                 "noise": "energy", "momentum": "momentum", "angular_momentum": "angular", "centre": "length", "motion": "speed",
+                 "split_radius": "length"}
+        values = {}
+        for name, kind in _l.SumsStruct._fields_:
+            value = getattr(s, name)
+            value = np.array(value) if kind not in (c.c_double, c.c_int64) else value
+            values[name] = self._quantity(value, kinds[name]) if name in kinds else value
+        return Sums(**values)
+
+    @property
+    def energy(self) -> Any:
+        """The total energy."""
+        return self.sums.total
+
+    def parameter(self, name: str) -> str:
+        """The value in use of a parameter, as text."""
+        text = c.create_string_buffer(1024)
+        _l.check(_l.lib.espalier_parameter(self._open(), name.encode(), text, len(text)))
+        return text.value.decode()
+
+    def snapshot(self) -> Snapshot:
+        """A copy of the particles of this rank, as plain numbers."""
+        names = ("GravityConstantInternal", "UnitLength_in_cm", "UnitMass_in_g", "UnitVelocity_in_cm_per_s")
+        return Snapshot(self._get(_l.POSITION, 3), self._get(_l.VELOCITY, 3), self._get(_l.MASS, 1), self.ids, self.types,
+                        _l.lib.espalier_time(self._open()), parameters={name: float(self.parameter(name)) for name in names})
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a snapshot in the layout of GADGET-4's HDF5 files; an existing file is replaced."""
+        _l.check(_l.lib.espalier_save(self._open(), os.fsencode(path)))
+
+    def plot(self, *arguments: Any, **options: Any) -> Any:
+        """Map of the surface density (Snapshot.plot)."""
+        return self.snapshot().plot(*arguments, **options)
+
+    def plot_profile(self, *arguments: Any, **options: Any) -> Any:
+        """Density profile (Snapshot.plot_profile)."""
+        return self.snapshot().plot_profile(*arguments, **options)
+
+
+class _Progress:
+    """A line on stderr that renews itself a few times a second."""
+
+    def __init__(self, begin: float, end: float, shown: bool) -> None:
+        self.begin, self.length, self.shown = begin, end - begin, shown and end > begin
+        self.started = clock.monotonic()
+        self.last = 0.0
+
+    def show(self, sim: Simulation) -> None:
+        now = clock.monotonic()
+        if not self.shown or now - self.last < 0.2:
+            return
+        self.last = now
+        done = (_l.lib.espalier_time(sim._open()) - self.begin) / self.length
+        left = (now - self.started) * (1 - done) / done if done > 0 else 0.0
+        bar = "#" * round(20 * done)
+        print(f"\r{bar:<20} {100 * done:5.1f} %, {sim.steps} soft steps, {left:.0f} s left ", end="", file=sys.stderr, flush=True)
+
+    def end(self) -> None:
+        if self.shown:
+            print(f"\r{'#' * 20} 100.0 %, {clock.monotonic() - self.started:.1f} s{'':20}", file=sys.stderr, flush=True)

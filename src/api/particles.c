@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Particles: copies in the order of ids, views, and changes. */
+#include <config.h>
+#include "api/api.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "step/expansion.h"
+#include "step/hard.h"
+
+int64_t espalier_count(const espalier *e) { return e->sim->be->count(e->sim->dev); }
+int64_t espalier_total(const espalier *e) { return (int64_t)e->sim->now.count; }
+
+/* --- order --------------------------------------------------------------------------------------------------------- */
+
+struct numbered {
+  uint64_t id;
+  int64_t at;
+};
+
+static int by_id(const void *a, const void *b)
+{
+  const struct numbered *x = a, *y = b;
+  return (x->id > y->id) - (x->id < y->id);
+}
+
+/* Sort by id where the ids do not follow one another. */
+static void sort_ids(const struct particles *p, int64_t *order)
+{
+  struct numbered *all = memory_alloc("simulations", sizeof *all * (size_t)(p->n + 1));
+  for (int64_t i = 0; i < p->n; i++) all[i] = (struct numbered){p->id[i], i};
+  qsort(all, (size_t)p->n, sizeof *all, by_id);
+  for (int64_t i = 0; i < p->n; i++) order[i] = all[i].at;
+  memory_free(all);
+}
+
+/* e->order: the index in *p of the particle with the k-th smallest id. Local. */
+static const int64_t *order_of(espalier *e, const struct particles *p)
+{
+  if (e->ordered) return e->order;
+  memory_free(e->order);
+  e->order = memory_alloc("simulations", sizeof *e->order * (size_t)(p->n + 1));
+  uint64_t first = UINT64_MAX, last = 0;
+  for (int64_t i = 0; i < p->n; i++) {
+    if (p->id[i] < first) first = p->id[i];
+    if (p->id[i] > last) last = p->id[i];
+  }
+  if (p->n > 0 && last - first == (uint64_t)p->n - 1)
+    for (int64_t i = 0; i < p->n; i++) e->order[p->id[i] - first] = i;
+  else sort_ids(p, e->order);
+  e->ordered = 1;
+  return e->order;
+}
+
+/* --- copies -------------------------------------------------------------------------------------------------------- */
+
+static void get_vector(const struct particles *p, const int64_t *order, const double *from, const double shift[3], double *out)
+{
+  for (int64_t k = 0; k < p->n; k++)
+    for (int c = 0; c < 3; c++) out[3 * k + c] = from[3 * order[k] + c] + shift[c];
+}
+
+static void get_acceleration(const espalier *e, const struct particles *p, const int64_t *order, double *out)
+{
+  int split = hard_used(e->sim);   /* then the walk gives the soft part alone */
+  for (int64_t k = 0; k < p->n; k++)
+    for (int c = 0; c < 3; c++) {
+      int64_t i = 3 * order[k] + c;
+      out[3 * k + c] = (double)p->acc[i] + (split ? (double)p->acc_hard[i] : 0);
+    }
+}
+
+static void get_real(const struct particles *p, const int64_t *order, const float *from, double *out)
+{
+  for (int64_t k = 0; k < p->n; k++) out[k] = from[order[k]];
+}
+
+/* Check the arguments of get and set. Collective. 0 or a code. */
+static int check_field(const espalier *e, int field, int last, const void *array)
+{
+  struct fault f = {""};
+  if (field < 0 || field > last) fault_set(&f, "field: expected a field from 0 to %d that can be asked for here, found %d", last, field);
+  else if (!array && espalier_count(e) > 0)
+    fault_set(&f, "array: expected room for %lld particles, found NULL", (long long)espalier_count(e));
+  return api_agree(&e->comm, ESPALIER_BAD_ARGUMENT, &f);
+}
+
+int espalier_get(espalier *e, enum espalier_field field, void *out)
+{
+  struct sim *s = e->sim;
+  int code = check_field(e, (int)field, ESPALIER_POTENTIAL, out);
+  if (code) return code;
+  if (field == ESPALIER_POTENTIAL) api_potentials(e);
+  double place[3], motion[3];
+  const struct particles *p = s->be->view(s->dev);
+  const int64_t *order = order_of(e, p);
+  sim_shift(s, place, motion);
+  switch (field) {
+  case ESPALIER_POSITION: get_vector(p, order, p->pos, place, out); break;
+  case ESPALIER_VELOCITY: get_vector(p, order, p->vel, motion, out); break;
+  case ESPALIER_MASS: get_real(p, order, p->mass, out); break;
+  case ESPALIER_ACCELERATION: get_acceleration(e, p, order, out); break;
+  case ESPALIER_POTENTIAL: get_real(p, order, p->pot, out); break;
+  case ESPALIER_ID:
+    for (int64_t k = 0; k < p->n; k++) ((uint64_t *)out)[k] = p->id[order[k]];
+    break;
+  case ESPALIER_TYPE:
+    for (int64_t k = 0; k < p->n; k++) ((uint8_t *)out)[k] = p->type[order[k]];
+    break;
+  }
+  return ESPALIER_OK;
+}
+
+int espalier_look(espalier *e, struct espalier_view *view)
+{
+  struct sim *s = e->sim;
+  if (!view) return api_fail(ESPALIER_BAD_ARGUMENT, &(struct fault){"view: expected a struct espalier_view, found NULL"});
+  const struct particles *p = s->be->view(s->dev);
+  *view = (struct espalier_view){.count = p->n, .position = p->pos, .velocity = p->vel, .mass = p->mass, .id = p->id, .type = p->type,
+                                 .acceleration = p->acc, .potential = p->pot};
+  sim_shift(s, view->place, view->motion);
+  return ESPALIER_OK;
+}
+
+/* --- changes ------------------------------------------------------------------------------------------------------- */
+
+int espalier_put(espalier *e, const struct espalier_particles *particles)
+{
+  struct fault f = {""};
+  struct particles p;
+  const struct espalier_particles none = {.count = -1};
+  int code = api_take(&e->comm, particles ? particles : &none, &p);
+  if (code) return code;
+  struct sim *s = memory_alloc("simulations", sizeof *s);
+  if (sim_start_given(s, &e->comm, &e->par, &p, particles->time, NULL, &f)) {
+    memory_free(s);
+    return api_fail(ESPALIER_BAD_PARTICLES, &f);
+  }
+  return api_adopt(e, s);
+}
+
+/* New velocities where they are in host memory: forces stay valid, and sums change. Collective. 0 or a code. */
+static int set_velocities(espalier *e, const double *in)
+{
+  struct sim *s = e->sim;
+  struct fault f = {""};
+  const struct particles *p = s->be->view(s->dev);
+  const int64_t *order = order_of(e, p);
+  double place[3], motion[3];
+  for (int64_t k = 0; k < 3 * p->n && !f.text[0]; k++)
+    if (!(in[k] > -1e36 && in[k] < 1e36))
+      fault_set(&f, "velocities: particle with id %llu: expected a number within 1e36, found %g",
+                (unsigned long long)p->id[order[k / 3]], in[k]);
+  int code = api_agree(&e->comm, ESPALIER_BAD_PARTICLES, &f);
+  if (code) return code;
+  frame_shift(&s->frame, expansion_frame_time(s, s->time), place, motion);
+  for (int64_t k = 0; k < p->n; k++)
+    for (int c = 0; c < 3; c++) p->vel[3 * order[k] + c] = in[3 * k + c] - motion[c];
+  sim_measure(s);
+  for (int c = 0; c < 3; c++) s->frame.v_com[c] = s->now.v_com[c] - s->field.acc[c] * (s->time - s->frame.begin);
+  sim_note_energy(s);
+  s->system.first_profile = s->system.change = 0;
+  plan_note_profile(s->par, &s->now, &s->system);
+  guard_remember(&e->guard, &s->now, 0);
+  e->energies = 0;
+  return ESPALIER_OK;
+}
+
+/* Replace one field, and keep the others. Collective. 0 or a code. */
+static int set_field(espalier *e, enum espalier_field field, const void *in)
+{
+  int64_t n = espalier_count(e);
+  double *x = memory_alloc("simulations", 7 * sizeof *x * (size_t)(n + 1)), *v = x + 3 * n, *m = v + 3 * n;
+  uint64_t *id = memory_alloc("simulations", sizeof *id * (size_t)(n + 1));
+  uint8_t *type = memory_alloc("simulations", (size_t)(n + 1));
+  espalier_get(e, ESPALIER_POSITION, x);
+  espalier_get(e, ESPALIER_VELOCITY, v);
+  espalier_get(e, ESPALIER_MASS, m);
+  espalier_get(e, ESPALIER_ID, id);
+  espalier_get(e, ESPALIER_TYPE, type);
+  struct espalier_particles all = {.count = n, .position = x, .velocity = v, .mass = m, .id = id, .type = type, .time = e->sim->time};
+  if (field == ESPALIER_POSITION) all.position = in;
+  if (field == ESPALIER_VELOCITY) all.velocity = in;
+  if (field == ESPALIER_MASS) all.mass = in;
+  if (field == ESPALIER_TYPE) all.type = in;
+  if (n == 0) all.position = x, all.velocity = v, all.mass = m, all.type = type;
+  int code = espalier_put(e, &all);
+  memory_free(type);
+  memory_free(id);
+  memory_free(x);
+  return code;
+}
+
+int espalier_set(espalier *e, enum espalier_field field, const void *in)
+{
+  int code = check_field(e, (int)field, ESPALIER_TYPE, in);
+  struct fault f = {""};
+  if (code) return code;
+  if (field == ESPALIER_ID) fault_set(&f, "field: ids cannot be replaced alone: espalier_put replaces all particles");
+  if ((code = api_agree(&e->comm, ESPALIER_BAD_ARGUMENT, &f))) return code;
+  if (field == ESPALIER_VELOCITY && e->sim->be->particle_bytes == 0) return set_velocities(e, in);
+  return set_field(e, field, in);
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Soft steps, and the sums at their ends. */
+#include <config.h>
+#include "api/api.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/timer.h"
+#include "run/run_parts.h"
+#include "step/choose.h"
+#include "step/energies.h"
+#include "step/expansion.h"
+#include "step/hard.h"
+#include "step/step.h"
+
+#define NO_SCALE 1e200      /* a soft step that no system of particles has */
+#define STEPS_AHEAD 1000    /* a run without an end is expected to make so many more soft steps */
+
+double espalier_time(const espalier *e) { return e->sim->time; }
+int64_t espalier_steps(const espalier *e) { return e->before + e->sim->step; }
+
+/* Make `end` the end of the run, for rules that consider how much is left, where it is later than that so far. 0 or -1. */
+static int expect(struct sim *s, double end, struct fault *f)
+{
+  if (!(end > s->own.TimeMax)) return 0;
+  if (external_check_times(&s->external, s->time, end, f)) return -1;
+  s->own.TimeMax = s->choose.asked.TimeMax = end;
+  return 0;
+}
+
+/* The plan of the next soft step. 0 or -1. */
+static int make_plan(struct sim *s, double until, struct plan *plan, struct fault *f)
+{
+  if (isnan(until)) return fault_set(f, "until: expected a time, found nan");
+  *plan = expansion_plan(s, fmin(until, 1e300));
+  if (isinf(until) && plan->soft_step > NO_SCALE)
+    return fault_set(f, "the system has no time scale that limits a soft step: give the time until which it is to be advanced");
+  if (expect(s, isinf(until) ? s->time + STEPS_AHEAD * plan->soft_step : until, f)) return -1;
+  return run_check_advance(s, plan, f);
+}
+
+/* The choice of a scheme, as the program makes it. Collective. */
+static void choose(struct sim *s)
+{
+  double seconds = timer_total(&s->timer) - s->timer.seconds[PHASE_output] - s->timer.seconds[PHASE_diagnostics];
+  timer_reset(&s->timer);
+  ledger_reset(s->comm->ledger);
+  if (!choose_used(s)) return;
+  comm_max_double(s->comm, &seconds, 1);
+  choose_step(s, &s->own, seconds);
+}
+
+/* One soft step to `until` at most. `potential`: 1: with potentials where the step ends there. Collective. */
+static int advance(espalier *e, double until, int potential)
+{
+  struct sim *s = e->sim;
+  struct fault f = {""};
+  struct plan plan;
+  if (e->unsound.text[0]) return api_fail(ESPALIER_UNSOUND, &e->unsound);
+  if (s->time >= until) return ESPALIER_OK;
+  fatal_context(e->comm.rank, s->step + 1);
+  if (make_plan(s, until, &plan, &f)) return api_fail(isnan(until) ? ESPALIER_BAD_ARGUMENT : ESPALIER_BAD_STEP, &f);
+  s->stop_request = 0;
+  step_open(s, &plan);
+  while (step_substeps(s, &plan, HUGE_VAL) != STEP_SUBSTEPS_ENDED) continue;
+  potential = potential && plan.at_target;
+  api_forget(e);
+  step_close(s, &plan, potential);
+  e->potential = potential;
+  if (guard_check(&e->guard, &s->now, s->comm, s->be, s->dev, &s->field, s->step, s->time, plan.soft_step, &f)) {
+    e->unsound = f;
+    return api_fail(ESPALIER_UNSOUND, &f);
+  }
+  guard_remember(&e->guard, &s->now, 0);
+  if (s->counts.collapsed) {   /* the program ends its run here too */
+    guard_collapsed(&e->guard, (const double[3]){(double)s->step, s->time, plan.soft_step});
+    fault_set(&e->unsound, "%s", e->guard.untrusted);
+    return api_fail(ESPALIER_UNSOUND, &e->unsound);
+  }
+  int was = s->choose.now;
+  choose(s);
+  if (s->choose.now != was) e->potential = 0;   /* forces of another split */
+  return ESPALIER_OK;
+}
+
+int espalier_step(espalier *e, double until) { return advance(e, until, 0); }
+
+int espalier_evolve(espalier *e, double until, espalier_callback *after, void *data)
+{
+  if (isinf(until) && !after)
+    return api_fail(ESPALIER_BAD_ARGUMENT, &(struct fault){"until: expected a finite time, or a callback that ends the run"});
+  int code = isnan(until) ? advance(e, until, 0) : ESPALIER_OK;
+  while (!code && e->sim->time < until) {
+    code = advance(e, until, 1);
+    if (!code && after && after(e, data)) break;
+  }
+  return code;
+}
+
+void api_potentials(espalier *e)
+{
+  struct sim *s = e->sim;
+  if (e->potential) return;
+  timer_phase(&s->timer, PHASE_diagnostics);
+  if (hard_used(s)) hard_potential(s);
+  sim_force(s, &s->mac, 1);
+  sim_measure(s);
+  timer_reset(&s->timer);
+  e->potential = 1;
+  e->energies = 0;
+}
+
+/* Sums of the frame of the run in the caller's. */
+static void shift_sums(const struct sim *s, const struct diagnostics *d, struct espalier_sums *to)
+{
+  double x[3], v[3], work = 0, speed2 = 0;
+  sim_shift(s, x, v);
+  for (int c = 0; c < 3; c++) {
+    work += v[c] * d->momentum[c];
+    speed2 += v[c] * v[c];
+    to->momentum[c] = d->momentum[c] + d->mass * v[c];
+    to->centre[c] = d->com[c] + x[c];
+    to->motion[c] = d->v_com[c] + v[c];
+  }
+  for (int c = 0; c < 3; c++) {
+    int a = (c + 1) % 3, b = (c + 2) % 3;
+    to->angular_momentum[c] = d->angular[c] + d->mass * (d->com[a] * v[b] - d->com[b] * v[a]) +
+                              x[a] * d->momentum[b] - x[b] * d->momentum[a] +
+                              d->mass * (x[a] * v[b] - x[b] * v[a]);
+  }
+  double change = work + 0.5 * d->mass * speed2;
+  to->kinetic = d->kinetic + change;
+  to->potential = d->potential;
+  to->total = d->total + change;
+}
+
+int espalier_measure(espalier *e, struct espalier_sums *sums)
+{
+  struct sim *s = e->sim;
+  if (!sums) return api_fail(ESPALIER_BAD_ARGUMENT, &(struct fault){"sums: expected a struct espalier_sums, found NULL"});
+  api_potentials(e);
+  if (!e->energies) energies_measure(s);
+  e->energies = 1;
+  struct diagnostics d = energies_corrected(s);
+  double pairs = s->work;
+  memset(sums, 0, sizeof *sums);
+  comm_sum_double(s->comm, &pairs, 1);
+  shift_sums(s, &d, sums);
+  sums->time = s->time;
+  sums->steps = espalier_steps(e);
+  sums->soft_step = s->soft_step;
+  sums->count = d.count;
+  sums->mass = d.mass;
+  sums->noise = s->energy.noise;
+  sums->split_radius = s->split.on ? s->split.r2 : 0;
+  sums->interactions = pairs;
+  return ESPALIER_OK;
+}
+
+int espalier_parameter(const espalier *e, const char *name, char *text, size_t size)
+{
+  struct fault f = {""};
+  int k = name ? param_find(NULL, name) : -1;
+  if (k < 0 || !text || size == 0) {
+    fault_set(&f, k < 0 ? "unknown parameter '%.60s'" : "text: expected room for the value of '%.60s'", name ? name : "");
+    return api_fail(ESPALIER_BAD_ARGUMENT, &f);
+  }
+  struct params known = params_resolved(e->sim->par);
+  char value[PARAM_TEXT];
+  params_format(&known, &param_table[k], value, sizeof value);
+  snprintf(text, size, "%s", value);
+  return ESPALIER_OK;
+}

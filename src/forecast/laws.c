@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <config.h>
+#include "forecast/laws.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Times below this part of a soft step do not shape a law. */
+#define NOTHING 1e-9
+
+/* Solve the normal equations m x = y of n unknowns, n at most 3, by elimination with pivots. Returns 0 where they are singular. */
+static int solve(double m[3][3], double y[3], int n)
+{
+  for (int k = 0; k < n; k++) {
+    int pivot = k;
+    for (int i = k + 1; i < n; i++)
+      if (fabs(m[i][k]) > fabs(m[pivot][k])) pivot = i;
+    if (fabs(m[pivot][k]) < 1e-9) return 0;
+    for (int j = 0; j < n; j++) {
+      double swap = m[k][j];
+      m[k][j] = m[pivot][j], m[pivot][j] = swap;
+    }
+    double swap = y[k];
+    y[k] = y[pivot], y[pivot] = swap;
+    for (int i = 0; i < n; i++) {
+      if (i == k) continue;
+      double part = m[i][k] / m[k][k];
+      for (int j = 0; j < n; j++) m[i][j] -= part * m[k][j];
+      y[i] -= part * y[k];
+    }
+  }
+  for (int k = 0; k < n; k++) y[k] /= m[k][k];
+  return 1;
+}
+
+static struct law fit(const struct law_point *point, int count, const double *seconds, int unknowns)
+{
+  double m[3][3] = {{0}}, y[3] = {0};
+  int used = 0;
+  for (int i = 0; i < count; i++) {
+    if (!(seconds[i] > NOTHING * event_total(point[i].times.critical))) continue;
+    double x[3] = {1, log(point[i].per_rank), log(point[i].ranks)};
+    for (int j = 0; j < unknowns; j++) {
+      for (int k = 0; k < unknowns; k++) m[j][k] += x[j] * x[k];
+      y[j] += x[j] * log(seconds[i]);
+    }
+    used++;
+  }
+  if (used <= unknowns - 1) return (struct law){.used = 0};
+  if (!solve(m, y, unknowns)) return unknowns > 1 ? fit(point, count, seconds, unknowns - 1) : (struct law){.used = 0};
+  return (struct law){y[0], unknowns > 1 ? y[1] : 0, unknowns > 2 ? y[2] : 0, 1};
+}
+
+/* Whether the points have more than one number of particles. */
+static int several_sizes(const struct law_point *point, int count)
+{
+  for (int i = 1; i < count; i++)
+    if (fabs(log(point[i].ranks * point[i].per_rank / (point[0].ranks * point[0].per_rank))) > 0.1) return 1;
+  return 0;
+}
+
+static double without_waiting(const double *phase) { return event_total(phase) - phase[EVENT_wait] - phase[EVENT_collective]; }
+
+void laws_fit(struct laws *l, const struct law_point *point, int count)
+{
+  double mean[LAW_POINTS], critical[LAW_POINTS];
+  memset(l, 0, sizeof *l);
+  l->separate = several_sizes(point, count);
+  int last = 0;
+  for (int i = 1; i < count; i++)
+    if (point[i].ranks > point[last].ranks) last = i;
+  const struct event_times *end = &point[last].times;
+  memcpy(l->floors, end->floors, sizeof l->floors);
+  l->waiting[0] = end->mean[EVENT_wait] / fmax(without_waiting(end->mean), 1e-300);
+  l->waiting[1] = end->critical[EVENT_wait] / fmax(without_waiting(end->critical), 1e-300);
+  for (int p = 0; p < EVENT_PHASES_COUNT; p++) {
+    if (p == EVENT_collective || p == EVENT_wait) continue;
+    for (int i = 0; i < count; i++) {
+      mean[i] = fmax(point[i].times.mean[p] - point[i].times.floors[p], 0);
+      critical[i] = fmax(point[i].times.critical[p] - point[i].times.floors[p], 0);
+    }
+    l->mean[p] = fit(point, count, mean, 2 + l->separate);
+    l->critical[p] = fit(point, count, critical, 2 + l->separate);
+  }
+  for (int i = 0; i < count; i++) {
+    struct event_times t;
+    const double x[2] = {point[i].ranks, point[i].per_rank};
+    for (int k = 0; k < 2; k++) {
+      l->smallest[k] = i == 0 ? x[k] : fmin(l->smallest[k], x[k]);
+      l->largest[k] = fmax(l->largest[k], x[k]);
+    }
+    laws_predict(l, x[0], x[1], &t);
+    double true_time = event_total(point[i].times.critical) - point[i].times.critical[EVENT_collective];
+    if (true_time > 0) l->worst = fmax(l->worst, fabs(event_total(t.critical) / true_time - 1));
+  }
+}
+
+static double by_law(const struct law *l, double ranks, double per_rank)
+{
+  return l->used ? exp(l->a + l->b * log(per_rank) + l->c * log(ranks)) : 0;
+}
+
+void laws_predict(const struct laws *l, double ranks, double per_rank, struct event_times *times)
+{
+  memset(times, 0, sizeof *times);
+  for (int p = 0; p < EVENT_PHASES_COUNT; p++) {
+    times->mean[p] = l->floors[p] + by_law(&l->mean[p], ranks, per_rank);
+    times->critical[p] = l->floors[p] + by_law(&l->critical[p], ranks, per_rank);
+  }
+  times->mean[EVENT_wait] = l->waiting[0] * without_waiting(times->mean);
+  times->critical[EVENT_wait] = l->waiting[1] * without_waiting(times->critical);
+}

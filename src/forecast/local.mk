@@ -1,0 +1,12 @@
+libespalier_a_SOURCES += \
+  %D%/event_model.c \
+  %D%/event_model.h \
+  %D%/laws.c \
+  %D%/laws.h \
+  %D%/machine.c \
+  %D%/machine.h \
+  %D%/machine_measure.c \
+  %D%/time_study.c \
+  %D%/time_study.h
+
+EXTRA_DIST += %D%/README.md

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <config.h>
+#include "forecast/machine.h"
+
+#include <errno.h>
+#include <ini.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/files.h"
+#include "base/lines.h"
+
+/* --- names ------------------------------------------------------------------------------------------------------- */
+
+static const char *const topology_names[TOPOLOGIES] = {"flat", "fat-tree", "dragonfly", "torus"};
+static const char *const device_names[DEVICES] = {"cpu", "gpu"};
+
+enum { NUMBERS = 0
+#define X(section, key, member, low, high, meaning) +1
+  MACHINE_NUMBERS(X)
+#undef X
+};
+static const struct number {
+  const char *section, *key, *meaning;
+  double low, high;
+  size_t offset;
+} numbers[NUMBERS] = {
+#define X(section, key, member, low, high, meaning) {#section, #key, meaning, low, high, offsetof(struct machine, member)},
+    MACHINE_NUMBERS(X)
+#undef X
+};
+/* Words, whose lines follow those of the numbers. */
+enum { NAME = NUMBERS, TOPOLOGY, DEVICE, KEYS };
+static const struct word {
+  const char *section, *key;
+} words[] = {{"Machine", "Name"}, {"Network", "Topology"}, {"Device", "Kind"}};
+
+/* --- reading ----------------------------------------------------------------------------------------------------- */
+
+struct source {
+  const char *path;
+  struct fault *fault;
+  struct machine *m;
+  struct lines lines;
+  int line[KEYS];   /* of the file; 0: the key has not been met */
+};
+
+/* Callback of inih: the next line of the file. */
+static char *next_line(char *line, int size, void *stream)
+{
+  struct source *s = stream;
+  if (s->fault->text[0] || lines_next(&s->lines, "Key = value, [Section] or a comment", s->fault) != 1) return NULL;
+  snprintf(line, (size_t)size, "%.*s", size - 1, s->lines.text);
+  return line;
+}
+
+static int bad(struct source *s, const char *section, const char *key, const char *what, const char *value)
+{
+  fault_set(s->fault, "%s:%lld: [%s] %s: %s, found '%.60s'", s->path, (long long)s->lines.number, section, key, what, value);
+  return 0;
+}
+
+/* Find a word of a list; bad choices list them. */
+static int take_word(struct source *s, const struct word *w, const char *const *names, int count, const char *value, int *found)
+{
+  char what[160] = "expected";
+  for (*found = 0; *found < count; ++*found) {
+    if (strcmp(value, names[*found]) == 0) return 1;
+    size_t used = strlen(what);
+    snprintf(what + used, sizeof what - used, "%s %s", *found ? (*found == count - 1 ? " or" : ",") : "", names[*found]);
+  }
+  return bad(s, w->section, w->key, what, value);
+}
+
+static int take_number(struct source *s, const struct number *n, const char *value)
+{
+  char *end, what[160];
+  double x = strtod(value, &end);
+  if (end == value || *end || !isfinite(x)) return bad(s, n->section, n->key, "expected a number", value);
+  if (x >= n->low && x <= n->high) {
+    *(double *)((char *)s->m + n->offset) = x;
+    return 1;
+  }
+  snprintf(what, sizeof what, "expected a number from %g to %g", n->low, n->high);
+  return bad(s, n->section, n->key, what, value);
+}
+
+static int take_key(struct source *s, int k, const char *value)
+{
+  int found;
+  if (k < NUMBERS) return take_number(s, &numbers[k], value);
+  const struct word *w = &words[k - NUMBERS];
+  if (k == NAME) {
+    snprintf(s->m->name, sizeof s->m->name, "%.127s", value);
+    return 1;
+  }
+  if (k == TOPOLOGY) {
+    if (!take_word(s, w, topology_names, TOPOLOGIES, value, &found)) return 0;
+    s->m->topology = (enum machine_topology)found;
+    return 1;
+  }
+  if (!take_word(s, w, device_names, DEVICES, value, &found)) return 0;
+  s->m->device = (enum machine_device)found;
+  return 1;
+}
+
+static const char *section_of(int k) { return k < NUMBERS ? numbers[k].section : words[k - NUMBERS].section; }
+static const char *key_of(int k) { return k < NUMBERS ? numbers[k].key : words[k - NUMBERS].key; }
+
+/* Callback of inih. */
+static int take(void *user, const char *section, const char *key, const char *value)
+{
+  struct source *s = user;
+  int sections = 0;
+  if (s->fault->text[0]) return 0;
+  for (int k = 0; k < KEYS; k++) {
+    if (strcmp(section, section_of(k)) != 0) continue;
+    sections++;
+    if (strcmp(key, key_of(k)) != 0) continue;
+    if (s->line[k]) {
+      fault_set(s->fault, "%s:%lld: [%s] %s: given before, in line %d", s->path, (long long)s->lines.number, section, key, s->line[k]);
+      return 0;
+    }
+    s->line[k] = (int)s->lines.number;
+    return take_key(s, k, value);
+  }
+  fault_set(s->fault, "%s:%lld: [%.40s] %.40s: %s of machine files", s->path, (long long)s->lines.number, section, key,
+            sections ? "the key is not one" : "the section is not one");
+  return 0;
+}
+
+int machine_read(const char *path, struct machine *m, struct fault *f)
+{
+  struct stat st;
+  struct source s = {.path = path, .fault = f, .m = m};
+  memset(m, 0, sizeof *m);
+  if (stat(path, &st) != 0) return fault_set(f, "%s: expected a machine file: %s", path, strerror(errno));
+  if (lines_open(&s.lines, path, f)) return -1;
+  int rc = ini_parse_stream(next_line, &s, take, &s);
+  lines_close(&s.lines);
+  if (f->text[0]) return -1;
+  if (rc) return fault_set(f, "%s:%d: cannot be read as an ini file", path, rc);
+  for (int k = 0; k < KEYS; k++)
+    if (!s.line[k]) {
+      const char *meaning = k < NUMBERS ? numbers[k].meaning : k == NAME ? "the name of the machine" : k == TOPOLOGY ? "flat, fat-tree, dragonfly or torus" : "cpu or gpu";
+      return fault_set(f, "%s: [%s] %s is missing: %s", path, section_of(k), key_of(k), meaning);
+    }
+  return 0;
+}
+
+void machine_write(FILE *out, const struct machine *m, const char *source)
+{
+  const char *section = "";
+  while (*source) {
+    size_t length = strcspn(source, "\n");
+    fprintf(out, "# %.*s\n", (int)length, source);
+    source += length + (source[length] == '\n');
+  }
+  fprintf(out, "[Machine]\nName = %s\n", m->name);
+  for (int k = 0; k < NUMBERS; k++) {
+    const struct number *n = &numbers[k];
+    if (strcmp(section, n->section) != 0) {
+      fprintf(out, "\n[%s]\n", n->section);
+      if (strcmp(n->section, "Network") == 0) fprintf(out, "Topology = %s\n", topology_names[m->topology]);
+      else fprintf(out, "Kind = %s\n", device_names[m->device]);
+    }
+    section = n->section;
+    fprintf(out, "# %s\n%s = %.6g\n", n->meaning, n->key, *(const double *)((const char *)m + n->offset));
+  }
+}
+
+/* --- the network ------------------------------------------------------------------------------------------------- */
+
+static double nodes_of(const struct machine *m, double ranks) { return fmax(1, ceil(ranks / m->ranks_per_node)); }
+
+/* Switches or nodes of a mean path beyond the first. */
+static double hops(const struct machine *m, double nodes)
+{
+  enum { PORTS = 32 };   /* nodes of a switch of a fat tree */
+  switch (m->topology) {
+  case TOPOLOGY_fat_tree: return nodes > PORTS ? 2 * ceil(log(nodes / PORTS) / log(PORTS)) : 0;
+  case TOPOLOGY_dragonfly: return nodes > PORTS ? 2 : 0;
+  case TOPOLOGY_torus: return 0.75 * cbrt(nodes);
+  default: return 0;
+  }
+}
+
+static double between_nodes(const struct machine *m, double ranks) { return m->latency + m->hop_latency * hops(m, nodes_of(m, ranks)); }
+
+static int same_node(const struct machine *m, int a, int b)
+{
+  int per_node = (int)m->ranks_per_node;
+  return a / per_node == b / per_node;
+}
+
+double machine_latency(const struct machine *m, int ranks, int from, int to)
+{
+  return same_node(m, from, to) ? m->node_latency : between_nodes(m, ranks);
+}
+
+/* The share of a rank in the injection bandwidth of its node. */
+static double share(const struct machine *m, double ranks) { return m->bandwidth / (m->topology_factor * fmin(m->ranks_per_node, ranks)); }
+
+double machine_bandwidth(const struct machine *m, int ranks, int from, int to)
+{
+  return same_node(m, from, to) ? m->node_bandwidth : share(m, ranks);
+}
+
+double machine_collective(const struct machine *m, double ranks, double bytes, int gathers)
+{
+  double nodes = nodes_of(m, ranks), inside = fmin(ranks, m->ranks_per_node);
+  if (ranks <= 1) return 0;
+  double startup = ceil(log2(nodes)) * (between_nodes(m, ranks) + m->overhead) + ceil(log2(inside)) * (m->node_latency + m->overhead);
+  double all = gathers ? bytes * (ranks - 1) : 2 * bytes, rate = nodes > 1 ? share(m, ranks) : m->node_bandwidth;
+  return startup + all / rate;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Machines for which a study predicts times: a parallel computer as its network and the device of a rank, from an ini file. */
+#ifndef MACHINE_H
+#define MACHINE_H
+#include <stdio.h>
+
+#include "base/fault.h"
+
+/* How links are shared: flat: not at all; fat-tree: the path grows with the logarithm of the number of nodes; dragonfly: at most three
+ * switches; torus: three-dimensional, paths grow with the cube root, and so does the number of messages that share a link. */
+enum machine_topology { TOPOLOGY_flat, TOPOLOGY_fat_tree, TOPOLOGY_dragonfly, TOPOLOGY_torus, TOPOLOGIES };
+enum machine_device { DEVICE_cpu, DEVICE_gpu, DEVICES };
+
+/* X(section, key, member, low, high, meaning): real numbers. */
+#define MACHINE_NUMBERS(X)                                                                                                         \
+  X(Network, Latency, latency, 0, 1, "seconds of a short message between neighbouring nodes")                                      \
+  X(Network, HopLatency, hop_latency, 0, 1, "seconds that each further switch or node of the path adds")                           \
+  X(Network, Overhead, overhead, 0, 1, "seconds for which a message keeps the sending rank, and the receiving one, busy")          \
+  X(Network, Bandwidth, bandwidth, 1, 1e18, "bytes a second that a node injects")                                                  \
+  X(Network, TopologyFactor, topology_factor, 1, 1e6, "how many times slower bytes are between nodes because links are shared")    \
+  X(Network, RanksPerNode, ranks_per_node, 1, 1e6, "ranks of a node, which share its bandwidth")                                   \
+  X(Network, NodeLatency, node_latency, 0, 1, "seconds of a short message within a node")                                          \
+  X(Network, NodeBandwidth, node_bandwidth, 1, 1e18, "bytes a second that a rank sends within a node")                             \
+  X(Device, WalkFloor, walk_floor, 0, 1e3, "seconds of a force of few particles")                                                  \
+  X(Device, WalkRate, walk_rate, 1, 1e18, "interactions of a second in forces")                                                    \
+  X(Device, HardRate, hard_rate, 1, 1e18, "the same in hard forces of a hybrid, whose lists are short")                            \
+  X(Device, OrderRate, order_rate, 1, 1e18, "particles that are sorted in a second")                                               \
+  X(Device, BuildRate, build_rate, 1, 1e18, "particles of which the tree with moments and groups is built in a second")            \
+  X(Device, SubstepFloor, substep_floor, 0, 1e3, "seconds of a block step of few particles, beside WalkFloor")                     \
+  X(Device, MessageCopy, message_copy, 0, 1, "seconds in which a message is copied between device and host; 0: it is not")
+
+struct machine {
+  char name[128];
+  enum machine_topology topology;
+  enum machine_device device;
+#define X(section, key, member, low, high, meaning) double member;
+  MACHINE_NUMBERS(X)
+#undef X
+};
+
+/* Read a machine file. 0, or -1 with a fault that names file, line and key. */
+int machine_read(const char *path, struct machine *m, struct fault *f);
+/* Write a machine file; `source`: lines for its head, without '#', separated by newlines. */
+void machine_write(FILE *out, const struct machine *m, const char *source);
+
+/* Seconds from the injection of a short message on rank `from` until it arrives on rank `to`; bytes a second of a longer one; of `ranks`
+ * ranks. Pure. */
+double machine_latency(const struct machine *m, int ranks, int from, int to);
+double machine_bandwidth(const struct machine *m, int ranks, int from, int to);
+/* Seconds of a collective operation to which each of `ranks` ranks contributes `bytes`; `gathers`: 1: every rank obtains the bytes of all
+ * ranks; 0: a reduction. Pure. */
+double machine_collective(const struct machine *m, double ranks, double bytes, int gathers);
+#endif

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The machine file of this machine: messages between two ranks, and short benchmarks of the backend. */
+#include <config.h>
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "base/revision.h"
+#include "params/params.h"
+#include "run/start.h"
+#include "step/plan.h"
+#include "step/step.h"
+#include "study/bench.h"
+#include "forecast/machine.h"
+#include "study/result_file.h"
+#include "forecast/time_study.h"
+
+/* Particles of a rank in benchmarks of rates, on a host and on a device, and of fixed costs; repeats of short messages, pieces of a message
+ * that is sent as many, bytes of long messages. */
+enum { MANY_HOST = 8192, MANY_DEVICE = 1 << 20, FEW = 64, REPEATS = 20, SHORT = 200, PIECES = 256, LONG = 4 << 20 };
+
+/* --- messages ---------------------------------------------------------------------------------------------------- */
+
+/* Mean seconds of an exchange of `bytes` bytes with the rank at the distance `shift`; all ranks take part. Collective. */
+static double shift_seconds(const struct comm *c, int shift, size_t bytes, int repeats, size_t piece)
+{
+  struct comm cut = *c;
+  if (piece) cut.largest_message = piece;
+  char *send = memory_alloc("study", bytes), *receive = memory_alloc("study", bytes);
+  int size = c->size, to = (c->rank + shift) % size, from = (c->rank + size - shift) % size;
+  const void **sent = memory_alloc("study", sizeof *sent * (size_t)size);
+  void **received = memory_alloc("study", sizeof *received * (size_t)size);
+  size_t *bytes_sent = memory_alloc("study", 2 * sizeof *bytes_sent * (size_t)size), *bytes_received = bytes_sent + size;
+  sent[to] = send, received[from] = receive;
+  bytes_sent[to] = bytes, bytes_received[from] = bytes;
+  double best = 1e300;
+  for (int batch = 0; batch < 5; batch++) {   /* the least disturbed one */
+    comm_barrier(c);
+    double begun = timer_clock();
+    for (int k = 0; k < repeats; k++) comm_exchange_known(&cut, sent, bytes_sent, received, bytes_received);
+    double seconds = (timer_clock() - begun) / repeats;
+    comm_max_double(c, &seconds, 1);
+    best = fmin(best, seconds);
+  }
+  memory_free(bytes_sent);
+  memory_free(received);
+  memory_free(sent);
+  memory_free(receive);
+  memory_free(send);
+  return best;
+}
+
+/* Collective. */
+static void measure_messages(const struct comm *c, struct machine *m)
+{
+  int node = comm_node_size(c), all = (int)comm_min_int64(c, node);
+  m->overhead = shift_seconds(c, 1, 8 * PIECES, SHORT / 20, 8) / PIECES;
+  m->node_latency = fmax(shift_seconds(c, 1, 8, SHORT, 0) - m->overhead, 0);
+  m->node_bandwidth = LONG / fmax(shift_seconds(c, 1, LONG, 5, 0) - m->node_latency, 1e-12);
+  m->ranks_per_node = all;
+  m->latency = m->node_latency;
+  m->bandwidth = m->node_bandwidth * all;
+  if (all == c->size) return;
+  m->latency = fmax(shift_seconds(c, all, 8, SHORT, 0) - m->overhead, 0);
+  m->bandwidth = all * LONG / fmax(shift_seconds(c, all, LONG, 5, 0) - m->latency, 1e-12);
+}
+
+/* --- the device -------------------------------------------------------------------------------------------------- */
+
+/* A number in [0, 1) from a counter (splitmix64). */
+static double uniform(uint64_t *state)
+{
+  uint64_t z = *state += 0x9e3779b97f4a7c15;
+  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+  z = (z ^ z >> 27) * 0x94d049bb133111eb;
+  return (double)((z ^ z >> 31) >> 11) * 0x1p-53;
+}
+
+/* Plummer's sphere at rest, n particles of this rank. */
+static void make_sphere(struct particles *p, const struct comm *c, int64_t n)
+{
+  uint64_t state = 17 + (uint64_t)c->rank;
+  particles_init(p);
+  particles_reserve(p, n);
+  for (int64_t i = 0; i < n; i++) {
+    double r = 0.59 / sqrt(pow(0.99 * uniform(&state) + 0.005, -2.0 / 3) - 1), z = 2 * uniform(&state) - 1, phi = 2 * M_PI * uniform(&state);
+    p->pos[3 * i] = r * sqrt(1 - z * z) * cos(phi);
+    p->pos[3 * i + 1] = r * sqrt(1 - z * z) * sin(phi);
+    p->pos[3 * i + 2] = r * z;
+    for (int k = 0; k < 3; k++) p->vel[3 * i + k] = uniform(&state) - 0.5;
+    p->mass[i] = (float)(1.0 / ((double)n * c->size));
+    p->id[i] = (uint64_t)(c->rank * n + i);
+    p->type[i] = 1;
+  }
+  p->n = n;
+}
+
+static void benchmark_parameters(struct params *par)
+{
+  params_defaults(par);
+  par->GravityConstantInternal = 1;
+  par->Softening = 0.01;
+  par->Mode = MODE_HYBRID;
+  par->SoftStep = 1.0 / 64;
+  par->Scheme = SCHEME_BLOCK;
+  par->Tuning = TUNING_FROZEN;
+  par->MaxSizeTimestep = 1.0 / 64;
+  par->Eta = 0.02;  /* block steps even at rest */
+  params_use_walks(par);
+}
+
+/* Times of a force of n particles a rank, its interactions, seconds of a block step, interactions of a second in hard forces. Collective. 0 or -1. */
+static int benchmark(const struct comm *c, const struct backend *be, int64_t n, struct bench_times *t, double *pairs, double *block, double *hard,
+                     struct fault *f)
+{
+  struct sim s;
+  struct params par;
+  struct particles p;
+  benchmark_parameters(&par);
+  make_sphere(&p, c, n);
+  int failed = sim_open(&s, c, &par, be, &p, f);
+  if (!failed) {
+    sim_first_force(&s);
+    for (int p = 0; p < PHASE_COUNT; p++) t->phase[p] = 1e300;
+    for (int k = 0; k < REPEATS; k++) {   /* the least disturbed one, phase by phase; a walk without its waiting */
+      struct bench_times again;
+      bench_once(&s, &again);
+      again.phase[PHASE_walk] = s.counts.full.seconds;
+      for (int p = 0; p < PHASE_COUNT; p++) t->phase[p] = fmin(t->phase[p], again.phase[p]);
+    }
+    *pairs = (double)(s.counts.full.particle_pairs + s.counts.full.cell_pairs);
+    struct plan plan = plan_next(&par, &s.now, &s.system, 0, 1, s.split.r2, s.split.on, 0);
+    step_open(&s, &plan);
+    double begun = timer_computing(&s.timer);
+    while (step_substeps(&s, &plan, HUGE_VAL) != STEP_SUBSTEPS_ENDED) continue;
+    *block = s.counts.substeps > 0 ? (timer_computing(&s.timer) - begun) / (double)s.counts.substeps : 0;
+    *hard = s.counts.hard.seconds > 0 ? (double)(s.counts.hard.particle_pairs + s.counts.hard.cell_pairs) / s.counts.hard.seconds : 0;
+    comm_max_double(c, block, 1);
+    comm_max_double(c, hard, 1);
+  }
+  sim_close(&s);
+  return failed;
+}
+
+static int measure_device(const struct comm *c, struct machine *m, struct fault *f)
+{
+  const struct backend *be;
+  struct params par;
+  struct bench_times many, few;
+  double pairs, few_pairs, block, few_block, hard, few_hard;
+  benchmark_parameters(&par);
+  if (sim_choose_backend(c, &par, &be, f)) return -1;
+  m->device = be->particle_bytes > 0 ? DEVICE_gpu : DEVICE_cpu;
+  int64_t n = m->device == DEVICE_gpu ? MANY_DEVICE : MANY_HOST;
+  if (benchmark(c, be, n, &many, &pairs, &block, &hard, f) || benchmark(c, be, FEW, &few, &few_pairs, &few_block, &few_hard, f)) return -1;
+  const double tiny = 1e-12, *s = many.phase;
+  m->walk_floor = few.phase[PHASE_walk];
+  m->walk_rate = pairs / fmax(s[PHASE_walk], tiny);
+  m->hard_rate = hard > 0 ? hard : m->walk_rate;
+  m->order_rate = (double)n / fmax(s[PHASE_order], tiny);
+  m->build_rate = (double)n / fmax(s[PHASE_build] + s[PHASE_moments] + s[PHASE_groups], tiny);
+  m->substep_floor = fmax(few_block - m->walk_floor, 0);
+  return 0;
+}
+
+/* --- the file ---------------------------------------------------------------------------------------------------- */
+
+int machine_study(const struct comm *c, const char *output, int overwrite)
+{
+  struct fault f = {""};
+  struct result_file out = {.file = NULL};
+  struct params par;
+  struct machine m = {.topology = TOPOLOGY_flat, .topology_factor = 1};
+  char host[64] = "this machine", source[400];
+  params_defaults(&par);
+  if (c->size < 2) fault_set(&f, "study machine measures messages between ranks: start it on at least 2, for example mpirun -n 2");
+  if (c->rank == 0 && !f.text[0]) result_open(&out, output, overwrite, &par, &f);
+  if (comm_verdict(c, &f) == 0) {
+    gethostname(host, sizeof host - 1);
+    snprintf(m.name, sizeof m.name, "%s", host);
+    measure_messages(c, &m);
+    measure_device(c, &m, &f);
+  }
+  if (comm_agree(c, &f) == 0 && c->rank == 0 && result_begin(&out, &f) == 0) {
+    snprintf(source, sizeof source, "measured by espalier study machine, %s (%s), on %d ranks, %d of a node\n"
+             "messages between nodes: %s; topology: set it by hand", PACKAGE_VERSION, revision, c->size, (int)m.ranks_per_node,
+             m.ranks_per_node == c->size ? "not measured, as within the node" : "measured");
+    machine_write(out.file ? out.file : stdout, &m, source);
+  }
+  if (c->rank == 0) result_close(&out, &f);
+  comm_verdict(c, &f);
+  comm_print_fault(c, "error", &f);
+  return f.text[0] != 0;
+}

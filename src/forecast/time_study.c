@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <config.h>
+#include "forecast/time_study.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/revision.h"
+#include "base/timer.h"
+#include "forecast/laws.h"
+#include "study/result_file.h"
+#include "study/study_system.h"
+
+/* Fewest particles of a rank for which P is counted; fewest numbers of ranks to which a law is fitted, and largest one of these that is
+ * counted for the laws alone. */
+enum { PARTICLES_MIN = 16, LAW_MIN = 3, LAW_RANKS_MIN = 16, LAW_RANKS_MAX = 1024 };
+
+struct time_study {
+  const struct comm *c;
+  const struct time_options *options;
+  struct machine m;
+  struct result_file out;
+  struct law_point point[LAW_POINTS];
+  int points;
+  struct soft_step_traffic collectives[PHASE_COUNT];   /* of the last count */
+  int known_ranks;
+};
+
+/* --- one number of ranks ----------------------------------------------------------------------------------------- */
+
+struct let_list {
+  struct soft_step_let *let;
+  int64_t count, room;
+};
+
+/* Callback of soft_step_count. */
+static void keep_let(void *of, const struct soft_step_let *let)
+{
+  struct let_list *list = of;
+  if (list->count == list->room) {
+    list->room = (int64_t)memory_grown((size_t)list->room, sizeof *list->let);
+    list->let = memory_resize("study", list->let, sizeof *list->let * (size_t)list->room);
+  }
+  list->let[list->count++] = *let;
+}
+
+static int by_class(const void *a, const void *b)
+{
+  const struct soft_step_let *x = a, *y = b;
+  if (x->class != y->class) return x->class - y->class;
+  return x->from != y->from ? (x->from > y->from) - (x->from < y->from) : (x->to > y->to) - (x->to < y->to);
+}
+
+/* Count the particles of each rank and block level. */
+static void count_levels(const struct study_system *y, int ranks, const struct comm *c, int64_t *local, int64_t (*level)[SCHEDULE_LEVELS])
+{
+  struct domain domain;
+  struct global_particles *w = (struct global_particles *)(uintptr_t)&y->kicked;
+  global_particles_open_domain(w, ranks, &domain);
+  global_particles_cut(c, w, &domain);
+  for (int64_t i = 0; i < w->all.n; i++) {
+    int r = domain_owner(&domain, &w->all.pos[3 * i]);
+    local[r]++;
+    level[r][w->all.level[i] % SCHEDULE_LEVELS]++;
+  }
+  domain_close(&domain);
+}
+
+/* Count a soft step and predict its times on rank 0. Collective. */
+static void predict(struct time_study *t, struct study_system *y, int ranks, struct event_times *times)
+{
+  struct let_list list = {.let = NULL};
+  struct soft_step_wants wants = {.let = keep_let, .let_of = &list};
+  size_t n = (size_t)ranks, bytes;
+  struct virtual_rank *rows = memory_alloc("study", sizeof *rows * n);
+  int64_t *local = memory_alloc("study", sizeof *local * n), (*level)[SCHEDULE_LEVELS] = memory_alloc("study", sizeof *level * n);
+  struct soft_step step = soft_step_count(t->c, &y->synchronised, &y->kicked, &y->input, ranks, rows, &wants);
+  count_levels(y, ranks, t->c, local, level);
+  struct soft_step_let *all = comm_gather_root(t->c, list.let, sizeof *all * (size_t)list.count, &bytes);
+  memory_free(list.let);
+  memset(times, 0, sizeof *times);
+  if (t->c->rank == 0) {
+    int64_t lets = (int64_t)(bytes / sizeof *all);
+    qsort(all, (size_t)lets, sizeof *all, by_class);
+    struct event_input in = {ranks, &step, local, (const int64_t (*)[SCHEDULE_LEVELS])level, all, lets, y->full_pairs, y->hard_pairs, y->input.split};
+    event_model(&in, &t->m, times);
+  }
+  if (ranks > 1) {
+    memcpy(t->collectives, step.collectives, sizeof t->collectives);
+    t->known_ranks = ranks;
+  }
+  soft_step_free(&step);
+  memory_free(all);
+  memory_free(level);
+  memory_free(local);
+  memory_free(rows);
+}
+
+/* --- the table --------------------------------------------------------------------------------------------------- */
+
+static int counted_limit(double particles)
+{
+  double most = floor(particles / PARTICLES_MIN);
+  return most < TIME_COUNTED_MAX ? (int)most : TIME_COUNTED_MAX;
+}
+
+static void header(const struct time_study *t, const struct study_facts *f)
+{
+  printf("%s: %.0f particles, scheme %s, soft step %.4g on %s; seconds\n", t->options->weak > 0 ? "weak scaling from" : "strong scaling", f->particles,
+         f->scheme, f->soft_step, t->m.name);
+  printf("%8s %10s %8s %10s %10s |", "P", "N/P", "by", "soft step", "unit time");
+  for (int p = 0; p < EVENT_PHASES_COUNT; p++) printf(" %10s", event_phase_names[p]);
+  printf(" | %10s\n", "mean busy");
+}
+
+static void row(const struct time_study *t, const struct study_facts *f, double ranks, double per_rank, const char *by, const struct event_times *times)
+{
+  double all = event_total(times->critical), busy = event_total(times->mean) - times->mean[EVENT_wait];
+  printf("%8.0f %10.1f %8s %10.4g %10.4g |", ranks, per_rank, by, all, all / f->soft_step);
+  for (int p = 0; p < EVENT_PHASES_COUNT; p++) printf(" %10.3g", times->critical[p]);
+  printf(" | %10.3g\n", busy);
+  fflush(stdout);
+  if (!t->out.file) return;
+  fprintf(t->out.file, "%s,%s,%.0f,%.0f,%.15g,%s,%.15g,%.15g,%.15g", t->m.name, f->scheme, per_rank * ranks, ranks, per_rank, by, f->soft_step, all,
+          all / f->soft_step);
+  for (int p = 0; p < EVENT_PHASES_COUNT; p++) fprintf(t->out.file, ",%.9g,%.9g", times->mean[p], times->critical[p]);
+  fputc('\n', t->out.file);
+  fflush(t->out.file);
+}
+
+static void file_header(const struct time_study *t)
+{
+  FILE *out = t->out.file;
+  if (!out) return;
+  fprintf(out, "# espalier %s (%s), study time, machine file %s\n", PACKAGE_VERSION, revision, t->options->machine);
+  fprintf(out, "# by: count: messages were counted for so many ranks; law: by laws fitted to smaller numbers, see the terminal for their range\n");
+  fprintf(out, "# soft_step_seconds, unit_seconds: of a soft step, and of a unit of simulated time\n"
+               "# PHASE_mean: seconds, mean over ranks; PHASE_critical: of the ranks that come last to collectives\n");
+  fprintf(out, "machine,scheme,particles,ranks,per_rank,by,dt_soft,soft_step_seconds,unit_seconds");
+  for (int p = 0; p < EVENT_PHASES_COUNT; p++) fprintf(out, ",%s_mean,%s_critical", event_phase_names[p], event_phase_names[p]);
+  fputc('\n', out);
+}
+
+/* --- laws -------------------------------------------------------------------------------------------------------- */
+
+static void add_point(struct time_study *t, double ranks, double particles, const struct event_times *times)
+{
+  if (ranks < LAW_RANKS_MIN || t->points == LAW_POINTS) return;
+  t->point[t->points++] = (struct law_point){ranks, particles / ranks, *times};
+}
+
+/* Whether a number of ranks is left to the laws. */
+static int by_law(const struct time_study *t, int which, double particles)
+{
+  return t->options->weak > 0 || t->options->ranks[which] > counted_limit(particles);
+}
+
+static int needs_laws(const struct time_study *t, double particles)
+{
+  int needs = 0;
+  for (int k = 0; k < t->options->rank_count; k++) needs |= by_law(t, k, particles);
+  return needs;
+}
+
+/* Count numbers of ranks for the laws that have not been counted yet. Collective. */
+static void count_for_laws(struct time_study *t, struct study_system *y)
+{
+  double particles = y->facts.particles;
+  for (int ranks = LAW_RANKS_MIN; ranks <= LAW_RANKS_MAX && ranks <= counted_limit(particles); ranks *= 4) {
+    struct event_times times;
+    int known = 0;
+    for (int i = 0; i < t->points; i++) known |= t->point[i].ranks == ranks && fabs(t->point[i].per_rank * ranks - particles) < 1;
+    if (known) continue;
+    predict(t, y, ranks, &times);
+    add_point(t, ranks, particles, &times);
+  }
+}
+
+static void print_laws(const struct laws *l)
+{
+  printf("# laws: seconds of a phase = floor + A (N/P)^b%s, fitted to P = %.0f to %.0f, N/P = %.4g to %.4g; the fitted soft steps differ by at most %.0f %%;\n"
+         "#   collectives are computed for every P; rows with N/P or P beyond these are extrapolations\n",
+         l->separate ? " P^c" : "", l->smallest[0], l->largest[0], l->smallest[1], l->largest[1], 100 * l->worst);
+}
+
+/* The rows of numbers of ranks that are left to the laws. */
+static void rows_by_law(struct time_study *t, const struct study_facts *f)
+{
+  const struct time_options *o = t->options;
+  struct laws laws;
+  laws_fit(&laws, t->point, t->points);
+  for (int k = 0; k < o->rank_count; k++) {
+    struct event_times times;
+    double ranks = o->ranks[k], per_rank = o->weak > 0 ? o->weak : f->particles / ranks;
+    if (!by_law(t, k, f->particles)) continue;
+    laws_predict(&laws, ranks, per_rank, &times);
+    double collective = event_collectives(t->collectives, t->known_ranks, ranks, &t->m);
+    times.mean[EVENT_collective] = times.critical[EVENT_collective] = collective;
+    row(t, f, ranks, per_rank, per_rank < laws.smallest[1] || ranks > laws.largest[0] ? "law*" : "law", &times);
+  }
+  print_laws(&laws);
+}
+
+/* --- schemes ----------------------------------------------------------------------------------------------------- */
+
+/* What the schedule of a device is. */
+static void set_device(const struct time_study *t, struct study_system *y)
+{
+  if (t->m.device != DEVICE_gpu) return;
+  y->input.on_device = 1;
+  y->input.backend_interval = 1;
+  if (y->input.split) y->input.walks_tree = 0;   /* neighbour lists */
+}
+
+static int open_system(struct time_study *t, const struct params *par, enum study_scheme scheme, struct study_system *y, struct fault *f)
+{
+  struct params own = *par;
+  own.Tuning = TUNING_FROZEN;
+  params_use_walks(&own);
+  study_use_scheme(&own, scheme);
+  if (study_system_open(y, t->c, &own, 1, f)) return -1;
+  set_device(t, y);
+  double particles = y->facts.particles;
+  if (needs_laws(t, particles) && counted_limit(particles) < LAW_RANKS_MIN << 2 * (LAW_MIN - 1)) {
+    fault_set(f, "--ranks: %d particles can be counted on at most %d ranks (%d particles each); other numbers need laws, which need at least %d "
+                 "particles", (int)particles, counted_limit(particles), PARTICLES_MIN, PARTICLES_MIN * (LAW_RANKS_MIN << 2 * (LAW_MIN - 1)));
+    study_system_close(y);
+    return -1;
+  }
+  return 0;
+}
+
+static int one_scheme(struct time_study *t, const struct params *par, int files, enum study_scheme scheme, struct fault *f)
+{
+  const struct time_options *o = t->options;
+  struct study_system y;
+  if (open_system(t, par, scheme, &y, f)) return -1;
+  struct study_facts facts = y.facts;
+  t->points = 0;
+  if (t->c->rank == 0) header(t, &facts);
+  for (int k = 0; k < o->rank_count; k++) {
+    struct event_times times;
+    if (by_law(t, k, facts.particles)) continue;
+    predict(t, &y, o->ranks[k], &times);
+    add_point(t, o->ranks[k], facts.particles, &times);
+    if (t->c->rank == 0) row(t, &facts, o->ranks[k], facts.particles / o->ranks[k], "count", &times);
+  }
+  int laws = needs_laws(t, facts.particles);
+  if (laws) count_for_laws(t, &y);
+  study_system_close(&y);
+  for (int i = 1; laws && i < files; i++) {
+    if (open_system(t, &par[i], scheme, &y, f)) return -1;
+    count_for_laws(t, &y);
+    study_system_close(&y);
+  }
+  if (laws && t->c->rank == 0) rows_by_law(t, &facts);
+  return 0;
+}
+
+int time_study(const struct comm *c, const struct params *par, int files, const struct time_options *options)
+{
+  struct time_study *t = memory_alloc("study", sizeof *t);
+  struct fault f = {""};
+  t->c = c;
+  t->options = options;
+  if (c->rank == 0 && machine_read(options->machine, &t->m, &f) == 0) result_open(&t->out, options->output, options->overwrite, par, &f);
+  if (comm_verdict(c, &f) == 0) {
+    comm_broadcast(c, &t->m, sizeof t->m);
+    if (c->rank == 0 && result_begin(&t->out, &f) == 0) file_header(t);
+    for (int k = 0; k < options->scheme_count && !f.text[0]; k++)
+      if (one_scheme(t, par, files, options->scheme[k], &f)) break;
+  }
+  if (c->rank == 0) result_close(&t->out, &f);
+  comm_verdict(c, &f);
+  memory_free(t);
+  comm_print_fault(c, "error", &f);
+  return f.text[0] != 0;
+}

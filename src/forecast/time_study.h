@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef TIME_STUDY_H
+#define TIME_STUDY_H
+#include "study/study.h"
+
+enum { TIME_RANKS_MAX = 1 << 20, TIME_COUNTED_MAX = 4096, TIME_FILES = 8 };
+
+struct time_options {
+  const char *machine;       /* file */
+  int ranks[STUDY_MAX];      /* [rank_count] */
+  int rank_count;
+  double weak;               /* particles per rank for all numbers of ranks, by the laws alone; 0: the particles of the file */
+  enum study_scheme scheme[STUDY_SCHEMES];   /* [scheme_count] */
+  int scheme_count;
+  const char *output;        /* CSV table, or NULL */
+  int overwrite;
+};
+
+/* Predict the seconds of a soft step and of a unit of time on a machine, by scheme and number of ranks (event_model.h); where P is too large
+ * to be counted, by laws that are fitted to smaller P. `par`: [files] parameters, of which the first is studied; the others give the laws
+ * further numbers of particles. Collective. Returns the exit status (0 or 1). */
+int time_study(const struct comm *c, const struct params *par, int files, const struct time_options *options);
+/* Measure this machine and write its file; on two ranks and more also the messages between ranks 0 and 1. Collective. Returns the exit
+ * status. */
+int machine_study(const struct comm *c, const char *output, int overwrite);
+#endif

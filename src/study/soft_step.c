@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <config.h>
+#include "study/soft_step.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/let_verbs.h"
+#include "base/fault.h"
+#include "base/memory.h"
+#include "particles/timeline.h"
+#include "study/virtual_parts.h"
+
+static const struct backend *const be = &backend_cpu;
+
+const char *const soft_step_part_names[SOFT_STEP_PART_COUNT] = {
+#define X(name, meaning) #name,
+    SOFT_STEP_PARTS(X)
+#undef X
+};
+
+enum phase soft_step_phase(enum soft_step_part part)
+{
+  return part == SOFT_STEP_migration ? PHASE_domain : part == SOFT_STEP_soft ? PHASE_let_select : PHASE_hard_let;
+}
+
+/* --- the schedule ------------------------------------------------------------------------------------------------ */
+
+/* Add a class, or count it again. Returns the number of classes. */
+static int add_class(struct soft_step_class *class, int count, struct soft_step_class new)
+{
+  for (int k = 0; k < count; k++)
+    if (class[k].tick > 0 && new.tick > 0 && class[k].aligned == new.aligned && class[k].horizon == new.horizon && class[k].valid == new.valid) {
+      class[k].times++;
+      return count;
+    }
+  if (count == SOFT_STEP_CLASSES) fatal("more than %d kinds of selections of LETs in a soft step", SOFT_STEP_CLASSES);
+  class[count] = new;
+  return count + 1;
+}
+
+int soft_step_classes(const struct schedule *s, struct soft_step_class class[SOFT_STEP_CLASSES], int64_t *updates, int64_t *builds)
+{
+  struct soft_step_class open = {.tick = -1};   /* whose next selection is not known yet */
+  int count = 0;
+  *updates = *builds = 0;
+  if (s->moment_interval == 0) return 0;
+  for (int64_t t = 0; t < TICKS; t += s->moment_interval) {
+    int32_t tick = (int32_t)t;
+    struct schedule_line line = schedule_at(s, tick, 0, 1);
+    *updates += tick > 0;
+    *builds += line.rebuild != REBUILT_NONE;
+    if (line.lets == LETS_KEPT || line.lets == LETS_IF_VIOLATED) continue;
+    if (open.tick >= 0) {
+      open.valid = tick - open.tick;
+      count = add_class(class, count, open);
+    }
+    open = (struct soft_step_class){.tick = tick, .aligned = line.level, .horizon = line.horizon, .times = 1};
+  }
+  if (open.tick < 0) return 0;
+  open.valid = TICKS - open.tick;
+  return add_class(class, count, open);
+}
+
+/* --- what is sent ------------------------------------------------------------------------------------------------ */
+
+/* The count of a process. */
+struct counting {
+  struct soft_step *s;
+  const struct comm *c;
+  int ranks;
+  const struct soft_step_wants *wants;
+  int64_t room;
+  const struct soft_step_class *class;   /* that is counted at present; NULL: soft LETs */
+  int interval_log2;                     /* regular moment updates are 2^-interval_log2 of the soft step apart */
+};
+
+static void sent(struct counting *k, enum soft_step_part part, int from, int to, int64_t times, int64_t messages, int64_t bytes)
+{
+  struct soft_step *s = k->s;
+  struct soft_step_traffic *t = &s->rank[from].sent[part];
+  t->messages += times * messages;
+  t->bytes += times * bytes;
+  if (!k->wants->pairs || times * messages == 0) return;
+  struct soft_step_pair *last = s->pairs > 0 ? &s->pair[s->pairs - 1] : NULL;
+  int phase = (int)soft_step_phase(part);
+  if (!last || last->phase != phase || last->from != from || last->to != to) {
+    if (s->pairs == k->room) {
+      k->room = (int64_t)memory_grown((size_t)k->room, sizeof *s->pair);
+      s->pair = memory_resize("study", s->pair, sizeof *s->pair * (size_t)k->room);
+    }
+    last = &s->pair[s->pairs++];
+    *last = (struct soft_step_pair){.phase = phase, .from = from, .to = to};
+  }
+  last->sent.messages += times * messages;
+  last->sent.bytes += times * bytes;
+}
+
+/* A message of LETs, with its head. */
+static void sent_message(struct counting *k, enum soft_step_part part, int from, int to, int64_t times, size_t bytes)
+{
+  struct let_traffic t = {.bytes = 0};
+  let_account(&t, k->c, bytes);
+  sent(k, part, from, to, times, t.messages, t.bytes);
+}
+
+/* Updates of the LET in the device, until the next selection. deeper[l]: its particles of level l and deeper. */
+static void send_updates(struct counting *k, struct device *d, int from, int to, const int64_t *deeper, int deepest)
+{
+  const struct soft_step_class *c = k->class;
+  int32_t interval = timeline_ticks(k->interval_log2);
+  int64_t intervals = c->valid / interval, regular[SCHEDULE_LEVELS] = {0};
+  for (int64_t j = 1; j < intervals; j++) regular[timeline_aligned((int32_t)(c->tick + j * interval), 0)]++;
+  /* where LETs were chosen again, the block step of that tick follows, and its update always; at tick 0 there is none */
+  if (c->tick > 0) sent_message(k, SOFT_STEP_updates, from, to, c->times, be->let->update_bytes(d, 0, deeper[c->aligned], 0));
+  for (int l = 0; l < SCHEDULE_LEVELS; l++)
+    if (regular[l] > 0) sent_message(k, SOFT_STEP_moments, from, to, c->times * regular[l], be->let->update_bytes(d, 0, deeper[l], 1));
+  for (int l = k->interval_log2 + 1; l <= deepest; l++)   /* ticks within the intervals */
+    sent_message(k, SOFT_STEP_updates, from, to, c->times * (intervals << (l - k->interval_log2 - 1)), be->let->update_bytes(d, 0, deeper[l], 0));
+}
+
+/* Call the caller's function for a LET. */
+static void tell_let(struct counting *k, struct device *d, struct soft_step_let let, const int64_t *deeper)
+{
+  if (!k->wants->let) return;
+  if (deeper) let.cells = (uint32_t)(be->let->update_bytes(d, 0, 0, 1) - be->let->update_bytes(d, 0, 0, 0));
+  for (int l = 0; l <= let.deepest; l++) let.deeper[l] = (uint32_t)be->let->update_bytes(d, 0, deeper[l], 0);
+  k->wants->let(k->wants->let_of, &let);
+}
+
+/* Callback of virtual_exchange_lets. */
+static void selected(struct virtual_exchange *l, int sender, int receiver, size_t box_bytes, struct let_choice *choice)
+{
+  struct counting *k = l->sink;
+  int64_t count[SCHEDULE_LEVELS], deeper[SCHEDULE_LEVELS + 1] = {0};
+  int deepest = -1, times = k->class ? k->class->times : 1;
+  enum soft_step_part part = !k->class ? SOFT_STEP_soft : k->class->tick > 0 ? SOFT_STEP_again : SOFT_STEP_hard;
+  sent_message(k, part, receiver, sender, times, box_bytes);
+  sent_message(k, part, sender, receiver, times, choice->bytes);
+  if (!k->class || choice->bytes == 0) {
+    tell_let(k, l->d, (struct soft_step_let){-1, sender, receiver, (uint32_t)box_bytes, (uint32_t)choice->bytes, 0, -1, {0}}, NULL);
+    return;
+  }
+  be->let->entries(l->d, 0, count);
+  for (int i = SCHEDULE_LEVELS - 1; i >= 0; i--) {
+    deeper[i] = deeper[i + 1] + count[i];
+    if (count[i] > 0 && deepest < 0) deepest = i;
+  }
+  send_updates(k, l->d, sender, receiver, deeper, deepest);
+  int class = (int)(k->class - k->s->class);
+  tell_let(k, l->d, (struct soft_step_let){class, sender, receiver, (uint32_t)box_bytes, (uint32_t)choice->bytes, 0, deepest, {0}}, deeper);
+}
+
+/* --- the particles at a tick ------------------------------------------------------------------------------------- */
+
+/* Positions, velocities and accelerations at the synchronisation, in the order of the particles. */
+struct motion_of_all {
+  double *pos, *vel;
+};
+
+static struct motion_of_all remember(const struct particles *p)
+{
+  size_t bytes = 3 * sizeof(double) * (size_t)(p->n + 1);
+  struct motion_of_all m = {memory_alloc("study", bytes), memory_alloc("study", bytes)};
+  memcpy(m.pos, p->pos, bytes - 3 * sizeof(double));
+  memcpy(m.vel, p->vel, bytes - 3 * sizeof(double));
+  return m;
+}
+
+static void forget(struct motion_of_all *m)
+{
+  memory_free(m->pos);
+  memory_free(m->vel);
+}
+
+/* Set the particles to their own times before `tick`, at which they will be where they were at the synchronisation. */
+static void set_tick(struct particles *p, const struct motion_of_all *m, int32_t tick, double tick_length)
+{
+#pragma omp parallel for schedule(static)
+  for (int64_t i = 0; i < p->n; i++) {
+    int32_t step = timeline_ticks(p->level[i]), own = tick > 0 ? (tick - 1) / step * step : 0;
+    double dt = (own - tick) * tick_length;
+    const float *a = &p->acc_hard[3 * i];
+    p->tick[i] = own;
+    timeline_place(&p->pos[3 * i], &m->pos[3 * i], &m->vel[3 * i], a, dt);
+    for (int c = 0; c < 3; c++) p->vel[3 * i + c] = m->vel[3 * i + c] + dt * a[c];
+  }
+}
+
+/* --- migration --------------------------------------------------------------------------------------------------- */
+
+struct move {
+  int32_t from, to;
+};
+
+static int by_ranks(const void *a, const void *b)
+{
+  const struct move *x = a, *y = b;
+  return x->from != y->from ? (x->from > y->from) - (x->from < y->from) : (x->to > y->to) - (x->to < y->to);
+}
+
+/* The particles that are in one domain of `before`, and after the time dt in another one of `after`. On rank 0, which counts them. */
+static void migrate(struct counting *k, const struct particles *p, const struct domain *before, const struct domain *after, double dt,
+                    int64_t times)
+{
+  int64_t moved = 0;
+  struct move *move = memory_alloc("study", sizeof *move * (size_t)(p->n + 1));
+  for (int64_t i = 0; i < p->n; i++) {
+    double there[3];
+    timeline_place(there, &p->pos[3 * i], &p->vel[3 * i], &p->acc_hard[3 * i], dt);
+    struct move m = {domain_owner(before, &p->pos[3 * i]), domain_owner(after, there)};
+    if (m.from != m.to) move[moved++] = m;
+  }
+  qsort(move, (size_t)moved, sizeof *move, by_ranks);
+  for (int64_t i = 0, end; i < moved; i = end) {
+    for (end = i; end < moved && by_ranks(&move[i], &move[end]) == 0;) end++;
+    int64_t bytes = (end - i) * (int64_t)particle_bytes(), largest = (int64_t)k->c->largest_message;
+    sent(k, SOFT_STEP_migration, move[i].from, move[i].to, times, (bytes + largest - 1) / largest, bytes);
+  }
+  memory_free(move);
+}
+
+/* Migration at the builds, in the present domains, and at the end of the soft step, to new ones. Collective. */
+static void migrations(struct counting *k, struct global_particles *w, struct domain *domain, int64_t builds)
+{
+  struct particles *p = &w->all;
+  struct domain next;
+  struct lattice lattice = w->lattice;
+  struct motion_of_all m = remember(p);
+  double interval = w->soft_step / (double)(builds + 1);
+  for (int64_t i = 0; i < p->n; i++) timeline_place(&p->pos[3 * i], &m.pos[3 * i], &m.vel[3 * i], &p->acc_hard[3 * i], w->soft_step);
+  global_particles_open_domain(w, k->ranks, &next);
+  global_particles_cut(k->c, w, &next);
+  w->lattice = lattice;
+  memcpy(p->pos, m.pos, 3 * sizeof(double) * (size_t)p->n);
+  if (k->c->rank == 0) {
+    if (builds > 0) migrate(k, p, domain, domain, interval, builds);
+    migrate(k, p, domain, &next, interval, 1);
+  }
+  domain_close(&next);
+  forget(&m);
+}
+
+/* --- all of it --------------------------------------------------------------------------------------------------- */
+
+static int by_pair(const void *a, const void *b)
+{
+  const struct soft_step_pair *x = a, *y = b;
+  if (x->phase != y->phase) return x->phase - y->phase;
+  return x->from != y->from ? (x->from > y->from) - (x->from < y->from) : (x->to > y->to) - (x->to < y->to);
+}
+
+/* Bring the pairs of all processes together on rank 0, one entry for each phase and pair. Collective. */
+static void gather_pairs(const struct comm *c, struct soft_step *s)
+{
+  size_t bytes;
+  struct soft_step_pair *all = comm_gather_root(c, s->pair, sizeof *all * (size_t)s->pairs, &bytes);
+  int64_t n = (int64_t)(bytes / sizeof *all), kept = 0;
+  qsort(all, (size_t)n, sizeof *all, by_pair);
+  for (int64_t i = 0; i < n; i++) {
+    if (kept > 0 && by_pair(&all[kept - 1], &all[i]) == 0) {
+      all[kept - 1].sent.messages += all[i].sent.messages;
+      all[kept - 1].sent.bytes += all[i].sent.bytes;
+    } else {
+      all[kept++] = all[i];
+    }
+  }
+  memory_free(s->pair);
+  s->pair = all;
+  s->pairs = kept;
+}
+
+/* Collectives of a soft step without statistics, output and a measurement of R2: how many of a rank, and what it contributes. */
+static void count_collectives(struct soft_step *s, const struct global_particles *w, int ranks, int64_t kept)
+{
+  enum { CUTS = 7, CUT_BYTES = 82064, LEVELS = SCHEDULE_LEVELS + 2, SUMS = 40 };   /* cuts: rounds and bytes differ a little */
+  struct let_request soft = global_particles_request(w, LET_SOFT), first = global_particles_request(w, LET_STEP), later = first;
+  later.active = 1;
+  int64_t exchange = (int64_t)sizeof(size_t) * ranks;
+  int64_t summaries = s->selections > 0 ? (int64_t)(let_summary_bytes(&first) + (size_t)(s->selections - 1) * let_summary_bytes(&later)) : 0;
+  struct soft_step_traffic *t = s->collectives;
+  t[PHASE_domain] = (struct soft_step_traffic){CUTS + 1 + s->migrations, CUT_BYTES + (1 + s->migrations) * exchange};
+  t[PHASE_let_select] = (struct soft_step_traffic){1, (int64_t)let_summary_bytes(&soft)};
+  t[PHASE_hard_let] = (struct soft_step_traffic){2 * s->selections + kept, summaries + 8 * s->selections + 8 * kept};
+  t[PHASE_correct] = (struct soft_step_traffic){1, 8 * LEVELS};
+  t[PHASE_wait] = (struct soft_step_traffic){3, 14 * 8};
+  t[PHASE_diagnostics] = (struct soft_step_traffic){1, 8 * SUMS};
+  for (int p = 0; p < PHASE_COUNT; p++) {
+    t[p].messages *= ranks;
+    t[p].bytes *= ranks;
+  }
+}
+
+/* Whether a small change of the block levels would change how often moments are updated: this happens from one soft step to the next. */
+static int near_edge(const struct schedule_input *in, const struct schedule *s)
+{
+  struct schedule_input other = *in;
+  int edge = 0;
+  for (int k = -1; k <= 1; k += 2) {
+    other.hard_steps = (int64_t)((1 + 0.05 * k) * (double)in->hard_steps);
+    edge |= schedule_make(&other).moment_interval != s->moment_interval;
+  }
+  return edge;
+}
+
+/* Soft LETs again, for the pairs, or from what has been counted. */
+static void count_soft(struct counting *k, struct virtual_exchange *l, const struct virtual_rank *rows)
+{
+  if (k->wants->pairs || k->wants->let) {
+    l->kind = LET_SOFT;
+    l->request = global_particles_request(l->w, LET_SOFT);
+    virtual_exchange_lets(l);
+  } else if (k->c->rank == 0) {
+    for (int r = 0; r < k->ranks; r++)
+      k->s->rank[r].sent[SOFT_STEP_soft] = (struct soft_step_traffic){rows[r].let[LET_SOFT].messages, rows[r].let[LET_SOFT].bytes};
+  }
+}
+
+static void count_class(struct counting *k, struct virtual_exchange *l, const struct soft_step_class *class)
+{
+  double tick_length = l->w->soft_step / TICKS;
+  k->class = class;
+  l->kind = LET_STEP;
+  l->request = global_particles_request(l->w, LET_STEP);
+  l->request.tick = class->tick;
+  l->request.horizon = class->horizon * tick_length;
+  l->request.active = class->tick > 0;
+  virtual_exchange_lets(l);
+  k->s->selections += class->times;
+}
+
+struct soft_step soft_step_count(const struct comm *c, struct global_particles *w, struct global_particles *kicked,
+                                 const struct schedule_input *in, int ranks, const struct virtual_rank *rows,
+                                 const struct soft_step_wants *wants)
+{
+  struct soft_step s = {.rank = memory_alloc("study", sizeof *s.rank * (size_t)ranks)};
+  struct schedule_input input = *in;
+  int64_t builds = 0;
+  input.ranks = ranks;
+  s.schedule = schedule_make(&input);
+  s.classes = soft_step_classes(&s.schedule, s.class, &s.moment_updates, &builds);
+  struct counting k = {.s = &s, .c = c, .ranks = ranks, .wants = wants};
+  if (ranks == 1) return s;
+  while (s.classes > 0 && timeline_ticks(k.interval_log2) > s.schedule.moment_interval) k.interval_log2++;
+  s.migrations = builds;
+  s.edge = near_edge(&input, &s.schedule);
+  struct virtual_exchange l = {.c = c, .w = w, .ranks = ranks, .selected = selected, .sink = &k, .share = 1.0 / (s.classes + 1),
+                               .progress = wants->progress, .of = wants->of};
+  virtual_open(&l);
+  count_soft(&k, &l, rows);
+  kicked->lattice = w->lattice;
+  l.w = kicked;
+  struct motion_of_all m = remember(&kicked->all);
+  for (int i = 0; i < s.classes; i++) {
+    set_tick(&kicked->all, &m, s.class[i].tick, kicked->soft_step / TICKS);
+    count_class(&k, &l, &s.class[i]);
+  }
+  set_tick(&kicked->all, &m, 0, 0);
+  forget(&m);
+  migrations(&k, kicked, &l.domain, builds);
+  virtual_close(&l);
+  comm_sum_int64(c, (int64_t *)s.rank, (int)((size_t)ranks * sizeof *s.rank / sizeof(int64_t)));
+  if (wants->pairs) gather_pairs(c, &s);
+  count_collectives(&s, w, ranks, s.moment_updates - (s.selections > 0 ? s.selections - 1 : 0));
+  return s;
+}
+
+void soft_step_free(struct soft_step *s)
+{
+  memory_free(s->rank);
+  memory_free(s->pair);
+  *s = (struct soft_step){.rank = NULL};
+}
+
+struct soft_step_traffic soft_step_sum(const struct soft_step *s, int ranks, enum soft_step_part part)
+{
+  struct soft_step_traffic sum = {0};
+  for (int r = 0; r < ranks; r++) {
+    sum.messages += s->rank[r].sent[part].messages;
+    sum.bytes += s->rank[r].sent[part].bytes;
+  }
+  return sum;
+}

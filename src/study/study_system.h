@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The system that a study counts: its particles with forces, on every process, and its next soft step. */
+#ifndef STUDY_SYSTEM_H
+#define STUDY_SYSTEM_H
+#include "step/schedule.h"
+#include "study/global_particles.h"
+#include "study/study_table.h"
+
+struct study_system {
+  struct params used;
+  struct global_particles synchronised;   /* at the synchronisation */
+  struct global_particles kicked;         /* after the opening kick, with block levels */
+  struct schedule_input input;            /* what the schedule of the soft step depends on */
+  struct study_facts facts;
+  /* With `measure`: interactions of a particle in a full force, and in the hard force of a substep; 0: none. */
+  double full_pairs, hard_pairs;
+};
+
+/* Read the particles of the parameters, which are after params_use_walks, and compute their accelerations. `measure`: 1: carry out the
+ * substeps of the soft step too, for its interactions. Collective. 0, or -1 with a fault and nothing to close. */
+int study_system_open(struct study_system *y, const struct comm *c, const struct params *par, int measure, struct fault *f);
+/* Free the particles. */
+void study_system_close(struct study_system *y);
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Internal declarations of the count of virtual ranks: what virtual.c and soft_step.c share. */
+#ifndef VIRTUAL_PARTS_H
+#define VIRTUAL_PARTS_H
+#include "study/virtual.h"
+
+/* The work of a process. The particles of domain r are index[begin[r]], ..., index[begin[r + 1] - 1] of all particles. */
+struct virtual_exchange {
+  const struct comm *c;
+  struct global_particles *w;
+  int ranks, threads;          /* threads: those of the process before the count */
+  struct domain domain;
+  struct device *d;            /* holds the particles of one domain after the other */
+  int64_t *begin, *index;
+  /* The exchange that is counted at present. */
+  enum let_kind kind;
+  struct let_request request;  /* without boxes; its tick: 0, or that of a line with a new tree */
+  struct let_summary *summary; /* [ranks] */
+  struct let_box **boxes;      /* [ranks] within box_memory */
+  void *box_memory;
+  /* Called for every LET that was selected, with the bytes of its boxes: by the process of the sender, whose tree the device has. */
+  void (*selected)(struct virtual_exchange *l, int sender, int receiver, size_t box_bytes, struct let_choice *choice);
+  void (*root)(struct virtual_exchange *l, int receiver);   /* the receiver needs a root alone; or NULL */
+  void *sink;                  /* of these two */
+  double begun, share;         /* parts of the whole work: done before this exchange; of this exchange */
+  void (*progress)(void *of, double done);
+  void *of;
+};
+
+/* Cut space into l->ranks domains and assign the particles to them; l->c, l->w, l->ranks, l->progress and l->of are set. Collective. */
+void virtual_open(struct virtual_exchange *l);
+/* Make the trees of this process's domains, and select all LETs of an exchange. Collective. */
+void virtual_exchange_lets(struct virtual_exchange *l);
+/* Free everything. Local. */
+void virtual_close(struct virtual_exchange *l);
+#endif

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""pyespalier, by its public names. Prints TAP. With a folder as argument: a run of the program there is compared bit by bit."""
+import sys
+
+import numpy as np
+
+import espalier
+
+done = failures = 0
+
+
+def ok(holds, what):
+    global done, failures
+    done += 1
+    failures += not holds
+    print(f"{'ok' if holds else 'not ok'} {done} - {what}", flush=True)
+
+
+def refused(kind, words, call):
+    """Whether the call raises this exception with these words."""
+    try:
+        call()
+    except kind as error:
+        if words in str(error):
+            return True
+        print(f"# expected '{words}', found: {error}")
+    except Exception as error:
+        print(f"# expected {kind.__name__}, found {type(error).__name__}: {error}")
+    return False
+
+
+model = espalier.ic.plummer(1000)
+pos, vel, mass = model.pos, model.vel, model.mass
+new = espalier.Simulation
+ok(len(model) == 1000 and abs(mass.sum() - 1) < 1e-6 and pos.shape == (1000, 3), "a model as arrays")
+
+# errors of every kind
+ok(refused(espalier.ParameterError, "did you mean 'Softening'", lambda: new(model, Softning=1)), "an unknown parameter")
+ok(refused(espalier.ParameterError, "number", lambda: new(model, Softening="wide")), "a parameter that is no number")
+ok(refused(espalier.ArgumentError, "masses", lambda: new(pos)), "no masses")
+ok(refused(espalier.ArgumentError, "(n, 3)", lambda: new(pos.T, mass=1)), "the wrong shape")
+ok(refused(espalier.ArgumentError, "1000 numbers", lambda: new(pos, mass=mass[:5])), "too few masses")
+ok(refused(espalier.ArgumentError, "whole numbers", lambda: new(model, types=-1)), "a negative type")
+ok(refused(espalier.ParticlesError, "finite", lambda: new(pos * np.nan, mass=1)), "positions that are not finite")
+ok(refused(espalier.ParticlesError, "type 9", lambda: new(pos, mass=1, types=9)), "an unknown type")
+ok(refused(espalier.ParticlesError, "id", lambda: new(pos, mass=1, ids=np.zeros(1000, int))), "ids that occur twice")
+ok(refused(espalier.FileError, "absent", lambda: espalier.read("absent.hdf5")) and refused(OSError, "absent", lambda: new.from_file("absent")),
+   "a file that is not there")
+ok(refused(espalier.ArgumentError, "did you mean", lambda: espalier.ic.model("plumer", 5)), "an unknown model")
+ok(refused(ValueError, "unknown option", lambda: espalier.ic.king(100, depth=3)), "an unknown option of a model")
+
+# steps
+settings = {"softening": 0.01, "Tuning": "frozen", "Repeatable": True}
+sim = new(model, **settings)
+first = sim.sums
+ok(sim.integrate(0.2) is sim and sim.time == 0.2 and sim.steps > 0, "a time is reached")
+last = sim.sums
+ok(abs(last.total / first.total - 1) < 1e-4 and np.abs(last.momentum - first.momentum).max() < 1e-4, "energy and momentum are kept")
+times = []
+snaps = list(sim.run(0.5, 0.1, callback=lambda s: times.append(s.time), progress=False))
+ok([round(s.time, 9) for s in snaps] == [0.3, 0.4, 0.5] and times[-1] == 0.5, "snapshots of a run, and callbacks")
+ok(refused(ZeroDivisionError, "", lambda: sim.integrate(9, lambda s: 1 / 0)) and sim.time < 9, "an exception in a callback")
+ok(sim.integrate(9, lambda s: True).time < 9, "a callback ends the integration")
+ok(refused(espalier.ArgumentError, "until", lambda: sim.integrate(float("inf"))), "an end that is none")
+
+# particles
+ids = np.random.default_rng(1).permutation(1000) + 5
+with new(pos, vel, mass, ids=ids, **settings) as other:
+    ok((other.pos == pos).all() and (other.ids == ids).all(), "arrays stay in the order in which they were given")
+    other.vel = 2 * vel
+    ok(np.allclose(other.vel, 2 * vel, atol=1e-12) and abs(other.sums.kinetic / first.kinetic - 4) < 1e-3, "velocities are changed")
+    other.mass = 2 * mass
+    ok(abs(other.sums.mass - 2) < 1e-5, "masses are changed")
+    acc, pot = other.forces()
+    exact, _ = other.forces(other.pos, exact=True)
+    ok(np.median(np.linalg.norm(acc - exact, axis=1) / np.linalg.norm(exact, axis=1)) < 3e-3 and pot.max() < 0, "forces")
+    walked, _ = other.forces(2 * pos)
+    exact, _ = other.forces(2 * pos, exact=True)
+    ok(np.median(np.linalg.norm(walked - exact, axis=1) / np.linalg.norm(exact, axis=1)) < 3e-3, "forces at points")
+    view = other.view()
+    ok(not view["pos"].flags.writeable and np.isclose(np.sort(view["mass"]).sum(), 2, rtol=1e-5), "a view without a copy")
+    other.replace(pos[:10], mass=1.0)
+    ok(len(other) == 10 and other.sums.kinetic < 1e-12, "other particles")
+ok(refused(espalier.ArgumentError, "closed", lambda: other.time), "a simulation that is closed")
+
+# files
+sim.save("python-test.hdf5")
+again, snap = new.from_file("python-test.hdf5", G=1, **settings), espalier.read("python-test.hdf5")
+ok(again.time == sim.time == snap.time and np.allclose(again.pos, sim.pos, atol=1e-12), "a snapshot is written and read")
+ok(again.parameter("Softening") == "0.01", "parameters in use")
+
+if len(sys.argv) > 1:
+    lines = open(f"{sys.argv[1]}/two.log").read()
+    ok(lines.count("two True") == 2, "two ranks")
+    if lines.count("two True") != 2:
+        print("# " + lines.replace("\n", "\n# "))
+    ic, out = (espalier.read(f"{sys.argv[1]}/{name}") for name in ("ic.hdf5", "output/snapshot_001.hdf5"))
+    same = new(ic, softening=0.01, TimeMax=0.25, Tuning="frozen", Repeatable=True)
+    same.integrate(0.25)
+    order = np.argsort(out.ids)
+    ok(np.array_equal(same.ids, out.ids[order]) and np.array_equal(same.pos, out.pos[order]) and np.array_equal(same.vel, out.vel[order]),
+       "the program's bits")
+
+try:
+    from astropy import units as u
+except ImportError:
+    ok(True, "units # SKIP no astropy")
+else:
+    kpc = new(pos * 1000 * u.pc, vel * 100 * u.km / u.s, mass * 2e10 * u.Msun, softening=10 * u.pc, units=(u.kpc, 1e10 * u.Msun, u.km / u.s))
+    ok(np.isclose(kpc.pos[0, 0].to_value(u.kpc), pos[0, 0]) and kpc.sums.total.unit.is_equivalent(u.J) and float(kpc.parameter("Softening")) == 0.01,
+       "units of astropy")
+    kpc.integrate(1 * u.Myr)
+    ok(abs(kpc.time.to_value(u.Myr) - 1) < 1e-12, "times with units")
+try:
+    import matplotlib
+except ImportError:
+    ok(True, "pictures # SKIP no matplotlib")
+else:
+    matplotlib.use("Agg")
+    ok(sim.plot("xz").get_xlabel() == "x" and sim.plot_profile().get_xscale() == "log", "pictures")
+
+
+def resident():
+    return int(open("/proc/self/statm").read().split()[1]) * 4096
+
+
+small = espalier.ic.plummer(64)
+for k in range(140):
+    if k == 40:
+        before = resident()
+    with new(small, softening=0.05) as one:
+        one.step()
+print(f"# memory grew by {(resident() - before) / 1024:.0f} kB in 100 simulations")
+ok(resident() - before < 100 * 8192, "simulations leave no memory behind")
+print(f"1..{done}")
+sys.exit(failures > 0)

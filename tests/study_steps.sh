@@ -1,0 +1,65 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# espalier study let counts a soft step: against comm.csv of runs on 2 and 4 ranks in three schemes; pairs of ranks.
+set -u
+dir=$(mktemp -d) || exit 99
+trap 'rm -rf "$dir"' EXIT
+here=$(pwd)
+. "${srcdir:-.}/tests/tap.sh"
+shown="$dir/log"
+export OMP_NUM_THREADS=1
+# espalier RANKS ARGUMENT...: with so many processes; what it says is in the log
+espalier() {
+  processes=$1; shift
+  # shellcheck disable=SC2086
+  (cd "$dir" && timeout 120 ${MPIRUN:-mpirun} ${MPIRUN_FLAGS-} -n "$processes" "$here/espalier" "$@" > log 2>&1 < /dev/null)
+}
+# soft steps of the same length in the study and in the run: no output shortens them
+for model in plummer hernquist; do
+  ./espalier ic $model -n 3000 -s 3 -o "$dir/$model.hdf5" > "$dir/log" 2>&1
+  printf '%s\n' '[Input]' "InitCondFile = $model.hdf5" '[Output]' 'OutputDir = run' '[Units]' 'GravityConstantInternal = 1' '[Time]' \
+    'TimeMax = 1' 'MaxSizeTimestep = 0.0625' '[Gravity]' 'Softening = 0.01' '[Split]' 'SoftStep = 0.0625' > "$dir/$model.ini"
+done
+
+# agrees SCHEME RANKS: messages and bytes of the steps 2 and 3 in comm.csv and those of the study differ by at most 10 %, of all phases
+# together and of LETs alone
+agrees() {
+  awk -F, -v scheme="$1" -v ranks="$2" '/^#/ { next } $1 == "scheme" || $1 == "step" { for (i = 1; i <= NF; i++) at[$i] = i; next }
+    FNR == NR { if ($1 == scheme && $(at["ranks"]) == ranks) { rows++; messages = $(at["step_messages"]); bytes = $(at["step_bytes"])
+      lets = bytes - $(at["step_migration_bytes"]) } next }
+    ($1 == 2 || $1 == 3) && $(at["phase"]) ~ /^(domain|let_select|hard_let)$/ { m += $(at["messages"]) / 2; b += $(at["bytes"]) / 2
+      if ($(at["phase"]) != "domain") l += $(at["bytes"]) / 2 }
+    function far(x, y) { return !(y > 0) || x > 1.1 * y || x < 0.9 * y }
+    END { print "messages", messages, m, "bytes", bytes, b, "of LETs", lets, l; exit rows != 1 || far(messages, m) || far(bytes, b) || far(lets, l) }' \
+    "$dir/table.csv" "$dir/run/comm.csv" > "$dir/compared"
+}
+for n in 2 4; do
+  for model in plummer hernquist; do
+    rm -f "$dir/table.csv"
+    espalier 1 study let --ranks $n --scheme shared,block,hybrid -o table.csv $model.ini
+    ok $? "$model, $n virtual ranks: three schemes"
+    for scheme in shared block hybrid; do
+      case $scheme in
+        hybrid) set -- -P Split:Mode=hybrid -P Steps:Scheme=block ;;
+        *) set -- -P Split:Mode=tree -P Steps:Scheme=$scheme ;;
+      esac
+      espalier $n run --overwrite -n 3 "$@" $model.ini && agrees $scheme $n
+      ok $? "$model, $scheme, $n ranks: messages and bytes of a soft step, study and run: $(cat "$dir/compared")"
+    done
+  done
+done
+
+espalier 2 study let --ranks 3,8 --scheme hybrid --domains -o domains.csv --pairs pairs.csv plummer.ini
+awk -F, '/^#/ { next } $1 == "scheme" { for (i = 1; i <= NF; i++) at[$i] = i; next }
+  FNR == NR { for (name in at) if (name ~ /^step_/) { split(name, word, "_"); phase = word[2] == "migration" ? "domain" : word[2] == "soft" ? "let_select" : "hard_let"
+    sum[$(at["ranks"]) " " phase " " $(at["domain"]) " " word[3]] += $(at[name]) } next }
+  { key = $(at["ranks"]) " " $(at["phase"]) " " $(at["rank"]); sum[key " messages"] -= $(at["messages"]); sum[key " bytes"] -= $(at["bytes"])
+    if ($(at["rank"]) == $(at["peer"])) bad = 1; n++ }
+  END { for (k in sum) if (sum[k] != 0) { print "#", k, sum[k]; bad = 1 } exit bad || n < 40 }' "$dir/domains.csv" "$dir/pairs.csv" > "$dir/log"
+ok $? "the pairs of ranks add up to what each domain sends, by phase"
+
+espalier 1 study let --ranks 2 --scheme hybrid,fast plummer.ini
+test $? = 2 && grep -q "option --scheme: expected shared, block or hybrid" "$dir/log"
+ok $? "an unknown scheme: a sentence"
+echo "1..$number"
+exit $failed
