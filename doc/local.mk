@@ -32,6 +32,7 @@ nobase_dist_doc_DATA += \
   %D%/units.md \
   %D%/tutorials/first-run.md \
   %D%/tutorials/galaxies.md \
+  %D%/tutorials/python.md \
   %D%/tutorials/scaling.md \
   %D%/tutorials/star-cluster.md \
   %D%/images/accuracy.png \

@@ -112,7 +112,7 @@ cmp virtual-1.goal virtual-2.goal && sed 's|virtual-2/|virtual-1/|' virtual-2/ti
 ok $? "and the same on one and two processes"
 # boxes and LETs of both kinds are those of the table
 start 1 study let --ranks 16 --domains -o table.csv run.ini
-awk -F, '/^#/ || /^espalier/ { next } /^scheme/ { for (i = 1; i <= NF; i++) at[$i] = i; next } /^seq/ { next }
+awk -F, '/^#/ || /^espalier/ { next } /R1_over_R0/ { for (i = 1; i <= NF; i++) at[$i] = i; next } /^seq/ { next }
   FILENAME ~ /table/ { bytes += $(at["soft_bytes"]) + $(at["hard_bytes"]); n += $(at["soft_messages"]) + $(at["hard_messages"]); next }
   $5 == "send" && $7 != 204 { sent += $8; m++ }
   END { print "# bytes", bytes, sent, "messages", n, m; exit !(bytes > 0 && bytes == sent && n == m) }' table.csv virtual-events-1/rank_*.csv

@@ -13,7 +13,7 @@ if [ -n "${ESPALIER_GALAXIES-}" ]; then
   cp "$src/params/galaxies.ini" run.ini
   input=../galaxy.dat
 else
-  "$program" ic merger -n 20000 -s 5 -o galaxy.dat > ic.log 2>&1 || exit 99
+  "$program" ic merger -n 10000 -s 5 -o galaxy.dat > ic.log 2>&1 || exit 99
   cp "$src/params/merger.ini" run.ini
   input=../galaxy.dat
 fi
@@ -22,7 +22,7 @@ begin() {
   folder=$1
   shift
   # shellcheck disable=SC2086
-  (cd "$folder" && exec timeout --foreground 3000 $MPIRUN $MPIRUN_FLAGS -n 2 "$program" run -P Input:InitCondFile=$input -P Output:OutputDir=out -P Accuracy:Repeatable=on "$@" ../run.ini) \
+  (cd "$folder" && exec timeout --foreground 3000 $MPIRUN $MPIRUN_FLAGS -n 2 "$program" run -P Input:InitCondFile=$input -P Output:OutputDir=out -P Accuracy:Repeatable=on -P Accuracy:Accuracy=coarse "$@" ../run.ini) \
     > "$folder/log" 2>&1 < /dev/null &
   job=$!
 }

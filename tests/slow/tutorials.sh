@@ -4,7 +4,7 @@
 # the pages, and their pictures are there. ESPALIER_TUTORIALS=whole takes the pages as they are.
 . "${srcdir:-.}/tests/slow/common.sh"
 here=$PWD
-plan 9
+plan 11
 scratch tutorials
 PATH=$here:$src/tools:$src/jobscripts:$PATH
 export PATH MPLBACKEND=Agg MPLCONFIGDIR="$scratch_dir" OMP_NUM_THREADS=1
@@ -26,6 +26,17 @@ tutorial first-run 's/-n 10000/-n 2000/; s/^TimeMax = 2/TimeMax = 1/; s/^TimeBet
 tutorial galaxies 's/^N = ([0-9]+)0$/N = \1/; s/^TimeMax = .*/TimeMax = 0.04/; s/^TimeBetSnapshot = .*/TimeBetSnapshot = 0.02/; s/^TimeBetProjections = .*/TimeBetProjections = 0.01/'
 tutorial star-cluster 's/-n 1024/-n 256/; s/^TimeMax = 2/TimeMax = 1/'
 tutorial scaling 's/-n 16384/-n 2000/; s/--strong 20000/--strong 2000/; s/2,8,32,128/2,4/'
+# the page for Python, as one script, with the package of the source tree and the library of this build
+mkdir "$scratch_dir/python"
+cd "$scratch_dir/python" || exit 99
+awk '/^```/ { code = /^```python$/; next } code' "$src/doc/tutorials/python.md" > page.py
+grep -q 'espalier.Simulation' page.py
+result $? "python: the page has a script"
+if [ -z "$ESPALIER_PLOTS" ]; then skip "python" "no python3 with h5py, numpy and matplotlib"; else
+  PYTHONPATH=$src/python ESPALIER_LIB=$here/lib/libespalier.so PYTHONDONTWRITEBYTECODE=1
+  export PYTHONPATH ESPALIER_LIB PYTHONDONTWRITEBYTECODE
+  try 600 page.log "python: it works" "$ESPALIER_PLOTS" page.py
+fi
 cd "$scratch_dir" || exit 99
 missing=$(for p in first-run/density.png first-run/energy.png first-run/analysis.png galaxies/model.png galaxies/density.png galaxies/collision.gif \
   galaxies/analysis.png star-cluster/cluster.png scaling/let.png scaling/scaling.png; do [ -s "$p" ] || echo "$p"; done)
