@@ -271,6 +271,8 @@ R1_over_R0,ranks,local_mean,soft_mean,hard_mean,soft_bytes,hard_bytes,update_byt
 END
 if [ -e "$src/tools/plot_study.py" ]; then
   draws "a table of espalier study" comm "$dir/study.csv"
+  awk 'NR == 1 { print "scheme," $0; next } { print (NR % 2 ? "hybrid," : "block,") $0 }' "$dir/study.csv" > "$dir/schemes.csv"
+  draws "a table of espalier study with schemes" comm "$dir/schemes.csv"
 else
   says 'plot_study.py, which draws it, is not beside' "$dir/study.csv"
 fi

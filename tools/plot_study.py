@@ -13,10 +13,10 @@ PAPER = "Watanabe & Nakasato 2014"
 
 
 class Curve:
-    """The rows of one table with one R1, ascending in P."""
+    """The rows of one table with one R1 and one scheme, ascending in P."""
 
-    def __init__(self, table, radius, label):
-        rows = np.nonzero(table["R1_over_R0"] == radius)[0]
+    def __init__(self, table, chosen, label):
+        rows = np.nonzero(chosen)[0]
         rows = rows[np.argsort(table["ranks"][rows], kind="stable")]
         self.table, self.rows, self.label = table, rows, label
 
@@ -27,11 +27,13 @@ class Curve:
 def curves_of(paths):
     curves = []
     for path in paths:
-        table = Table(path, NEEDED)
+        table = Table(path, NEEDED, words=("scheme",))
+        schemes = table.words["scheme"] if "scheme" in table else np.full(len(table["ranks"]), "")
         name = f"{shown(os.path.splitext(os.path.basename(path))[0])}, " if len(paths) > 1 else ""
-        for radius in np.unique(table["R1_over_R0"]):
-            text = f"$R_1 = {radius:.3g}\\,R_0$" if radius > 0 else "no split"
-            curves.append(Curve(table, radius, name + text))
+        for scheme in np.unique(schemes):
+            for radius in np.unique(table["R1_over_R0"][schemes == scheme]):
+                text = f"$R_1 = {radius:.3g}\\,R_0$" if radius > 0 else f"no split, {scheme}" if scheme else "no split"
+                curves.append(Curve(table, (schemes == scheme) & (table["R1_over_R0"] == radius), name + text))
     return curves
 
 
