@@ -117,7 +117,7 @@ static struct packed_box pack_box(const struct let_box *b, const double origin[3
   struct packed_box p = {.a_old = rounded_down(b->a_old), .a_spread = rounded_up(b->a_spread)};
   for (int c = 0; c < 3; c++) {
     p.v[c] = (float)b->v[c];
-    double displacement = (b->v[c] - p.v[c]) * horizon, rounding = 4e-16 * (fabs(b->low[c]) + fabs(b->high[c]));
+    double displacement = (b->v[c] - p.v[c]) * horizon, rounding = 4e-16 * (fabs(b->low[c]) + fabs(b->high[c]) + fabs(origin[c]));
     p.low[c] = rounded_down(b->low[c] - origin[c] + fmin(displacement, 0) - rounding);
     p.high[c] = rounded_up(b->high[c] - origin[c] + fmax(displacement, 0) + rounding);
   }

@@ -61,6 +61,9 @@ snaps = list(sim.run(0.5, 0.1, callback=lambda s: times.append(s.time), progress
 ok([round(s.time, 9) for s in snaps] == [0.3, 0.4, 0.5] and times[-1] == 0.5, "snapshots of a run, and callbacks")
 ok(refused(ZeroDivisionError, "", lambda: sim.integrate(9, lambda s: 1 / 0)) and sim.time < 9, "an exception in a callback")
 ok(sim.integrate(9, lambda s: True).time < 9, "a callback ends the integration")
+closing = espalier.Simulation(espalier.ic.plummer(100), softening=0.1)
+closing.integrate(9, lambda s: s.close())
+ok(True, "a callback may close the simulation")
 ok(refused(espalier.ArgumentError, "until", lambda: sim.integrate(float("inf"))), "an end that is none")
 
 # particles

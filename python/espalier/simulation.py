@@ -212,7 +212,8 @@ class Simulation:
 
         def after(_sim: int, _data: int) -> int:
             try:
-                return 1 if callback is not None and callback(self) else 0
+                stop = callback is not None and callback(self)
+                return 1 if stop or not self._sim else 0   # the callback may have closed it
             except BaseException as error:   # it passes the C code as a value
                 raised.append(error)
                 return 1

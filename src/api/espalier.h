@@ -68,7 +68,8 @@ ESPALIER_API void espalier_close(espalier *sim);
 
 /* Make one soft step, shortened where it would pass the time `until` (HUGE_VAL: none). Nothing is done at or after `until`. */
 ESPALIER_API int espalier_step(espalier *sim, double until);
-/* Called after each soft step, before which it may have changed particles; a value other than 0 ends espalier_evolve with ESPALIER_OK. */
+/* Called after each soft step, before which it may have changed particles; a value other than 0 ends espalier_evolve with ESPALIER_OK.
+ * One that has closed the simulation must return such a value. */
 typedef int espalier_callback(espalier *sim, void *data);
 /* Make soft steps to exactly the time `until`. `after`: NULL, or called with `data`. */
 ESPALIER_API int espalier_evolve(espalier *sim, double until, espalier_callback *after, void *data);

@@ -26,6 +26,7 @@ struct time_study {
   int points;
   struct soft_step_traffic collectives[PHASE_COUNT];   /* of the last count */
   int known_ranks;
+  int split;   /* 1: the scheme under way is a hybrid */
 };
 
 /* --- one number of ranks ----------------------------------------------------------------------------------------- */
@@ -100,10 +101,11 @@ static void predict(struct time_study *t, struct study_system *y, int ranks, str
 
 /* --- the table --------------------------------------------------------------------------------------------------- */
 
-static int counted_limit(double particles)
+/* The most ranks that are counted. Without the split every pair of ranks exchanges LETs, whose list takes 1.5 kB for each pair. */
+static int counted_limit(const struct time_study *t, double particles)
 {
-  double most = floor(particles / PARTICLES_MIN);
-  return most < TIME_COUNTED_MAX ? (int)most : TIME_COUNTED_MAX;
+  double most = fmax(floor(particles / PARTICLES_MIN), 1), limit = t->split ? TIME_COUNTED_MAX : LAW_RANKS_MAX;
+  return (int)fmin(most, limit);
 }
 
 static void header(const struct time_study *t, const struct study_facts *f)
@@ -154,7 +156,7 @@ static void add_point(struct time_study *t, double ranks, double particles, cons
 /* Whether a number of ranks is left to the laws. */
 static int by_law(const struct time_study *t, int which, double particles)
 {
-  return t->options->weak > 0 || t->options->ranks[which] > counted_limit(particles);
+  return t->options->weak > 0 || t->options->ranks[which] > counted_limit(t, particles);
 }
 
 static int needs_laws(const struct time_study *t, double particles)
@@ -168,7 +170,7 @@ static int needs_laws(const struct time_study *t, double particles)
 static void count_for_laws(struct time_study *t, struct study_system *y)
 {
   double particles = y->facts.particles;
-  for (int ranks = LAW_RANKS_MIN; ranks <= LAW_RANKS_MAX && ranks <= counted_limit(particles); ranks *= 4) {
+  for (int ranks = LAW_RANKS_MIN; ranks <= LAW_RANKS_MAX && ranks <= counted_limit(t, particles); ranks *= 4) {
     struct event_times times;
     int known = 0;
     for (int i = 0; i < t->points; i++) known |= t->point[i].ranks == ranks && fabs(t->point[i].per_rank * ranks - particles) < 1;
@@ -222,10 +224,11 @@ static int open_system(struct time_study *t, const struct params *par, enum stud
   study_use_scheme(&own, scheme);
   if (study_system_open(y, t->c, &own, 1, f)) return -1;
   set_device(t, y);
+  t->split = y->input.split;
   double particles = y->facts.particles;
-  if (needs_laws(t, particles) && counted_limit(particles) < LAW_RANKS_MIN << 2 * (LAW_MIN - 1)) {
+  if (needs_laws(t, particles) && counted_limit(t, particles) < LAW_RANKS_MIN << 2 * (LAW_MIN - 1)) {
     fault_set(f, "--ranks: %d particles can be counted on at most %d ranks (%d particles each); other numbers need laws, which need at least %d "
-                 "particles", (int)particles, counted_limit(particles), PARTICLES_MIN, PARTICLES_MIN * (LAW_RANKS_MIN << 2 * (LAW_MIN - 1)));
+                 "particles", (int)particles, counted_limit(t, particles), PARTICLES_MIN, PARTICLES_MIN * (LAW_RANKS_MIN << 2 * (LAW_MIN - 1)));
     study_system_close(y);
     return -1;
   }
@@ -250,11 +253,16 @@ static int one_scheme(struct time_study *t, const struct params *par, int files,
   int laws = needs_laws(t, facts.particles);
   if (laws) count_for_laws(t, &y);
   study_system_close(&y);
+  struct soft_step_traffic own[PHASE_COUNT];   /* those of the other files are not of this system */
+  int own_ranks = t->known_ranks;
+  memcpy(own, t->collectives, sizeof own);
   for (int i = 1; laws && i < files; i++) {
     if (open_system(t, &par[i], scheme, &y, f)) return -1;
     count_for_laws(t, &y);
     study_system_close(&y);
   }
+  memcpy(t->collectives, own, sizeof own);
+  t->known_ranks = own_ranks;
   if (laws && t->c->rank == 0) rows_by_law(t, &facts);
   return 0;
 }
