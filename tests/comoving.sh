@@ -53,7 +53,7 @@ for mode in tree hybrid; do
   shown="$dir/$mode/log $dir/$mode/err"
   [ $status = 0 ] && [ ! -s "$dir/$mode/err" ]
   ok $? "$mode: a run from a GADGET file, without a warning"
-  grep -q "$mode from time 0.1 to 0.4" "$dir/$mode/log" && grep -q 'from z = 9 to 1.5' "$dir/$mode/log" && grep -q ' z  *imbal' "$dir/$mode/log"
+  grep -q "$mode from time 0.1 to 0.4" "$dir/$mode/log" && grep -q 'from z = 9 to 1.5' "$dir/$mode/log" && grep -q '%), z [0-9]' "$dir/$mode/log"
   ok $? "$mode: the terminal shows redshifts"
   [ "$(ls "$dir/$mode/out"/snapshot_*.hdf5 | wc -l)" = 4 ] && grep -q 'snapshot_001.hdf5 at time 0.15' "$dir/$mode/log" && grep -q 'snapshot_003.hdf5 at time 0.4' "$dir/$mode/log"
   ok $? "$mode: snapshots at the expansion factors of the list"
