@@ -268,6 +268,7 @@ EXTRA_DIST += \
   %D%/recipe.sh \
   %D%/tap.sh \
   %D%/restart_common.sh \
+  %D%/codespell-words \
   %D%/slow/common.sh \
   %D%/fuzz/README.md \
   %D%/fuzz/asan.supp \

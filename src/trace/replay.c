@@ -23,8 +23,8 @@ struct rank_state {
   int64_t next;          /* event that comes next */
   int64_t collective;    /* number of the next collective event */
   double now, out, in;   /* end of the last event; the links are free */
-  int blocked, earlies, early;   /* early: the next of early_list */
-  struct early *early_list;      /* [earlies] by posted */
+  int blocked, early_ones, early;   /* early: the next of early_list */
+  struct early *early_list;      /* [early_ones] by posted */
   double work, wait;
 };
 
@@ -116,7 +116,7 @@ static void begin_collective(struct machine *m, int r, int64_t which, double at)
 static void begin_earlies(struct machine *m, int r)
 {
   struct rank_state *s = &m->rank[r];
-  while (s->early < s->earlies && s->early_list[s->early].posted <= s->next) begin_collective(m, r, s->early_list[s->early++].collective, s->now);
+  while (s->early < s->early_ones && s->early_list[s->early].posted <= s->next) begin_collective(m, r, s->early_list[s->early++].collective, s->now);
 }
 
 /* Returns when the collective has ended; negative: not all ranks have begun it. */
@@ -244,14 +244,14 @@ static void list_earlies(struct machine *m, int r)
   struct rank_state *s = &m->rank[r];
   const struct rank_events *mine = &m->t->rank[r];
   for (int pass = 0; pass < 2; pass++) {
-    s->earlies = 0;
+    s->early_ones = 0;
     for (int64_t k = 0; k < mine->count; k++) {
       const struct event *e = &mine->event[k];
       if (!event_is_collective(e->kind) || e->posted == e->seq) continue;
-      if (pass) s->early_list[s->earlies] = (struct early){e->posted, m->matches.partner[r][k]};
-      s->earlies++;
+      if (pass) s->early_list[s->early_ones] = (struct early){e->posted, m->matches.partner[r][k]};
+      s->early_ones++;
     }
-    if (!pass) s->early_list = memory_alloc("trace", sizeof *s->early_list * (size_t)(s->earlies + 1));
+    if (!pass) s->early_list = memory_alloc("trace", sizeof *s->early_list * (size_t)(s->early_ones + 1));
   }
 }
 
