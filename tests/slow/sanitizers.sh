@@ -44,5 +44,5 @@ export MOST_RANKS=3
 # A program that ends with an error may leave memory to the system, so leaks do not count here.
 export ASAN_OPTIONS="$asan:detect_leaks=0"
 # shellcheck disable=SC2016
-try 1200 scripts.log "tests by script run clean" "$MAKE" check TESTS='$(sanitized_tests)'
+try 1800 scripts.log "tests by script run clean" "$MAKE" check TESTS='$(sanitized_tests)'
 finish
