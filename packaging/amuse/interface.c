@@ -252,8 +252,8 @@ int get_total_mass(double *mass) { return give(store_mass(&model.store), mass); 
 
 int get_potential_energy(double *energy)
 {
-  if (model_sums(&model)) return -1;
-  return give(model.sums.potential, energy);
+  if (model_potential(&model)) return -1;
+  return give(model.potential, energy);
 }
 
 int get_total_radius(double *radius)

@@ -11,7 +11,8 @@
 
 #include "stops.h"
 
-enum { DIRECT = 1024 };        /* so many particles without softening are integrated with all their pairs as hard ones */
+/* So many particles have forces and energies by direct sums where AMUSE asks for them, and without softening all their pairs are hard. */
+enum { DIRECT = 1024 };
 enum { DIRECT_FIELD = 2048 };  /* so many points, or particles, have their field by direct sums */
 #define SAME_TIME 1e-12        /* relative: what conversions of units leave of a time */
 
@@ -83,6 +84,27 @@ static const char **cut_settings(char *text)
   }
   list[n] = NULL;
   return list;
+}
+
+static double number_of(const struct model *m, const char *name)
+{
+  char text[64] = "";
+  espalier_parameter(m->sim, name, text, sizeof text);
+  return strtod(text, NULL);
+}
+
+/* Whether direct sums over the store have all forces there are, and their law. Local, the same on all ranks. */
+static void read_law(struct model *m)
+{
+  char text[256] = "";
+  static const char *const external[] = {"Potential1", "Potential2", "Potential3", "Potential4", "Potential5", "Potential6", "Potential7",
+                                         "Potential8", "TidalField", "Agama", NULL};
+  m->direct = m->count <= DIRECT;
+  for (int k = 0; external[k]; k++)
+    if (espalier_parameter(m->sim, external[k], text, sizeof text) || text[0]) m->direct = 0;
+  m->softening = number_of(m, "SofteningType1");
+  if (m->softening == 0) m->softening = number_of(m, "Softening");
+  m->gravity = number_of(m, "GravityConstantInternal");
 }
 
 /* --- from and to the library --------------------------------------------------------------------------------------- */
@@ -175,6 +197,7 @@ static int open_store(struct model *m)
   if (code) return fail_library(m);
   espalier_close(m->sim);
   m->sim = fresh;
+  read_law(m);
   learn_order(m);
   return 0;
 }
@@ -198,7 +221,7 @@ int model_update(struct model *m)
     extent = store_extent(&m->store, centre);
   }
   MPI_Bcast(&extent, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
-  m->have_forces = m->have_sums = 0;
+  m->have_forces = m->have_energy = 0;
   if (!m->sim || m->changed == CHANGED_ALL || m->settings_changed) {
     write_settings(m, extent, settings, sizeof settings);
     strcpy(m->used, settings);
@@ -238,7 +261,7 @@ int model_evolve(struct model *m, double until)
     return 0;
   }
   int code = espalier_evolve(m->sim, until, after_step, m);
-  m->have_forces = m->have_sums = 0;
+  m->have_forces = m->have_energy = 0;
   m->time = espalier_time(m->sim);
   fetch(m);
   if (code) return fail_library(m);
@@ -246,10 +269,20 @@ int model_evolve(struct model *m, double until)
   return 0;
 }
 
+static void sum_directly(struct model *m)
+{
+  m->potential = store_direct(&m->store, m->softening, m->gravity);
+  m->have_forces = m->have_energy = 1;
+}
+
 int model_forces(struct model *m)
 {
   if (model_update(m)) return -1;
   if (m->have_forces || !m->sim) return 0;
+  if (m->direct) {
+    sum_directly(m);
+    return 0;
+  }
   double *acc = gather(m, ESPALIER_ACCELERATION, 3), *pot = gather(m, ESPALIER_POTENTIAL, 1);
   for (int64_t k = 0; m->rank == 0 && k < m->count; k++) {
     memcpy(m->store.body[m->at[k]].acc, acc + 3 * k, 3 * sizeof *acc);
@@ -261,12 +294,19 @@ int model_forces(struct model *m)
   return 0;
 }
 
-int model_sums(struct model *m)
+int model_potential(struct model *m)
 {
+  struct espalier_sums sums;
   if (model_update(m)) return -1;
-  if (!m->sim) memset(&m->sums, 0, sizeof m->sums);
-  else if (!m->have_sums && espalier_measure(m->sim, &m->sums)) return fail_library(m);
-  m->have_sums = 1;
+  if (!m->sim) m->potential = 0;
+  if (m->have_energy || !m->sim) return 0;
+  if (m->direct) {
+    sum_directly(m);
+    return 0;
+  }
+  if (espalier_measure(m->sim, &sums)) return fail_library(m);
+  m->potential = sums.potential;
+  m->have_energy = 1;
   return 0;
 }
 
@@ -276,6 +316,10 @@ int model_field(struct model *m, int n, const double *points, double *acc, doubl
   if (!m->sim) {
     if (acc) memset(acc, 0, 3 * sizeof *acc * (size_t)n);
     if (pot) memset(pot, 0, sizeof *pot * (size_t)n);
+    return 0;
+  }
+  if (m->direct && n <= DIRECT_FIELD) {
+    store_field(&m->store, m->softening, m->gravity, n, points, acc, pot);
     return 0;
   }
   int exact = n <= DIRECT_FIELD || m->count <= DIRECT_FIELD;

@@ -22,8 +22,10 @@ struct model {
   double eps2, largest_step, accuracy;
   char mode[16], integrator[16], settings[MODEL_TEXT];
   char used[2 * MODEL_TEXT];   /* the settings with which the simulation was opened */
-  int have_forces, have_sums;
-  struct espalier_sums sums;
+  int have_forces, have_energy;
+  double potential;       /* energy */
+  int direct;             /* 1: forces and energies that are asked for are direct sums over the store; with these numbers of the library: */
+  double softening, gravity;
   /* on rank 0: the particles in the order in which the ranks have them */
   int *counts, *starts;   /* [size] */
   int64_t *at;            /* [count], places in the store */
@@ -41,8 +43,8 @@ int model_update(struct model *m);
 int model_evolve(struct model *m, double until);
 /* Accelerations and potentials in the store are those of the present. 0 or -1. */
 int model_forces(struct model *m);
-/* m->sums are those of the present. 0 or -1. */
-int model_sums(struct model *m);
+/* m->potential is that of the present. 0 or -1. */
+int model_potential(struct model *m);
 /* Field at points that rank 0 has. `acc` [3 n] and `pot` [n], or NULL. 0 or -1. */
 int model_field(struct model *m, int n, const double *points, double *acc, double *pot);
 #endif

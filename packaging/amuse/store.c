@@ -108,6 +108,44 @@ double store_kinetic(const struct store *s)
   return sum;
 }
 
+/* The force of two particles on each other. */
+static void add_pair(struct body *a, struct body *b, double eps2, double gravity)
+{
+  double d[3], r2 = eps2;
+  for (int c = 0; c < 3; c++) d[c] = b->x[c] - a->x[c], r2 += d[c] * d[c];
+  double per_mass = gravity / sqrt(r2), slope = per_mass / r2;
+  a->pot -= b->mass * per_mass;
+  b->pot -= a->mass * per_mass;
+  for (int c = 0; c < 3; c++) {
+    a->acc[c] += b->mass * slope * d[c];
+    b->acc[c] -= a->mass * slope * d[c];
+  }
+}
+
+double store_direct(struct store *s, double softening, double gravity)
+{
+  double sum = 0;
+  for (int64_t k = 0; k < s->n; k++) memset(s->body[k].acc, 0, sizeof s->body[k].acc), s->body[k].pot = 0;
+  for (int64_t k = 0; k < s->n; k++)
+    for (int64_t l = k + 1; l < s->n; l++) add_pair(&s->body[k], &s->body[l], softening * softening, gravity);
+  for (int64_t k = 0; k < s->n; k++) sum += 0.5 * s->body[k].mass * s->body[k].pot;
+  return sum;
+}
+
+void store_field(const struct store *s, double softening, double gravity, int n, const double *points, double *acc, double *pot)
+{
+  for (int k = 0; k < n; k++) {
+    struct body here = {.mass = 0};
+    memcpy(here.x, points + 3 * k, sizeof here.x);
+    for (int64_t l = 0; l < s->n; l++) {
+      struct body source = s->body[l];
+      add_pair(&here, &source, softening * softening, gravity);
+    }
+    if (acc) memcpy(acc + 3 * k, here.acc, sizeof here.acc);
+    if (pot) pot[k] = here.pot;
+  }
+}
+
 void store_free(struct store *s)
 {
   free(s->body);

@@ -33,5 +33,9 @@ void store_centre(const struct store *s, double x[3], double v[3]);
 /* The largest distance of a particle from a point. */
 double store_extent(const struct store *s, const double from[3]);
 double store_kinetic(const struct store *s);
+/* Accelerations and potentials of all particles by direct sums in double precision; there are no deleted ones. The potential energy. */
+double store_direct(struct store *s, double softening, double gravity);
+/* Field at points by the same sums. `acc` [3 n] and `pot` [n], or NULL. */
+void store_field(const struct store *s, double softening, double gravity, int n, const double *points, double *acc, double *pot);
 void store_free(struct store *s);
 #endif
