@@ -98,7 +98,9 @@ int set_begin_time(double time)
 {
   if (!isfinite(time)) return model_fail(&model, "begin_time: expected a finite number, found %g", time);
   model.begin = time;
-  if (!model.sim && model.steps == 0) model.time = time;
+  if (model.started || model.time == time) return 0;
+  model.time = time;
+  change(CHANGED_ALL);
   return 0;
 }
 

@@ -252,6 +252,7 @@ int model_evolve(struct model *m, double until)
 {
   stops_begin();
   if (model_update(m)) return -1;
+  m->started = 1;
   if (!isfinite(until)) return model_fail(m, "the time to which the model is to be evolved: expected a finite number, found %g", until);
   if (fabs(until - m->time) <= SAME_TIME * fabs(until)) return 0;
   if (until < m->time)

@@ -17,6 +17,7 @@ struct model {
   int settings_changed;
   int64_t count;          /* particles of the store, on all ranks, as of the last model_update */
   double time, begin;
+  int started;            /* 1: it was evolved, so `begin` does not matter any more */
   double last_step;       /* length of the last soft step */
   long long steps;
   double eps2, largest_step, accuracy;

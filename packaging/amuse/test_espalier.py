@@ -268,6 +268,21 @@ class TestEspalier(TestWithMPI):
         self.assertAlmostRelativeEqual(p.epsilon_squared, (0.1 | units.parsec)**2, 10)
         self.assertTrue(code.number_of_soft_steps <= 19)
 
+    def test_begin_time_after_the_particles(self):
+        code = self.pair(0.01)
+        self.assertEqual(code.model_time, 0 | TIME)
+        code.parameters.begin_time = 3 | TIME
+        code.evolve_model(3.5 | TIME)
+        self.assertEqual(code.model_time, 3.5 | TIME)
+        self.assertAlmostEqual(code.center_of_mass_position, [0.5, 0.125, 0] | LENGTH, 7)
+        code.parameters.begin_time = 1 | TIME
+        self.assertEqual(code.model_time, 3.5 | TIME)
+
+    def test_sockets(self):
+        code = self.pair(0.01, channel_type="sockets")
+        code.evolve_model(0.5 | TIME)
+        self.assertAlmostEqual(code.center_of_mass_position, [0.5, 0.125, 0] | LENGTH, 7)
+
     def test_errors_are_sentences(self):
         code = self.pair(0.01)
         code.evolve_model(0.1 | TIME)
