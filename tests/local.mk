@@ -123,6 +123,7 @@ script_tests = \
   %D%/plots.sh \
   %D%/plots_analysis.sh \
   %D%/plots_input.sh \
+  %D%/plots_maps.sh \
   %D%/plots_model.sh \
   %D%/pynbody.sh \
   %D%/python.sh \
@@ -185,6 +186,7 @@ tarball_tests = \
   %D%/parameter_pages.sh \
   %D%/plots.sh \
   %D%/plots_input.sh \
+  %D%/plots_maps.sh \
   %D%/plots_model.sh \
   %D%/quickstart.sh \
   %D%/rules.sh \

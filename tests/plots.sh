@@ -259,7 +259,7 @@ ln -s /dev/full "$dir/full.png"
 [ $? = 1 ] && [ "$(wc -l < "$dir/err")" = 1 ] && grep -q '^espalier-plot comm: .*full.png cannot be written: No space left on device' "$dir/err"
 ok $? "a sentence for a full disk"
 "$plot" nothing > "$dir/out" 2> "$dir/err"
-[ $? = 2 ] && grep -q "^espalier-plot: there is no plot 'nothing': expected one of density" "$dir/err"
+[ $? = 2 ] && grep -q "^espalier-plot: there is no plot 'nothing': expected one of map density" "$dir/err"
 ok $? "a kind that is not there"
 
 # Tables of espalier study: only the columns that are drawn.

@@ -4,8 +4,8 @@
 and virial ratio over time, by particle type."""
 import argparse
 
-from plotting import COLOURS, TYPES, Help, Table, Units, add_output, fail, legend_above, legend_beside, legend_on_top, np, outputs, plt, program, save, start, \
-    table_path
+from plotting import COLOURS, TYPES, Help, Table, Units, add_output, fail, legend_above, legend_beside, legend_on_top, np, ordered_colours, outputs, plt, program, save, \
+    start, table_path
 
 FRACTIONS = ("01", "05", "10", "25", "50", "75", "90")
 ALL = -1
@@ -49,8 +49,8 @@ def colour_of(number):
 
 
 def radii(axis, run, number, time, style):
-    """Lagrangian radii, from light to dark."""
-    shades = plt.get_cmap("viridis")(np.linspace(0.9, 0.0, len(FRACTIONS)))
+    """Lagrangian radii, the larger the darker."""
+    shades = ordered_colours(len(FRACTIONS))[::-1]
     for fraction, shade in zip(FRACTIONS, shades):
         radius = run.of(f"r_{fraction}", number)
         axis.plot(time, np.where(radius > 0, radius, np.nan), style, color=shade, markersize=3, label=f"{int(fraction)} %")
