@@ -111,6 +111,7 @@ script_tests = \
   %D%/frame.sh \
   %D%/full_disk.sh \
   %D%/full_disk_run.sh \
+  %D%/interfaces.sh \
   %D%/galaxy_command.sh \
   %D%/galaxy_programs.sh \
   %D%/jobs.sh \
@@ -167,6 +168,7 @@ quick_scripts = \
   %D%/convert.sh \
   %D%/docs.sh \
   %D%/folders.sh \
+  %D%/interfaces.sh \
   %D%/packaging.sh \
   %D%/parameter_pages.sh \
   %D%/quickstart.sh \
@@ -181,6 +183,7 @@ tarball_tests = \
   %D%/docs.sh \
   %D%/full_disk_run.sh \
   %D%/ic_files.sh \
+  %D%/interfaces.sh \
   %D%/jobs.sh \
   %D%/packaging.sh \
   %D%/parameter_pages.sh \
@@ -261,7 +264,9 @@ EXTRA_DIST += \
   %D%/slurm/cluster \
   %D%/slurm/same.py \
   %D%/galaxy_programs.py \
+  %D%/interfaces.py \
   %D%/plots_input.py \
+  %D%/plots_maps.py \
   %D%/python.py \
   %D%/plots_layout.py \
   %D%/comoving.py \

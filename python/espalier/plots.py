@@ -43,7 +43,7 @@ def _view(snap: Snapshot, origin: Any, motion: Any, rows: np.ndarray) -> Any:
     return View(snap.pos[rows] - origin, snap.vel[rows] - motion, snap.mass[rows], units.time_text(snap.time), units)
 
 
-def draw(snap: Snapshot, quantity: str, plane: str, width: float | None = None, centre: Any = None, types: Any = None, pixels: int = 256,
+def _draw(snap: Snapshot, quantity: str, plane: str, width: float | None = None, centre: Any = None, types: Any = None, pixels: int = 256,
          decades: float = 4, ax: Any = None) -> Any:
     """One map or picture of phase space (Snapshot.plot, Snapshot.plot_phase). Returns the axes of matplotlib."""
     import matplotlib.pyplot as plt
@@ -66,7 +66,7 @@ def draw(snap: Snapshot, quantity: str, plane: str, width: float | None = None, 
     return ax
 
 
-def profile(snap: Snapshot, bins: int = 40, centre: Any = None, types: Any = None, ax: Any = None, **line: Any) -> Any:
+def _profile(snap: Snapshot, bins: int = 40, centre: Any = None, types: Any = None, ax: Any = None, **line: Any) -> Any:
     """Density profile (Snapshot.plot_profile). Returns the axes of matplotlib."""
     import matplotlib.pyplot as plt
     from espalier_plots import pictures, style
