@@ -16,14 +16,17 @@ def smoothed(x, y, weights, half, pixels, few=32):
     px, py = (x + half) * scale + margin, (y + half) * scale + margin
     inside = (px >= 0) & (px < size) & (py >= 0) & (py < size)
     px, py, weights = px[inside], py[inside], [w[inside] for w in weights]
-    cell = (py.astype(np.int64), px.astype(np.int64))
+    cell = py.astype(np.int64) * size + px.astype(np.int64)
     frequency = np.fft.fftfreq(size)[:, None] ** 2 + np.fft.rfftfreq(size)[None, :] ** 2
+
+    def gathered(rows, weight=None):
+        return np.bincount(cell[rows], weight, size * size).reshape(size, size)
 
     def smooth(grid, sigma):
         return np.fft.irfft2(np.fft.rfft2(grid) * np.exp(-2 * np.pi**2 * sigma**2 * frequency), s=grid.shape)
 
-    count = np.histogram2d(*cell, bins=size, range=[[0, size]] * 2)[0]
-    density, coarse = smooth(count, 4.0), smooth(count, 16.0)
+    count = gathered(slice(None))
+    density, coarse = smooth(count, 4.0).ravel(), smooth(count, 16.0).ravel()
     near = np.where(density[cell] > 0.2, density[cell], np.maximum(coarse[cell], 1e-3))
     sigma = np.clip(np.sqrt(few / (2 * np.pi * near)), 0.8, margin / 3)
     level = 2 * np.log2(sigma / 0.8)
@@ -31,10 +34,11 @@ def smoothed(x, y, weights, half, pixels, few=32):
     part = level - low
     totals = [np.zeros((size, size)) for _ in weights]
     for step in range(low.max() + 2 if len(low) else 0):
-        share = np.where(low == step, 1 - part, 0) + np.where(low == step - 1, part, 0)
-        if share.any():
+        rows = np.flatnonzero((low == step) | (low == step - 1))
+        share = np.where(low[rows] == step, 1 - part[rows], part[rows])
+        if len(rows):
             for total, weight in zip(totals, weights):
-                total += smooth(np.histogram2d(*cell, bins=size, range=[[0, size]] * 2, weights=weight * share)[0], 0.8 * 2 ** (step / 2))
+                total += smooth(gathered(rows, weight[rows] * share), 0.8 * 2 ** (step / 2))
     return [total[margin:-margin, margin:-margin] * scale**2 for total in totals]
 
 
