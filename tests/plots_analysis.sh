@@ -52,7 +52,7 @@ draws() {
   ok $? "$title: status $status"
 }
 draws "analysis of two types" analysis "$dir/run"
-grep -q '^text type 1 (halo)' "$dir/out" && grep -q '^text Lagrangian radii, all' "$dir/out" && grep -q '^axes 6$' "$dir/out"
+grep -q '^text type 1 (halo), \$N\$ = 500$' "$dir/out" && grep -q '^text Lagrangian radii, all' "$dir/out" && grep -q '^axes 6$' "$dir/out"
 ok $? "all panels, with the types' names"
 draws "Lagrangian radii of a type" analysis "$dir/run/analysis.csv" --type 2
 draws "analysis of one type" analysis "$dir/one"

@@ -4,8 +4,8 @@
 and virial ratio over time, by particle type."""
 import argparse
 
-from plotting import COLOURS, TYPES, Help, Table, Units, add_output, fail, legend_above, legend_beside, legend_on_top, np, ordered_colours, outputs, plt, program, save, \
-    start, table_path
+from plotting import (COLOURS, TYPES, Help, Table, Units, add_output, count_text, fail, legend_above, legend_beside, legend_on_top, np,
+                      ordered_colours, outputs, plt, program, save, start, table_path)
 
 FRACTIONS = ("01", "05", "10", "25", "50", "75", "90")
 ALL = -1
@@ -36,6 +36,11 @@ class Analysis(Table):
             self.types.append(ALL)
         if not self.types:
             fail(f"{path} has no particles")
+
+    def named(self, number):
+        """A type and its number of particles at the start."""
+        count = self.of("count", number) if "count" in self else []
+        return type_name(number) + (f", {count_text(count[0])}" if len(count) else "")
 
     def of(self, name, number):
         return self[name][self["type"] == number]
@@ -89,8 +94,10 @@ def draw(run, number, paths):
         axes[1, 2].axhline(1, color="0.6", linewidth=0.8)
     for axis in axes[1]:
         axis.set_xlabel(Units.label("time", units.time_unit))
+    if len(run.types) == 1 and "count" in run:
+        figure.suptitle(run.named(run.types[0]), x=0.01, ha="left", fontsize=10)
     if len(run.types) > 1:
-        legend_on_top(figure, [plt.Line2D([], [], color=colour_of(t), label=type_name(t)) for t in run.types], most=7)
+        legend_on_top(figure, [plt.Line2D([], [], color=colour_of(t), label=run.named(t)) for t in run.types], most=4)
     save(figure, paths)
 
 
