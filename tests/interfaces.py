@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""interfaces.py SOURCE: what is public in espalier.h and in pyespalier, and is not explained: a function without a comment before it, or one that
-doc/library.md does not name; a name of the package without a docstring, or one that doc/python.md does not name. A line each; exit status 1
+"""interfaces.py SOURCE: what is public in espalier.h and in pyespalier, and is not explained: a function without a comment before it, or one
+that doc/library.md does not name; a name of the package without a docstring, or one that doc/python.md does not name. A line each; exit status 1
 where there is one. Nothing is compiled or imported."""
 import ast
 import os
@@ -46,9 +46,13 @@ def fields(node):
 
 
 def package_faults(folder, page):
-    """Names that a package offers: those of __all__, the functions of its modules ic and plots, and the methods of its classes. Returns what is
-    wrong, and how many names there are."""
-    trees = {name[:-3]: ast.parse(open(os.path.join(folder, name), encoding="utf-8").read()) for name in sorted(os.listdir(folder)) if name.endswith(".py")}
+    """Names that a package offers: those of __all__, the functions of its modules ic and plots, and the methods of its classes. Returns what
+    is wrong, and how many names there are."""
+    trees = {}
+    for name in sorted(os.listdir(folder)):
+        if name.endswith(".py"):
+            with open(os.path.join(folder, name), encoding="utf-8") as file:
+                trees[name[:-3]] = ast.parse(file.read())
     offered = next(ast.literal_eval(node.value) for node in trees["__init__"].body
                    if isinstance(node, ast.Assign) and node.targets[0].id == "__all__")
     names, faults = [], []

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""plots_maps.py SOURCE FOLDER: numbers of maps, phase space and frames against known models; prints TAP. Leaves in FOLDER a run of two clumps that
-move apart, with a catalogue of groups, a snapshot without velocities, and a folder with a map."""
+"""plots_maps.py SOURCE FOLDER: numbers of maps, phase space and frames against known models; prints TAP. Leaves in FOLDER a run of two
+clumps that move apart, with a catalogue of groups, a snapshot without velocities, and a folder with a map."""
 import os
 import sys
 
@@ -74,8 +74,11 @@ with h5py.File(f"{folder}/run/fof_000.hdf5", "w") as file:
     file["IDs/ID"] = np.arange(1, 3001, dtype="u8")
     file.create_group("Header")
 paths = snapshot_paths([f"{folder}/run"])
-ok([os.path.basename(path) for path in paths] == [f"snapshot_{k:03}.hdf5" for k in range(3)], "catalogues of groups are no snapshots", str(paths))
-for which, at in ((("type", 2), True), (("group", 1), True), (("point", (3.0, 0, 0)), True), (("type", 1), False), (("group", 0), False), (("all", None), False)):
+ok([os.path.basename(path) for path in paths] == [f"snapshot_{k:03}.hdf5" for k in range(3)], "catalogues of groups are no snapshots",
+   str(paths))
+moving = (("type", 2), ("group", 1), ("point", (3.0, 0, 0)))
+for which in moving + (("type", 1), ("group", 0), ("all", None)):
+    at = which in moving
     frames, off = Frames(which), []
     for k, path in enumerate(paths):
         origin, speed = frames.of(Snapshot(path, velocities=True, ids=frames.needs_ids()))

@@ -29,9 +29,9 @@ def follow(text):
 
 
 def add_follow(parser, **more):
-    parser.add_argument("--follow", type=follow, metavar="SET", help="the frame follows the densest part of these particles: all; type:T; group:K, group K "
-                        "(0: the largest) of the catalogue fof_NNN.hdf5 beside the first snapshot; or x,y,z, those near this place in the first "
-                        "snapshot", **more)
+    parser.add_argument("--follow", type=follow, metavar="SET", help="the frame follows the densest part of these particles: all; type:T; "
+                        "group:K, group K (0: the largest) of the catalogue fof_NNN.hdf5 beside the first snapshot; or x,y,z, those near "
+                        "this place in the first snapshot", **more)
 
 
 def group_ids(snapshot, group):
@@ -82,7 +82,9 @@ class Frames:
         kind, value = self.which
         if kind == "group":
             return Followed(group_ids(snapshot.path, value))
-        return Followed(near(value) if kind == "point" else of_type(value) if kind == "type" else lambda pos, mass, ids, types: np.full(len(mass), True))
+        if kind == "all":
+            return Followed(lambda pos, mass, ids, types: np.full(len(mass), True))
+        return Followed(near(value) if kind == "point" else of_type(value))
 
     def rows(self, snapshot):
         """Mask of the set's particles."""

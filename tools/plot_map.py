@@ -38,7 +38,9 @@ def views_of(arguments, frames, snapshot):
     chosen = np.isin(kinds, arguments.types) if arguments.types else np.full(len(kinds), True)
     if not chosen.any():
         fail(f"{snapshot.path} has no particles of type {', '.join(map(str, arguments.types))}")
-    sets = [(kinds == kind, f"{time}, {kind} ({TYPES[kind]})") for kind in np.unique(kinds[chosen])] if arguments.by_type else [(chosen, time)]
+    sets = [(chosen, time)]
+    if arguments.by_type:
+        sets = [(kinds == kind, f"{time}, {kind} ({TYPES[kind]})") for kind in np.unique(kinds[chosen])]
     return [View(pos[rows] - origin, None if vel is None else vel[rows], mass[rows], title, snapshot.units) for rows, title in sets]
 
 
@@ -83,11 +85,12 @@ def parse():
     add_snapshots(parser)
     add_output(parser, f"{program().split()[-1]}.png")
     parser.add_argument("--types", type=type_list, metavar="T,T", help="particle types, 0 to 5 (default: all)")
-    parser.add_argument("--planes", type=some_of(AXES, "xy, xz, yz"), metavar="P,P", help="of xy, xz, yz (default: xy,xz; with --velocity xy)")
-    parser.add_argument("--velocity", action="store_true", help="mean velocity along the line of sight and its dispersion too, weighted by mass, in the "
-                        "frame's velocity")
-    parser.add_argument("--phase", type=some_of("rxyz", "r, x, y, z"), metavar="C,C", help="phase space in place of maps: r (radius and radial "
-                        "velocity), x, y or z")
+    parser.add_argument("--planes", type=some_of(AXES, "xy, xz, yz"), metavar="P,P",
+                        help="of xy, xz, yz (default: xy,xz; with --velocity xy)")
+    parser.add_argument("--velocity", action="store_true", help="mean velocity along the line of sight and its dispersion too, weighted "
+                        "by mass, in the frame's velocity")
+    parser.add_argument("--phase", type=some_of("rxyz", "r, x, y, z"), metavar="C,C", help="phase space in place of maps: r (radius and "
+                        "radial velocity), x, y or z")
     parser.add_argument("--width", type=positive, help="side of each picture, in the snapshots' unit (default: holds 99 %% of the "
                         "particles of the first snapshot and 98 %% of every other one)")
     parser.add_argument("--by-type", action="store_true", help="a picture for each particle type")
@@ -118,7 +121,8 @@ def main():
     if not half > 0:
         fail("all particles are in one place; give --width")
     speed = 1.05 * max(view.speed() for view in views) if arguments.phase else 1.0
-    figure = figure_of_maps(views, panels_of(arguments), half, speed if speed > 0 else 1.0, arguments.pixels, arguments.range, COLUMNS, not arguments.by_type)
+    figure = figure_of_maps(views, panels_of(arguments), half, speed if speed > 0 else 1.0, arguments.pixels, arguments.range, COLUMNS,
+                            not arguments.by_type)
     if figure is None:
         fail("no mass inside the picture")
     save(figure, paths)

@@ -7,7 +7,8 @@ import argparse
 import os
 import re
 
-from plotting import ENDINGS, Help, Units, count_text, fail, log_ticks, matplotlib, np, outputs, plt, positive, program, same_units, save, start
+from plotting import (ENDINGS, Help, Units, count_text, fail, log_ticks, matplotlib, np, outputs, plt, positive, program, same_units,
+                      save, start)
 from espalier_plots.measure import AXES, surface_density
 from espalier_plots.style import DENSITY
 from follow import Frames, add_follow
@@ -121,8 +122,8 @@ def smooth(density, half):
 
 
 def scale_of(maps, decades):
-    """The colour scale that all maps share. Those of a run are smoothed; the scale ends where the widest Gaussians have few particles (those at
-    an edge a quarter)."""
+    """The colour scale that all maps share. Those of a run are smoothed; the scale ends where the widest Gaussians have few particles
+    (those at an edge a quarter)."""
     lowest = 0.0
     if isinstance(maps[0], Map):
         lowest = FEW / 4 * least_mass(maps) / (2 * np.pi * (len(maps[0].density) / 12) ** 2)
@@ -236,7 +237,8 @@ def main():
     parser.add_argument("--axis", default="xy", choices=["xy", "xz", "yz"], help="plane of the maps (default: %(default)s)")
     parser.add_argument("--type", type=group_of, default="all", metavar="T", help="particle type, 0 to 5, or all (default: all)")
     add_follow(parser)
-    parser.add_argument("--width", type=positive, help="of snapshots: side of the maps, in their unit (default: holds 97 %% of the particles of the first)")
+    parser.add_argument("--width", type=positive,
+                        help="of snapshots: side of the maps, in their unit (default: holds 97 %% of the particles of the first)")
     parser.add_argument("--fps", type=positive, default=20, help="frames per second (default: %(default)s)")
     parser.add_argument("--range", type=positive, default=4, help="decades of density shown at most (default: %(default)s)")
     arguments = parser.parse_args()

@@ -110,12 +110,13 @@ def by_time(figure, axis, rows, arguments):
     colours = plt.get_cmap("plasma")
     for number, row in enumerate(rows):
         label = row.text if len(counts) == 1 else f"{row.text}, {count_text(len(row.mass))}"
-        draw_profile(axis, row.radius, row.mass, row.units, arguments.bins, color=colours(0.88 * scale(times[number])) if many else COLOURS[number],
-                     linewidth=0.8 if many else 1.4, label=None if many else label)
+        colour = colours(0.88 * scale(times[number])) if many else COLOURS[number]
+        draw_profile(axis, row.radius, row.mass, row.units, arguments.bins, color=colour, linewidth=0.8 if many else 1.4, label=None if many else label)
     if many:
         shades = plt.matplotlib.colors.ListedColormap(colours(np.linspace(0, 0.88, 256)))
         figure.colorbar(plt.cm.ScalarMappable(scale, shades), ax=axis, label=Units.label("time", rows[0].units.time_unit), pad=0.02)
-    axis.set_title("density about " + CENTRES.get(arguments.centre, "the chosen centre") + (f", {count_text(counts.pop())}" if len(counts) == 1 else ""))
+    axis.set_title("density about " + CENTRES.get(arguments.centre, "the chosen centre") +
+                   (f", {count_text(counts.pop())}" if len(counts) == 1 else ""))
 
 
 def densities(figure, axis, rows, arguments):
@@ -130,7 +131,8 @@ def densities(figure, axis, rows, arguments):
         if not grid[0] > 0:
             fail(f"{row.path}: too many particles are in one place for a model")
         name = arguments.model.capitalize()
-        axis.loglog(grid, model(arguments.model, grid, row.mass.sum(), row.radii[2]), "k--", label=f"{name}, same mass\nand half-mass radius")
+        axis.loglog(grid, model(arguments.model, grid, row.mass.sum(), row.radii[2]), "k--",
+                    label=f"{name}, same mass\nand half-mass radius")
         density_axes(axis, row.units)
     if axis.get_legend_handles_labels()[0]:
         legend_above(axis, bbox_to_anchor=(1.0, 1.08), ncols=1) if many else legend_beside(axis)
@@ -148,8 +150,10 @@ def radii(axis, rows, arguments):
         for k, line in enumerate((":", "-", "--")):
             axis.plot(np.array(times) * units.time_size, found[:, k], line, color=COLOURS[number % len(COLOURS)])
     axis.set_yscale("log")
-    axis.set(xlabel=Units.label("time", units.time_unit), ylabel=Units.label("radius", units.length), title="Lagrangian radii about each core")
-    legend_beside(axis, handles=[plt.Line2D([], [], linestyle=line, color="0.3", label=f"{100 * f:.0f} %") for f, line in zip(OF_SETS[::-1], ("--", "-", ":"))])
+    axis.set(xlabel=Units.label("time", units.time_unit), ylabel=Units.label("radius", units.length),
+             title="Lagrangian radii about each core")
+    legend_beside(axis, handles=[plt.Line2D([], [], linestyle=line, color="0.3", label=f"{100 * f:.0f} %")
+                                 for f, line in zip(OF_SETS[::-1], ("--", "-", ":"))])
 
 
 def main():

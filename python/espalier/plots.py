@@ -24,7 +24,7 @@ def _one_of(name: str, text: Any, known: Sequence[str]) -> None:
 def _chosen(snap: Snapshot, types: Any) -> np.ndarray:
     rows = np.full(len(snap), True) if types is None else np.isin(snap.types, types)
     if not rows.any() or not snap.mass[rows].sum() > 0:
-        raise ArgumentError(f"types: there are no particles with mass of type {types}" if types is not None else "there are no particles with mass")
+        raise ArgumentError("there are no particles with mass" + ("" if types is None else f" of type {types}"))
     return rows
 
 
@@ -99,8 +99,8 @@ def maps(snaps: Sequence[Snapshot], plane: str = "xy", quantities: Sequence[str]
          width: float | None = None, types: Any = None, pixels: int = 256, decades: float = 4) -> Any:
     """Maps of snapshots side by side, on one scale, as espalier-plot map draws them. Returns the figure of matplotlib.
 
-    follow  ids of particles, or a function of (pos, mass, ids, types) of the first snapshot that gives a mask: the frame follows the densest
-            part of this set [all particles: the densest place, and the velocity of all]"""
+    follow  ids of particles, or a function of (pos, mass, ids, types) of the first snapshot that gives a mask: the frame follows the
+            densest part of this set [all particles: the densest place, and the velocity of all]"""
     import matplotlib.pyplot as plt
     from espalier_plots import pictures, style
 
@@ -118,8 +118,8 @@ def maps(snaps: Sequence[Snapshot], plane: str = "xy", quantities: Sequence[str]
     return figure
 
 
-def lagrangian(snaps: Sequence[Snapshot], fractions: Sequence[float] = (0.1, 0.25, 0.5, 0.75, 0.9), *, follow: Any = None, types: Any = None,
-               ax: Any = None) -> Any:
+def lagrangian(snaps: Sequence[Snapshot], fractions: Sequence[float] = (0.1, 0.25, 0.5, 0.75, 0.9), *, follow: Any = None,
+               types: Any = None, ax: Any = None) -> Any:
     """Lagrangian radii against time, about the densest place, or that of the set `follow` (maps). Returns the axes of matplotlib."""
     import matplotlib.pyplot as plt
     from espalier_plots import pictures, style

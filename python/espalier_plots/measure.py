@@ -75,8 +75,11 @@ def phase_density(pos, vel, mass, coordinate, half, speed, pixels):
 
 def densest(pos, mass, least=LEAST):
     """The densest place: centre of mass of a sphere that shrinks by a tenth until few particles are left. Returns it, and the rows of
-    the particles in the last sphere."""
+    the particles in the last sphere. Particles without any mass count alike; of none the place is the origin."""
     rows = np.arange(len(pos))
+    if not len(rows):
+        return np.zeros(3), rows
+    mass = mass if mass.sum() > 0 else np.ones(len(rows))
     centre = np.average(pos, axis=0, weights=mass)
     radius2 = ((pos - centre) ** 2).sum(axis=1)
     radius = np.sqrt(np.quantile(radius2, 0.95))

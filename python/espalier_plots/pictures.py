@@ -115,7 +115,8 @@ def draw_grid(axis, panel, grid, scale, half, speed, units):
     colours = plt.get_cmap(COLOUR_MAPS[panel.quantity]).copy()
     colours.set_bad("0.82")
     shown = np.maximum(values, norm.vmin) if panel.quantity in ("density", "phase") else np.where(density > lowest, values, np.nan)
-    image = axis.imshow(shown, origin="lower", extent=panel.extent(half, speed), cmap=colours, norm=norm, aspect="auto" if panel.quantity == "phase" else "equal",
+    image = axis.imshow(shown, origin="lower", extent=panel.extent(half, speed), cmap=colours, norm=norm,
+                        aspect="auto" if panel.quantity == "phase" else "equal",
                         interpolation="bilinear" if panel.quantity in ("density", "phase") else "nearest")
     axis.grid(False)
     for ticks in (axis.xaxis, axis.yaxis):
@@ -216,8 +217,8 @@ def draw_lagrangian(axis, time, radii, units, fractions=FRACTIONS, legend=True):
     time = np.asarray(time, dtype=float) * units.time_size
     radii = np.asarray(radii, dtype=float)
     for number, (fraction, colour) in enumerate(zip(fractions, ordered_colours(len(fractions))[::-1])):
-        axis.plot(time, np.where(radii[:, number] > 0, radii[:, number], np.nan), "o-" if len(time) <= 60 else "-", markersize=4, color=colour,
-                  label=f"{100 * fraction:.3g} %")
+        axis.plot(time, np.where(radii[:, number] > 0, radii[:, number], np.nan), "o-" if len(time) <= 60 else "-", markersize=4,
+                  color=colour, label=f"{100 * fraction:.3g} %")
     axis.set_yscale("log")
     axis.set(xlabel=Units.label("time", units.time_unit), ylabel=Units.label("radius", units.length), title="Lagrangian radii")
     if legend:

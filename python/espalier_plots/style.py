@@ -8,7 +8,8 @@ from matplotlib.ticker import FuncFormatter, LogFormatter, LogLocator, MaxNLocat
 # Okabe and Ito's colours, which colour-blind readers can distinguish; grey replaces their yellow, which is faint as a line.
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C8C8C"]
 TYPES = ["gas", "halo", "disk", "bulge", "stars", "boundary"]
-# Scales of colours in which lightness rises evenly, for colour-blind readers and for print without colours: densities, dispersions, values with a sign.
+# Scales of colours in which lightness rises evenly, for colour-blind readers and for print without colours: densities, dispersions,
+# values with a sign.
 DENSITY, WIDTH, SIGNED = "inferno", "cividis", "RdBu_r"
 STYLE = {
     "axes.prop_cycle": matplotlib.cycler(color=COLOURS), "axes.grid": True, "grid.alpha": 0.25, "axes.axisbelow": True,
@@ -64,7 +65,8 @@ def legend_above(axis, **options):
 
 def legend_on_top(figure, handles, title=None, most=3):
     """Over all axes of a figure, which make room for it."""
-    legend = figure.legend(handles=handles, loc="upper left", ncols=min(most, len(handles)), title=title, alignment="left", borderaxespad=0.6)
+    legend = figure.legend(handles=handles, loc="upper left", ncols=min(most, len(handles)), title=title, alignment="left",
+                           borderaxespad=0.6)
     height = legend.get_window_extent(figure.canvas.get_renderer()).height / figure.bbox.height
     room = 1 - height - 0.08 / figure.get_figheight()
     figure.get_layout_engine().set(rect=(0, 0, 1, room))
@@ -115,7 +117,8 @@ class Units:
         unit = next((n for n, s in self.TIMES.items() if seconds >= 0.1 * s), "s")
         self.time_unit, self.time_size = unit, seconds / self.TIMES[unit]
         self.time = f"{self.time_size:.4g} {unit}"
-        self.velocity = {1e5: "km/s", 1e2: "m/s", 1.0: "cm/s"}.get(velocity, f"{velocity / 1e5:.4g} km/s" if velocity >= 1e4 else f"{velocity:.4g} cm/s")
+        self.velocity = {1e5: "km/s", 1e2: "m/s", 1.0: "cm/s"}.get(
+            velocity, f"{velocity / 1e5:.4g} km/s" if velocity >= 1e4 else f"{velocity:.4g} cm/s")
 
     def text(self):
         return f"{self.length}, {self.mass}, {self.time}" if self.length else "model units"
