@@ -91,8 +91,29 @@ figure = pictures.figure_of_maps([view], [pictures.Panel("density", "xz")], 1.0,
 single = plotting.plt.subplots()[1]
 pictures.draw_map(single, view, "density", "xz", 1.0, pixels=32)
 ok(np.array_equal(figure.axes[0].images[0].get_array(), single.images[0].get_array()), "a map of a figure and one by itself are the same")
-shades = np.array(plotting.ordered_colours(7))[:, :3] @ [0.2126, 0.7152, 0.0722]
-ok((np.diff(shades) > 0.03).all(), "colours of ordered curves differ in lightness", str(shades))
+
+# --- colours as colour-blind readers see them: Machado, Oliveira & Fernandes 2009, by differences in CIELAB
+VISION = {"all cones": np.eye(3),
+          "protanopia": np.array([[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]]),
+          "deuteranopia": np.array([[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]]),
+          "tritanopia": np.array([[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]])}
+CONES = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]) / [[0.9505], [1.0], [1.089]]
+
+
+def seen(colours, vision):
+    """L, a, b of colours."""
+    rgb = np.array([plotting.matplotlib.colors.to_rgb(colour) for colour in colours])
+    light = np.clip(np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4) @ vision.T, 0, 1) @ CONES.T
+    f = np.where(light > (6 / 29) ** 3, np.cbrt(light), light / (3 * (6 / 29) ** 2) + 4 / 29)
+    return np.stack([116 * f[:, 1] - 16, 500 * (f[:, 0] - f[:, 1]), 200 * (f[:, 1] - f[:, 2])], axis=1)
+
+
+for name, colours in (("without an order", plotting.COLOURS), ("with an order", plotting.ordered_colours(7))):
+    least = {}
+    for kind, vision in VISION.items():
+        places = seen(list(colours) + ["white"], vision)
+        least[kind] = min(np.linalg.norm(a - b) for i, a in enumerate(places) for b in places[:i])
+    ok(min(least.values()) > 12, f"colours of curves {name} can be told apart, and from white", str(least))
 
 with h5py.File(f"{folder}/still_000.hdf5", "w") as file:
     file.create_group("Header").attrs.update(NumPart_Total=[0, 50000, 0, 0, 0, 0], Time=0.0, MassTable=np.zeros(6))

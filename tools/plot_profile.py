@@ -107,13 +107,13 @@ def by_time(figure, axis, rows, arguments):
     many, counts = len(rows) > MANY, {len(row.mass) for row in rows}
     times = [row.time * row.units.time_size for row in rows]
     scale = plt.Normalize(times[0], max(times[-1], times[0] + 1e-300))
-    colours = plt.get_cmap("plasma")
+    colours = plt.get_cmap("inferno")
     for number, row in enumerate(rows):
         label = row.text if len(counts) == 1 else f"{row.text}, {count_text(len(row.mass))}"
-        colour = colours(0.88 * scale(times[number])) if many else COLOURS[number]
+        colour = colours(0.1 + 0.74 * scale(times[number])) if many else COLOURS[number]
         draw_profile(axis, row.radius, row.mass, row.units, arguments.bins, color=colour, linewidth=0.8 if many else 1.4, label=None if many else label)
     if many:
-        shades = plt.matplotlib.colors.ListedColormap(colours(np.linspace(0, 0.88, 256)))
+        shades = plt.matplotlib.colors.ListedColormap(colours(np.linspace(0.1, 0.84, 256)))
         figure.colorbar(plt.cm.ScalarMappable(scale, shades), ax=axis, label=Units.label("time", rows[0].units.time_unit), pad=0.02)
     axis.set_title("density about " + CENTRES.get(arguments.centre, "the chosen centre") +
                    (f", {count_text(counts.pop())}" if len(counts) == 1 else ""))

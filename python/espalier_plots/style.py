@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.ticker import FuncFormatter, LogFormatter, LogLocator, MaxNLocator, NullFormatter
 
 # Okabe and Ito's colours, which colour-blind readers can distinguish; grey replaces their yellow, which is faint as a line.
-COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C8C8C"]
+COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#585858"]
 TYPES = ["gas", "halo", "disk", "bulge", "stars", "boundary"]
 # Scales of colours in which lightness rises evenly, for colour-blind readers and for print without colours: densities, dispersions,
 # values with a sign.
@@ -78,8 +78,9 @@ def line_colours(count):
 
 
 def ordered_colours(count):
-    """Colours of curves that have an order, as Lagrangian radii: from dark to light, through different hues."""
-    return list(plt.get_cmap("plasma")(np.linspace(0.0, 0.88, count)))
+    """Colours of curves that have an order, as Lagrangian radii: from dark to light, through different hues. Of the scales of matplotlib and
+    their parts this one has the largest differences of seven colours in simulated colour blindness that are not faint on white."""
+    return list(plt.get_cmap("inferno")(np.linspace(0.1, 0.84, count)))
 
 
 def count_text(count):
