@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
 """interfaces.py SOURCE: what is public in espalier.h and in pyespalier, and is not explained: a function without a comment before it, or one
-that doc/library.md does not name; a name of the package without a docstring, or one that doc/python.md does not name. A line each; exit status 1
-where there is one. Nothing is compiled or imported."""
+that doc/library.md does not name; a name of the package without a docstring, or one that doc/python.md does not name. Also functions that
+the package declares with another number of arguments. A line each; exit status 1 where there is one. Nothing is compiled or imported."""
 import ast
 import os
 import re
@@ -26,6 +26,19 @@ def header_faults(header, page, name="espalier.h"):
         if not re.search(rf"\b{word}\b", page):
             faults.append(f"doc/library.md does not name {word} of {name}")
     return faults, len(functions)
+
+
+def declaration_faults(header, library):
+    """Functions of the header that Python's table _SIGNATURES has not, or with another number of arguments."""
+    table = next(node.value for node in ast.parse(library).body if isinstance(node, ast.AnnAssign) and node.target.id == "_SIGNATURES")
+    declared = {key.value: len(value.elts[1].elts) for key, value in zip(table.keys, table.values)}
+    faults = []
+    for found in FUNCTION.finditer(header):
+        inside = header[found.end():header.index(")", found.end())].strip()
+        count = 0 if inside == "void" else inside.count(",") + 1
+        if declared.pop(found[1], None) != count:
+            faults.append(f"python/espalier/_library.py does not declare {found[1]} with {count} arguments")
+    return faults + [f"python/espalier/_library.py declares {name}, which espalier.h has not" for name in declared]
 
 
 def public(body, inherits=()):
@@ -87,6 +100,7 @@ def main():
 
     faults, functions = header_faults(text("src/api/espalier.h"), text("doc/library.md"))
     more, names = package_faults(os.path.join(source, "python/espalier"), text("doc/python.md"))
+    more += declaration_faults(text("src/api/espalier.h"), text("python/espalier/_library.py"))
     for fault in faults + more:
         print(fault)
     print(f"# {functions} functions, {names} names")
