@@ -111,6 +111,7 @@ script_tests = \
   %D%/frame.sh \
   %D%/full_disk.sh \
   %D%/full_disk_run.sh \
+  %D%/interfaces.sh \
   %D%/galaxy_command.sh \
   %D%/galaxy_programs.sh \
   %D%/jobs.sh \
@@ -123,6 +124,7 @@ script_tests = \
   %D%/plots.sh \
   %D%/plots_analysis.sh \
   %D%/plots_input.sh \
+  %D%/plots_maps.sh \
   %D%/plots_model.sh \
   %D%/pynbody.sh \
   %D%/python.sh \
@@ -166,6 +168,7 @@ quick_scripts = \
   %D%/convert.sh \
   %D%/docs.sh \
   %D%/folders.sh \
+  %D%/interfaces.sh \
   %D%/packaging.sh \
   %D%/parameter_pages.sh \
   %D%/quickstart.sh \
@@ -180,11 +183,13 @@ tarball_tests = \
   %D%/docs.sh \
   %D%/full_disk_run.sh \
   %D%/ic_files.sh \
+  %D%/interfaces.sh \
   %D%/jobs.sh \
   %D%/packaging.sh \
   %D%/parameter_pages.sh \
   %D%/plots.sh \
   %D%/plots_input.sh \
+  %D%/plots_maps.sh \
   %D%/plots_model.sh \
   %D%/quickstart.sh \
   %D%/rules.sh \
@@ -259,7 +264,9 @@ EXTRA_DIST += \
   %D%/slurm/cluster \
   %D%/slurm/same.py \
   %D%/galaxy_programs.py \
+  %D%/interfaces.py \
   %D%/plots_input.py \
+  %D%/plots_maps.py \
   %D%/python.py \
   %D%/plots_layout.py \
   %D%/comoving.py \

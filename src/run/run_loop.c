@@ -71,6 +71,7 @@ void run_statistics(struct run *r)
 {
   struct sim *s = &r->sim;
   double cost = s->energy.cost;
+  diagnostics_scales(&s->now, s->comm, s->be->view(s->dev));
   logs_energy(&r->logs, s);
   if (s->par->Analysis) {
     analyse(r);
