@@ -94,15 +94,14 @@ int run_check_advance(const struct sim *s, const struct plan *plan, struct fault
                    s->step + 1, plan->soft_step, s->time, s->par->TimeMax, s->split.on ? s->split.r2 : s->radius_rule);
 }
 
-/* The choice of a scheme after a soft step that took `seconds` on this rank. Collective. */
-static void choose(struct run *r, double seconds)
+/* The choice of a scheme after a soft step. Collective. */
+static void choose(struct run *r)
 {
   struct sim *s = &r->sim;
   if (!choose_used(s)) return;
-  comm_max_double(s->comm, &seconds, 1);
-  if (!choose_step(s, &r->own, seconds)) return;
-  logs_choice(&r->logs, s);
-  if (s->comm->rank != 0 || r->logs.lines < 0) return;
+  int rows = choose_step(s, &r->own);
+  if (rows) logs_choice(&r->logs, s);
+  if (rows < 2 || s->comm->rank != 0 || r->logs.lines < 0) return;
   terminal_clear(&r->logs);
   printf("at time %g: ", s->time);
   choose_print(s, stdout);
@@ -208,13 +207,12 @@ static void report_step(struct run *r, int energy)
 {
   struct sim *s = &r->sim;
   struct step_report report;
-  double seconds = timer_total(&s->timer) - s->timer.seconds[PHASE_output] - s->timer.seconds[PHASE_fof] - s->timer.seconds[PHASE_diagnostics];
   logs_traffic(&r->logs, s);
   logs_collect(&report, s, r->state.plan.soft_step);
   logs_step(&r->logs, s, &report, energy);
   r->state.statistics.spent += (double)(report.full.particle_pairs + report.full.cell_pairs + report.hard.particle_pairs + report.hard.cell_pairs);
   if (s->comm->rank == 0) terminal_step(&r->logs, s, &report, energy);
-  choose(r, seconds);
+  choose(r);
 }
 
 /* Carry out one soft step with its outputs. Collective. Returns 0, 1 where the run ends within the step, -1 on a fault. */

@@ -123,6 +123,20 @@ static int list_choice(struct sim *s, struct item *item)
   return sizeof all / sizeof *all;
 }
 
+/* What the choice has beside: when the system is looked at again, its costs, and choices of an earlier run. */
+static int list_choices(struct sim *s, struct item *item)
+{
+  struct choose_part *c = &s->choose;
+  const struct item all[] = {WHOLE("choice.interval", c->interval), WHOLE("choice.why", c->why), REAL("choice.choosing", c->choosing),
+                             REAL("choice.tried_seconds", c->tried_seconds), REAL("choice.tried_time", c->tried_time),
+                             WHOLE("choice.again", c->again.count), WHOLE("choice.again_next", c->again.next),
+                             {"choice.again_step", ITEM_LONG, c->again.count, c->again.step},
+                             {"choice.again_scheme", ITEM_WHOLE, c->again.count, c->again.scheme},
+                             {"choice.again_why", ITEM_WHOLE, c->again.count, c->again.why}};
+  memcpy(item, all, sizeof all);
+  return sizeof all / sizeof *all;
+}
+
 #define OWN_SECTION(name, x) {name, &(x), sizeof(x)}
 
 /* The quantities of a rank: clocks and counts of the soft step under way, measured rates, state of the tuning. */
@@ -161,6 +175,7 @@ int state_save(struct sim *s, struct logs *l, struct run_state *r, struct fault 
   int items = list_system(s, r, item);
   items += list_substeps(s, item + items);
   items += list_choice(s, item + items);
+  items += list_choices(s, item + items);
   items += list_logs(l, item + items);
   items += list_tables(&ends, LOGS_TABLES, item + items);
   items += list_missing(&r->missing, item + items);
@@ -271,6 +286,11 @@ static void resume_choice(struct sim *s, const struct checkpoint *k, struct faul
   struct item item[ITEMS];
   sim_note_energy(s);
   if (has(k->text, "choice.made")) items_read(k->text, item, list_choice(s, item), f);
+  if (has(k->text, "choice.interval") &&
+      items_read(k->text, &(const struct item)WHOLE("choice.again", s->choose.again.count), 1, f) == 0) {
+    if (s->choose.again.count < 0 || s->choose.again.count > CHOOSE_AGAIN_MAX) fault_set(f, "%s: choice.again is out of range", k->path);
+    else items_read(k->text, item, list_choices(s, item), f);
+  }
   if (s->own.Mode == MODE_AUTO) s->own.Mode = s->split.on ? MODE_HYBRID : MODE_TREE;
   if (s->own.Scheme == SCHEME_AUTO) s->own.Scheme = SCHEME_BLOCK;
   choose_resume(s, &s->choose.asked);
