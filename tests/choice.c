@@ -34,6 +34,9 @@ static void check_errors(void)
   tap_ok(within(errors_block(&few, 0.7), 3.4e-5, 3) && within(errors_block(&few, 1.12), 3e-4, 3), "block steps of few particles");
   tap_ok(within(errors_block(&small, 1.37), 1.7e-4, 3) && within(errors_hybrid(&small, 0.165, 0.06) + errors_block(&small, 1.05), 1.1e-4, 3),
          "2^14 particles on cores");
+  tap_ok(within(errors_forces(&few, 0.05), 1.1e-4, 20) && errors_forces(&few, 0.05) > 1.1e-4 && near(errors_forces(&few, 0.05), 2 * errors_forces(&few, 0.0125), 1e-9) &&
+             near(errors_forces(&few, 0.05), 2 * errors_forces(&small, 0.05), 1e-9), "an upper bound for errors of forces, by Delta and the number of particles");
+  tap_ok(errors_chance(&few) > errors_chance(&small) && near(errors_chance(&small), 0.014, 0.01), "changes of the profile by chance");
   cusp.a_rms *= 3;
   tap_ok(near(errors_profile(&cusp), 9, 1e-9) && near(errors_shared(&cusp, 0.01), 9 * errors_shared(&small, 0.01), 1e-9) &&
              errors_block(&cusp, 1) > 20 * errors_block(&small, 1), "and larger accelerations, as in cusps");

@@ -6,6 +6,7 @@
 #include <omp.h>
 #include <string.h>
 
+#include "step/hard.h"
 #include "system/radius.h"
 #include "step/step.h"
 
@@ -189,8 +190,32 @@ static int agreed(const struct sim *s, int scheme)
   return scheme;
 }
 
-/* Seconds of the processor, for what choosing takes. */
-static double clock_of(const struct sim *s) { return on_device(s) ? timer_clock() : timer_processor(threads_of(s)); }
+struct choose_errors choose_errors(const struct sim *s, const struct plan *plan)
+{
+  const struct params *p = s->par;
+  struct choose_errors e = {0, 0, 10 * params_error(p)};
+  struct finder_system system = plan_errors(p, &s->now, &s->system);
+  if (p->Comoving || hard_used(s) || p->Criterion != CRITERION_MIN_AV || !(errors_profile(&system) > 0)) return e;
+  e.forces = errors_forces(&system, params_delta(p));
+  if (plan->shared && plan->shared_level < 0) return e;
+  if (plan->shared && !s->split.on) e.steps = errors_shared(&system, ldexp(plan->soft_step, -plan->shared_level));
+  else e.steps = errors_block(&system, plan_eta(p, &s->now, &s->system, s->split.on));
+  if (s->split.on) e.steps += errors_hybrid(&system, s->split.r2, plan->soft_step);
+  return e;
+}
+
+double choose_corrected(struct sim *s)
+{
+  struct choose_part *c = &s->choose;
+  const struct choice_candidate *one = &c->table.candidate[c->now];
+  double seconds = c->effort;
+  comm_max_double(s->comm, &seconds, 1);
+  if (!choose_used(s) || !(one->step_seconds > 0) || !(seconds > 0)) return 0;
+  note_factor(&c->table, c->now, seconds / s->soft_step);
+  return choice_predicted(&c->table, c->now, -1);
+}
+
+double choose_clock(const struct sim *s) { return on_device(s) ? timer_clock() : timer_processor(threads_of(s)); }
 
 /* Note rows of choice.csv, and when to look again. Collective. */
 static void note(struct sim *s, int why)
@@ -228,7 +253,7 @@ int choose_again(struct sim *s, long long step, int scheme, int why)
 void choose_first(struct sim *s)
 {
   struct choose_part *c = &s->choose;
-  double began = clock_of(s);
+  double began = choose_clock(s);
   measure(s);
   int known = c->again.count > 0 && c->again.step[0] == s->step, first = known ? c->again.scheme[0] : agreed(s, choice_cheapest(&c->table, -1));
   if (known) c->again.next = 1;
@@ -236,7 +261,7 @@ void choose_first(struct sim *s)
   c->made = 1;
   adopt_own(s, first);
   note(s, known ? CHOSE_AGAIN : CHOSE_MODEL);
-  c->choosing += clock_of(s) - began;
+  c->choosing += choose_clock(s) - began;
 }
 
 /* Use another candidate from now on. A change of the split needs forces. Collective. */
@@ -326,7 +351,7 @@ static int tried(const struct sim *s, struct choose_part *c, double each)
 int choose_step(struct sim *s, struct params *p)
 {
   struct choose_part *c = &s->choose;
-  double seconds = c->effort, began = clock_of(s);
+  double seconds = c->effort, began = choose_clock(s);
   int rows = 0;
   if (!choose_used(s) || !(s->time < p->TimeMax)) return 0;
   comm_max_double(s->comm, &seconds, 1);
@@ -338,6 +363,6 @@ int choose_step(struct sim *s, struct params *p)
     c->time = KEEP * c->time + (seconds > 0 ? s->soft_step : 0);
     if (s->step - c->looked >= c->interval) rows = look(s, p);
   }
-  c->choosing += clock_of(s) - began;
+  c->choosing += choose_clock(s) - began;
   return rows;
 }

@@ -21,6 +21,8 @@ void choose_resume(struct sim *s, const struct params *asked);
 void choose_forget(struct sim *s);
 /* Make the first choice, from the sums of a first force (s->now, s->system). From then on s->par is s->own. Collective. */
 void choose_first(struct sim *s);
+/* Seconds of a clock for work: of the processor on cores, so that other programs do not count. Local. */
+double choose_clock(const struct sim *s);
 /* Begin and end the measurement of a soft step: its seconds without those in which other programs had the cores. Local. */
 void choose_begin(struct sim *s);
 void choose_end(struct sim *s);
@@ -32,6 +34,10 @@ int choose_step(struct sim *s, struct params *p);
 int choose_again(struct sim *s, long long step, int scheme, int why);
 /* The candidate with this name and R1OverR0 in choice.csv; -1: none, or it is not allowed. Local. */
 int choose_candidate(const struct params *asked, const char *name, const char *ratio);
+/* What the models predict of |dE/E| within ten dynamical times, of the scheme in use with the soft step of `plan`: by steps, and by forces. Zeros
+ * where they say nothing: in comoving coordinates, with neighbour lists, other criteria or one step by Eta. Local. */
+struct choose_errors { double steps, forces, wanted; };   /* wanted: of both, by Accuracy */
+struct choose_errors choose_errors(const struct sim *s, const struct plan *plan);
 /* 1: there was something to choose in this run. Local. */
 int choose_used(const struct sim *s);
 /* Print the choice, and in a line or two what the others would cost. Local. */
@@ -40,6 +46,11 @@ void choose_print(const struct sim *s, FILE *out);
 void choose_name_now(const struct sim *s, FILE *out);
 /* Print the candidates, for `run --check`. bytes[2]: memory of a rank without and with the split. Local. */
 void choose_report(const struct sim *s, const double bytes[2], FILE *out);
+/* Print the errors that are predicted, and a warning where they are above the wanted ones, for `run --check`. Local. */
+void choose_report_errors(const struct sim *s, const struct plan *plan, FILE *out);
+/* After a soft step: its seconds correct the predictions of all candidates, for `run --check`. Returns the predicted seconds per unit of time of
+ * the scheme in use; 0: not known. Collective. */
+double choose_corrected(struct sim *s);
 /* choice.csv: the line of column names; a row for each candidate of the last measurement, or one for a trial. */
 void choose_header(FILE *out);
 void choose_rows(const struct sim *s, FILE *out);

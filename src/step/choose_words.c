@@ -32,6 +32,14 @@ void choose_name_now(const struct sim *s, FILE *out)
   fprintf(out, "Scheme at this start: %s", choice_name(s->choose.now, &s->choose.asked, name));
 }
 
+/* A warning where the steps of the choice do not have the wanted error. */
+static void warn(const struct choose_part *c, FILE *out)
+{
+  if (choice_reaches(&c->table, c->now)) return;
+  fprintf(out, "warning: no scheme has the wanted accuracy: |dE/E| of %.1e is predicted for ten dynamical times,\n"
+               "         and steps may have %.1e\n", c->table.candidate[c->now].error, c->table.wanted);
+}
+
 void choose_print(const struct sim *s, FILE *out)
 {
   const struct choose_part *c = &s->choose;
@@ -41,9 +49,7 @@ void choose_print(const struct sim *s, FILE *out)
     fprintf(out, "scheme: %s, that of %s\n", choice_name(c->now, &c->asked, name), c->why == CHOSE_AGAIN ? "choice.csv of the earlier run" : "the checkpoint");
     return;
   }
-  if (!choice_reaches(&c->table, c->now))
-    fprintf(out, "warning: no scheme has the wanted accuracy: |dE/E| of %.1e is predicted for ten dynamical times,\n"
-                 "         and steps may have %.1e\n", c->table.candidate[c->now].error, c->table.wanted);
+  warn(c, out);
   fprintf(out, "scheme: %s, %.3g s per unit of time (%s)", choice_name(c->now, &c->asked, name), seconds_of(c, c->now),
           c->measured[c->now] > 0 ? "measured" : "predicted");
   if (c->trials > 0) fprintf(out, "; the first soft steps try %d", c->trials);
@@ -65,6 +71,25 @@ void choose_report(const struct sim *s, const double bytes[2], FILE *out)
     fprintf(out, "  %-25s %-11s  %10.3g %13.1e %11.3g %7.4g\n", choice_name(k, &c->asked, name), k == c->now ? "(chosen)" : "", one->step,
             one->error, seconds_of(c, k), bytes[one->r2 > 0] / 1e6);
   }
+}
+
+void choose_report_errors(const struct sim *s, const struct plan *plan, FILE *out)
+{
+  const struct choose_part *c = &s->choose;
+  struct choose_errors e = choose_errors(s, plan);
+  int one = choose_used(s) && is_candidate(c, c->now);
+  if (one) e.steps = c->table.candidate[c->now].error;
+  if (!(e.forces > 0)) return;
+  fprintf(out, "energy error        |dE/E| within ten dynamical times, predicted: ");
+  if (e.steps > 0) fprintf(out, "%.1e by time steps,\n                    ", e.steps);
+  fprintf(out, "at most %.1e by forces, in equilibrium a tenth of that\n", e.forces);
+  if (one) warn(c, out);
+  else if (e.steps > e.wanted)
+    fprintf(out, "warning: the steps that are given change the energy by %.1e within ten dynamical times, as predicted,\n"
+                 "         and Accuracy = %.40s wants at most %.1e\n", e.steps, s->par->Accuracy, e.wanted);
+  if (s->par->ErrTolForceAcc > 0 && e.forces > e.wanted)
+    fprintf(out, "warning: forces with ErrTolForceAcc = %g may change the energy by %.1e within ten dynamical times,\n"
+                 "         and Accuracy = %.40s wants at most %.1e\n", s->par->ErrTolForceAcc, e.forces, s->par->Accuracy, e.wanted);
 }
 
 /* The reasons of rows in choice.csv, by enum chose. */
