@@ -1,7 +1,6 @@
 libespalier_a_SOURCES += \
   %D%/assess.c \
   %D%/check.c \
-  %D%/choices.c \
   %D%/check.h \
   %D%/continuation.c \
   %D%/continuation.h \

@@ -41,9 +41,6 @@ struct run {
 /* Load the system, or read it, compute its first forces and judge it (run/check.h); open the outputs and tables, lock the folders. `r`: zero but for the options, the locks and the control.
  * Collective. Returns 0, or -1 with nothing open: with a fault, or with r->nothing_left set. */
 int run_start(struct run *r, const struct comm *c, const struct params *par, struct fault *f);
-/* With Repeatable on: read the choices of a scheme that choice.csv in OutputDir has, from a run that this one replaces; without such a file
- * nothing happens. Before the first force. Collective. 0 or -1. */
-int run_read_choices(struct sim *s, struct fault *f);
 /* Open OutputDir and CheckpointDir, to notice later where their names lead elsewhere; close them. After run_start. For rank 0. */
 void run_hold_folders(struct run *r);
 void run_release_folders(struct run *r);

@@ -29,6 +29,9 @@ void choose_end(struct sim *s);
 /* After a soft step: the next trial, the decision after the last one, or another look. `p`: the parameters to change, to which s->par leads.
  * Returns 0; 1 where there are rows for choice.csv; 2 where the terminal is to say the choice too. Collective. */
 int choose_step(struct sim *s, struct params *p);
+/* With Repeatable on: read the choices that choice.csv in OutputDir has, from a run that this one replaces, and make them again; without such a
+ * file nothing happens. Before the first force. Collective. 0 or -1. */
+int choose_read(struct sim *s, struct fault *f);
 /* Make the choices of an earlier run instead: that of the soft step `step` (0: the first one) is `scheme`; `why`: enum chose. Call before the
  * first force, for growing steps. Returns 0, or -1 where there are too many (CHOOSE_AGAIN_MAX). Local. */
 int choose_again(struct sim *s, long long step, int scheme, int why);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The choices of a scheme that an earlier run wrote to choice.csv, made again by one with Repeatable = on. */
 #include <config.h>
-#include "run/run_parts.h"
+#include "step/choose.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/lines.h"
-#include "step/choose.h"
 
 enum { COLUMN_STEP, COLUMN_CANDIDATE, COLUMN_RATIO, COLUMN_CHOSEN, COLUMN_REASON, COLUMNS };
 static const char *const titles[COLUMNS] = {"step", "candidate", "R1OverR0", "chosen", "reason"};
@@ -75,7 +74,7 @@ static int read_rows(struct sim *s, struct lines *l, struct fault *f)
   return more;
 }
 
-int run_read_choices(struct sim *s, struct fault *f)
+int choose_read(struct sim *s, struct fault *f)
 {
   char path[PARAM_TEXT + 64];
   struct lines l;
