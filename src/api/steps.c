@@ -137,7 +137,7 @@ int espalier_measure(espalier *e, struct espalier_sums *sums)
   struct sim *s = e->sim;
   if (!sums) return api_fail(ESPALIER_BAD_ARGUMENT, &(struct fault){"sums: expected a struct espalier_sums, found NULL"});
   api_potentials(e);
-  if (!e->energies) energies_measure(s);
+  if (!e->energies) energies_measure(s, 1);
   e->energies = 1;
   struct diagnostics d = energies_corrected(s);
   double pairs = s->work;

@@ -146,10 +146,10 @@ static int assess_open(struct sim *s, const struct run_options *o, const struct 
   double before, predicted = physics_step_seconds(&a.physics);
   comm_broadcast(s->comm, &predicted, sizeof predicted);
   if (predicted <= debug_value("check_seconds", STEP_SECONDS)) {
-    energies_measure(s);
+    energies_measure(s, 1);
     before = energies_total(s);
     measure_step(s, &a, resident);
-    energies_measure(s);
+    energies_measure(s, 1);
     error = fabs((energies_total(s) - before) / before);
     if (resident[0] > 0 && !need->on_device) measured = need_measured(need, resident[0], resident[1]);
   }

@@ -21,13 +21,14 @@ static double next_statistics(const struct run *r, double time)
   return timeline_next_output(r->outputs.begin, r->sim.par->TimeBetStatistics, time, HUGE_VAL);
 }
 
-/* Whether a multiple of TimeBetStatistics lies in (from, to], or statistics are due by rule. */
+/* Whether a multiple of TimeBetStatistics lies in (from, to], or statistics are due by rule: 0, or the `every` of energies_measure. */
 static int statistics_due(const struct run *r, double from, double to)
 {
   const struct params *par = r->sim.par;
   const struct statistics *last = &r->state.statistics;
   if (par->TimeBetStatistics > 0) return next_statistics(r, to) > next_statistics(r, from);
-  return energies_due(last->spent, last->cost, to - last->time, r->outputs.end - r->outputs.begin);
+  double beside = par->Analysis ? analysis_cost(r->sim.now.count, r->sim.be->particle_bytes > 0) : 0;
+  return energies_due(last->spent, last->cost, beside, to - last->time, r->outputs.end - r->outputs.begin, energies_coarsest(&r->sim));
 }
 
 /* Whether a multiple of TimeBetProjections lies in (from, to]: maps are taken at synchronisations that there are in any case, so that no
@@ -67,16 +68,12 @@ static void analyse(struct run *r)
   timer_phase(&s->timer, PHASE_other);
 }
 
-void run_statistics(struct run *r)
+void run_statistics(struct run *r, int every)
 {
   struct sim *s = &r->sim;
-  double cost = s->energy.cost;
   logs_energy(&r->logs, s);
-  if (s->par->Analysis) {
-    analyse(r);
-    cost += analysis_cost(s->now.count, s->be->particle_bytes > 0);
-  }
-  r->state.statistics = (struct statistics){.cost = cost, .time = s->time};
+  if (s->par->Analysis) analyse(r);
+  r->state.statistics = (struct statistics){.cost = s->energy.cost * every, .time = s->time};
 }
 
 /* Bytes of rows of tables that are kept in memory while the disk does not take them; with more the run stops. */
@@ -234,13 +231,13 @@ static int advance(struct run *r, struct fault *f)
   }
   if (ends) return ends;
   /* With --substeps every step may be the last, whose snapshot contains potentials. */
-  int energy = last || r->options->substeps >= 0 || statistics_due(r, s->time, end);
+  int energy = last || r->options->substeps >= 0 ? 1 : statistics_due(r, s->time, end);
   int map = projection_due(r, s->time, end);
   step_close(s, plan, energy || plan->at_target || r->state.pending);
   run_keep_folders(r);
   if (run_check_system(r, plan->soft_step, f)) return -1;
-  if (energy) energies_measure(s);
-  if (energy) run_statistics(r);
+  if (energy) energies_measure(s, energy);
+  if (energy) run_statistics(r, energy);
   if (map) run_projection(r);
   if (plan->at_target || last || limit_reached(r)) run_snapshot(r);
   else if (r->state.pending) run_write_snapshot(r, r->state.snapshots - 1);

@@ -183,6 +183,8 @@ int state_save(struct sim *s, struct logs *l, struct run_state *r, struct fault 
   item[items++] = (struct item){"run.collapsed", ITEM_REAL, 4, r->collapsed};
   item[items++] = (struct item){"run.statistics", ITEM_REAL, 3, &r->statistics};
   item[items++] = (struct item){"run.projections", ITEM_REAL, 2, &r->projections};
+  item[items++] = (struct item)REAL("energy.total", s->energy.total);
+  item[items++] = (struct item)REAL("energy.scatter", s->energy.scatter);
   item[items++] = (struct item)WHOLE("logs.tables", tables);
   if (s->expansion.on) items += list_expansion(s, item + items);
   int owns = list_own(s, own);
@@ -332,6 +334,8 @@ int state_load(struct sim *s, struct run_state *r, struct checkpoint *k, const s
     if (has(k->text, "substeps.paused")) items_read(k->text, item, list_substeps(s, item), f);
     if (has(k->text, "run.statistics"))
       items_read(k->text, &(const struct item){"run.statistics", ITEM_REAL, 3, &r->statistics}, 1, f);
+    const struct item energy[] = {REAL("energy.total", s->energy.total), REAL("energy.scatter", s->energy.scatter)};
+    if (has(k->text, "energy.scatter")) items_read(k->text, energy, 2, f);
     if (has(k->text, "run.projections"))
       items_read(k->text, &(const struct item){"run.projections", ITEM_REAL, 2, &r->projections}, 1, f);
     if (s->expansion.on) items_read(k->text, item, list_expansion(s, item), f);

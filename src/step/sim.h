@@ -108,6 +108,7 @@ struct energy_part {
   double rounding[PARTICLE_TYPES];       /* what the potentials of heavy particles lose as floats, times m / 2 */
   double correction[PARTICLE_TYPES], total;   /* to add to the potential energies of s->now by type, and to their sum; 0: not measured */
   double noise;                          /* standard error of the corrected total energy; 0: not measured */
+  double scatter;                        /* standard error of the usual sample, if it were one of many particles; 0: not measured */
   double cost;                           /* interactions of the last measurement, of all ranks */
   struct let_traffic traffic;
 };
