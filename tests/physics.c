@@ -186,6 +186,14 @@ static void check_cost(void)
   p = ordinary();
   tap_ok(near(physics_softening(&p), 0.005) && near(physics_dynamical_time(&p), 0.955) && near(physics_crossing_time(&p), 2.18),
          "a suitable softening, dynamical and crossing time");
+  p.half *= 10;
+  double apart = physics_softening(&p);
+  tap_ok(apart > 0.004 && apart < 0.0075, "two spheres apart have the softening of each of them");
+  p = ordinary();
+  p.measured_step = 2;
+  tap_ok(near(physics_run_seconds(&p), 1000), "seconds of the run, by the soft step");
+  p.per_time = 3;
+  tap_ok(near(physics_run_seconds(&p), 3 * (p.end - p.begin)), "and as the choice of a scheme predicts them");
 }
 
 static void check_need(void)
