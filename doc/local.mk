@@ -1,5 +1,6 @@
 nobase_dist_doc_DATA += \
   %D%/accuracy.md \
+  %D%/amuse.md \
   %D%/analysis.md \
   %D%/architecture.md \
   %D%/building.md \
@@ -46,6 +47,7 @@ nobase_dist_doc_DATA += \
   gpu/README.md \
   jobscripts/README.md \
   packaging/README.md \
+  packaging/amuse/README.md \
   tools/README.md
 dist_man_MANS = \
   %D%/espalier.1 \

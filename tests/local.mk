@@ -235,6 +235,7 @@ slow_together = \
   %D%/slow/clusters.sh \
   %D%/slow/faults.sh \
   %D%/slow/tutorials.sh \
+  %D%/slow/amuse.sh \
   %D%/slow/site.sh \
   %D%/slow/simgrid.sh \
   %D%/slow/configure.sh
