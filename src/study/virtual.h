@@ -14,7 +14,7 @@ struct virtual_rank {
   int64_t local;               /* particles */
   struct let_traffic let[LET_KINDS];
   int64_t contacts[LET_KINDS]; /* ranks whose LETs it receives */
-  int64_t roots;               /* soft: ranks of which the root in the LET root summary suffices */
+  int64_t tops, cells;         /* soft: ranks of which cells in the LET summary suffice; these cells */
   int64_t updates;             /* bytes that it sends in a substep in which all entries, also cells, were corrected */
 };
 
