@@ -103,8 +103,9 @@ static void summarise_domains(struct virtual_exchange *l)
 
 static void send_let(struct virtual_exchange *l, int sender, int receiver)
 {
-  struct let_box *near = memory_alloc("study", sizeof *near * LET_BOXES);
-  void *asked = memory_alloc("study", sizeof *near * (size_t)(l->summary[receiver].boxes + 1));
+  size_t room = (size_t)l->summary[receiver].boxes + 1;
+  struct let_box *near = memory_alloc("study", sizeof *near * room);
+  void *asked = memory_alloc("study", sizeof *near * room);
   size_t bytes = let_boxes_pack(&l->summary[sender], l->boxes[receiver], l->summary[receiver].boxes, &l->request, asked);
   struct let_choice choice = {.boxes = near, .box_count = let_boxes_unpack(&l->request, asked, bytes, near)};
   be->let->select(l->d, l->kind, &l->request, 1, &choice);

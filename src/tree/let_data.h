@@ -57,7 +57,7 @@ struct let_reach {
 
 /* The top of a rank's tree (tree/upper.h). With 24 cells, some two levels, 68 of 4095 ranks send a LET at a synchronisation of 256
  * particles a rank, with the root alone 1370 (doc/measurements.md). */
-enum { TOP_CELLS = 24, TOP_SEEN = 256 };
+enum { TOP_CELLS = 16, TOP_SEEN = 256 };
 
 struct let_top {
   int32_t cells, pad;
