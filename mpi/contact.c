@@ -67,11 +67,11 @@ void let_summarise(const struct backend *be, struct device *d, const struct let_
 }
 
 /* A summary as a message of an exchange at a synchronisation. */
-struct card {
+struct soft_summary {
   int64_t particles;
   int32_t boxes, cells;
   double low[3], high[3], a_old;   /* of the box around all */
-  struct card_cell {
+  struct top_cell {
     int32_t x[3];
     float mass, b, reach;
   } cell[TOP_CELLS];
@@ -91,26 +91,26 @@ static size_t reach_bytes(const struct let_request *r)
 size_t let_summary_bytes(const struct let_request *r)
 {
   if (r->horizon > 0) return SUMMARY_HEAD + reach_bytes(r);
-  return r->quads ? sizeof(struct card) : offsetof(struct card, quad);
+  return r->quads ? sizeof(struct soft_summary) : offsetof(struct soft_summary, quad);
 }
 
-static void pack_card(const struct let_request *r, const struct let_summary *s, void *message)
+static void pack_soft(const struct let_request *r, const struct let_summary *s, void *message)
 {
-  struct card c = {.particles = s->particles, .boxes = s->boxes, .cells = s->top.cells, .a_old = s->box.a_old};
+  struct soft_summary c = {.particles = s->particles, .boxes = s->boxes, .cells = s->top.cells, .a_old = s->box.a_old};
   memcpy(c.low, s->box.low, sizeof c.low);
   memcpy(c.high, s->box.high, sizeof c.high);
   for (int k = 0; k < s->top.cells; k++) {
     const struct node *n = &s->top.node[k];
-    c.cell[k] = (struct card_cell){{n->x[0], n->x[1], n->x[2]}, n->mass, n->b, n->reach};
+    c.cell[k] = (struct top_cell){{n->x[0], n->x[1], n->x[2]}, n->mass, n->b, n->reach};
     c.children[k] = n->info & NODE_TERMINAL ? 0 : (uint8_t)((uint32_t)n->first + FIRST * (n->info - 1));
   }
   memcpy(c.quad, s->top.quad, sizeof c.quad);
   memcpy(message, &c, let_summary_bytes(r));
 }
 
-static void unpack_card(const struct let_request *r, const void *message, struct let_summary *s)
+static void unpack_soft(const struct let_request *r, const void *message, struct let_summary *s)
 {
-  struct card c = {.particles = 0};
+  struct soft_summary c = {.particles = 0};
   memcpy(&c, message, let_summary_bytes(r));
   s->particles = c.particles;
   s->boxes = c.boxes;
@@ -119,7 +119,7 @@ static void unpack_card(const struct let_request *r, const void *message, struct
   memcpy(s->box.high, c.high, sizeof c.high);
   s->top.cells = c.cells;
   for (int k = 0; k < c.cells; k++) {
-    const struct card_cell *from = &c.cell[k];
+    const struct top_cell *from = &c.cell[k];
     uint32_t children = c.children[k];
     struct node n = {.x = {from->x[0], from->x[1], from->x[2]}, .mass = from->mass, .b = from->b, .reach = from->reach, .info = NODE_TERMINAL};
     if (children > 0) n.first = (int32_t)(children % FIRST), n.info = children / FIRST + 1;
@@ -131,7 +131,7 @@ static void unpack_card(const struct let_request *r, const void *message, struct
 void let_summary_pack(const struct let_request *r, const struct let_summary *s, void *message)
 {
   if (!(r->horizon > 0)) {
-    pack_card(r, s, message);
+    pack_soft(r, s, message);
     return;
   }
   memcpy(message, s, SUMMARY_HEAD);
@@ -142,7 +142,7 @@ void let_summary_unpack(const struct let_request *r, const void *message, struct
 {
   memset(s, 0, sizeof *s);
   if (!(r->horizon > 0)) {
-    unpack_card(r, message, s);
+    unpack_soft(r, message, s);
     return;
   }
   memcpy(s, message, SUMMARY_HEAD);

@@ -134,7 +134,7 @@ static double with_local(const struct summary *s)
 #define RANK_COLUMNS(X)                                                                                                    \
   X(local_mean, s.local.mean, "particles of a rank: N / P")                                                                \
   X(local_max, s.local.largest, "the same, maximum over ranks")                                                            \
-  X(card_bytes, f->card_bytes * (ranks - 1), "bytes of LET summaries that a rank receives at a synchronisation, in one allgather") \
+  X(card_bytes, f->summary_bytes * (ranks - 1), "bytes of LET summaries that a rank receives at a synchronisation, in one allgather") \
   X(soft_roots, s.tops.mean, "ranks of which cells in the LET summary suffice, mean")                                      \
   X(soft_upper, s.own.mean, "these cells, mean")                                                                           \
   KIND_COLUMNS(X, soft, LET_SOFT)                                                                                          \
@@ -272,7 +272,7 @@ void study_table_begin(const struct study_table *t, const struct study_facts *f,
     printf("R1 = %.4g R0 = %.4g, R2 = %.4g; ", f->r1 / f->r0, f->r1, f->r2);
   else
     printf("no split: hard LETs are for the total force; ");
-  printf("soft step %.4g; LET summaries of %.0f bytes\n", f->soft_step, f->card_bytes);
+  printf("soft step %.4g; LET summaries of %.0f bytes\n", f->soft_step, f->summary_bytes);
   printf("%6s %9s %9s | %9s %9s %6s %6s %7s %8s | %9s %9s %6s %7s %8s %8s | %6s %6s %7s\n", "P", "N/P", "max", "N_soft", "max", "tops",
          "LETs", "sent", "MB", "N_hard", "max", "LETs", "sent", "MB", "update", "h/s", "l+h/s", "seconds");
   fflush(stdout);

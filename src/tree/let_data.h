@@ -55,8 +55,8 @@ struct let_reach {
   int32_t pad;
 };
 
-/* The top of a rank's tree (tree/upper.h). With 24 cells, some two levels, 68 of 4095 ranks send a LET at a synchronisation of 256
- * particles a rank, with the root alone 1370 (doc/measurements.md). */
+/* The top of a rank's tree (tree/upper.h). With 16 cells 97 of 4095 ranks send a rank a LET, with the root alone 1369; more cells spare few
+ * LETs more, and their bytes grow with the number of ranks (doc/measurements.md, soft LET contacts). */
 enum { TOP_CELLS = 16, TOP_SEEN = 256 };
 
 struct let_top {
