@@ -61,6 +61,7 @@ unit_tests = \
   %D%/tuner \
   %D%/cosmology \
   %D%/units \
+  %D%/upper \
   %D%/verbs \
   %D%/walk \
   %D%/walk_active
@@ -376,6 +377,7 @@ clean-local:
 %C%_let_pairs_SOURCES = %D%/let_pairs.c %D%/chance.h %D%/house.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h
 %C%_let_protocol_SOURCES = %D%/let_protocol.c %D%/tap.h
 %C%_lets_SOURCES = %D%/lets.c %D%/chance.h %D%/house.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h
+%C%_upper_SOURCES = %D%/upper.c %D%/chance.h %D%/house.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h
 %C%_lets_joined_SOURCES = %D%/lets_joined.c %D%/chance.h %D%/house.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h
 %C%_mac_SOURCES = %D%/mac.c %D%/chance.h %D%/tap.h
 %C%_neighbours_SOURCES = %D%/neighbours.c %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h %D%/walks.h

@@ -31,6 +31,8 @@ const struct debug_switch debug_table[] = {
    "several ranks: most boxes of a rank for LETs of substeps with a split (default: 512; GPUs: 16 for each rank, 64 to 512)"},
   {"let_sparing", 1, {{0, 1, 1}},
    "CPUs: LETs of substeps without cells that can be spared, 0: with all that the choice opens, as on GPUs (default: 1)"},
+  {"let_top", 1, {{1, 16, 1}},
+   "cells of a rank's tree in its LET summary, 1: the root alone, up to 16 (default: 16)"},
   {"report_seconds", 1, {{0, STALL_SECONDS, 0}},
    "seconds between lines about a soft step under way (default: 10 on a terminal, else 60)"},
   {"share", 1, {{1, 32, 1}},
