@@ -38,9 +38,27 @@ for file in "$source"/params/machines/*.ini; do
   ok $? "$(basename "$file") is read"
 done
 
+# rates that a file may lack: those of all particles, unless it has them; 1.93e12 is the WalkRate of the file
+rates() {
+  machine MessageCopy=0 WalkFloor=0 SubstepFloor=0
+  for line; do echo "$line" >> "$dir/machine.ini"; done
+  rm -f "$dir/table.csv"
+  espalier 1 study time --machine machine.ini --ranks 1 -o table.csv plummer.ini
+}
+rates
+base="$(value shared 1 walk_mean) $(value hybrid 1 walk_mean) $(value block 1 hard_walk_mean) $(value hybrid 1 hard_walk_mean) $(value hybrid 1 tree_mean)"
+rates 'SplitRate = 0.965e12' 'BlockRate = 0.4825e12'
+now="$(value shared 1 walk_mean) $(value hybrid 1 walk_mean) $(value block 1 hard_walk_mean) $(value hybrid 1 hard_walk_mean)"
+echo "$base $now" | awk '{ near = 1e-6; exit !($1 > 0 && $6 == $1 && ($7 / $2 - 2) ^ 2 < near && ($8 / $3 - 4) ^ 2 < near && $9 == $4) }'
+ok $? "SplitRate is of full forces of hybrids, BlockRate of block steps alone"
+rates 'UpdateRate = 1e9' 'CorrectRate = 1e9'
+now="$(value shared 1 walk_mean) $(value hybrid 1 hard_walk_mean) $(value hybrid 1 tree_mean)"
+echo "$base $now" | awk '{ exit !(($6 - $1 - 5e-6) ^ 2 < 1e-14 && $7 > $4 && $8 > $5) }'
+ok $? "CorrectRate and UpdateRate add to the time of every particle"
+
 # no network: the sum of work
 machine Latency=0 HopLatency=0 Overhead=0 Bandwidth=1e18 NodeLatency=0 NodeBandwidth=1e18 MessageCopy=0 RanksPerNode=1 WalkFloor=0 SubstepFloor=0
-espalier 1 study time --machine machine.ini --ranks 1,2,16 -o table.csv plummer.ini
+espalier 1 study time --machine machine.ini --ranks 1,2,16 -o table.csv --overwrite plummer.ini
 ok $? "three schemes, three numbers of ranks"
 good=0
 for scheme in shared block hybrid; do

@@ -126,7 +126,7 @@ template <int SPLIT, bool QUAD, bool WEIGHTED> struct depth_first_walker {
       else
         job.p.acc_hard[3 * i + c] = h;
     }
-    if (job.potential) job.p.pot[i] = (float)((WEIGHTED && job.add_potential ? job.p.pot[i] : 0) - job.gravity * (f.p - own));
+    if (job.potential) job.p.pot[i] = (float)((WEIGHTED && job.add_potential ? job.p.pot[i] : 0) - job.gravity * (f.p + (f.own - own)));
   }
 };
 

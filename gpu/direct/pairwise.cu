@@ -26,9 +26,9 @@ enum {
   SCATTERED = 1024             /* softenings (soft sums: or R1) from the centre beyond which targets are scattered; the error is 6e-5 of it */
 };
 
-/* Template parameter WHAT: the hard part; the whole acceleration, psi and, with a split, the hard part; the same without softening; the soft
- * part and psi, each pair with the weight 1 - K. */
-enum { SUM_HARD, SUM_TOTAL, SUM_BARE, SUM_SOFT };
+/* Template parameter WHAT: the hard part; the whole acceleration and, with a split, the hard part; the same and psi; the soft part and psi,
+ * each pair with the weight 1 - K. */
+enum { SUM_HARD, SUM_TOTAL, SUM_POTENTIAL, SUM_SOFT };
 
 struct pairs_job {
   const struct body *source;
@@ -42,7 +42,7 @@ struct pairs_job {
   double to_acc, to_pot;  /* factors from sums to accelerations and potentials, with G */
   float kept;             /* factor on `work` before interactions are added */
   int hard_only, potential, soft, add_potential;
-  int bare;               /* no softening: pairs at distance 0 are left out */
+  int bare;               /* no softening: potentials leave pairs at distance 0 out */
   float per_mass, core2;  /* of soft sums: split_scale, split_core2 */
 };
 
@@ -86,8 +86,8 @@ static __device__ __forceinline__ void add(struct force &f, struct pair_f p, con
     f.p += a.psi;
     pair_add_f(f.a, a.w, p);
   } else {
-    if (WHAT == SUM_BARE) p.m = pair_r2_f(p) > 0 ? p.m : 0;
-    add_pair<WHAT != SUM_HARD, WHAT != SUM_HARD, SPLIT>(f, p, job.split);
+    if (WHAT == SUM_POTENTIAL && job.bare) p.m = pair_r2_f(p) > 0 ? p.m : 0;
+    add_pair<WHAT != SUM_HARD, WHAT == SUM_POTENTIAL, SPLIT>(f, p, job.split);
   }
 }
 
@@ -143,8 +143,9 @@ static __device__ __forceinline__ void store(const struct pairs_job &job, int32_
       job.p.acc_hard[3 * i + c] = h;
   }
   float self = __int_as_float(((const int4 *)job.source)[i].w) * inverse_root(job.eps2);   /* the target itself, as it was summed */
-  if (WHAT == SUM_BARE || WHAT == SUM_SOFT) self = 0;
-  if (WHAT != SUM_HARD && job.potential) job.p.pot[i] = (float)((WHAT == SUM_SOFT && job.add_potential ? job.p.pot[i] : 0) - job.to_pot * (f.p - self));
+  if (job.bare || WHAT == SUM_SOFT) self = 0;
+  if ((WHAT == SUM_POTENTIAL || WHAT == SUM_SOFT) && job.potential)
+    job.p.pot[i] = (float)((WHAT == SUM_SOFT && job.add_potential ? job.p.pot[i] : 0) - job.to_pot * (f.p + (f.own - self)));
 }
 
 /* The S threads that share targets add their sums; the first of them stores the results. */
@@ -156,7 +157,8 @@ static __device__ __forceinline__ void finish(const struct pairs_job &job, int32
     for (int step = S / 2; step > 0; step /= 2) {
       for (int c = 0; c < 3 && WHAT != SUM_HARD; c++) f[k].a[c] += __shfl_xor_sync(FULL, f[k].a[c], step);
       for (int c = 0; c < 3 && SPLIT != SPLIT_NONE && WHAT != SUM_SOFT; c++) f[k].h[c] += __shfl_xor_sync(FULL, f[k].h[c], step);
-      if (WHAT != SUM_HARD) f[k].p += __shfl_xor_sync(FULL, f[k].p, step);
+      if (WHAT == SUM_POTENTIAL || WHAT == SUM_SOFT) f[k].p += __shfl_xor_sync(FULL, f[k].p, step);
+      if (WHAT == SUM_POTENTIAL) f[k].own += __shfl_xor_sync(FULL, f[k].own, step);
     }
   if (threadIdx.x % S > 0) return;
 #pragma unroll
@@ -258,15 +260,15 @@ template <int K, int S, int WHAT, int SPLIT> static void start(struct device *d,
            PAIR_THREADS / S * K);
 }
 
-template <int K> static void start_plain(struct device *d, const struct pairs_job &job, int share)
+template <int K, int WHAT> static void start_plain(struct device *d, const struct pairs_job &job, int share)
 {
   switch (share) {
-  case 1: start<K, 1, SUM_TOTAL, SPLIT_NONE>(d, job); break;
-  case 2: start<K, 2, SUM_TOTAL, SPLIT_NONE>(d, job); break;
-  case 4: start<K, 4, SUM_TOTAL, SPLIT_NONE>(d, job); break;
-  case 8: start<K, 8, SUM_TOTAL, SPLIT_NONE>(d, job); break;
-  case 16: start<K, 16, SUM_TOTAL, SPLIT_NONE>(d, job); break;
-  default: start<K, SHARE_MAX, SUM_TOTAL, SPLIT_NONE>(d, job);
+  case 1: start<K, 1, WHAT, SPLIT_NONE>(d, job); break;
+  case 2: start<K, 2, WHAT, SPLIT_NONE>(d, job); break;
+  case 4: start<K, 4, WHAT, SPLIT_NONE>(d, job); break;
+  case 8: start<K, 8, WHAT, SPLIT_NONE>(d, job); break;
+  case 16: start<K, 16, WHAT, SPLIT_NONE>(d, job); break;
+  default: start<K, SHARE_MAX, WHAT, SPLIT_NONE>(d, job);
   }
 }
 
@@ -280,20 +282,22 @@ template <int WHAT, int SPLIT> static void start_split(struct device *d, const s
 
 #define START_TOTAL(kernel, name) case SPLIT_##kernel: start_split<SUM_TOTAL, SPLIT_##kernel>(d, job, s.targets); break;
 #define START_HARD(kernel, name) case SPLIT_##kernel: start_split<SUM_HARD, SPLIT_##kernel>(d, job, s.targets); break;
-#define START_BARE(kernel, name) case SPLIT_##kernel: start_split<SUM_BARE, SPLIT_##kernel>(d, job, s.targets); break;
+#define START_POTENTIAL(kernel, name) case SPLIT_##kernel: start_split<SUM_POTENTIAL, SPLIT_##kernel>(d, job, s.targets); break;
 #define START_SOFT(kernel, name) case SPLIT_##kernel: start_split<SUM_SOFT, SPLIT_##kernel>(d, job, s.targets); break;
 static void start_sums(struct device *d, const struct pairs_job &job, struct pair_shape s)
 {
   if (job.soft)
     switch (job.split.kernel) { SPLIT_KERNELS(START_SOFT) }
-  else if (job.bare && !job.split.on)
-    start_split<SUM_BARE, SPLIT_NONE>(d, job, s.targets);
-  else if (job.bare)
-    switch (job.split.kernel) { SPLIT_KERNELS(START_BARE) }
+  else if (!job.split.on && job.potential && s.targets > 1)
+    start_plain<TARGETS_MAX, SUM_POTENTIAL>(d, job, s.share);
+  else if (!job.split.on && job.potential)
+    start_plain<1, SUM_POTENTIAL>(d, job, s.share);
   else if (!job.split.on && s.targets > 1)
-    start_plain<TARGETS_MAX>(d, job, s.share);
+    start_plain<TARGETS_MAX, SUM_TOTAL>(d, job, s.share);
   else if (!job.split.on)
-    start_plain<1>(d, job, s.share);
+    start_plain<1, SUM_TOTAL>(d, job, s.share);
+  else if (job.potential)
+    switch (job.split.kernel) { SPLIT_KERNELS(START_POTENTIAL) }
   else if (job.hard_only)
     switch (job.split.kernel) { SPLIT_KERNELS(START_HARD) }
   else
@@ -398,7 +402,7 @@ void pairwise_walk(struct device *d, const struct walk_request *r, struct tally 
   job.kept = r->kind == WALK_HARD ? 1 : WORK_KEPT;
   CHECK(cudaEventRecord(d->timing.from, d->stream));
   job.targets = set_targets(d, r, &job);
-  struct pair_shape s = choose_shape(d, job.targets, share_override(), r->split.on || job.bare);
+  struct pair_shape s = choose_shape(d, job.targets, share_override(), r->split.on);
   start_sums(d, job, s);
   CHECK(cudaEventRecord(d->timing.to, d->stream));
   CHECK(cudaEventSynchronize(d->timing.to));
@@ -446,7 +450,7 @@ double gpu_pair_rate(struct device *d, int64_t n, int *share)
   job.eps2 = 1e-6f;
   job.scattered = INT32_MAX;
   job.p.acc = words, job.p.acc_hard = words + 3 * n, job.p.pot = words + 6 * n, job.p.work = words + 7 * n;
-  job.to_acc = job.to_pot = job.potential = 1;
+  job.to_acc = 1;
   LAUNCH(d, scatter_bodies, blocks_for(n, THREADS), THREADS, body, (int32_t)n);
   int repeats = (int)fmin(fmax(RATE_PAIRS / ((double)n * (double)n), 1), 64);
   for (int attempt = 0; attempt <= RATE_TRIES; attempt++) {

@@ -8,24 +8,28 @@
 /* BLOCK targets are in the registers of a warp at a time; the TARGET_BLOCK targets of a target block share entries. */
 enum { BLOCK = 8, TARGET_BLOCK = 2 * BLOCK };
 
-/* Positions of the targets, the same in all lanes. Sums over the sources of this lane, four for a target (acceleration, psi). */
+/* Positions of the targets, the same in all lanes. Sums over the sources of this lane, four for a target (acceleration, psi); `own`: psi of
+ * pairs at distance 0, which are a particle and itself: beside m / eps the other sum would lose digits. */
 struct block {
   float x[BLOCK], y[BLOCK], z[BLOCK];
   float sum[4 * BLOCK];
   float eps2[BLOCK];   /* of the targets, where softenings differ */
+  float own[BLOCK];
 };
 
 /* The squared softening of a source of eps2 and a target, of mine. */
 static __device__ __forceinline__ float larger_eps2(float eps2, float mine) { return UNLIKE ? fmaxf(eps2, mine) : eps2; }
 
-/* Add the forces of a point mass s on the targets; POT: psi too. */
-template <bool POT> static __device__ __forceinline__ void pairs_add(struct block &b, const float4 &s, float eps2)
+/* Add the forces of a point mass s on the targets; POT: psi too; OWN: that at distance 0 apart. */
+template <bool POT, bool OWN> static __device__ __forceinline__ void pairs_add(struct block &b, const float4 &s, float eps2)
 {
 #pragma unroll
   for (int k = 0; k < BLOCK; k++) {
     const struct pair_f p = pair_of(s, b.x[k], b.y[k], b.z[k], larger_eps2(eps2, b.eps2[k]));
-    const struct pair_point_f f = pair_point_f(p, pair_rho2_f(p));
-    if (POT) b.sum[4 * k + 3] += f.psi;
+    const float rho2 = pair_rho2_f(p);
+    const struct pair_point_f f = pair_point_f(p, rho2);
+    if (POT && (!OWN || rho2 > p.eps2)) b.sum[4 * k + 3] += f.psi;
+    if (OWN && !(rho2 > p.eps2)) b.own[k] += f.psi;
     pair_add_f(&b.sum[4 * k], f.w, p);
   }
 }

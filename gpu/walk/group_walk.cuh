@@ -19,6 +19,7 @@ enum { WARPS = 18, WARPS_QUADRUPOLE = 14 };
 #endif
 
 template <int HOW> constexpr bool has_psi = HOW == WALK_STILL_POTENTIAL || HOW == WALK_WEIGHTED;
+template <int HOW> constexpr bool has_own = HOW == WALK_STILL_POTENTIAL;   /* a weighted walk has weight 0 at distance 0 */
 
 /* Shared memory of the warp of one group. */
 template <int CELLS, int HOW, bool OWN = UNLIKE> struct room : softenings<OWN, ENTRIES, GROUP_MAX> {
@@ -35,6 +36,7 @@ template <int CELLS, int HOW, bool OWN = UNLIKE> struct room : softenings<OWN, E
   int32_t staged_node[CELLS != CELLS_MONOPOLE ? STAGED_MAX : 1];
   uint8_t member[HOW == WALK_MOVING ? GROUP_MAX : 1];     /* targets, as offsets from the group's first particle */
   float scale[HOW == WALK_WEIGHTED ? GROUP_MAX : 1];      /* split_scale of the targets */
+  float own[has_own<HOW> ? GROUP_MAX : 1];                /* psi of pairs at distance 0 */
   __device__ float *expansion() { return taylor[OF_GROUP]; }
   __device__ float4 *staged() { return entry + ENTRIES - STAGED_MAX; }   /* far cells, during the traversal */
   __device__ const float *staged_eps2() { return this->eps2 + ENTRIES - STAGED_MAX; }
@@ -49,6 +51,7 @@ static __device__ __forceinline__ void load_targets(R &s, const struct walk_job 
 {
 #pragma unroll
   for (int k = 0; k < 4 * GROUP_MAX / WARP; k++) s.sum[k * WARP + lane] = 0;
+  for (int k = lane; has_own<HOW> && k < GROUP_MAX; k += WARP) s.own[k] = 0;
   for (int k = lane; k < TAYLOR_MAX; k += WARP) {
     s.taylor[OF_SUPERGROUP][k] = job.supergroup[g.supergroup].taylor[k];
     s.taylor[OF_GROUP][k] = 0;
@@ -128,7 +131,7 @@ static __device__ __forceinline__ void weighted_particles(const R &s, const stru
     float eps2 = UNLIKE ? s.eps2[j] : job.eps2;
     float x = e.x - ball.x, y = e.y - ball.y, z = e.z - ball.z;
     if (!__any_sync(FULL, x * x + y * y + z * z <= reach * reach)) {
-      pairs_add<true>(b, e, eps2);
+      pairs_add<true, false>(b, e, eps2);
       continue;
     }
     switch (job.split_kernel) {
@@ -138,13 +141,20 @@ static __device__ __forceinline__ void weighted_particles(const R &s, const stru
   }
 }
 
+/* Add the sums of pairs at distance 0. */
+template <class R> static __device__ __forceinline__ void add_own(R &s, const struct block &b, int first, int lane)
+{
+  float own = lanes_sum<BLOCK>(b.own, lane);
+  if (lane < BLOCK) s.own[first + lane] += own;
+}
+
 /* Forces of the entries [begin, cells), which are cells, and [cells, end) on a target block, added to its sums. All three are multiples of
  * WARP. */
 template <int CELLS, int HOW, class R>
 static __device__ __forceinline__ void evaluate(R &s, const struct walk_job &job, int target_block, int targets, int begin, int cells,
                                                 int end, int lane)
 {
-  constexpr bool POT = has_psi<HOW>;
+  constexpr bool POT = has_psi<HOW>, OWN = has_own<HOW>;
   __syncwarp();
   for (int first = target_block * TARGET_BLOCK; first < min((target_block + 1) * TARGET_BLOCK, targets); first += BLOCK) {
     struct block b;
@@ -156,11 +166,14 @@ static __device__ __forceinline__ void evaluate(R &s, const struct walk_job &job
     }
 #pragma unroll
     for (int k = 0; k < 4 * BLOCK; k++) b.sum[k] = 0;
+#pragma unroll
+    for (int k = 0; OWN && k < BLOCK; k++) b.own[k] = 0;
     if (CELLS == CELLS_QUADRUPOLE) quad_cells<POT>(s, job, b, begin, cells, lane);
     int plain = CELLS == CELLS_QUADRUPOLE ? cells : begin, weighted = HOW == WALK_WEIGHTED ? cells : end;
-    for (int j = plain + lane; j < weighted; j += WARP) pairs_add<POT>(b, s.entry[j], UNLIKE ? s.eps2[j] : job.eps2);
+    for (int j = plain + lane; j < weighted; j += WARP) pairs_add<POT, OWN>(b, s.entry[j], UNLIKE ? s.eps2[j] : job.eps2);
     if constexpr (HOW == WALK_WEIGHTED) weighted_particles(s, job, b, s.ball[target_block], first, cells, end, lane);
     s.sum[4 * first + lane] += lanes_sum<4 * BLOCK>(b.sum, lane);
+    if constexpr (OWN) add_own(s, b, first, lane);
   }
   __syncwarp();
 }
@@ -267,7 +280,7 @@ static __device__ __forceinline__ void store(const R &s, const struct walk_job &
     if (HOW == WALK_WEIGHTED && job.soft)
       for (int c = 0; c < 3; c++) job.p.acc_soft[3 * i + c] = job.p.acc[3 * i + c];
     if (has_psi<HOW> && (HOW != WALK_WEIGHTED || job.potential))
-      put(overwrite && !(HOW == WALK_WEIGHTED && job.add_potential), &job.p.pot[i], -job.per_psi, a.w - (double)own);
+      put(overwrite && !(HOW == WALK_WEIGHTED && job.add_potential), &job.p.pot[i], -job.per_psi, a.w + ((double)(has_own<HOW> ? s.own[k] : 0) - own));
     job.p.work[i] = kept * job.p.work[i] + each;
   }
 }

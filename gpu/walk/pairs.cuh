@@ -14,9 +14,10 @@
 /* Template parameter SPLIT: one of enum split_kernel, or none. */
 enum { SPLIT_NONE = -1 };
 
-/* Sums of one target without G: acceleration, hard acceleration, and psi, which is minus the potential. */
+/* Sums of one target without G: acceleration, hard acceleration, and psi, which is minus the potential; `own`: psi of pairs at distance 0,
+ * which are a particle and itself: beside m / eps the other sum would lose digits. */
 struct force {
-  float a[3], h[3], p;
+  float a[3], h[3], p, own;
 };
 
 /* 1 / sqrt(x) to about 1e-7. Softened squared distances are never denormal. */
@@ -94,8 +95,10 @@ template <bool TOTAL, bool POTENTIAL, int SPLIT>
 static __device__ __forceinline__ void add_pair(struct force &f, const struct pair_f &p, const struct split &split)
 {
   float r2 = pair_r2_f(p);
-  const struct pair_point_f a = pair_point_f(p, SPLIT == SPLIT_NONE ? pair_rho2_f(p) : pair_rho2_of_f(p, r2));
-  if (POTENTIAL) f.p += a.psi;
+  const float rho2 = SPLIT == SPLIT_NONE ? pair_rho2_f(p) : pair_rho2_of_f(p, r2);
+  const struct pair_point_f a = pair_point_f(p, rho2);
+  if (POTENTIAL && rho2 > p.eps2) f.p += a.psi;
+  if (POTENTIAL && !(rho2 > p.eps2)) f.own += a.psi;
   if (TOTAL) pair_add_f(f.a, a.w, p);
   if (SPLIT != SPLIT_NONE) pair_add_f(f.h, a.w * pair_hard<SPLIT>(split, r2), p);
 }

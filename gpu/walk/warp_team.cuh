@@ -168,7 +168,7 @@ static __device__ __forceinline__ void add_staged(const R &s, const struct walk_
       if (at >= 0) q = second_moments(job, s.node[w.id][at]);
       quad_pairs_add<false>(b, c, q, job.eps2);
     } else {
-      pairs_add<false>(b, c, job.eps2);
+      pairs_add<false, false>(b, c, job.eps2);
     }
   }
   w.staged = max(w.staged, 0);
@@ -233,7 +233,7 @@ static __device__ __forceinline__ void add_particles(const R &s, const struct wa
     }
     if (loaded) {
 #pragma unroll
-      for (int k = 0; k < SLOTS; k++) pairs_add<false>(b, source[k], job.eps2);
+      for (int k = 0; k < SLOTS; k++) pairs_add<false, false>(b, source[k], job.eps2);
     }
   }
 }

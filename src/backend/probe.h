@@ -29,8 +29,8 @@ struct backend_probe {
   int (*memory)(int node_rank, double *all, double *left);
   /* Identity of that device. NULL: there is no device but the host. */
   void (*identify)(int node_rank, struct device_identity *id);
-  /* Interactions per second of a direct sum over point masses (acceleration and potential) in the arithmetic of `walk` on all threads:
-   * the upper limit of the walk's rate. */
+  /* Interactions per second of a direct sum over point masses (acceleration; on CPUs with potential) in the arithmetic of `walk` on
+   * all threads: the upper limit of the walk's rate. */
   double (*ceiling)(struct device *d);
   /* Interactions per second of METHOD_DIRECT on n particles with *share threads (1, 2, 4, ... 32) to a target; *share 0: the default, which
    * is returned in it. NULL without METHOD_DIRECT. */

@@ -30,7 +30,7 @@ libespalier_a_SOURCES += \
 
 # The inner loops once per instruction set. Fast-math is right for them alone: lists hold finite numbers only, and sums
 # may be reordered.
-KERNEL_FLAGS = -O3 -ffast-math -fno-math-errno
+KERNEL_FLAGS = -O3 -ffast-math -fno-math-errno -Wno-psabi
 noinst_LIBRARIES += libkernels_generic.a
 KERNEL_LIBS = libkernels_generic.a
 libkernels_generic_a_SOURCES = %D%/hard_isa.c %D%/walk_isa.c

@@ -114,14 +114,15 @@ static void synchronise(struct model *e, int64_t lets)
   meets(e, 1);
   exchange(e, 0, lets, EVENT_let_select);
   for (int64_t k = 0; k < lets; k++) received[in->let[k].to] += (double)in->let[k].bytes / BYTES_PER_PARTICLE;
+  const double rate = in->split ? e->m->split_rate : e->m->walk_rate;
   for (int r = 0; r < in->ranks; r++) {   /* the local tree first: its part of the entries that are walked */
     double n = (double)in->local[r];
-    works(e, r, EVENT_walk, e->m->walk_floor + (n > 0 ? n / (n + received[r]) : 0) * n * in->full_pairs / e->m->walk_rate);
+    works(e, r, EVENT_walk, e->m->walk_floor + (n > 0 ? n / (n + received[r]) : 0) * n * in->full_pairs / rate + n / e->m->correct_rate);
   }
   wait_for_lets(e, 0, lets);
   for (int r = 0; r < in->ranks; r++) {
     double n = (double)in->local[r];
-    works(e, r, EVENT_walk, (n > 0 ? received[r] / (n + received[r]) : 0) * n * in->full_pairs / e->m->walk_rate);
+    works(e, r, EVENT_walk, (n > 0 ? received[r] / (n + received[r]) : 0) * n * in->full_pairs / rate);
   }
   meets(e, 1);
   memory_free(received);
@@ -144,10 +145,10 @@ static void tick(struct model *e, int64_t first, int64_t last, int aligned, int 
   for (int64_t k = first; k < last; k++) e->ready[in->let[k].to] = fmax(e->ready[in->let[k].to], e->arrived[k]);
   for (int r = 0; r < in->ranks; r++) {
     double n = active(e, r, aligned);
-    if (regular) works(e, r, EVENT_tree, (double)in->local[r] / m->build_rate);
+    if (regular) works(e, r, EVENT_tree, (double)in->local[r] / m->update_rate);
     if (n == 0) continue;
     waits(e, r, e->ready[r]);
-    works(e, r, EVENT_hard_walk, m->substep_floor + m->walk_floor + n * in->hard_pairs / (in->split ? m->hard_rate : m->walk_rate));
+    works(e, r, EVENT_hard_walk, m->substep_floor + m->walk_floor + n * in->hard_pairs / (in->split ? m->hard_rate : m->block_rate) + n / m->correct_rate);
   }
   for (int64_t k = first; k < last; k++) {
     const struct soft_step_let *l = &in->let[k];

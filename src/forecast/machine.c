@@ -32,6 +32,11 @@ static const struct number {
     MACHINE_NUMBERS(X)
 #undef X
 };
+/* Keys that a file may lack: they have the value of another one, or of one that costs no time. */
+static const struct optional {
+  const char *key, *as;
+} optional[] = {{"SplitRate", "WalkRate"}, {"BlockRate", "WalkRate"}, {"UpdateRate", "BuildRate"}, {"CorrectRate", NULL}};
+
 /* Words, whose lines follow those of the numbers. */
 enum { NAME = NUMBERS, TOPOLOGY, DEVICE, KEYS };
 static const struct word {
@@ -132,6 +137,24 @@ static int take(void *user, const char *section, const char *key, const char *va
   return 0;
 }
 
+static double *number_of(struct machine *m, const char *key)
+{
+  int k = 0;
+  while (strcmp(numbers[k].key, key) != 0) k++;
+  return (double *)((char *)m + numbers[k].offset);
+}
+
+/* Set the keys that the file lacks and may lack. */
+static void fill(struct source *s)
+{
+  for (size_t i = 0; i < sizeof optional / sizeof *optional; i++)
+    for (int k = 0; k < NUMBERS; k++)
+      if (!s->line[k] && strcmp(numbers[k].key, optional[i].key) == 0) {
+        *number_of(s->m, optional[i].key) = optional[i].as ? *number_of(s->m, optional[i].as) : numbers[k].high;
+        s->line[k] = -1;
+      }
+}
+
 int machine_read(const char *path, struct machine *m, struct fault *f)
 {
   struct stat st;
@@ -143,6 +166,7 @@ int machine_read(const char *path, struct machine *m, struct fault *f)
   lines_close(&s.lines);
   if (f->text[0]) return -1;
   if (rc) return fault_set(f, "%s:%d: cannot be read as an ini file", path, rc);
+  fill(&s);
   for (int k = 0; k < KEYS; k++)
     if (!s.line[k]) {
       const char *meaning = k < NUMBERS ? numbers[k].meaning : k == NAME ? "the name of the machine" : k == TOPOLOGY ? "flat, fat-tree, dragonfly or torus" : "cpu or gpu";

@@ -22,10 +22,14 @@ enum machine_device { DEVICE_cpu, DEVICE_gpu, DEVICES };
   X(Network, NodeLatency, node_latency, 0, 1, "seconds of a short message within a node")                                          \
   X(Network, NodeBandwidth, node_bandwidth, 1, 1e18, "bytes a second that a rank sends within a node")                             \
   X(Device, WalkFloor, walk_floor, 0, 1e3, "seconds of a force of few particles")                                                  \
-  X(Device, WalkRate, walk_rate, 1, 1e18, "interactions of a second in forces")                                                    \
+  X(Device, WalkRate, walk_rate, 1, 1e18, "interactions of a second in forces on all particles")                                   \
+  X(Device, SplitRate, split_rate, 1, 1e18, "the same with a split, lists of neighbours included where the device makes them")     \
+  X(Device, BlockRate, block_rate, 1, 1e18, "the same in block steps without a split, of some particles")                          \
   X(Device, HardRate, hard_rate, 1, 1e18, "the same in hard forces of a hybrid, whose lists are short")                            \
   X(Device, OrderRate, order_rate, 1, 1e18, "particles that are sorted in a second")                                               \
   X(Device, BuildRate, build_rate, 1, 1e18, "particles of which the tree with moments and groups is built in a second")            \
+  X(Device, UpdateRate, update_rate, 1, 1e18, "particles of which a moment update within a soft step takes a second")               \
+  X(Device, CorrectRate, correct_rate, 1, 1e18, "particles that are kicked or corrected, and get new steps, in a second")          \
   X(Device, SubstepFloor, substep_floor, 0, 1e3, "seconds of a block step of few particles, beside WalkFloor")                     \
   X(Device, MessageCopy, message_copy, 0, 1, "seconds in which a message is copied between device and host; 0: it is not")
 

@@ -18,7 +18,7 @@
 
 /* Particles of a rank in benchmarks of rates, on a host and on a device, and of fixed costs; repeats of short messages, pieces of a message
  * that is sent as many, bytes of long messages. */
-enum { MANY_HOST = 8192, MANY_DEVICE = 1 << 20, FEW = 64, REPEATS = 20, SHORT = 200, PIECES = 256, LONG = 4 << 20 };
+enum { MANY_HOST = 32768, MANY_DEVICE = 1 << 20, FEW = 64, REPEATS = 20, SHORT = 200, PIECES = 256, LONG = 4 << 20 };
 
 /* --- messages ---------------------------------------------------------------------------------------------------- */
 
@@ -96,13 +96,13 @@ static void make_sphere(struct particles *p, const struct comm *c, int64_t n)
   p->n = n;
 }
 
-static void benchmark_parameters(struct params *par)
+static void benchmark_parameters(struct params *par, int mode)
 {
   params_defaults(par);
   par->GravityConstantInternal = 1;
   par->Softening = 0.01;
-  par->Mode = MODE_HYBRID;
-  par->SoftStep = 1.0 / 64;
+  par->Mode = mode;
+  if (mode == MODE_HYBRID) par->SoftStep = 1.0 / 64;
   par->Scheme = SCHEME_BLOCK;
   par->Tuning = TUNING_FROZEN;
   par->MaxSizeTimestep = 1.0 / 64;
@@ -110,14 +110,55 @@ static void benchmark_parameters(struct params *par)
   params_use_walks(par);
 }
 
-/* Times of a force of n particles a rank, its interactions, seconds of a block step, interactions of a second in hard forces. Collective. 0 or -1. */
-static int benchmark(const struct comm *c, const struct backend *be, int64_t n, struct bench_times *t, double *pairs, double *block, double *hard,
-                     struct fault *f)
+static void drain_device(void *of)
+{
+  struct sim *s = of;
+  s->be->wait(s->dev);
+}
+
+/* What a soft step of block steps takes. */
+struct soft_step_rates {
+  double step;      /* seconds of a block step */
+  double pairs;     /* interactions of a second in block steps, with what else is done for the active particles; 0: none */
+  double updates;   /* particles of a second in moment updates; 0: none */
+  double corrects;  /* particles of a second that are kicked or corrected */
+};
+
+/* The block steps of a soft step from the present forces on. Collective. */
+static struct soft_step_rates measure_soft_step(struct sim *s)
+{
+  struct soft_step_rates r = {0};
+  struct plan plan = plan_next(s->par, &s->now, &s->system, 0, 1, s->split.r2, s->split.on, 0);
+  memset(&s->counts, 0, sizeof s->counts);
+  s->be->wait(s->dev);
+  timer_reset(&s->timer);
+  s->timer.drain = drain_device;
+  s->timer.drain_argument = s;
+  step_open(s, &plan);
+  double opened = s->timer.seconds[PHASE_correct], begun = timer_computing(&s->timer), n = (double)s->be->count(s->dev);
+  while (step_substeps(s, &plan, HUGE_VAL) != STEP_SUBSTEPS_ENDED) continue;
+  timer_phase(&s->timer, PHASE_other);
+  s->timer.drain = NULL;
+  const double *spent = s->timer.seconds, steps = (double)s->counts.substeps;
+  if (steps > 0) r.step = (timer_computing(&s->timer) - begun) / steps;
+  if (steps > 0 && spent[PHASE_hard_walk] > 0)
+    r.pairs = (double)(s->counts.hard.particle_pairs + s->counts.hard.cell_pairs) / spent[PHASE_hard_walk];
+  /* both kicks of a synchronisation; what corrections of active particles take beyond that, such as finding them, goes with N */
+  double each = 2 * opened / n, rest = fmax(spent[PHASE_correct] - opened - each * (double)s->counts.hard.targets, 0);
+  if (s->counts.moment_updates > 0) r.updates = n * (double)s->counts.moment_updates / fmax(spent[PHASE_moments] + rest, 1e-12);
+  r.corrects = 1 / fmax(each, 1e-18);
+  comm_max_double(s->comm, &r.step, 1);
+  return r;
+}
+
+/* Times of a force of n particles a rank in a mode, its interactions, and what its block steps take. Collective. 0 or -1. */
+static int benchmark(const struct comm *c, const struct backend *be, int64_t n, int mode, struct bench_times *t, double *pairs,
+                     struct soft_step_rates *r, struct fault *f)
 {
   struct sim s;
   struct params par;
   struct particles p;
-  benchmark_parameters(&par);
+  benchmark_parameters(&par, mode);
   make_sphere(&p, c, n);
   int failed = sim_open(&s, c, &par, be, &p, f);
   if (!failed) {
@@ -130,14 +171,7 @@ static int benchmark(const struct comm *c, const struct backend *be, int64_t n, 
       for (int p = 0; p < PHASE_COUNT; p++) t->phase[p] = fmin(t->phase[p], again.phase[p]);
     }
     *pairs = (double)(s.counts.full.particle_pairs + s.counts.full.cell_pairs);
-    struct plan plan = plan_next(&par, &s.now, &s.system, 0, 1, s.split.r2, s.split.on, 0);
-    step_open(&s, &plan);
-    double begun = timer_computing(&s.timer);
-    while (step_substeps(&s, &plan, HUGE_VAL) != STEP_SUBSTEPS_ENDED) continue;
-    *block = s.counts.substeps > 0 ? (timer_computing(&s.timer) - begun) / (double)s.counts.substeps : 0;
-    *hard = s.counts.hard.seconds > 0 ? (double)(s.counts.hard.particle_pairs + s.counts.hard.cell_pairs) / s.counts.hard.seconds : 0;
-    comm_max_double(c, block, 1);
-    comm_max_double(c, hard, 1);
+    *r = measure_soft_step(&s);
   }
   sim_close(&s);
   return failed;
@@ -147,20 +181,27 @@ static int measure_device(const struct comm *c, struct machine *m, struct fault 
 {
   const struct backend *be;
   struct params par;
-  struct bench_times many, few;
-  double pairs, few_pairs, block, few_block, hard, few_hard;
-  benchmark_parameters(&par);
+  struct bench_times many, split, few;
+  struct soft_step_rates block, hard, few_steps;
+  double pairs, split_pairs, few_pairs;
+  benchmark_parameters(&par, MODE_HYBRID);
   if (sim_choose_backend(c, &par, &be, f)) return -1;
   m->device = be->particle_bytes > 0 ? DEVICE_gpu : DEVICE_cpu;
   int64_t n = m->device == DEVICE_gpu ? MANY_DEVICE : MANY_HOST;
-  if (benchmark(c, be, n, &many, &pairs, &block, &hard, f) || benchmark(c, be, FEW, &few, &few_pairs, &few_block, &few_hard, f)) return -1;
+  if (benchmark(c, be, n, MODE_TREE, &many, &pairs, &block, f) || benchmark(c, be, n, MODE_HYBRID, &split, &split_pairs, &hard, f) ||
+      benchmark(c, be, FEW, MODE_HYBRID, &few, &few_pairs, &few_steps, f))
+    return -1;
   const double tiny = 1e-12, *s = many.phase;
   m->walk_floor = few.phase[PHASE_walk];
   m->walk_rate = pairs / fmax(s[PHASE_walk], tiny);
-  m->hard_rate = hard > 0 ? hard : m->walk_rate;
+  m->split_rate = split_pairs / fmax(split.phase[PHASE_walk], tiny);
+  m->block_rate = block.pairs > 0 ? block.pairs : m->walk_rate;
+  m->hard_rate = hard.pairs > 0 ? hard.pairs : m->walk_rate;
   m->order_rate = (double)n / fmax(s[PHASE_order], tiny);
   m->build_rate = (double)n / fmax(s[PHASE_build] + s[PHASE_moments] + s[PHASE_groups], tiny);
-  m->substep_floor = fmax(few_block - m->walk_floor, 0);
+  m->update_rate = hard.updates > 0 ? hard.updates : m->build_rate;
+  m->correct_rate = hard.corrects;
+  m->substep_floor = fmax(few_steps.step - m->walk_floor, 0);
   return 0;
 }
 
