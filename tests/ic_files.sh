@@ -57,7 +57,7 @@ espalier run --check -P Units:UnitMass_in_g=1e35 -P Units:GravityConstantInterna
 ok $? "other units are refused"
 
 # The files in params/, by the commands in their heads.
-for name in cluster nucleus; do
+for name in cluster nucleus encounters; do
   command=$(sed -n 's/^; *espalier ic /ic /p' "$src/params/$name.ini")
   # shellcheck disable=SC2086
   espalier $command && ! sed -n 's/^\(Unit[A-Za-z_]* = .*\)/\1/p' out | grep -v -x -F -f "$src/params/$name.ini" &&

@@ -238,6 +238,7 @@ slow_together = \
   %D%/slow/tutorials.sh \
   %D%/slow/amuse.sh \
   %D%/slow/site.sh \
+  %D%/slow/gallery.sh \
   %D%/slow/simgrid.sh \
   %D%/slow/configure.sh
 slow_alone = \
@@ -318,8 +319,8 @@ check-slow: all
 .PHONY: check-quick check-together check-slow
 CLEANFILES += lane-1.lock lane-2.lock quick-suite.log unit-suite.log together-suite.log alone-suite.log slow-suite.log slow-alone-suite.log
 clean-local:
-	-chmod -R u+w slow-sanitizers slow-valgrind slow-chain slow-clusters slow-distcheck slow-emulator slow-energy slow-faults slow-simgrid slow-slurm 2>/dev/null
-	-rm -rf fuzz-* slow-sanitizers slow-valgrind slow-chain slow-clusters slow-distcheck slow-emulator slow-energy slow-faults slow-simgrid slow-slurm
+	-chmod -R u+w slow-sanitizers slow-valgrind slow-chain slow-clusters slow-distcheck slow-emulator slow-gallery slow-energy slow-faults slow-simgrid slow-slurm 2>/dev/null
+	-rm -rf fuzz-* slow-sanitizers slow-valgrind slow-chain slow-clusters slow-distcheck slow-emulator slow-gallery slow-energy slow-faults slow-simgrid slow-slurm
 
 %C%_checkpoint_mpi_SOURCES = %D%/checkpoint.c %D%/chance.h %D%/files.h %D%/tap.h
 %C%_guard_mpi_SOURCES = %D%/guard.c %D%/files.h %D%/tap.h
