@@ -6,8 +6,10 @@
 #include <string.h>
 
 #include "backend/let_verbs.h"
+#include "base/debug.h"
 #include "mpi/let.h"
 #include "mpi/reach.h"
+#include "tree/upper.h"
 
 struct let_box let_union(const struct let_box *boxes, int count, double horizon)
 {
@@ -33,7 +35,7 @@ enum need let_contact(const struct lattice *l, const struct let_summary *sender,
                       const struct let_request *r)
 {
   if (sender->particles == 0 || receiver->boxes == 0) return NEED_NOTHING;
-  if (!(r->horizon > 0)) return essential_need(l, &sender->root, &sender->motion, &receiver->box, r);
+  if (!(r->horizon > 0)) return top_need(l, &sender->top, &receiver->box, r);
   if (!by_reach(r)) return NEED_OPEN;
   const struct let_reach *target = r->active ? &receiver->target : &receiver->source;
   for (int k = 0; k < target->parts; k++) {
@@ -45,10 +47,22 @@ enum need let_contact(const struct lattice *l, const struct let_summary *sender,
 
 /* --- summaries --------------------------------------------------------------------------------------------------- */
 
-void let_summarise(const struct backend *be, struct device *d, const struct let_request *request, struct let_box *boxes,
+/* The most boxes of an exchange in which boxes are sent only to ranks near them. */
+static int boxes_by_reach(const struct backend *be, int ranks)
+{
+  int some = be->particle_bytes > 0 && ranks < LET_BOXES / LET_BOXES_RANK ? LET_BOXES_RANK * ranks : LET_BOXES;
+  return (int)debug_value("let_boxes", some > LET_BOXES_ALL ? some : LET_BOXES_ALL);
+}
+
+int let_quads(const struct backend *be, const struct let_request *r)
+{
+  return be->let->quads ? be->let->quads(r) : r->mac->order == 2;
+}
+
+void let_summarise(const struct backend *be, struct device *d, int ranks, const struct let_request *request, struct let_box *boxes,
                    struct let_summary *summary)
 {
-  int most = by_reach(request) ? LET_BOXES : LET_BOXES_ALL;
+  int most = by_reach(request) ? boxes_by_reach(be, ranks) : LET_BOXES_ALL;
   be->let->summary(d, request, summary);
   if (by_reach(request) && request->active) {   /* sources are all particles */
     struct let_request all = *request;
@@ -60,40 +74,87 @@ void let_summarise(const struct backend *be, struct device *d, const struct let_
   if (by_reach(request)) reach_make(request->active ? &summary->target : &summary->source, boxes, summary->boxes, request);
 }
 
-/* The bytes of a summary that an exchange needs: [0, FIRST) and [*begin, *end). */
-enum { FIRST = offsetof(struct let_summary, root) };
+/* A summary as a message of an exchange at a synchronisation. */
+struct soft_summary {
+  int64_t particles;
+  int32_t boxes, cells;
+  double low[3], high[3], a_old;   /* of the box around all */
+  struct top_cell {
+    int32_t x[3];
+    float mass, b, reach;
+  } cell[TOP_CELLS];
+  uint8_t children[TOP_CELLS];     /* the first child and FIRST times their number less one; 0: closed */
+  float quad[TOP_CELLS][6];        /* left out where no walk uses them */
+};
+enum { FIRST = 32, SUMMARY_HEAD = offsetof(struct let_summary, box) };
+_Static_assert((int)TOP_CELLS <= (int)FIRST, "the place of a child fits into five bits, the number of children less one into three");
 
-static void needed_bytes(const struct let_request *r, size_t *begin, size_t *end)
+/* The bytes of a summary for substeps: [0, SUMMARY_HEAD), and so many from `source` on. */
+static size_t reach_bytes(const struct let_request *r)
 {
-  *begin = r->horizon > 0 ? offsetof(struct let_summary, source) : FIRST;
-  *end = !(r->horizon > 0) ? offsetof(struct let_summary, source)
-         : !by_reach(r)    ? *begin
-         : r->active       ? sizeof(struct let_summary)
-                           : offsetof(struct let_summary, target);
+  if (!by_reach(r)) return 0;
+  return (r->active ? sizeof(struct let_summary) : offsetof(struct let_summary, target)) - offsetof(struct let_summary, source);
 }
 
 size_t let_summary_bytes(const struct let_request *r)
 {
-  size_t begin, end;
-  needed_bytes(r, &begin, &end);
-  return FIRST + end - begin;
+  if (r->horizon > 0) return SUMMARY_HEAD + reach_bytes(r);
+  return r->quads ? sizeof(struct soft_summary) : offsetof(struct soft_summary, quad);
+}
+
+static void pack_soft(const struct let_request *r, const struct let_summary *s, void *message)
+{
+  struct soft_summary c = {.particles = s->particles, .boxes = s->boxes, .cells = s->top.cells, .a_old = s->box.a_old};
+  memcpy(c.low, s->box.low, sizeof c.low);
+  memcpy(c.high, s->box.high, sizeof c.high);
+  for (int k = 0; k < s->top.cells; k++) {
+    const struct node *n = &s->top.node[k];
+    c.cell[k] = (struct top_cell){{n->x[0], n->x[1], n->x[2]}, n->mass, n->b, n->reach};
+    c.children[k] = n->info & NODE_TERMINAL ? 0 : (uint8_t)((uint32_t)n->first + FIRST * (n->info - 1));
+  }
+  memcpy(c.quad, s->top.quad, sizeof c.quad);
+  memcpy(message, &c, let_summary_bytes(r));
+}
+
+static void unpack_soft(const struct let_request *r, const void *message, struct let_summary *s)
+{
+  struct soft_summary c = {.particles = 0};
+  memcpy(&c, message, let_summary_bytes(r));
+  s->particles = c.particles;
+  s->boxes = c.boxes;
+  s->box.a_old = c.a_old;
+  memcpy(s->box.low, c.low, sizeof c.low);
+  memcpy(s->box.high, c.high, sizeof c.high);
+  s->top.cells = c.cells;
+  for (int k = 0; k < c.cells; k++) {
+    const struct top_cell *from = &c.cell[k];
+    uint32_t children = c.children[k];
+    struct node n = {.x = {from->x[0], from->x[1], from->x[2]}, .mass = from->mass, .b = from->b, .reach = from->reach, .info = NODE_TERMINAL};
+    if (children > 0) n.first = (int32_t)(children % FIRST), n.info = children / FIRST + 1;
+    s->top.node[k] = n;
+  }
+  memcpy(s->top.quad, c.quad, sizeof c.quad);
 }
 
 void let_summary_pack(const struct let_request *r, const struct let_summary *s, void *message)
 {
-  size_t begin, end;
-  needed_bytes(r, &begin, &end);
-  memcpy(message, s, FIRST);
-  memcpy((char *)message + FIRST, (const char *)s + begin, end - begin);
+  if (!(r->horizon > 0)) {
+    pack_soft(r, s, message);
+    return;
+  }
+  memcpy(message, s, SUMMARY_HEAD);
+  memcpy((char *)message + SUMMARY_HEAD, (const char *)s + offsetof(struct let_summary, source), reach_bytes(r));
 }
 
 void let_summary_unpack(const struct let_request *r, const void *message, struct let_summary *s)
 {
-  size_t begin, end;
-  needed_bytes(r, &begin, &end);
   memset(s, 0, sizeof *s);
-  memcpy(s, message, FIRST);
-  memcpy((char *)s + begin, (const char *)message + FIRST, end - begin);
+  if (!(r->horizon > 0)) {
+    unpack_soft(r, message, s);
+    return;
+  }
+  memcpy(s, message, SUMMARY_HEAD);
+  memcpy((char *)s + offsetof(struct let_summary, source), (const char *)message + SUMMARY_HEAD, reach_bytes(r));
 }
 
 /* --- boxes of a receiver ----------------------------------------------------------------------------------------- */

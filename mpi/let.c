@@ -9,6 +9,7 @@
 #include "backend/link.h"
 #include "base/memory.h"
 #include "mpi/let_parts.h"
+#include "tree/upper.h"
 
 /* LETs for several receivers are selected at once. So a selection waits this long for missing boxes, which is less than a selection takes;
  * the boxes of all ranks arrive at nearly the same time. */
@@ -29,7 +30,7 @@ struct lets *lets_open(const struct comm *c, const struct backend *be, struct de
   l->round = memory_alloc("let", sizeof *l->round * 2 * ranks);
   l->peer = memory_alloc("let", sizeof *l->peer * ranks);
   l->summary = memory_alloc("let", sizeof *l->summary * ranks);
-  l->root = memory_alloc("let", sizeof *l->root * ranks);
+  l->upper = memory_alloc("let", sizeof *l->upper * ranks);
   l->choice = memory_alloc("let", sizeof *l->choice * ranks);
   for (int k = 0; k < LET_SETS; k++) {
     l->forest[k] = memory_alloc("let", sizeof **l->forest * ranks);
@@ -61,7 +62,7 @@ void lets_close(struct lets *l)
     memory_free(l->receiver[k]);
   }
   memory_free(l->round);
-  memory_free(l->root);
+  memory_free(l->upper);
   memory_free(l->choice);
   memory_free(l->summary);
   memory_free(l->peer);
@@ -127,7 +128,7 @@ int let_attach(struct lets *l, int peer)
 /* Returns 1 if a peer's LET is attached and valid at l->tick. */
 static int poll_let(struct lets *l, int peer)
 {
-  if (peer == l->c->rank) return 1;   /* roots from summaries */
+  if (peer == l->c->rank) return 1;   /* the upper tree */
   if (!let_attach(l, peer)) return 0;
   if (l->kind != LET_STEP) return 1;
   let_update_poll(l, peer);
@@ -185,19 +186,32 @@ static void send_boxes(struct lets *l, int peer, const struct let_box *boxes, in
   let_advance(l, peer, LET_RECEIVER, l->kind, LET_EVENT_NEED);
 }
 
+/* Make the upper tree of the cells that this rank needs of the first `count` summaries in l->upper. */
+static void make_upper(struct lets *l, const struct lattice *lattice, int count, const struct let_box *boxes)
+{
+  const struct let_summary *own = &l->summary[l->c->rank];
+  struct let_request r = l->request;
+  struct upper u;
+  r.boxes = boxes;
+  r.box_count = own->boxes;
+  upper_make(&u, lattice, count, l->upper, &own->box, &r);
+  l->be->let->upper(l->d, l->kind, l->c->rank, u.nodes, u.node, (const float(*)[6])u.quad);
+  upper_free(&u);
+}
+
 /* Exchange summaries, derive which ranks send LETs to which, and send the boxes of this rank to its senders. */
 static void exchange_summaries(struct lets *l, const struct lattice *lattice)
 {
   enum let_kind kind = l->kind;
-  int self = l->c->rank, roots = 0, receivers = 0, *forest = l->forest[kind] + 1, trees = 0;
+  int self = l->c->rank, tops = 0, receivers = 0, *forest = l->forest[kind] + 1, trees = 0;
   struct let_box *boxes = memory_alloc("let", sizeof *boxes * LET_BOXES);
   struct let_summary *summary = memory_alloc("let", sizeof *summary);
-  let_summarise(l->be, l->d, &l->request, boxes, summary);
+  let_summarise(l->be, l->d, l->c->size, &l->request, boxes, summary);
   gather_summaries(l, summary);
   for (int k = 1; k < l->c->size; k++) {
     int r = (self + k) % l->c->size;
     enum need mine = let_contact(lattice, &l->summary[r], &l->summary[self], &l->request);
-    if (mine == NEED_CELL) l->root[roots++] = &l->summary[r];
+    if (mine == NEED_CELL) l->upper[tops++] = &l->summary[r];
     if (let_contact(lattice, &l->summary[self], &l->summary[r], &l->request) == NEED_OPEN) {
       l->receiver[kind][receivers++] = r;
       inbox_expect(&l->peer[r].boxes, l->c);
@@ -207,13 +221,13 @@ static void exchange_summaries(struct lets *l, const struct lattice *lattice)
     forest[trees++] = r;
     send_boxes(l, r, boxes, summary->boxes);
   }
-  if (roots > 0)
+  if (tops > 0)
     *--forest = self, trees++;
   else
     memmove(forest - 1, forest, sizeof *forest * (size_t)trees);
   l->trees[kind] = trees;
   l->receivers[kind] = receivers;
-  l->be->let->roots(l->d, kind, self, roots, l->root);
+  make_upper(l, lattice, tops, boxes);
   memory_free(summary);
   memory_free(boxes);
 }
@@ -321,6 +335,7 @@ void let_exchange(struct lets *l, enum let_kind kind, const struct lattice *latt
   outbox_flush(&l->out);   /* the selection overwrites the buffers of sent messages */
   l->kind = kind;
   l->request = request;
+  l->request.quads = let_quads(l->be, &request);
   l->next_moment_update = next_moment_update;
   l->exchanged[kind] = traffic;
   l->tick = 0;

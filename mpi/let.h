@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Exchange of locally essential trees (LETs); Iwasawa et al. 2020, section 6.3; Watanabe & Nakasato 2014, section III-B.
  *
- * One allgather gives every rank the LET root summaries of all ranks. At a synchronisation: the root of each rank's tree and one box
- * around its targets. For substeps: a few cuboids that its particles do not leave. From two summaries both ranks derive, without a message,
- * what the receiver needs: nothing (in substeps, if no particles of both can come within R2 of each other), the root alone (it is in the
- * summary), or a LET. For a LET the receiver sends its boxes (in substeps those near the sender), and the sender selects, packs and sends
+ * One allgather gives every rank the LET summaries of all ranks. At a synchronisation: the first cells of each rank's tree (tree/upper.h)
+ * and one box around its targets. For substeps: a few cuboids that its particles do not leave. From two summaries both ranks derive,
+ * without a message, what the receiver needs: nothing (in substeps, if no particles of both can come within R2 of each other), cells of
+ * the summary, which become the upper tree, or a LET. For a LET the receiver sends its boxes (in substeps those near the sender), and the sender selects, packs and sends
  * it. A LET without anything has no bytes, and no updates follow it.
  *
  * LETs of substeps are kept valid by updates. After a substep the sender sends the corrected entries to the ranks that have them. Every
@@ -21,11 +21,11 @@
 #include "tree/essential.h"
 
 /* Most boxes of a rank: for substeps with a cutoff, where a receiver sends only those near the sender; and in other exchanges, where every
- * cell is tested against all. More would follow its shape better. */
-enum { LET_BOXES = 512, LET_BOXES_ALL = 64 };
+ * cell is tested against all. More would follow its shape better. On devices, which test every cell against them too, few ranks have fewer. */
+enum { LET_BOXES = 512, LET_BOXES_ALL = 64, LET_BOXES_RANK = 16 };
 
 struct let_traffic {
-  struct let_count received;   /* cells and particles of LETs (without roots from summaries); entries of updates */
+  struct let_count received;   /* cells and particles of LETs (without cells of summaries); entries of updates */
   int64_t messages, bytes;     /* sent */
 };
 
@@ -35,15 +35,17 @@ void let_account(struct let_traffic *t, const struct comm *c, size_t bytes);
 /* Returns the box that contains boxes[count] for the time `horizon`, in the frame of their mean velocity. count 0: an empty box. Pure. */
 struct let_box let_union(const struct let_box *boxes, int count, double horizon);
 
-/* What `receiver` needs of `sender`'s tree, by their summaries: NEED_NOTHING; NEED_CELL, the root in the summary (soft LETs only: for
- * substeps the root is sent as a LET, because it moves); NEED_OPEN, a LET. For substeps with a cutoff it is NEED_NOTHING unless particles of
+/* What `receiver` needs of `sender`'s tree, by their summaries: NEED_NOTHING; NEED_CELL, cells in the summary (soft LETs only: for
+ * substeps they are sent as a LET, because they move); NEED_OPEN, a LET. For substeps with a cutoff it is NEED_NOTHING unless particles of
  * both can come within the cutoff of each other, as far as cuboids tell. Ignores the boxes of the request. Pure, so both ranks get the
  * same result. */
 enum need let_contact(const struct lattice *l, const struct let_summary *sender, const struct let_summary *receiver,
                       const struct let_request *r);
 
-/* Write the summary and the boxes[LET_BOXES] of this rank for a request, whose own boxes are ignored. Before: moments, groups. Local. */
-void let_summarise(const struct backend *be, struct device *d, const struct let_request *request, struct let_box *boxes,
+/* `quads` of a request to a backend. Pure. */
+int let_quads(const struct backend *be, const struct let_request *r);
+/* Write the summary and the boxes[LET_BOXES] of a rank of `ranks` for a request, whose own boxes are ignored. Before: moments, groups. Local. */
+void let_summarise(const struct backend *be, struct device *d, int ranks, const struct let_request *request, struct let_box *boxes,
                    struct let_summary *summary);
 /* A summary as a message, which has only what the exchange of this request needs: its length, writing and reading it. Pure. */
 size_t let_summary_bytes(const struct let_request *r);

@@ -36,14 +36,14 @@ struct lets {
   struct outbox out;
   struct peer *peer;                    /* [ranks] */
   struct let_summary *summary;          /* [ranks] */
-  const struct let_summary **root;      /* [ranks] summaries of ranks of which this rank needs the root alone */
+  const struct let_summary **upper;     /* [ranks] summaries of ranks of which this rank needs their cells alone */
   struct let_choice *choice;            /* [ranks] receivers whose boxes have arrived */
   struct link_message *round;           /* [2 ranks] bodies of the next round */
   int round_count;
   int round_posted;                     /* a round is posted and its states have not been advanced since */
   enum let_kind round_kind;             /* the peers of the posted round are in the lists of this kind */
   /* Lists of ranks in the order r + 1, r + 2, ... after this rank r. The work of a substep is proportional to their lengths. */
-  int *forest[LET_SETS];                /* senders of the LETs of the forest; this rank, if first, stands for the roots from summaries */
+  int *forest[LET_SETS];                /* senders of the LETs of the forest; this rank, if first, stands for the upper tree */
   int trees[LET_SETS];                  /* their number */
   int *receiver[LET_SETS];              /* ranks that have a LET of this rank */
   int receivers[LET_SETS];              /* their number */

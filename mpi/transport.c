@@ -262,6 +262,7 @@ static void post_pieces(struct transport *t, int count, const struct link_messag
 void transport_post(struct transport *t, int count, const struct link_message *m)
 {
   transport_wait(t);
+  if (count == 0) return;   /* without a wait for the device */
   enter_in_ledger(t, count, m);
   if (t->kind == TRANSPORT_NCCL)
     t->be->link->post(t->d, count, m);

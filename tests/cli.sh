@@ -52,7 +52,7 @@ expect 0 '^usage: espalier force' force --help
 expect 2 'option --substeps: expected a whole number of block steps' run --substeps 0 absent.ini
 expect 0 'mass-ratio' ic --help
 expect 0 '^usage: espalier study let|time|machine' study --help
-expect 0 'N_soft counts the roots' study let -h
+expect 0 'N_soft counts cells of LET' study let -h
 expect 0 '^usage: espalier params' params -h
 expect 0 '^usage: espalier info' info -h
 expect 0 '^espalier [0-9]' -V

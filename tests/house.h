@@ -7,6 +7,7 @@
 #include "mpi/let.h"
 #include "rig.h"
 #include "tap.h"
+#include "tree/upper.h"
 
 enum { RANKS_MAX = 5 };
 
@@ -32,7 +33,7 @@ struct house {
   double a_floor, a_rms;
   struct side side[RANKS_MAX];
   struct let_count received;
-  int roots;                  /* received as LET root summaries */
+  int tops;                   /* LET summaries of which cells were used, in place of a LET */
   enum arrival arrival;       /* of LETs of a synchronisation */
   struct let_request soft;    /* their request */
   struct tally tally;
@@ -122,23 +123,29 @@ static inline void house_close(struct house *h)
 
 /* --- LETs -------------------------------------------------------------------------------------------------------- */
 
-/* Find what rank r needs of the others: their roots form a tree, and LETs follow it in the forest. */
+/* Find what rank r needs of the others: cells of their summaries form a tree, and LETs follow it in the forest. */
 static inline void exchange_summaries(struct house *h, enum let_kind kind, int r, const struct let_request *request)
 {
   struct side *mine = &h->side[r];
-  const struct let_summary *root[RANKS_MAX];
-  int roots = 0;
+  const struct let_summary *top[RANKS_MAX];
+  struct let_request own = *request;
+  struct upper upper;
+  int tops = 0;
   mine->trees = 1;
   for (int k = 1; k < h->ranks; k++) {
     int s = (r + k) % h->ranks;
     enum need need = let_contact(&h->lattice, &h->side[s].summary, &mine->summary, request);
     h->side[s].asked_by[r] = need == NEED_OPEN;
-    if (need == NEED_CELL) root[roots++] = &h->side[s].summary;
+    if (need == NEED_CELL) top[tops++] = &h->side[s].summary;
     if (need == NEED_OPEN) mine->forest[mine->trees++] = s;
   }
   mine->forest[0] = r;
-  h->roots += roots;
-  h->be->let->roots(mine->dev, kind, r, roots, root);
+  h->tops += tops;
+  own.boxes = mine->box;
+  own.box_count = mine->summary.boxes;
+  upper_make(&upper, &h->lattice, tops, top, &mine->summary.box, &own);
+  h->be->let->upper(mine->dev, kind, r, upper.nodes, upper.node, (const float(*)[6])upper.quad);
+  upper_free(&upper);
 }
 
 /* Send LETs from a rank to others, selected together. */
@@ -179,10 +186,10 @@ static inline void send_all(struct house *h, enum let_kind kind, int from, const
 static inline void exchange(struct house *h, enum let_kind kind, const struct let_request *request)
 {
   h->received = (struct let_count){0, 0};
-  h->roots = 0;
+  h->tops = 0;
   for (int r = 0; r < h->ranks; r++) {
     h->be->let->clear(h->side[r].dev, kind);
-    let_summarise(h->be, h->side[r].dev, request, h->side[r].box, &h->side[r].summary);
+    let_summarise(h->be, h->side[r].dev, h->ranks, request, h->side[r].box, &h->side[r].summary);
   }
   for (int r = 0; r < h->ranks; r++) exchange_summaries(h, kind, r, request);
   for (int s = 0; s < h->ranks && (kind != LET_SOFT || h->arrival == BEFORE); s++) send_all(h, kind, s, request);

@@ -33,10 +33,10 @@ static void check_start(struct house *h, double delta)
   force(h, &mac, LOCAL_FIRST);
   compare(h, &d, e);
   char what[160];
-  snprintf(what, sizeof what, "acceleration (LETs of %lld cells, %lld particles, %d roots)", (long long)h->received.cells,
-           (long long)h->received.particles, h->roots);
+  snprintf(what, sizeof what, "acceleration (LETs of %lld cells, %lld particles, %d summaries)", (long long)h->received.cells,
+           (long long)h->received.particles, h->tops);
   say(e[0].finite && e[0].median < 5e-3 && e[0].most99 < 1.7e-2 && h->tally.targets == h->set->n, h, what, &e[0]);
-  if (h->set->place == place_apart) say(h->roots == h->ranks * h->ranks / 2, h, "roots are enough for spheres apart", NULL);
+  if (h->set->place == place_apart) say(h->tops == h->ranks * h->ranks / 2, h, "roots are enough for spheres apart", NULL);
   say(e[1].finite && e[1].median < 5e-3 && e[1].most99 < 1.7e-2, h, "hard part", &e[1]);
   say(e[2].finite && e[2].most99 < 5e-3, h, "potential", &e[2]);
   uint64_t first = bits(h);

@@ -100,6 +100,8 @@ static void check_softening(void)
   p.level[13] = 100000;
   one(&p, FINDING_WARNING, "is 0.0002 of the distance 0.025 of nearest neighbours", "a soft step has about 8192 substeps and takes about ",
       "a softening a thousand times too small: substeps and seconds of a soft step");
+  one(&p, FINDING_WARNING, "pairs scatter each other", "; where encounters matter, as in a star cluster, set [Steps] Integrator = hermite instead",
+      "... and what to do in a star cluster");
   p = ordinary();
   p.softening_is_default = 1, p.softening = 0.1, p.kpc = p.km_s = 1, p.gyr = 0.978;
   one(&p, FINDING_WARNING, "Softening is not given, and its default is 0.1: about 0.005 suits", "set [Gravity] Softening to about 0.005",

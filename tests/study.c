@@ -2,8 +2,10 @@
 /* Virtual ranks: they count what as many real ranks exchange, however many processes do the counting; and a comparison
  * with real ranks can fail. */
 #include <config.h>
+#include <math.h>
 #include <mpi.h>
 
+#include "base/debug.h"
 #include "sets.h"
 #include "step/plan.h"
 #include "study/soft_step.h"
@@ -106,7 +108,7 @@ static int sums_hold(const struct global_particles *w, const struct virtual_rank
       sent[k] += rows[r].let[k].messages;
       contacts[k] += rows[r].contacts[k];
     }
-    if (rows[r].roots + rows[r].contacts[LET_SOFT] > ranks - 1) return 0;
+    if (rows[r].tops + rows[r].contacts[LET_SOFT] > ranks - 1) return 0;
     if (rows[r].local == 0 && (rows[r].let[LET_SOFT].received.cells > 0 || rows[r].let[LET_STEP].bytes > 0)) return 0;
   }
   /* boxes one way and a LET the other; a message that is cut counts as its pieces */
@@ -132,13 +134,44 @@ static void check_counts(const struct comm *c, const struct comm *alone, const s
   virtual_count(c, &w, ranks, 1 << LET_STEP, one, NULL, NULL);
   int kept = 1;
   for (int r = 0; r < ranks; r++) {
-    kept &= one[r].let[LET_SOFT].bytes == 0 && one[r].roots == 0;
+    kept &= one[r].let[LET_SOFT].bytes == 0 && one[r].tops == 0;
     kept &= memcmp(&one[r].let[LET_STEP], &many[r].let[LET_STEP], sizeof one->let[LET_STEP]) == 0 && one[r].updates == many[r].updates;
   }
   say(c, kept, set->name, "%lld virtual ranks: hard LETs alone are the same", ranks, "");
   global_particles_free(&w);
   memory_free(one);
   memory_free(many);
+}
+
+/* LETs that cells in summaries spare: fewer contacts, for the same entries. */
+static void check_tops(const struct comm *c, const struct set *set, int64_t n, int ranks)
+{
+  struct params par;
+  struct global_particles w;
+  struct virtual_rank *rows[2];
+  double contacts[2] = {0}, entries[2] = {0};
+  int sums = 1;
+  parameters(set, 1, 1, &par);
+  make(c, set, n, &par, &w);
+  for (int k = 0; k < 2; k++) {
+    rows[k] = memory_alloc("test", sizeof **rows * (size_t)ranks);
+    debug_set("let_top", k ? NAN : 1);
+    virtual_count(c, &w, ranks, 1 << LET_SOFT, rows[k], NULL, NULL);
+  }
+  for (int r = 0; r < ranks; r++) {
+    for (int k = 0; k < 2; k++) {
+      const struct virtual_rank *q = &rows[k][r];
+      contacts[k] += (double)q->contacts[LET_SOFT];
+      entries[k] += (double)(q->let[LET_SOFT].received.cells + q->let[LET_SOFT].received.particles + q->cells);
+    }
+    sums &= rows[0][r].tops + rows[0][r].contacts[LET_SOFT] == rows[1][r].tops + rows[1][r].contacts[LET_SOFT] && rows[0][r].cells == rows[0][r].tops;
+  }
+  char text[120];
+  snprintf(text, sizeof text, "%.0f and %.0f contacts, %.0f and %.0f entries", contacts[0], contacts[1], entries[0], entries[1]);
+  say(c, sums && contacts[1] < 0.5 * contacts[0] && fabs(entries[1] / entries[0] - 1) < 1e-3, set->name,
+      "%lld virtual ranks: cells in summaries spare LETs", ranks, text);
+  for (int k = 0; k < 2; k++) memory_free(rows[k]);
+  global_particles_free(&w);
 }
 
 /* --- a soft step ------------------------------------------------------------------------------------------------- */
@@ -235,6 +268,7 @@ int main(int argc, char **argv)
   check_counts(&world, &alone, &sets[1], 2000, 64);
   check_counts(&world, &alone, &sets[0], 30, 50);
   check_counts(&world, &alone, &sets[0], 300, 1);
+  check_tops(&world, &sets[0], 8000, 125);
   if (world.rank == 0) check_schedules();
   check_soft_step(&world, &alone, &sets[0], 1000, 7);
   check_soft_step(&world, &alone, &sets[0], 40, 50);

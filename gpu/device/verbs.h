@@ -51,6 +51,7 @@ void gpu_tune(struct device *d, enum tunable tunable, double value);
 /* boxes.cu */
 int gpu_boxes(struct device *d, const struct let_request *request, int max_count, struct let_box *boxes);
 void gpu_let_summary(struct device *d, const struct let_request *request, struct let_summary *summary);
+int gpu_let_quads(const struct let_request *request);
 /* choose.cu */
 void gpu_let_select(struct device *d, enum let_kind kind, const struct let_request *request, int count, struct let_choice *choice);
 /* arrivals.cu; gpu_let_body: choose.cu */
@@ -58,7 +59,7 @@ void *gpu_let_room(struct device *d, enum let_kind kind, int peer, size_t bytes)
 void gpu_let_attach(struct device *d, enum let_kind kind, int peer, size_t bytes, struct let_count *count);
 void *gpu_let_body(struct device *d, enum let_kind kind, int peer);
 void *gpu_let_body_room(struct device *d, enum let_kind kind, int peer, size_t bytes);
-void gpu_let_roots(struct device *d, enum let_kind kind, int self, int count, const struct let_summary *const *summaries);
+void gpu_let_upper(struct device *d, enum let_kind kind, int self, int64_t nodes, const struct node *node, const float (*quad)[6]);
 void gpu_let_clear(struct device *d, enum let_kind kind);
 /* watch.cu */
 void gpu_let_watch(struct device *d, const struct let_request *request);

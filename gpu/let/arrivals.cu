@@ -3,7 +3,6 @@
 #include <config.h>
 #include "backend/let_verbs.h"
 #include "gpu/let/let.cuh"
-#include "tree/roots.h"
 
 static const struct let_extent no_lets_stored = {0, 0};
 
@@ -178,19 +177,20 @@ void gpu_let_attach(struct device *d, enum let_kind kind, int peer, size_t bytes
   count->particles += head->bodies;
 }
 
-/* The tree over the root summaries is attached like a message. */
-void gpu_let_roots(struct device *d, enum let_kind kind, int self, int count, const struct let_summary *const *summaries)
+/* The upper tree is attached like a message. */
+void gpu_let_upper(struct device *d, enum let_kind kind, int self, int64_t nodes, const struct node *node, const float (*quad)[6])
 {
   struct let_count none = {0, 0};
-  if (count == 0) {
+  if (nodes == 0) {
     gpu_let_attach(d, kind, self, 0, &none);
     return;
   }
-  struct let_head head = {LET_FORMAT, 1, 0, 0, roots_nodes(count), 0};
+  struct let_head head = {LET_FORMAT, 1, 0, 0, nodes, 0};
   struct let_layout at = let_layout(head.nodes, 0, head.quad, 0);
   char *block = (char *)gpu_let_room(d, kind, self, at.bytes);
   memcpy(block, &head, sizeof head);
-  roots_tree(count, summaries, (struct node *)(block + at.node), (float(*)[6])(block + at.quad));
+  memcpy(block + at.node, node, sizeof *node * (size_t)nodes);
+  memcpy(block + at.quad, quad, sizeof *quad * (size_t)nodes);
   gpu_let_attach(d, kind, self, at.bytes, &none);
 }
 

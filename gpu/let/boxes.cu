@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The verbs boxes and summary: bounding boxes of consecutive groups, and the LET root summary. Several blocks reduce a box, and their rows
+/* The verbs boxes and summary: bounding boxes of consecutive groups, and the LET summary. Several blocks reduce a box, and their rows
  * of partial results are joined in a fixed order. A box with a horizon takes a second pass, in the frame of its mean velocity. */
 #include <config.h>
 #include "gpu/let/let.cuh"
 #include "gpu/device/reduce.cuh"
 #include "particles/timeline.h"
+#include "tree/upper.h"
 
 enum {
   BOX_PARTS = 16,   /* blocks for each box */
@@ -175,14 +176,14 @@ void gpu_let_summary(struct device *d, const struct let_request *r, struct let_s
   const struct part *part = lets_part(d, r);
   memset(summary, 0, sizeof *summary);
   summary->particles = part->count;
-  if (d->tree.view.nodes == 0 || part->nodes == 0) return;
-  struct let_summary *host_results = (struct let_summary *)pinned_room(&l->numbers, sizeof *host_results);
-  CHECK(cudaMemcpyAsync(&host_results->root, d->tree.view.node + part->base, sizeof host_results->root, cudaMemcpyDeviceToHost, d->stream));
-  CHECK(cudaMemcpyAsync(&host_results->motion, d->tree.view.motion + part->base, sizeof host_results->motion, cudaMemcpyDeviceToHost,
-                        d->stream));
-  CHECK(cudaMemcpyAsync(host_results->quad, d->tree.view.quad + part->base, sizeof host_results->quad, cudaMemcpyDeviceToHost, d->stream));
+  if (r->horizon > 0 || d->tree.view.nodes == 0 || part->nodes == 0) return;
+  int32_t seen = part->nodes < TOP_SEEN ? part->nodes : TOP_SEEN;
+  struct node *node = (struct node *)pinned_room(&l->numbers, (sizeof *node + sizeof(struct quad)) * TOP_SEEN);
+  struct quad *quad = (struct quad *)(node + TOP_SEEN);
+  CHECK(cudaMemcpyAsync(node, d->tree.view.node + part->base, sizeof *node * (size_t)seen, cudaMemcpyDeviceToHost, d->stream));
+  CHECK(cudaMemcpyAsync(quad, d->tree.view.quad + part->base, sizeof *quad * (size_t)seen, cudaMemcpyDeviceToHost, d->stream));
   gpu_wait(d);
-  summary->root = host_results->root;
-  summary->motion = host_results->motion;
-  memcpy(summary->quad, host_results->quad, sizeof summary->quad);
+  top_choose(&summary->top, node, seen, part->base, (const float(*)[6])quad);
 }
+
+int gpu_let_quads(const struct let_request *r) { return carries_quads(r); }

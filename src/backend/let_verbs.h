@@ -40,8 +40,8 @@ struct backend_let {
    * is in one of them: groups are divided where there is a horizon, if the backend can. Returns their number; empty boxes are left out. The
    * request's boxes are ignored. Before: groups. */
   int (*boxes)(struct device *d, const struct let_request *request, int capacity, struct let_box *boxes);
-  /* Write the LET root summary without its boxes: root of the request's part of the tree with motion and second moments, number of
-   * particles. Before: moments. */
+  /* Write the LET summary without its boxes: number of particles and, at a synchronisation, the top of the tree (tree/upper.h). Before:
+   * moments. */
   void (*summary)(struct device *d, const struct let_request *request, struct let_summary *summary);
   /* Select and pack the LETs of `count` receivers, each a different peer. The request's boxes are ignored. Before: moments at the
    * request's tick. Nodes are in the order of the local tree (breadth-first); a message does not depend on the other receivers. */
@@ -56,8 +56,10 @@ struct backend_let {
    * memory for the body of a message of `bytes` in all. NULL: the body follows the head. */
   void *(*body)(struct device *d, enum let_kind kind, int peer);
   void *(*body_room)(struct device *d, enum let_kind kind, int peer, size_t bytes);
-  /* Make the roots of `count` ranks, each accepted as one cell by all targets here, the LET of peer `self`. */
-  void (*roots)(struct device *d, enum let_kind kind, int self, int count, const struct let_summary *const *summaries);
+  /* Make the tree node[nodes] with second moments quad[nodes], cells of other ranks, the LET of peer `self`. 0 nodes: there is none. */
+  void (*upper)(struct device *d, enum let_kind kind, int self, int64_t nodes, const struct node *node, const float (*quad)[6]);
+  /* 1: walks of the request's LETs use second moments of cells. NULL: those with quadrupole cells alone. */
+  int (*quads)(const struct let_request *request);
   /* Remove all LETs of a kind. */
   void (*clear)(struct device *d, enum let_kind kind);
 

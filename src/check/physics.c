@@ -188,7 +188,7 @@ static int judge_softening(const struct physics *p, struct findings *f)
   if (p->hermite) return 0;
   if (sources(p) >= SMOOTH && eps < SMALL_SOFTENING * near) {
     add(f, FINDING_WARNING, "Softening = %g%s is %.3g of the distance %.3g of nearest neighbours (median): pairs scatter each other, and "
-        "%s%s",
+        "%s%s; where encounters matter, as in a star cluster, set [Steps] Integrator = hermite instead",
         eps, p->softening_is_default ? " (default)" : "", eps / near, near, substeps_text(p, steps), advice(p, what));
     return 1;
   }

@@ -161,7 +161,7 @@ void cpu_let_sent(struct device *d, enum let_kind kind, int peer);
 void *cpu_let_room(struct device *d, enum let_kind kind, int peer, size_t bytes);
 void cpu_let_attach(struct device *d, enum let_kind kind, int peer, size_t bytes, struct let_count *count);
 void cpu_let_clear(struct device *d, enum let_kind kind);
-void cpu_let_roots(struct device *d, enum let_kind kind, int self, int count, const struct let_summary *const *summaries);
+void cpu_let_upper(struct device *d, enum let_kind kind, int self, int64_t nodes, const struct node *node, const float (*quad)[6]);
 void cpu_let_free(struct device *d);
 /* Give back the memory of all LETs but of messages that are on their way, and of the watch. */
 void cpu_let_drop(struct device *d);

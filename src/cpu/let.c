@@ -12,7 +12,7 @@
 #include "cpu/device.h"
 #include "particles/timeline.h"
 #include "tree/essential.h"
-#include "tree/roots.h"
+#include "tree/upper.h"
 
 /* Header of a message; the arrays follow. */
 struct let_head {
@@ -353,29 +353,26 @@ void cpu_let_attach(struct device *d, enum let_kind kind, int peer, size_t bytes
   count->particles += head->sources;
 }
 
-/* --- roots ------------------------------------------------------------------------------------------------------- */
+/* --- summary and upper tree --------------------------------------------------------------------------------------- */
 
 void cpu_let_summary(struct device *d, const struct let_request *r, struct let_summary *summary)
 {
-  (void)r;   /* one tree of all */
   memset(summary, 0, sizeof *summary);
   summary->particles = d->massive;
-  if (d->tree.nodes == 0) return;
-  summary->root = d->tree.node[0];
-  summary->motion = d->tree.motion[0];
-  if (d->quadrupole) memcpy(summary->quad, d->tree.quad[0], sizeof summary->quad);
+  if (r->horizon > 0) return;
+  top_choose(&summary->top, d->tree.node, d->tree.nodes, 0, d->quadrupole ? (const float(*)[6])d->tree.quad : NULL);
 }
 
-void cpu_let_roots(struct device *d, enum let_kind kind, int self, int count, const struct let_summary *const *summaries)
+void cpu_let_upper(struct device *d, enum let_kind kind, int self, int64_t nodes, const struct node *node, const float (*quad)[6])
 {
   struct let *l = &d->let[kind][self];
-  l->attached = count > 0;
-  if (count == 0) return;
-  int64_t nodes = roots_nodes(count);
+  l->attached = nodes > 0;
+  if (nodes == 0) return;
   cpu_room(&l->message, &l->message_capacity, octree_bytes(nodes, 0, d->quadrupole, 0), "let");
   octree_place(&l->tree, l->message, nodes, 0, d->quadrupole, 0);
   l->tree.motion_tick = 0;
-  roots_tree(count, summaries, l->tree.node, l->tree.quad);
+  memcpy(l->tree.node, node, sizeof *node * (size_t)nodes);
+  if (d->quadrupole) memcpy(l->tree.quad, quad, sizeof *quad * (size_t)nodes);
 }
 
 /* Give back the memory of a LET but of a message that may be on its way. */

@@ -27,7 +27,8 @@ static int statistics_due(const struct run *r, double from, double to)
   const struct params *par = r->sim.par;
   const struct statistics *last = &r->state.statistics;
   if (par->TimeBetStatistics > 0) return next_statistics(r, to) > next_statistics(r, from);
-  double beside = par->Analysis ? analysis_cost(r->sim.now.count, r->sim.be->particle_bytes > 0) : 0;
+  int on_device = r->sim.be->particle_bytes > 0;
+  double beside = par->Analysis || on_device ? analysis_cost(r->sim.now.count, on_device) : 0;   /* a row looks at the particles of a device */
   return energies_due(last->spent, last->cost, beside, to - last->time, r->outputs.end - r->outputs.begin, energies_coarsest(&r->sim));
 }
 
@@ -71,6 +72,7 @@ static void analyse(struct run *r)
 void run_statistics(struct run *r, int every)
 {
   struct sim *s = &r->sim;
+  diagnostics_scales(&s->now, s->comm, s->be->view(s->dev));
   logs_energy(&r->logs, s);
   if (s->par->Analysis) analyse(r);
   r->state.statistics = (struct statistics){.cost = s->energy.cost * every, .time = s->time};

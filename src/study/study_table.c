@@ -19,7 +19,7 @@ struct spread {
 struct summary {
   struct soft_step_traffic part[SOFT_STEP_PART_COUNT], all, collectives;   /* of a soft step, sums over ranks */
   double selections, moment_updates;
-  struct spread local, roots, updates;
+  struct spread local, tops, own, updates;
   struct {
     struct spread entries, cells, particles, contacts, messages, bytes;
   } let[LET_KINDS];
@@ -28,17 +28,18 @@ struct summary {
 /* Selects one number of a row. */
 typedef int64_t number_of(const struct virtual_rank *q, int kind);
 static int64_t local(const struct virtual_rank *q, int kind) { return (void)kind, q->local; }
-static int64_t roots(const struct virtual_rank *q, int kind) { return (void)kind, q->roots; }
+static int64_t tops(const struct virtual_rank *q, int kind) { return (void)kind, q->tops; }
+static int64_t own_cells(const struct virtual_rank *q, int kind) { return (void)kind, q->cells; }
 static int64_t updates(const struct virtual_rank *q, int kind) { return (void)kind, q->updates; }
 static int64_t cells(const struct virtual_rank *q, int kind) { return q->let[kind].received.cells; }
 static int64_t particles(const struct virtual_rank *q, int kind) { return q->let[kind].received.particles; }
 static int64_t contacts(const struct virtual_rank *q, int kind) { return q->contacts[kind]; }
 static int64_t messages(const struct virtual_rank *q, int kind) { return q->let[kind].messages; }
 static int64_t bytes(const struct virtual_rank *q, int kind) { return q->let[kind].bytes; }
-/* N_soft and N_hard: entries of a walk beside the local tree. A root from a LET root summary is a cell of the soft walk. */
+/* N_soft and N_hard: entries of a walk beside the local tree. Cells of LET summaries are cells of the soft walk. */
 static int64_t entries(const struct virtual_rank *q, int kind)
 {
-  return cells(q, kind) + particles(q, kind) + (kind == LET_SOFT ? q->roots : 0);
+  return cells(q, kind) + particles(q, kind) + (kind == LET_SOFT ? q->cells : 0);
 }
 
 static struct spread spread_of(const struct virtual_rank *rows, int ranks, number_of *number, int kind)
@@ -60,7 +61,7 @@ static void add_traffic(struct soft_step_traffic *sum, struct soft_step_traffic 
 
 static struct summary summarise(const struct virtual_rank *rows, const struct soft_step *step, int ranks)
 {
-  struct summary s = {.local = spread_of(rows, ranks, local, 0), .roots = spread_of(rows, ranks, roots, 0),
+  struct summary s = {.local = spread_of(rows, ranks, local, 0), .tops = spread_of(rows, ranks, tops, 0), .own = spread_of(rows, ranks, own_cells, 0),
                       .updates = spread_of(rows, ranks, updates, 0)};
   s.selections = (double)step->selections;
   s.moment_updates = (double)step->moment_updates;
@@ -102,13 +103,13 @@ static double with_local(const struct summary *s)
   X(ranks, ranks, "P")
 
 #define KIND_COLUMNS(X, name, kind)                                                                                            \
-  X(name##_mean, s.let[kind].entries.mean, "entries received, mean over ranks: cells and particles of LETs; soft: also roots") \
+  X(name##_mean, s.let[kind].entries.mean, "entries received, mean over ranks: of LETs, soft: also of summaries")   \
   X(name##_max, s.let[kind].entries.largest, "the same, maximum over ranks")                                                   \
   X(name##_cells, s.let[kind].cells.mean, "cells of LETs received, mean")                                                      \
   X(name##_particles, s.let[kind].particles.mean, "particles of LETs received, mean")                                          \
   X(name##_contacts, s.let[kind].contacts.mean, "ranks whose LETs a rank receives, mean")                                      \
   X(name##_contacts_max, s.let[kind].contacts.largest, "the same, maximum over ranks")                                         \
-  X(name##_messages, s.let[kind].messages.mean, "messages that a rank sends: boxes and LETs, without root summaries")          \
+  X(name##_messages, s.let[kind].messages.mean, "messages that a rank sends: boxes and LETs, without LET summaries")           \
   X(name##_messages_max, s.let[kind].messages.largest, "the same, maximum over ranks")                                         \
   X(name##_bytes, s.let[kind].bytes.mean, "bytes of these messages, mean")                                                     \
   X(name##_bytes_max, s.let[kind].bytes.largest, "the same, maximum over ranks")
@@ -133,9 +134,9 @@ static double with_local(const struct summary *s)
 #define RANK_COLUMNS(X)                                                                                                    \
   X(local_mean, s.local.mean, "particles of a rank: N / P")                                                                \
   X(local_max, s.local.largest, "the same, maximum over ranks")                                                            \
-  X(card_bytes, (double)let_summary_bytes(&(struct let_request){.horizon = 0}) * (ranks - 1),                                                          \
-    "bytes of LET root summaries that a rank receives at a synchronisation, in one allgather")                                     \
-  X(soft_roots, s.roots.mean, "ranks of which the root in the LET root summary suffices, mean")                            \
+  X(card_bytes, f->summary_bytes * (ranks - 1), "bytes of LET summaries that a rank receives at a synchronisation, in one allgather") \
+  X(soft_roots, s.tops.mean, "ranks of which cells in the LET summary suffice, mean")                                      \
+  X(soft_upper, s.own.mean, "these cells, mean")                                                                           \
   KIND_COLUMNS(X, soft, LET_SOFT)                                                                                          \
   KIND_COLUMNS(X, hard, LET_STEP)                                                                                          \
   X(update_bytes, s.updates.mean, "bytes that a rank sends in a substep in which all entries, also cells, were corrected") \
@@ -159,7 +160,8 @@ static double with_local(const struct summary *s)
 #define DOMAIN_COLUMNS(X)                                                                  \
   X(domain, r, "its rank")                                                                 \
   X(local, q->local, "particles")                                                          \
-  X(soft_roots, q->roots, "ranks of which the root in the LET root summary suffices")      \
+  X(soft_roots, q->tops, "ranks of which cells in the LET summary suffice")                \
+  X(soft_upper, q->cells, "these cells")                                                   \
   KIND_DOMAIN_COLUMNS(X, soft, LET_SOFT)                                                   \
   KIND_DOMAIN_COLUMNS(X, hard, LET_STEP)                                                   \
   X(update_bytes, q->updates, "bytes sent in a substep in which all entries, also cells, were corrected") \
@@ -270,8 +272,8 @@ void study_table_begin(const struct study_table *t, const struct study_facts *f,
     printf("R1 = %.4g R0 = %.4g, R2 = %.4g; ", f->r1 / f->r0, f->r1, f->r2);
   else
     printf("no split: hard LETs are for the total force; ");
-  printf("soft step %.4g; LET root summaries of %zu bytes\n", f->soft_step, let_summary_bytes(&(struct let_request){.horizon = 0}));
-  printf("%6s %9s %9s | %9s %9s %6s %6s %7s %8s | %9s %9s %6s %7s %8s %8s | %6s %6s %7s\n", "P", "N/P", "max", "N_soft", "max", "roots",
+  printf("soft step %.4g; LET summaries of %.0f bytes\n", f->soft_step, f->summary_bytes);
+  printf("%6s %9s %9s | %9s %9s %6s %6s %7s %8s | %9s %9s %6s %7s %8s %8s | %6s %6s %7s\n", "P", "N/P", "max", "N_soft", "max", "tops",
          "LETs", "sent", "MB", "N_hard", "max", "LETs", "sent", "MB", "update", "h/s", "l+h/s", "seconds");
   fflush(stdout);
 }
@@ -302,7 +304,7 @@ void study_table_row(const struct study_table *t, const struct study_facts *f, i
   char text[2][16];
   printf("%6d %9.1f %9.0f | %9.1f %9.0f %6.0f %6.1f %7.1f %8.3f | %9.1f %9.0f %6.1f %7.1f %8.3f %8.3f | %6s %6s %7.1f\n", ranks,
          s.local.mean,
-         s.local.largest, s.let[LET_SOFT].entries.mean, s.let[LET_SOFT].entries.largest, s.roots.mean, s.let[LET_SOFT].contacts.mean,
+         s.local.largest, s.let[LET_SOFT].entries.mean, s.let[LET_SOFT].entries.largest, s.tops.mean, s.let[LET_SOFT].contacts.mean,
          s.let[LET_SOFT].messages.mean, s.let[LET_SOFT].bytes.mean / 1e6, s.let[LET_STEP].entries.mean, s.let[LET_STEP].entries.largest,
          s.let[LET_STEP].contacts.mean, s.let[LET_STEP].messages.mean, s.let[LET_STEP].bytes.mean / 1e6, s.updates.mean / 1e6,
          ratio(hard_over_soft(&s), text[0]), ratio(with_local(&s), text[1]), seconds);

@@ -9,6 +9,7 @@
 #include "backend/let_verbs.h"
 #include "base/memory.h"
 #include "base/watchdog.h"
+#include "tree/upper.h"
 
 static const struct backend *const be = &backend_cpu;
 
@@ -53,7 +54,7 @@ static void build_virtual_tree(struct virtual_exchange *l, int r)
     global_particles_rebuild_tree(l->w, l->d, &l->domain, r, l->request.tick);
 }
 
-/* --- first pass: LET root summaries and boxes -------------------------------------------------------------------- */
+/* --- first pass: LET summaries and boxes -------------------------------------------------------------------- */
 
 /* Distribute the summaries and boxes of the domains of this process (rank, rank + size, ...) to all processes. Collective. */
 static void gather_summaries(struct virtual_exchange *l, const struct let_summary *summaries, const struct let_box *boxes, size_t box_count)
@@ -89,7 +90,7 @@ static void summarise_domains(struct virtual_exchange *l)
       boxes = memory_resize("study", boxes, sizeof *boxes * room);
     }
     build_virtual_tree(l, r);
-    let_summarise(be, l->d, &l->request, boxes + count, &summary[made]);
+    let_summarise(be, l->d, l->ranks, &l->request, boxes + count, &summary[made]);
     count += (size_t)summary[made++].boxes;
     report(l, 0.1 * made / own_ranks);
   }
@@ -102,8 +103,9 @@ static void summarise_domains(struct virtual_exchange *l)
 
 static void send_let(struct virtual_exchange *l, int sender, int receiver)
 {
-  struct let_box *near = memory_alloc("study", sizeof *near * LET_BOXES);
-  void *asked = memory_alloc("study", sizeof *near * (size_t)(l->summary[receiver].boxes + 1));
+  size_t room = (size_t)l->summary[receiver].boxes + 1;
+  struct let_box *near = memory_alloc("study", sizeof *near * room);
+  void *asked = memory_alloc("study", sizeof *near * room);
   size_t bytes = let_boxes_pack(&l->summary[sender], l->boxes[receiver], l->summary[receiver].boxes, &l->request, asked);
   struct let_choice choice = {.boxes = near, .box_count = let_boxes_unpack(&l->request, asked, bytes, near)};
   be->let->select(l->d, l->kind, &l->request, 1, &choice);
@@ -112,13 +114,23 @@ static void send_let(struct virtual_exchange *l, int sender, int receiver)
   memory_free(near);
 }
 
+/* The number of cells in the summary of a rank that another one needs. */
+static int needed_cells(const struct virtual_exchange *l, int sender, int receiver)
+{
+  enum need need[TOP_CELLS];
+  struct let_request r = l->request;
+  r.boxes = l->boxes[receiver];
+  r.box_count = l->summary[receiver].boxes;
+  return top_cells(&l->w->lattice, &l->summary[sender].top, &l->summary[receiver].box, &r, need);
+}
+
 static void send_all(struct virtual_exchange *l, int sender)
 {
   for (int r = 0; r < l->ranks; r++) {
     if (r == sender) continue;
     watchdog_progress();
     enum need need = let_contact(&l->w->lattice, &l->summary[sender], &l->summary[r], &l->request);
-    if (need == NEED_CELL && l->root) l->root(l, r);
+    if (need == NEED_CELL && l->top) l->top(l, r, needed_cells(l, sender, r));
     if (need == NEED_OPEN) send_let(l, sender, r);
   }
 }
@@ -212,7 +224,12 @@ static void count_let(struct virtual_exchange *l, int sender, int receiver, size
   from->updates += update.bytes;
 }
 
-static void count_root(struct virtual_exchange *l, int receiver) { ((struct counts *)l->sink)->rows[receiver].roots++; }
+static void count_top(struct virtual_exchange *l, int receiver, int cells)
+{
+  struct counts *k = l->sink;
+  k->rows[receiver].tops++;
+  k->rows[receiver].cells += cells;
+}
 
 /* Copy the counts of these kinds. */
 static void copy_counts(struct virtual_rank *rows, const struct virtual_rank *sums, int ranks, int kinds)
@@ -224,7 +241,7 @@ static void copy_counts(struct virtual_rank *rows, const struct virtual_rank *su
       rows[r].let[kind] = sums[r].let[kind];
       rows[r].contacts[kind] = sums[r].contacts[kind];
     }
-    if (kinds & 1 << LET_SOFT) rows[r].roots = sums[r].roots;
+    if (kinds & 1 << LET_SOFT) rows[r].tops = sums[r].tops, rows[r].cells = sums[r].cells;
     if (kinds & 1 << LET_STEP) rows[r].updates = sums[r].updates;
   }
 }
@@ -249,7 +266,7 @@ void virtual_count_messages(const struct comm *c, struct global_particles *w, in
     if (!(kinds >> kind & 1)) continue;
     l.kind = (enum let_kind)kind;
     l.request = global_particles_request(w, l.kind);
-    l.root = kind == LET_SOFT ? count_root : NULL;
+    l.top = kind == LET_SOFT ? count_top : NULL;
     l.share = kinds == VIRTUAL_ALL ? 0.5 : 1;
     virtual_exchange_lets(&l);
   }

@@ -14,7 +14,7 @@ struct virtual_rank {
   int64_t local;               /* particles */
   struct let_traffic let[LET_KINDS];
   int64_t contacts[LET_KINDS]; /* ranks whose LETs it receives */
-  int64_t roots;               /* soft: ranks of which the root in the LET root summary suffices */
+  int64_t tops, cells;         /* soft: ranks of which cells in the LET summary suffice; these cells */
   int64_t updates;             /* bytes that it sends in a substep in which all entries, also cells, were corrected */
 };
 
@@ -44,7 +44,7 @@ void virtual_count(const struct comm *c, struct global_particles *w, int ranks, 
 void virtual_count_messages(const struct comm *c, struct global_particles *w, int ranks, int kinds, struct virtual_rank *rows,
                             void (*progress)(void *of, double done), void *of, struct virtual_messages *messages);
 
-/* Exchange particles and LETs of `kinds` between the real ranks. `row`: the counts of this rank, without contacts and roots. Collective. */
+/* Exchange particles and LETs of `kinds` between the real ranks. `row`: the counts of this rank, without contacts and tops. Collective. */
 void virtual_real(const struct comm *c, struct global_particles *w, int kinds, struct virtual_rank *row);
 /* Compare the counts of a virtual and a real rank. Not collective. 0, or -1 with a fault that names the first difference. */
 int virtual_differ(const struct virtual_rank *counted, const struct virtual_rank *real, int rank, int kinds, struct fault *f);

@@ -20,7 +20,7 @@ struct virtual_exchange {
   void *box_memory;
   /* Called for every LET that was selected, with the bytes of its boxes: by the process of the sender, whose tree the device has. */
   void (*selected)(struct virtual_exchange *l, int sender, int receiver, size_t box_bytes, struct let_choice *choice);
-  void (*root)(struct virtual_exchange *l, int receiver);   /* the receiver needs a root alone; or NULL */
+  void (*top)(struct virtual_exchange *l, int receiver, int cells);   /* the receiver needs cells of a summary alone; or NULL */
   void *sink;                  /* of these two */
   double begun, share;         /* parts of the whole work: done before this exchange; of this exchange */
   void (*progress)(void *of, double done);

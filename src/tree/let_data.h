@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Data that ranks exchange to choose locally essential trees (LETs): boxes of targets, requests, root summaries. For host and device. */
+/* Data that ranks exchange to choose locally essential trees (LETs): boxes of targets, requests, summaries. For host and device. */
 #ifndef LET_DATA_H
 #define LET_DATA_H
 #include <stdint.h>
@@ -40,6 +40,8 @@ struct let_request {
   enum let_part part;
   /* For `boxes`. 1: targets are only the particles whose steps end at `tick`, since no other step ends within the horizon. */
   int active;
+  /* For `summary`, at a synchronisation. 1: cells carry second moments. */
+  int quads;
 };
 
 /* Where particles of a rank can be within the horizon: cuboids at rest that contain their predicted trajectories with the motion bound. The
@@ -53,16 +55,24 @@ struct let_reach {
   int32_t pad;
 };
 
-/* LET root summary of a rank, which all ranks exchange in one allgather: of the exchange at a synchronisation the root of its tree and one
- * box around its targets, of an exchange for substeps what its particles and its targets can reach. */
+/* The top of a rank's tree (tree/upper.h). With 16 cells 97 of 4095 ranks send a rank a LET, with the root alone 1369; more cells spare few
+ * LETs more, and their bytes grow with the number of ranks (doc/measurements.md, soft LET contacts). */
+enum { TOP_CELLS = 16, TOP_SEEN = 256 };
+
+struct let_top {
+  int32_t cells, pad;
+  struct node node[TOP_CELLS];   /* [cells], the root first; `info`: the number of children, from node[first] on, or NODE_TERMINAL: closed */
+  float quad[TOP_CELLS][6];      /* second moments */
+};
+
+/* LET summary of a rank, which all ranks exchange in one allgather: of the exchange at a synchronisation the top of its tree and one box
+ * around its targets, of an exchange for substeps what its particles and its targets can reach. */
 struct let_summary {
   int64_t particles;      /* of the rank */
-  int32_t boxes;          /* number of its boxes, which ranks that open the root request */
+  int32_t boxes;          /* number of its boxes */
   int32_t pad;
-  struct node root;
-  struct motion motion;   /* of the root */
-  float quad[6];          /* second moments of the root */
   struct let_box box;     /* around all boxes */
+  struct let_top top;
   struct let_reach source, target;
 };
 

@@ -7,6 +7,6 @@ libespalier_a_SOURCES += \
   %D%/mac.h \
   %D%/octree.c \
   %D%/octree.h \
-  %D%/roots.c \
-  %D%/roots.h
+  %D%/upper.c \
+  %D%/upper.h
 EXTRA_DIST += %D%/README.md

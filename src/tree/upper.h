@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The upper tree: cells at the tops of the trees of other ranks, as one tree that is walked like a LET.
+ *
+ * In the summary of a rank (struct let_summary) are the first cells of its tree, opened where that spares most LETs. A rank whose box
+ * accepts the closed ones needs no LET of it: the cells that it needs are in the summary, and both ranks know this. Local. */
+#ifndef UPPER_H
+#define UPPER_H
+#include "tree/lattice.h"
+#include "tree/let_data.h"
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The first `seen` nodes of a tree, at most TOP_SEEN are used; links count from `base`. quad: their second moments, or NULL. Chooses up to
+ * TOP_CELLS of them: the closed cell with the largest reach is opened, again and again, as long as its children are seen and have room. */
+void top_choose(struct let_top *t, const struct node *node, int32_t seen, int32_t base, const float (*quad)[6]);
+
+/* What the targets of a box need of the rank whose top it is, at a synchronisation: NEED_CELL, cells of the top; NEED_OPEN, a LET. Pure. */
+enum need top_need(const struct lattice *l, const struct let_top *t, const struct let_box *box, const struct let_request *r);
+/* The cells of a top that the boxes of the request need, where top_need of `all`, the box around them, is NEED_CELL. need[TOP_CELLS]:
+ * NEED_NOTHING, NEED_CELL, or NEED_OPEN where the children are needed. Returns their number. Pure. */
+int top_cells(const struct lattice *l, const struct let_top *t, const struct let_box *all, const struct let_request *r, enum need *need);
+
+struct upper {
+  struct node *node;       /* [nodes]: parents before children, and children together */
+  float (*quad)[6];        /* [nodes] */
+  int64_t nodes, capacity;
+};
+/* Make the tree over the cells that the boxes of the request need of the tops of `count` other ranks: a cell has at most eight children,
+ * every target opens the cells above the roots of the tops, and closed cells are terminal. Owner: caller (upper_free). */
+void upper_make(struct upper *u, const struct lattice *l, int count, const struct let_summary *const *summaries, const struct let_box *all,
+                const struct let_request *r);
+void upper_free(struct upper *u);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
