@@ -167,7 +167,7 @@ static int benchmark(const struct comm *c, const struct backend *be, int64_t n, 
     for (int p = 0; p < PHASE_COUNT; p++) t->phase[p] = 1e300;
     for (int k = 0; k < REPEATS; k++) {   /* the least disturbed one, phase by phase; a walk without its waiting */
       struct bench_times again;
-      bench_once(&s, &again);
+      bench_once(&s, 0, &again);
       again.phase[PHASE_walk] = s.counts.full.seconds;
       for (int p = 0; p < PHASE_COUNT; p++) t->phase[p] = fmin(t->phase[p], again.phase[p]);
     }

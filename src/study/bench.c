@@ -16,7 +16,7 @@ static void drain_device(void *of)
 
 /* Seconds of one force. `by_phase`: wait for the device after each phase. A wait costs some microseconds, which matter for few
  * particles. Collective. */
-static double one_force(struct sim *s, int by_phase)
+static double one_force(struct sim *s, int potential, int by_phase)
 {
   memset(&s->counts, 0, sizeof s->counts);
   s->be->wait(s->dev);
@@ -26,7 +26,7 @@ static double one_force(struct sim *s, int by_phase)
   s->timer.drain_argument = s;
   double begun = timer_clock();
   sim_arrange(s, 0);
-  sim_force(s, &s->mac, 1);
+  sim_force(s, &s->mac, potential);
   s->be->wait(s->dev);
   double seconds = timer_clock() - begun;
   timer_phase(&s->timer, PHASE_other);
@@ -41,9 +41,9 @@ static void take_phases(const struct sim *s, double phase[PHASE_COUNT])
   comm_max_double(s->comm, phase, PHASE_COUNT);
 }
 
-void bench_once(struct sim *s, struct bench_times *t)
+void bench_once(struct sim *s, int potential, struct bench_times *t)
 {
-  t->all = one_force(s, 1);
+  t->all = one_force(s, potential, 1);
   take_phases(s, t->phase);
 }
 
@@ -56,11 +56,11 @@ static double median(double *x)
 void bench_medians(struct sim *s, struct bench_times *t)
 {
   double all[REPEATS], phase[REPEATS][PHASE_COUNT], column[REPEATS];
-  for (int k = 0; k < WARM_UPS; k++) one_force(s, 0);
-  for (int k = 0; k < REPEATS; k++) all[k] = one_force(s, 0);
+  for (int k = 0; k < WARM_UPS; k++) one_force(s, 1, 0);
+  for (int k = 0; k < REPEATS; k++) all[k] = one_force(s, 1, 0);
   t->all = median(all);
   for (int k = 0; k < REPEATS; k++) {
-    one_force(s, 1);
+    one_force(s, 1, 1);
     take_phases(s, phase[k]);
   }
   for (int p = 0; p < PHASE_COUNT; p++) {

@@ -9,8 +9,8 @@ struct bench_times {
   double all;                  /* seconds of the whole, without these waits */
 };
 
-/* Compute the forces once by the criterion of the system; s->counts has their counts. Collective. */
-void bench_once(struct sim *s, struct bench_times *t);
+/* Compute the forces once by the criterion of the system, with potentials or without; s->counts has their counts. Collective. */
+void bench_once(struct sim *s, int potential, struct bench_times *t);
 /* Compute the forces twice as warm-up, then take medians of five repeats. Collective. */
 void bench_medians(struct sim *s, struct bench_times *t);
 #endif

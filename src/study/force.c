@@ -93,7 +93,7 @@ int force(const struct comm *c, const struct params *par, const struct force_opt
   if (options->bench)
     bench_medians(&s, &seconds);
   else
-    bench_once(&s, &seconds);
+    bench_once(&s, 1, &seconds);
   struct tally t = s.counts.full;
   struct let_traffic let = s.counts.soft_let;
   int64_t sums[] = {t.targets, t.particle_pairs, t.cell_pairs, t.split_pairs, t.tests, t.groups, let.received.cells, let.received.particles,
