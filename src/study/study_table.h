@@ -16,7 +16,7 @@ struct study_table {
 struct study_facts {
   const char *scheme;
   double particles, r0, r1, r2, soft_step;   /* r1 and r2: 0 without a split */
-  double summary_bytes;                         /* of a LET summary at a synchronisation */
+  struct let_request soft;                   /* of a LET at a synchronisation */
 };
 
 /* Open o->output and o->pairs, if given; an earlier file keeps its content (result_file.h). 0 or -1. */
