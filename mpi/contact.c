@@ -50,10 +50,12 @@ enum need let_contact(const struct lattice *l, const struct let_summary *sender,
 /* Most ranks whose tops have TOP_CELLS: summaries with second moments are 3.4 MB then. */
 enum { TOP_RANKS = 2048 };
 
+int let_top_cells(int ranks) { return ranks <= TOP_RANKS ? TOP_CELLS : TOP_FEW; }
+
 void let_tops(const struct backend *be, int ranks, struct let_request *r)
 {
   r->quads = be->let->quads ? be->let->quads(r) : r->mac->order == 2;
-  r->cells = ranks <= TOP_RANKS ? TOP_CELLS : TOP_FEW;
+  r->cells = let_top_cells(ranks);
 }
 
 void let_summarise(const struct backend *be, struct device *d, const struct let_request *request, struct let_box *boxes,
