@@ -1,13 +1,16 @@
 nobase_dist_doc_DATA += \
   %D%/accuracy.md \
+  %D%/amuse.md \
   %D%/analysis.md \
   %D%/architecture.md \
   %D%/building.md \
   %D%/communication.md \
+  %D%/comparison.md \
   %D%/cosmology.md \
   %D%/external-potentials.md \
   %D%/file-formats.md \
   %D%/galaxy-models.md \
+  %D%/gallery.md \
   %D%/glossary.md \
   %D%/gpu-hard.md \
   %D%/gpu-lets.md \
@@ -38,7 +41,12 @@ nobase_dist_doc_DATA += \
   %D%/images/accuracy.png \
   %D%/images/comm.png \
   %D%/images/core-collapse.png \
+  %D%/images/gallery-collision.png \
+  %D%/images/gallery-core-collapse.png \
+  %D%/images/gallery-matrix.png \
   %D%/images/merger.png \
+  %D%/images/showcase.png \
+  %D%/images/speed.svg \
   %D%/images/study.png \
   %D%/images/work.png
 # The pages above link to these pages of other folders.
@@ -46,6 +54,7 @@ nobase_dist_doc_DATA += \
   gpu/README.md \
   jobscripts/README.md \
   packaging/README.md \
+  packaging/amuse/README.md \
   tools/README.md
 dist_man_MANS = \
   %D%/espalier.1 \
@@ -59,7 +68,24 @@ html-local:
 	$(SPHINX_BUILD) -q -W --keep-going -b html -c $(srcdir)/%D%/site -d doctrees $(srcdir) html
 	@echo "the site: html/%D%/site/index.html"
 EXTRA_DIST += %D%/site/conf.py %D%/site/index.md
+# The pictures of doc/gallery.md, in gallery/ of the build folder; its scripts are called from the source tree.
+gallery: espalier$(EXEEXT) tests/true_energy$(EXEEXT)
+	rm -rf gallery && mkdir gallery
+	cd gallery && for s in $(gallery_names); do \
+	  PATH=$(abs_builddir):$(abs_builddir)/tests:$(abs_srcdir)/tools:$$PATH sh $(abs_srcdir)/%D%/gallery/$$s.sh || exit 1; done
+gallery_names = collision core-collapse matrix showcase
+EXTRA_DIST += \
+  %D%/gallery/collision.sh \
+  %D%/gallery/core-collapse.sh \
+  %D%/gallery/m31.sh \
+  %D%/gallery/matrix.py \
+  %D%/gallery/matrix.sh \
+  %D%/gallery/showcase.py \
+  %D%/gallery/showcase.sh \
+  %D%/gallery/speed.py
+clean-local-gallery:
+	-rm -rf gallery
 clean-local-site:
 	-rm -rf html doctrees
-clean-local: clean-local-site
-.PHONY: clean-local-site
+clean-local: clean-local-site clean-local-gallery
+.PHONY: clean-local-site clean-local-gallery gallery

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "backend/let_verbs.h"
+#include "base/debug.h"
 #include "mpi/let.h"
 #include "mpi/reach.h"
 #include "tree/upper.h"
@@ -52,16 +53,23 @@ enum { TOP_RANKS = 2048 };
 
 int let_top_cells(int ranks) { return ranks <= TOP_RANKS ? TOP_CELLS : TOP_FEW; }
 
+/* The most boxes of an exchange in which boxes are sent only to ranks near them. */
+static int boxes_by_reach(const struct backend *be, int ranks)
+{
+  int some = be->particle_bytes > 0 && ranks < LET_BOXES / LET_BOXES_RANK ? LET_BOXES_RANK * ranks : LET_BOXES;
+  return (int)debug_value("let_boxes", some > LET_BOXES_ALL ? some : LET_BOXES_ALL);
+}
+
 void let_tops(const struct backend *be, int ranks, struct let_request *r)
 {
   r->quads = be->let->quads ? be->let->quads(r) : r->mac->order == 2;
   r->cells = let_top_cells(ranks);
 }
 
-void let_summarise(const struct backend *be, struct device *d, const struct let_request *request, struct let_box *boxes,
+void let_summarise(const struct backend *be, struct device *d, int ranks, const struct let_request *request, struct let_box *boxes,
                    struct let_summary *summary)
 {
-  int most = by_reach(request) ? LET_BOXES : LET_BOXES_ALL;
+  int most = by_reach(request) ? boxes_by_reach(be, ranks) : LET_BOXES_ALL;
   be->let->summary(d, request, summary);
   if (by_reach(request) && request->active) {   /* sources are all particles */
     struct let_request all = *request;

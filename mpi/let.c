@@ -206,7 +206,7 @@ static void exchange_summaries(struct lets *l, const struct lattice *lattice)
   int self = l->c->rank, tops = 0, receivers = 0, *forest = l->forest[kind] + 1, trees = 0;
   struct let_box *boxes = memory_alloc("let", sizeof *boxes * LET_BOXES);
   struct let_summary *summary = memory_alloc("let", sizeof *summary);
-  let_summarise(l->be, l->d, &l->request, boxes, summary);
+  let_summarise(l->be, l->d, l->c->size, &l->request, boxes, summary);
   gather_summaries(l, summary);
   for (int k = 1; k < l->c->size; k++) {
     int r = (self + k) % l->c->size;

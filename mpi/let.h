@@ -21,8 +21,8 @@
 #include "tree/essential.h"
 
 /* Most boxes of a rank: for substeps with a cutoff, where a receiver sends only those near the sender; and in other exchanges, where every
- * cell is tested against all. More would follow its shape better. */
-enum { LET_BOXES = 512, LET_BOXES_ALL = 64 };
+ * cell is tested against all. More would follow its shape better. On devices, which test every cell against them too, few ranks have fewer. */
+enum { LET_BOXES = 512, LET_BOXES_ALL = 64, LET_BOXES_RANK = 16 };
 
 struct let_traffic {
   struct let_count received;   /* cells and particles of LETs (without cells of summaries); entries of updates */
@@ -46,8 +46,8 @@ enum need let_contact(const struct lattice *l, const struct let_summary *sender,
 int let_top_cells(int ranks);
 /* Set what a request says of summaries at a synchronisation (`quads`, `cells`), for `ranks` ranks with this backend. Pure. */
 void let_tops(const struct backend *be, int ranks, struct let_request *r);
-/* Write the summary and the boxes[LET_BOXES] of this rank for a request, whose own boxes are ignored. Before: moments, groups. Local. */
-void let_summarise(const struct backend *be, struct device *d, const struct let_request *request, struct let_box *boxes,
+/* Write the summary and the boxes[LET_BOXES] of a rank of `ranks` for a request, whose own boxes are ignored. Before: moments, groups. Local. */
+void let_summarise(const struct backend *be, struct device *d, int ranks, const struct let_request *request, struct let_box *boxes,
                    struct let_summary *summary);
 /* A summary as a message, which has only what the exchange of this request needs: its length, writing and reading it. Pure. */
 size_t let_summary_bytes(const struct let_request *r);

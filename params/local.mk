@@ -2,6 +2,7 @@ nobase_dist_pkgdata_DATA += \
   %D%/andromeda.ini \
   %D%/cluster.ini \
   %D%/default.ini \
+  %D%/encounters.ini \
   %D%/galaxies.ini \
   %D%/machines/cpu-node.ini \
   %D%/machines/fdps-gpu2x.ini \

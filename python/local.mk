@@ -5,6 +5,13 @@ EXTRA_DIST += \
   %D%/espalier/__init__.py \
   %D%/espalier/_library.py \
   %D%/espalier/ic.py \
+  %D%/espalier/plots.py \
   %D%/espalier/py.typed \
   %D%/espalier/simulation.py \
   %D%/espalier/snapshot.py
+# The tools draw by it: beside them where Espalier is installed, as in the source tree.
+nobase_dist_pkgdata_DATA += \
+  %D%/espalier_plots/__init__.py \
+  %D%/espalier_plots/measure.py \
+  %D%/espalier_plots/pictures.py \
+  %D%/espalier_plots/style.py

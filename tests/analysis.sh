@@ -68,6 +68,14 @@ go rule 1 -P Output:TimeBetStatistics=0
 shown="$dir/rule/err"
 [ $status = 0 ] && [ "$(rows rule | wc -l)" = 5 ] && [ "$(grep -c '^[0-9]' "$dir/rule/out/energy.csv")" = 2 ]
 ok $? "by rule rows cost a few percent: two times in eight soft steps"
+# shellcheck disable=SC2086
+$mpirun -n 1 "$here/espalier" ic plummer -n 6000 -o "$dir/more.hdf5" > "$dir/ic.log" 2>&1
+go many 1 -P Output:TimeBetStatistics=0 -P Input:InitCondFile=../more.hdf5 -P Split:Mode=tree -P Split:SoftStep=0 -P Steps:Scheme=shared -P Steps:FixedStep=0.00390625 \
+  -P Time:TimeMax=0.5 -P Output:TimeBetSnapshot=0
+shown="$dir/many/err $dir/many/out/energy.csv"
+[ $status = 0 ] && grep -v '^#' "$dir/many/out/energy.csv" | awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "energy_noise") k = i; next }
+  { n++; all += $k < 1e-7; part += $k > 1e-7 && $k < 5e-6 } END { print "# rows:", n, "of all particles:", all; exit !(n >= 5 && n <= 11 && part >= 3 && all >= 2 && part + all == n) }'
+ok $? "in a short run more rows from a part of the particles, with the noise of that"
 
 rm "$dir/three/out"/*.csv "$dir/three/out"/*.hdf5 "$dir/three/out/parameters-used.ini" && rm -r "$dir/three/out/checkpoints"
 go three 1

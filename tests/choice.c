@@ -34,6 +34,9 @@ static void check_errors(void)
   tap_ok(within(errors_block(&few, 0.7), 3.4e-5, 3) && within(errors_block(&few, 1.12), 3e-4, 3), "block steps of few particles");
   tap_ok(within(errors_block(&small, 1.37), 1.7e-4, 3) && within(errors_hybrid(&small, 0.165, 0.06) + errors_block(&small, 1.05), 1.1e-4, 3),
          "2^14 particles on cores");
+  tap_ok(within(errors_forces(&few, 0.05), 1.1e-4, 20) && errors_forces(&few, 0.05) > 1.1e-4 && near(errors_forces(&few, 0.05), 2 * errors_forces(&few, 0.0125), 1e-9) &&
+             near(errors_forces(&few, 0.05), 2 * errors_forces(&small, 0.05), 1e-9), "an upper bound for errors of forces, by Delta and the number of particles");
+  tap_ok(errors_chance(&few) > errors_chance(&small) && near(errors_chance(&small), 0.014, 0.01), "changes of the profile by chance");
   cusp.a_rms *= 3;
   tap_ok(near(errors_profile(&cusp), 9, 1e-9) && near(errors_shared(&cusp, 0.01), 9 * errors_shared(&small, 0.01), 1e-9) &&
              errors_block(&cusp, 1) > 20 * errors_block(&small, 1), "and larger accelerations, as in cusps");
@@ -170,23 +173,34 @@ static struct choice_table priced(double shared, double block, double narrow, do
 static void check_decisions(void)
 {
   struct choice_table t = priced(9, 3, 4, 5);
-  int order[CHOICES_COUNT], n = choice_trials(&t, -1, CHOICE_BLOCK, 100, order);
+  int order[CHOICES_COUNT], n = choice_trials(&t, -1, CHOICE_BLOCK, 100, 0.02, order);
   tap_ok(n == 3 && order[0] == CHOICE_BLOCK && order[1] == CHOICE_HYBRID_NARROW && order[2] == CHOICE_HYBRID,
          "trials: those within a factor of 2.5, the most promising first");
-  tap_ok(choice_trials(&t, -1, CHOICE_BLOCK, 0.1, order) == 1, "none in a short run");
+  tap_ok(choice_trials(&t, -1, CHOICE_BLOCK, 0.1, 0.02, order) == 1, "none in a short run");
   t.candidate[CHOICE_HYBRID_NARROW].sync_seconds = 100;
-  tap_ok(choice_trials(&t, -1, CHOICE_BLOCK, 100, order) < 3, "none that costs more than two per cent of the run");
-  double measured[CHOICES_COUNT] = {0, 3, 2.8, 2.9};
+  tap_ok(choice_trials(&t, -1, CHOICE_BLOCK, 100, 0.02, order) < 3, "none that costs more than two per cent of the run");
+  double measured[CHOICES_COUNT] = {0, 3, 2.9, 2.95};
+  t = priced(9, 3, 4, 5);
   order[0] = CHOICE_BLOCK, order[1] = CHOICE_HYBRID_NARROW, order[2] = CHOICE_HYBRID;
-  tap_ok(choice_fastest(order, 3, measured) == CHOICE_BLOCK, "by measured seconds, with ten per cent in favour of the first");
+  tap_ok(choice_fastest(&t, order, 3, measured) == CHOICE_BLOCK, "by measured seconds, with five per cent in favour of the first");
+  measured[CHOICE_HYBRID_NARROW] = 2.65;
+  tap_ok(choice_fastest(&t, order, 3, measured) == CHOICE_HYBRID_NARROW, "a tenth is enough");
+  t.candidate[CHOICE_HYBRID_NARROW].sync_seconds = 0.5 * t.candidate[CHOICE_HYBRID_NARROW].step_seconds;
+  t.candidate[CHOICE_HYBRID_NARROW].expected = 0.5 * t.candidate[CHOICE_HYBRID_NARROW].step;
+  tap_ok(near(choice_growth(&t.candidate[CHOICE_HYBRID_NARROW]), 1.5, 1e-9) && near(choice_predicted(&t, CHOICE_HYBRID_NARROW, -1), 6, 1e-9) &&
+             choice_growth(&t.candidate[CHOICE_BLOCK]) == 1, "soft steps that are expected to become half as long need twice the synchronisations");
+  tap_ok(choice_fastest(&t, order, 3, measured) == CHOICE_BLOCK, "which count before they come");
+  measured[CHOICE_HYBRID_NARROW] = 2.9;
   measured[CHOICE_HYBRID] = 5.5;
   tap_ok(!choice_lost(order, 2, measured) && !choice_lost(order, 0, measured), "a trial has two soft steps");
-  measured[CHOICE_HYBRID] = 5.7;
-  tap_ok(choice_lost(order, 2, measured) && choice_fastest(order, 3, measured) == CHOICE_BLOCK, "... one where that took more than twice an earlier trial's");
+  measured[CHOICE_HYBRID] = 6.1;
+  tap_ok(choice_lost(order, 2, measured) && choice_fastest(&t, order, 3, measured) == CHOICE_BLOCK, "... one where that took more than twice an earlier trial's");
   measured[CHOICE_HYBRID] = 2;
-  tap_ok(choice_fastest(order, 3, measured) == CHOICE_HYBRID, "a faster one wins");
-  t = priced(9, 3, 4, 2.6);
-  tap_ok(!choice_pays(&t, CHOICE_BLOCK, CHOICE_HYBRID) && !choice_pays(&t, CHOICE_BLOCK, CHOICE_BLOCK), "a change for an eighth does not pay");
+  tap_ok(choice_fastest(&t, order, 3, measured) == CHOICE_HYBRID, "a faster one wins");
+  t = priced(9, 3, 2.95, 4);
+  tap_ok(choice_cheapest(&t, -1) == CHOICE_BLOCK, "at nearly the same cost rather no split, whose soft steps follow more of what a system does");
+  t = priced(9, 3, 4, 2.8);
+  tap_ok(!choice_pays(&t, CHOICE_BLOCK, CHOICE_HYBRID) && !choice_pays(&t, CHOICE_BLOCK, CHOICE_BLOCK), "a change for a fifteenth does not pay");
   t = priced(9, 3, 4, 2);
   tap_ok(choice_pays(&t, CHOICE_BLOCK, CHOICE_HYBRID), "one for a third does");
   t.factor[CHOICE_HYBRID] = 2;
@@ -196,10 +210,37 @@ static void check_decisions(void)
   t = priced(9, 3, 4, 5), t.wanted = 3e-5;
   for (int k = 0; k < CHOICES_COUNT; k++) t.candidate[k].error = k == CHOICE_BLOCK ? 1e-4 : 3e-5;
   tap_ok(choice_cheapest(&t, -1) == CHOICE_HYBRID_NARROW && choice_pays(&t, CHOICE_BLOCK, CHOICE_HYBRID_NARROW), "the cheapest of those with the wanted error");
-  n = choice_trials(&t, -1, CHOICE_HYBRID_NARROW, 100, order);
+  n = choice_trials(&t, -1, CHOICE_HYBRID_NARROW, 100, 0.02, order);
   for (int i = 0; i < n; i++) tap_ok(order[i] != CHOICE_BLOCK, "others are not tried");
   for (int k = 0; k < CHOICES_COUNT; k++) t.candidate[k].error = k == CHOICE_SHARED ? 1e-4 : 2e-4;
   tap_ok(choice_cheapest(&t, -1) == CHOICE_SHARED && !choice_reaches(&t, CHOICE_SHARED), "the most exact one where none has it");
+}
+
+static void check_intervals(void)
+{
+  struct choice_machine cores = machine(0, 1), device = machine(1, 1);
+  struct choice_candidate one = {.step = 0.01, .step_seconds = 1, .sync_seconds = 1}, blocks = {.step = 0.1, .step_seconds = 10, .sync_seconds = 1};
+  tap_ok(choice_interval(&cores, &one, 1) == 150 && choice_interval(&cores, &blocks, 0) == 15, "on cores a look at the system waits for the time of many forces");
+  blocks.sync_seconds = 0.1, one.sync_seconds = 9;
+  tap_ok(choice_interval(&cores, &blocks, 0) == 10 && choice_interval(&cores, &one, 1) == 400, "within limits");
+  tap_ok(choice_interval(&device, &one, 1) == 400 && choice_interval(&device, &blocks, 0) == 100, "on a device it waits longer");
+}
+
+/* Seconds of soft steps that were measured on a core (processor time): within a fifth. */
+static void check_measured_costs(void)
+{
+  const struct choice_machine m = {.ranks = 1, .threads = 1, .delta = 2.3e-4, .order = 2};
+  struct choice_candidate all = {.step = 0.00833}, narrow = {.step = 0.0251, .r2 = 0.0767, .neighbours = 3.7, .count = {9830, 4915, 1475, 164}};
+  struct choice_candidate blocks = {.step = 0.0625, .count = {0, 8520, 4915, 2130, 819}};
+  choice_cost(&m, 16384, &all);
+  tap_ok(near(all.step_seconds, 0.0312, 0.2), "seconds of a shared step of 16384 particles");
+  choice_cost(&m, 16384, &narrow);
+  tap_ok(narrow.sync_seconds > all.step_seconds && near(narrow.sync_seconds, 0.0386, 0.2), "of a synchronisation with the split, which has hard forces too");
+  choice_cost(&m, 16384, &blocks);
+  double active = 0, sum = 0;
+  for (int l = 4; l >= 1; l--) active += (double)blocks.count[l], sum += exp2(l - 1) * active;
+  double each = (blocks.step_seconds - blocks.sync_seconds) / sum;
+  tap_ok(near(each, 2.2e-6, 0.2), "of an active particle of block steps");
 }
 
 static void check_allowed(void)
@@ -247,7 +288,9 @@ int main(void)
   check_units();
   check_extremes();
   check_costs();
+  check_measured_costs();
   check_decisions();
+  check_intervals();
   check_allowed();
   return tap_end();
 }

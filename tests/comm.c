@@ -197,6 +197,14 @@ static void check_computing(const struct comm *c)
   timer_phase(&t, PHASE_other);
   check(c, timer_computing(&t) >= 0.02, "seconds of waiting are not taken off seconds of the processor");
   ledger_reset(c->ledger);
+  double clock = timer_clock(), before = timer_processor(1);
+  nanosleep(&(struct timespec){0, 50000000}, NULL);
+  double asleep = timer_processor(1) - before;
+  clock = timer_clock() - clock;
+  before = timer_processor(4);   /* of four threads, of which one works */
+  for (double begin = cpu_seconds(); cpu_seconds() - begin < 0.02;) continue;
+  double worked = timer_processor(4) - before;
+  check(c, clock >= 0.05 && asleep < 0.5 * clock && worked > 0.015, "seconds of the processor: without sleep, and of the thread that works most");
 }
 
 /* A message that goes round, again and again: each rank's turn comes only when it is awake. */

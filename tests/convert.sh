@@ -65,9 +65,15 @@ ok $? "... softenings of types"
 has 'TypeOfOpeningCriterion = acceleration' 'ErrTolForceAcc = 0.005' 'ErrTolTheta = 0.5' 'Scheme = block' 'Criterion = a' 'Eta = 0.2'
 ok $? "... tolerances; Eta is sqrt(2 ErrTolIntAccuracy)"
 cut -d : -f 1,2,3 err | sed 's/ = .*//' | tr '\n' ' ' > list
-[ "$(cat list)" = "two.param:5: EnergyFile two.param:7: SnapFormat two.param:8: TimeLimitCPU two.param:31: DesNumNgb two.param:32: PartAllocFactor two.param:37: SofteningGas two.param:41: SofteningStars two.param:42: SofteningBndry " ] &&
-  grep -q 'walltime 10:00:00' err && grep -q '^two.param:31: DesNumNgb = 50: gas feels only gravity here$' err && [ "$(wc -l < err)" = 8 ]
+[ "$(cat list)" = "two.param:5: EnergyFile two.param:7: SnapFormat two.param:8: TimeLimitCPU two.param:31: DesNumNgb two.param:32: PartAllocFactor two.param:37,41,42: SofteningGas, SofteningStars, SofteningBndry " ] &&
+  grep -q 'walltime 10:00:00' err && grep -q '^two.param:31: DesNumNgb = 50: gas feels only gravity here$' err && [ "$(wc -l < err)" = 6 ]
 ok $? "... what has no counterpart is named with its line and the reason"
+grep -q '^TimeBetCheckpoints = 120   ; minutes; ' ini && lacks HubbleParam
+ok $? "... a unit that is another one is named; a Hubble parameter of 1 is no cosmology"
+sed 's/^DesNumNgb.*/&\nMaxNumNgbDeviation 2\nArtBulkViscConst 0.8/' two.param > gas.param
+convert gas.param
+grep -q '^gas.param:31,32,33: DesNumNgb, MaxNumNgbDeviation, ArtBulkViscConst: gas feels only gravity here$' err && grep -q '; 10 without a counterpart' out
+ok $? "... those with one reason have one line"
 # the new file is one that runs
 "$espalier" ic plummer -n 1000 -o ics.hdf5 > ic.log 2>&1
 sed 's/^InitCondFile.*/InitCondFile ics/; s/^ICFormat.*/ICFormat 3/; s/^GravityC.*/GravityConstantInternal 1/; s/^TimeMax.*/TimeMax 0.02/; s/^TimeBetSn.*/TimeBetSnapshot 0.01/' two.param > short.param
@@ -115,7 +121,7 @@ SofteningMaxPhysClass1 1.0
 END
 convert four.param && has 'Comoving = on' 'Omega0 = 0.3' 'OmegaLambda = 0.7' 'HubbleParam = 0.7' 'TypeOfOpeningCriterion = angle' 'ErrTolTheta = 0.6' 'InitCondFile = ics_sphere.hdf5'
 ok $? "a comoving file of GADGET-4"
-has 'Softening = 5' 'SofteningType0 = 2' 'SofteningType1 = 5' 'SofteningType2 = 5' && grep -q '^four.param:31: SofteningMaxPhysClass1 = 1.0: ' err && ! grep -q Class0 err
+has 'Softening = 5' 'SofteningType0 = 2' 'SofteningType1 = 5' 'SofteningType2 = 5' && [ "$(grep -c '^four.param:31: SofteningMaxPhysClass1 = 1.0: ' err)" = 1 ] && ! grep -q Class0 err
 ok $? "... classes of softenings; largest physical lengths have no counterpart"
 [ "$(tr '\n' ' ' < ini-times.txt)" = "0.1 0.15 0.225 0.3375 0.50625 0.759375 " ]
 ok $? "... times by factors"

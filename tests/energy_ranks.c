@@ -143,7 +143,7 @@ static void check_energies(const struct comm *c, const struct set *set, const st
   for (int k = 0; k <= STEPS; k++) {
     double truth = true_potential(&s, set);
     uint64_t before = digest(&s);
-    energies_measure(&s);
+    energies_measure(&s, 1);
     if (k == 0) say(comm_min_int64(c, digest(&s) == before) == 1, set->name, how->name, "no field of the particles changes", 0, 0);
     struct diagnostics d = energies_corrected(&s);
     worst = fmax(worst, fabs(d.potential - truth) / fmax(fabs(truth), 1e-300));
@@ -165,7 +165,7 @@ static void check_start(const struct comm *c, const struct set *set, const struc
   struct params par = params_of(set, how);
   struct sim s;
   open_sim(c, set, &par, &s);
-  energies_measure(&s);
+  energies_measure(&s, 1);
   double truth = true_potential(&s, set), off = fabs(energies_corrected(&s).potential / truth - 1);
   say(off <= limit, set->name, how->name, "potential energy at the start", off, limit);
   sim_close(&s);
@@ -180,7 +180,7 @@ static void check_orbits(const struct comm *c, const struct set *set, const stru
     struct sim s;
     open_sim(c, set, &par, &s);
     for (int n = 0; n <= STEPS; n++) {
-      if (k == 1) energies_measure(&s);
+      if (k == 1) energies_measure(&s, 1);
       if (n < STEPS) advance(&s);
     }
     end[k] = digest(&s);
@@ -254,8 +254,11 @@ static void check_rules(void)
              energies_angle(1e5) < 0.3 && energies_angle(1e9) == 0.3;
   tap_ok(good, "the opening angle grows with the number of particles, up to 0.3");
   tap_ok(energies_stride(1) == 1 && energies_stride(1e6) == 1 && energies_stride(1 << 24) == 32, "the sample has 2^19 to 2^20 particles");
-  tap_ok(energies_due(100, 1, 1, 100) && !energies_due(100, 10, 1, 100) && !energies_due(1e9, 1, 0.1, 100) && energies_due(0, 0, 1, 1),
-         "statistics are due when soft steps have cost many times as much, and a few hundred times in a run");
+  tap_ok(energies_due(100, 1, 0, 1, 100, 1) == 1 && !energies_due(100, 10, 0, 1, 100, 16) && !energies_due(1e9, 1, 0, 0.1, 100, 1) && energies_due(0, 0, 0, 1, 1, 1) == 1 &&
+             !energies_due(100, 1, 1, 1, 100, 1), "statistics are due when soft steps have cost many times as much, and a few hundred times in a run");
+  int every = energies_due(200, 10, 0, 10, 100, 16);
+  tap_ok(every == 4 && energies_due(200, 10, 1, 10, 100, 16) > every && !energies_due(200, 10, 0, 9, 100, 16) && !energies_due(200, 10, 0, 10, 100, 3) &&
+             !energies_due(200, 1, 3, 10, 100, 16), "ten times in a run of coarser samples, where these cost little");
 }
 
 static void check_backend(const struct comm *c)

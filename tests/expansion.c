@@ -180,7 +180,7 @@ static void run(const struct comm *c, const struct model *m, struct end *e)
   if (sim_open(&s, c, &par, &backend_cpu, &p, &f)) printf("# %s\n", f.text);
   s.time = m->begin;
   sim_first_force(&s);
-  energies_measure(&s);
+  energies_measure(&s, 1);
   double begin = energies_total(&s);
   measure(&s, m, first, e);
   e->first = e->y;
@@ -190,7 +190,7 @@ static void run(const struct comm *c, const struct model *m, struct end *e)
     while (step_substeps(&s, &plan, HUGE_VAL) != STEP_SUBSTEPS_ENDED) continue;
     e->substeps += s.counts.substeps;
     step_close(&s, &plan, 1);
-    energies_measure(&s);
+    energies_measure(&s, 1);
     e->error = fmax(e->error, fabs(energies_total(&s) - begin) / (s.now.kinetic + fabs(s.now.potential + s.energy.total)));
   }
   measure(&s, m, first, e);

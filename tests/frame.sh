@@ -25,7 +25,7 @@ column() {
   grep -v '^#' "$dir/$2/out/energy.csv" | awk -F, -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) k = i; next } { print $k }'
 }
 # What does not depend on the frame, to the last digit
-inner() { for c in time kinetic potential total angular_x angular_y angular_z momentum_removed; do column $c "$1"; done; }
+inner() { for c in time kinetic potential total angular_x angular_y angular_z momentum_removed momentum_scale angular_scale; do column $c "$1"; done; }
 
 for ranks in 1 2 3; do
   go rest-$ranks $ranks
@@ -38,6 +38,13 @@ for ranks in 1 2 3; do
     ok $? "$set, $ranks ranks: the energies are those at rest, to the last digit, and no warning"
   done
 done
+
+# the first row is of the same particles on any number of ranks
+scales() { for c in momentum_scale angular_scale; do column $c "$1" | head -n 1; done | tr '\n' ' '; }
+scales rest-1 > "$dir/said"
+[ "$(scales rest-2)" = "$(cat "$dir/said")" ] && [ "$(scales rest-3)" = "$(cat "$dir/said")" ] &&
+  awk '{ exit !($1 > 0.2 && $1 < 0.3 && $2 > 0.05 && $2 < $1) }' "$dir/said"
+ok $? "the sums m|v| and m|r x v| are the same on 1, 2 and 3 ranks"
 
 # straight CENTRE MOMENTUM RUN: over the rows of energy.csv the centre of mass stays within CENTRE of a straight line, and the momentum
 # within MOMENTUM

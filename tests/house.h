@@ -189,7 +189,7 @@ static inline void exchange(struct house *h, enum let_kind kind, const struct le
   h->tops = 0;
   for (int r = 0; r < h->ranks; r++) {
     h->be->let->clear(h->side[r].dev, kind);
-    let_summarise(h->be, h->side[r].dev, request, h->side[r].box, &h->side[r].summary);
+    let_summarise(h->be, h->side[r].dev, h->ranks, request, h->side[r].box, &h->side[r].summary);
   }
   for (int r = 0; r < h->ranks; r++) exchange_summaries(h, kind, r, request);
   for (int s = 0; s < h->ranks && (kind != LET_SOFT || h->arrival == BEFORE); s++) send_all(h, kind, s, request);

@@ -31,6 +31,13 @@ refuses '--virial-radius and --half-mass-radius: give one of them' king --virial
 refuses 'option --virial-radius: expected a number from 1e-12 to 1e18, found 0' king --virial-radius 0
 refuses '--total-mass: the mass function kroupa gives the mass itself' king --mass-function kroupa --virial-radius 1 --total-mass 5
 
+# every option of the tables is in the help
+espalier ic --help
+sed -n 's/^    {"\([a-z0-9-]*\)", .*offsetof.*/\1/p' "$src/src/ic/options.c" "$src/src/cli/commands_ic.c" > names
+while read -r name; do grep -q -e "--$name " out || echo "no --$name" >> err; done < names
+[ ! -s err ] && [ "$(wc -l < names)" = 19 ]
+ok $? "the help has every option of the tables"
+
 # value KEY of the printed units is EXPECTED within 1e-4
 value() { awk -v key="$1" -v x="$2" '$1 == key { found = 1; d = $3 / x - 1; good = d * d < 1e-8 } END { exit !(found && good) }' out; }
 espalier ic plummer -n 100 --virial-radius 2 --total-mass 5000 --binaries 0.25 -o scaled.hdf5
@@ -50,7 +57,7 @@ espalier run --check -P Units:UnitMass_in_g=1e35 -P Units:GravityConstantInterna
 ok $? "other units are refused"
 
 # The files in params/, by the commands in their heads.
-for name in cluster nucleus; do
+for name in cluster nucleus encounters; do
   command=$(sed -n 's/^; *espalier ic /ic /p' "$src/params/$name.ini")
   # shellcheck disable=SC2086
   espalier $command && ! sed -n 's/^\(Unit[A-Za-z_]* = .*\)/\1/p' out | grep -v -x -F -f "$src/params/$name.ini" &&

@@ -112,6 +112,7 @@ script_tests = \
   %D%/frame.sh \
   %D%/full_disk.sh \
   %D%/full_disk_run.sh \
+  %D%/interfaces.sh \
   %D%/galaxy_command.sh \
   %D%/galaxy_programs.sh \
   %D%/jobs.sh \
@@ -124,6 +125,7 @@ script_tests = \
   %D%/plots.sh \
   %D%/plots_analysis.sh \
   %D%/plots_input.sh \
+  %D%/plots_maps.sh \
   %D%/plots_model.sh \
   %D%/pynbody.sh \
   %D%/python.sh \
@@ -167,6 +169,7 @@ quick_scripts = \
   %D%/convert.sh \
   %D%/docs.sh \
   %D%/folders.sh \
+  %D%/interfaces.sh \
   %D%/packaging.sh \
   %D%/parameter_pages.sh \
   %D%/quickstart.sh \
@@ -181,11 +184,13 @@ tarball_tests = \
   %D%/docs.sh \
   %D%/full_disk_run.sh \
   %D%/ic_files.sh \
+  %D%/interfaces.sh \
   %D%/jobs.sh \
   %D%/packaging.sh \
   %D%/parameter_pages.sh \
   %D%/plots.sh \
   %D%/plots_input.sh \
+  %D%/plots_maps.sh \
   %D%/plots_model.sh \
   %D%/quickstart.sh \
   %D%/rules.sh \
@@ -231,7 +236,9 @@ slow_together = \
   %D%/slow/clusters.sh \
   %D%/slow/faults.sh \
   %D%/slow/tutorials.sh \
+  %D%/slow/amuse.sh \
   %D%/slow/site.sh \
+  %D%/slow/gallery.sh \
   %D%/slow/simgrid.sh \
   %D%/slow/configure.sh
 slow_alone = \
@@ -260,7 +267,9 @@ EXTRA_DIST += \
   %D%/slurm/cluster \
   %D%/slurm/same.py \
   %D%/galaxy_programs.py \
+  %D%/interfaces.py \
   %D%/plots_input.py \
+  %D%/plots_maps.py \
   %D%/python.py \
   %D%/plots_layout.py \
   %D%/comoving.py \
@@ -310,8 +319,8 @@ check-slow: all
 .PHONY: check-quick check-together check-slow
 CLEANFILES += lane-1.lock lane-2.lock quick-suite.log unit-suite.log together-suite.log alone-suite.log slow-suite.log slow-alone-suite.log
 clean-local:
-	-chmod -R u+w slow-sanitizers slow-valgrind slow-chain slow-clusters slow-distcheck slow-emulator slow-energy slow-faults slow-simgrid slow-slurm 2>/dev/null
-	-rm -rf fuzz-* slow-sanitizers slow-valgrind slow-chain slow-clusters slow-distcheck slow-emulator slow-energy slow-faults slow-simgrid slow-slurm
+	-chmod -R u+w slow-sanitizers slow-valgrind slow-chain slow-clusters slow-distcheck slow-emulator slow-gallery slow-energy slow-faults slow-simgrid slow-slurm 2>/dev/null
+	-rm -rf fuzz-* slow-sanitizers slow-valgrind slow-chain slow-clusters slow-distcheck slow-emulator slow-gallery slow-energy slow-faults slow-simgrid slow-slurm
 
 %C%_checkpoint_mpi_SOURCES = %D%/checkpoint.c %D%/chance.h %D%/files.h %D%/tap.h
 %C%_guard_mpi_SOURCES = %D%/guard.c %D%/files.h %D%/tap.h

@@ -100,6 +100,8 @@ static void check_softening(void)
   p.level[13] = 100000;
   one(&p, FINDING_WARNING, "is 0.0002 of the distance 0.025 of nearest neighbours", "a soft step has about 8192 substeps and takes about ",
       "a softening a thousand times too small: substeps and seconds of a soft step");
+  one(&p, FINDING_WARNING, "pairs scatter each other", "; where encounters matter, as in a star cluster, set [Steps] Integrator = hermite instead",
+      "... and what to do in a star cluster");
   p = ordinary();
   p.softening_is_default = 1, p.softening = 0.1, p.kpc = p.km_s = 1, p.gyr = 0.978;
   one(&p, FINDING_WARNING, "Softening is not given, and its default is 0.1: about 0.005 suits", "set [Gravity] Softening to about 0.005",
@@ -186,6 +188,14 @@ static void check_cost(void)
   p = ordinary();
   tap_ok(near(physics_softening(&p), 0.005) && near(physics_dynamical_time(&p), 0.955) && near(physics_crossing_time(&p), 2.18),
          "a suitable softening, dynamical and crossing time");
+  p.half *= 10;
+  double apart = physics_softening(&p);
+  tap_ok(apart > 0.004 && apart < 0.0075, "two spheres apart have the softening of each of them");
+  p = ordinary();
+  p.measured_step = 2;
+  tap_ok(near(physics_run_seconds(&p), 1000), "seconds of the run, by the soft step");
+  p.per_time = 3;
+  tap_ok(near(physics_run_seconds(&p), 3 * (p.end - p.begin)), "and as the choice of a scheme predicts them");
 }
 
 static void check_need(void)

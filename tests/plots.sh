@@ -41,6 +41,7 @@ run() {
 ./espalier ic plummer -n 600 -o "$dir/plummer.hdf5" > "$dir/out" 2> "$dir/err" &&
   run 3 hybrid -P Output:CommLog=peers && run 3 tree -P Split:Mode=tree -P Output:SubstepLog=on && run 3 off -P Output:CommLog=off && run 1 one
 ok $? "runs on three ranks and one"
+cp "$dir/out" "$dir/one.log"
 
 # through links, as after an installation
 mkdir "$dir/links"
@@ -99,6 +100,20 @@ draws "energies of runs with unusual names" energy "$dir/a\$_\$b" "$dir/_one"
 grep -q -F 'text  _one: largest' "$dir/out" && grep -q -F 'text a\$_\$b: largest' "$dir/out"
 ok $? "the names of both"
 draws "energy" energy "$dir/hybrid" "$dir/one"
+"$python" - "$src/tools" "$dir/one" "$dir/one.log" > "$dir/out" 2> "$dir/err" << 'END'
+import sys
+sys.path.insert(0, sys.argv[1])
+import plot_energy as energy
+from plotting import Table, np, plt
+energy.save = lambda figure, paths: None
+energy.draw([Table(sys.argv[2] + "/energy.csv")], False, [])
+axes = {axis.get_title(loc="left"): axis for axis in plt.gcf().axes}
+words = [line for line in open(sys.argv[3]) if line.startswith("kept:")][0].replace(",", "").split()
+drawn = [axes[name].lines[0].get_ydata().max() for name in ("momentum", "angular momentum")]
+print(words, drawn, axes["angular momentum"].get_ylabel())
+assert np.allclose(drawn, [float(words[6]), float(words[12])], rtol=0.06) and "r\\times v" in axes["angular momentum"].get_ylabel()
+END
+ok $? "the errors of momentum and angular momentum are those that the run printed"
 ./espalier force --delta 5:9:2 --direct 100 -o "$dir/curve.csv" "$dir/run.ini" > "$dir/out" 2> "$dir/err"
 draws "curves of error against time" force "$dir/curve.csv" "$dir/curve.csv" --targets 1e-3,5e-3
 # a row for every substep of rank 0, which may have fewer than the rank with most, and one for the synchronisation
@@ -259,7 +274,7 @@ ln -s /dev/full "$dir/full.png"
 [ $? = 1 ] && [ "$(wc -l < "$dir/err")" = 1 ] && grep -q '^espalier-plot comm: .*full.png cannot be written: No space left on device' "$dir/err"
 ok $? "a sentence for a full disk"
 "$plot" nothing > "$dir/out" 2> "$dir/err"
-[ $? = 2 ] && grep -q "^espalier-plot: there is no plot 'nothing': expected one of density" "$dir/err"
+[ $? = 2 ] && grep -q "^espalier-plot: there is no plot 'nothing': expected one of map density" "$dir/err"
 ok $? "a kind that is not there"
 
 # Tables of espalier study: only the columns that are drawn.

@@ -52,7 +52,7 @@ draws() {
   ok $? "$title: status $status"
 }
 draws "analysis of two types" analysis "$dir/run"
-grep -q '^text type 1 (halo)' "$dir/out" && grep -q '^text Lagrangian radii, all' "$dir/out" && grep -q '^axes 6$' "$dir/out"
+grep -q '^text type 1 (halo), \$N\$ = 500$' "$dir/out" && grep -q '^text Lagrangian radii, all' "$dir/out" && grep -q '^axes 6$' "$dir/out"
 ok $? "all panels, with the types' names"
 draws "Lagrangian radii of a type" analysis "$dir/run/analysis.csv" --type 2
 draws "analysis of one type" analysis "$dir/one"
@@ -122,7 +122,7 @@ for number, m in enumerate(maps):
     assert abs(smooth.sum() / m.density.sum() - 1) < 0.05, smooth.sum() / m.density.sum()
 bad = folder + "/bad.png"
 cases = [
-    (movie, "has no maps", ["empty"]), (movie, "is not there", ["absent"]), (movie, "projection_0002.hdf5 is cut off", ["cut"]),
+    (movie, "has no maps (Projections = on) and no snapshots", ["empty"]), (movie, "is not there", ["absent"]), (movie, "projection_0002.hdf5 is cut off", ["cut"]),
     (movie, "has no maps of PartType5 (it has All, PartType1, PartType2)", ["run", "--type", "5"]),
     (movie, "has no maps in the plane yz (it has xy, xz)", ["run", "--axis", "yz"]),
     (movie, "have maps of different widths", ["wide", "--axis", "xz"]),

@@ -15,7 +15,7 @@ os.chdir(folder)
 import plotting  # noqa: E402
 from plotting import h5py, np  # noqa: E402
 
-KINDS = {kind: __import__(f"plot_{kind}") for kind in ("density", "profile", "cluster", "energy", "steps", "substeps", "comm", "study", "scaling", "force")}
+KINDS = {kind: __import__(f"plot_{kind}") for kind in ("map", "density", "profile", "cluster", "energy", "steps", "substeps", "comm", "study", "scaling", "force")}
 number = failed = 0
 
 

@@ -8,16 +8,18 @@ sed -i -e 's/^Mode = .*/Mode = auto/' -e 's/^Scheme = .*/Scheme = auto/' -e '/^S
 printf '[Accuracy]\nRepeatable = on\n' >> "$dir/run.ini"
 table() { sed '/^#/d' "$dir/$1/out/choice.csv"; }
 # chosen NAME: the candidates that were chosen, one after the other
-chosen() { table "$1" | awk -F, 'NR > 1 && $NF == 1 { print $3 $4 }'; }
+chosen() { table "$1" | awk -F, 'NR > 1 && $10 == 1 { print $3 $4 }'; }
 # decisions NAME: rows without predicted and measured seconds
 decisions() { table "$1" | cut -d , -f 1-7,10; }
+# changes NAME: when which candidate was used from then on
+changes() { table "$1" | awk -F, 'NR > 1 && $10 == 1 { print $1, $3 $4 }'; }
 
 go one 1
 cp "$dir/one/log" "$dir/said"
 [ $status = 0 ] && grep -A 1 '^scheme: .* s per unit of time (predicted)$' "$dir/one/log" | grep -q '^        predicted: .*shared steps: [0-9]'
 ok $? "two lines say the scheme and what others would cost"
-table one | awk -F, 'NR == 1 { bad += $0 != "step,time,candidate,R1OverR0,error,dt_soft,eta,seconds_predicted,seconds_measured,chosen"; next }
-  { bad += $1 != 0 || !($6 > 0) || !($8 > 0) || $9 != ""; chosen += $10 } END { exit bad || chosen != 1 || NR < 4 }'
+table one | awk -F, 'NR == 1 { bad += $0 != "step,time,candidate,R1OverR0,error,dt_soft,eta,seconds_predicted,seconds_measured,chosen,reason,seconds_choosing"; next }
+  { bad += $1 != 0 || !($6 > 0) || !($8 > 0) || $9 != "" || $11 != "model" || $12 != ""; chosen += $10 } END { exit bad || chosen != 1 || NR < 4 }'
 ok $? "choice.csv has a row for each candidate"
 go again 1
 [ $status = 0 ] && same one again && cmp "$dir/one/out/choice.csv" "$dir/again/out/choice.csv"
@@ -49,15 +51,40 @@ ok $? "another Mode at a restart is refused"
 (cd "$dir/refused" && $mpirun -n 1 "$here/espalier" run --check --restart ../run.ini > ../said 2>&1 < /dev/null) && grep -q '^checkpoint .* complete' "$dir/said"
 ok $? "run --check --restart accepts the scheme that was chosen"
 
-# trials: which one is the fastest depends on the machine
+# trials: which one is the fastest depends on the machine; choices are made again from choice.csv
 go trials 1 -n 12 -P Time:TimeMax=20000 -P Accuracy:Repeatable=off
 [ $status = 0 ] && grep -q '; the first soft steps try [234]$' "$dir/trials/log" && grep -q '^at time .*: scheme: .* (measured)$' "$dir/trials/log" &&
   grep -q '^        measured: .*: [0-9]' "$dir/trials/log" &&
-  table trials | awk -F, 'NR > 1 && $1 > 0 { measured += $9 > 0; chosen += $10; bad += $10 && !($9 > 0) } END { exit bad || measured < 2 || chosen != 1 }'
-ok $? "trial steps: a decision by measured seconds"
+  table trials | awk -F, 'NR > 1 && $11 == "measured" { measured += $9 > 0; chosen += $10; bad += $10 && !($9 > 0) } $11 == "trial" { trials++ }
+    NR > 1 { bad += !($12 > 0 && $12 >= last); last = $12 } END { exit bad || measured < 2 || chosen != 1 || trials < 1 }'
+ok $? "trial steps: a decision by measured seconds, and what choosing takes"
+for part in 1 2; do
+  mkdir -p "$dir/repeat$part/out" && cp "$dir/trials/out/choice.csv" "$dir/repeat$part/out"
+  go repeat$part 1 --overwrite -n $((part == 1 ? 12 : 3)) -P Time:TimeMax=20000
+done
+cp "$dir/repeat1/log" "$dir/said"
+changes trials > "$dir/changes"
+energies() { sed '/^#/d' "$dir/$1/out/energy.csv"; }
+energies trials > "$dir/energies"
+[ $status = 0 ] && changes repeat1 | cmp - "$dir/changes" && grep -q '^scheme: .*, that of choice.csv of the earlier run$' "$dir/repeat1/log" &&
+  [ "$(wc -l < "$dir/changes")" -gt 2 ] && energies repeat1 | cmp - "$dir/energies"
+ok $? "Repeatable = on makes the choices of an earlier run again, with its energies to all digits"
+go repeat2 1 --restart -n 12 -P Time:TimeMax=20000
+cp "$dir/repeat2/err" "$dir/said"
+[ $status = 0 ] && changes repeat2 | cmp - "$dir/changes" && same repeat1 repeat2
+ok $? "... also after a restart between two of them: the same bits"
+printf 'step,candidate,R1OverR0,chosen,reason\n0,shared,,1,model\n' > "$dir/trials/out/choice.csv"
+go trials 1 --overwrite -n 2 -P Steps:Scheme=block
+cp "$dir/trials/err" "$dir/said"
+[ $status = 1 ] && grep -q "choice.csv, line 2: the parameters do not allow the choice 'shared'" "$dir/trials/err"
+ok $? "... unless the parameters exclude them, in a sentence"
+printf 'step,candidate,R1OverR0,chosen,reason\n3,block,,1,look\n1,block,,1,look\n' > "$dir/trials/out/choice.csv"
+go trials 1 --overwrite -n 2
+[ $status = 1 ] && grep -q "choice.csv, line 3: expected a soft step that is not before the last one, found '1'" "$dir/trials/err"
+ok $? "a damaged choice.csv: a sentence"
 go broken 2 -n 3 -P Time:TimeMax=20000 -P Accuracy:Repeatable=off
 go broken 2 --restart -n 14 -P Time:TimeMax=20000 -P Accuracy:Repeatable=off
-[ $status = 0 ] && table broken | awk -F, 'NR > 1 && $1 > 0 { measured += $9 > 0; chosen += $10 } END { exit measured < 2 || chosen != 1 }'
+[ $status = 0 ] && table broken | awk -F, 'NR > 1 && $11 == "measured" { measured += $9 > 0; chosen += $10 } END { exit measured < 2 || chosen != 1 }'
 ok $? "which go on after a restart, on two ranks"
 
 (cd "$dir/one" && $mpirun -n 1 "$here/espalier" run --check --overwrite ../run.ini > ../said 2>&1 < /dev/null) &&

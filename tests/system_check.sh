@@ -49,6 +49,18 @@ run --check
   grep -q '^velocities  *dispersion 0\.[34]' said && grep -q '^times  *dynamical time' said && grep -q '^soft steps  *of' said && grep -q '^substeps  *about' said &&
   grep -q '^seconds .* for a soft step (measured)' said && grep -q '^memory .* measured in the first soft step$' said && [ ! -e output ]
 ok $? "--check of an ordinary system: its numbers, no warning, no file"
+awk '/^energy error  *.*: [0-9.e-]* by time steps,$/ { found++ } /^ *at most [0-9.e-]* by forces/ { found++ } END { exit found != 2 }' said
+ok $? "errors that are predicted"
+for what in "Steps:Eta=4 the steps that are given change" "Gravity:ErrTolForceAcc=0.9 forces with ErrTolForceAcc = 0.9 may change"; do
+  run --check -P Split:Mode=tree -P Steps:Scheme=block -P "${what%% *}"
+  [ $status = 0 ] && grep -q "^warning: ${what#* } the energy by [0-9.e-]* within ten dynamical times" said
+  ok $? "a warning for ${what%% *}"
+done
+run --check -P Steps:Eta=4
+[ $status = 0 ] && grep -q '^warning: no scheme has the wanted accuracy: |dE/E| of [0-9.e-]* is predicted' said
+ok $? "... as the run says it, where a scheme is chosen"
+awk '/\(chosen\)/ { each = $(NF - 1) } / s for the run/ { whole = $1 } END { print "# ", each, whole; exit !(each > 0 && whole > 0.98 * each * end && whole < 1.02 * each * end) }' end="$(awk '/^TimeMax/ { print $3 }' $ini)" said
+ok $? "one time of the run: the choice's seconds per unit of time"
 run -n 1
 [ $status = 0 ] && ! cat said err | grep -q warning
 ok $? "its start says nothing of it"

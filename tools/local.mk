@@ -1,4 +1,5 @@
 nobase_dist_pkgdata_DATA += \
+  %D%/follow.py \
   %D%/models.py \
   %D%/plotting.py \
   %D%/runs.py \
@@ -16,6 +17,7 @@ nobase_dist_pkgdata_SCRIPTS += \
   %D%/plot_density.py \
   %D%/plot_energy.py \
   %D%/plot_force.py \
+  %D%/plot_map.py \
   %D%/plot_movie.py \
   %D%/plot_model.py \
   %D%/plot_profile.py \

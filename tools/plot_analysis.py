@@ -4,8 +4,8 @@
 and virial ratio over time, by particle type."""
 import argparse
 
-from plotting import COLOURS, TYPES, Help, Table, Units, add_output, fail, legend_above, legend_beside, legend_on_top, np, outputs, plt, program, save, start, \
-    table_path
+from plotting import (COLOURS, TYPES, Help, Table, Units, add_output, count_text, fail, legend_above, legend_beside, legend_on_top, np,
+                      ordered_colours, outputs, plt, program, save, start, table_path)
 
 FRACTIONS = ("01", "05", "10", "25", "50", "75", "90")
 ALL = -1
@@ -37,6 +37,11 @@ class Analysis(Table):
         if not self.types:
             fail(f"{path} has no particles")
 
+    def named(self, number):
+        """A type and its number of particles at the start."""
+        count = self.of("count", number) if "count" in self else []
+        return type_name(number) + (f", {count_text(count[0])}" if len(count) else "")
+
     def of(self, name, number):
         return self[name][self["type"] == number]
 
@@ -49,8 +54,8 @@ def colour_of(number):
 
 
 def radii(axis, run, number, time, style):
-    """Lagrangian radii, from light to dark."""
-    shades = plt.get_cmap("viridis")(np.linspace(0.9, 0.0, len(FRACTIONS)))
+    """Lagrangian radii, the larger the darker."""
+    shades = ordered_colours(len(FRACTIONS))[::-1]
     for fraction, shade in zip(FRACTIONS, shades):
         radius = run.of(f"r_{fraction}", number)
         axis.plot(time, np.where(radius > 0, radius, np.nan), style, color=shade, markersize=3, label=f"{int(fraction)} %")
@@ -89,8 +94,10 @@ def draw(run, number, paths):
         axes[1, 2].axhline(1, color="0.6", linewidth=0.8)
     for axis in axes[1]:
         axis.set_xlabel(Units.label("time", units.time_unit))
+    if len(run.types) == 1 and "count" in run:
+        figure.suptitle(run.named(run.types[0]), x=0.01, ha="left", fontsize=10)
     if len(run.types) > 1:
-        legend_on_top(figure, [plt.Line2D([], [], color=colour_of(t), label=type_name(t)) for t in run.types], most=7)
+        legend_on_top(figure, [plt.Line2D([], [], color=colour_of(t), label=run.named(t)) for t in run.types], most=4)
     save(figure, paths)
 
 

@@ -10,7 +10,7 @@ pairs are those that the run integrated by Kepler's equation (column binaries of
 import argparse
 import os
 
-from plotting import (COLOURS, Help, Table, Units, add_output, fail, lagrangian, legend_above, legend_beside, np, outputs, plt, program,
+from plotting import (COLOURS, Help, Table, Units, add_output, fail, lagrangian, legend_above, legend_beside, np, ordered_colours, outputs, plt, program,
                       same_units, save, shown, start, type_list)
 from snapshots import Snapshot, add_snapshots, evenly, snapshot_paths
 from matplotlib.ticker import MaxNLocator
@@ -182,10 +182,9 @@ def marks(count, symbol="o"):
 def draw_radii(axis, moments, scale):
     time = [moment.time * scale.size for moment in moments]
     style = marks(len(moments))
-    for number, fraction in enumerate(FRACTIONS):
-        axis.plot(time, [moment.radii[number] for moment in moments], color=plt.get_cmap("viridis")(0.95 * number / (len(FRACTIONS) - 1)),
-                  label=f"{100 * fraction:.0f} %", **style)
-    axis.plot(time, [moment.core for moment in moments], "--", color=COLOURS[1], label="core", **style)
+    for number, (fraction, colour) in enumerate(zip(FRACTIONS, ordered_colours(len(FRACTIONS))[::-1])):
+        axis.plot(time, [moment.radii[number] for moment in moments], color=colour, label=f"{100 * fraction:.0f} %", **style)
+    axis.plot(time, [moment.core for moment in moments], "--", color="#000000", label="core", **style)
     axis.set_yscale("log")
     axis.set(title="Lagrangian radii and core radius", ylabel=Units.label("radius", scale.length))
     handles, labels = axis.get_legend_handles_labels()

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Conservation: relative energy error, energies, and the drift of momentum, angular momentum and centre of mass, from
-energy.csv of one or several runs. Momentum is in units of sum m|v|, angular momentum of sum m|r x v|, of the first snapshot
-in the run's folder, about the centre of mass and in its frame; without a snapshot both have their own units."""
+energy.csv of one or several runs. Momentum is in units of sum m|v|, angular momentum of sum m|r x v|, about the centre of mass and
+in its frame, each the largest of the run, as in the line that a run prints at its end; in tables without these sums both have
+their own units."""
 import argparse
 import glob
 import os
@@ -23,22 +24,13 @@ def labels(runs):
     return [shown(name) for name in names]
 
 
-def scales(run):
-    """Mass, sum m|v| and sum m|r x v| of the run's first snapshot; None: there is none that can be read."""
+def total_mass(run):
+    """Mass of the run's first snapshot; None: there is none that can be read."""
     paths = sorted(p for p in glob.glob(os.path.join(glob.escape(os.path.dirname(run.path) or "."), "*_*.hdf5")) if re.search(r"(?<!fof)_\d+\.hdf5$", p))
-    for path in paths[:1]:
-        try:
-            snapshot = Snapshot(path, velocities=True)
-        except SystemExit:
-            return None
-        pos, mass = snapshot.all()
-        vel = np.concatenate([snapshot.vel[kind] for kind in snapshot.pos])
-        if not mass.sum() > 0:
-            return None
-        pos, vel = (x - np.average(x, axis=0, weights=mass) for x in (pos, vel))
-        found = mass.sum(), (mass * np.linalg.norm(vel, axis=1)).sum(), (mass * np.linalg.norm(np.cross(pos, vel), axis=1)).sum()
-        return found if min(found) > 0 else None
-    return None
+    try:
+        return Snapshot(paths[0]).all()[1].sum() if paths else None
+    except SystemExit:
+        return None
 
 
 def straight(run, mass):
@@ -74,8 +66,7 @@ def draw(runs, log, paths):
     several = len(runs) > 1
     colours, names = line_colours(len(runs)), labels(runs)
     styles = {"kinetic": "-", "potential": "--", "total": ":"}
-    known = [scales(run) for run in runs]
-    relative = all(known)
+    relative = all(name in run and run[name].max() > 0 for run in runs for name in ("momentum_scale", "angular_scale"))
     handles = []
     for number, (run, colour) in enumerate(zip(runs, colours)):
         time = run["time"] * units.time_size
@@ -86,12 +77,12 @@ def draw(runs, log, paths):
         if (run["potential"] != 0).all():
             axes[0, 2].plot(time, -2 * run["kinetic"] / run["potential"], color=colour)
         removed = np.abs(run["momentum_removed"]) if "momentum_removed" in run else 0   # the run keeps the momentum by taking this out
-        mass, momentum, angular = known[number] if relative else (0, 1, 1)
+        momentum, angular = (run[name].max() if relative else 1 for name in ("momentum_scale", "angular_scale"))
         drift(axes[1, 0], time, run.vector("momentum") / momentum, "momentum", "change / $\\Sigma\\,m|v|$" if relative else "change",
               "" if relative else units.product("mass", "velocity"), colour, removed / momentum)
         drift(axes[1, 1], time, run.vector("angular") / angular, "angular momentum", "change / $\\Sigma\\,m|r\\times v|$" if relative else "change",
               "" if relative else units.product("mass", "length", "velocity"), colour)
-        drift(axes[1, 2], time, straight(run, mass), "centre of mass, without the bulk motion", "change", units.length, colour)
+        drift(axes[1, 2], time, straight(run, total_mass(run)), "centre of mass, without the bulk motion", "change", units.length, colour)
     axes[0, 0].set(title="relative energy error", ylabel="$|\\Delta E / E_0|$" if log else "$\\Delta E / |E_0|$")
     if not log:
         axes[0, 0].axhline(0, color="0.6", linewidth=0.8)

@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A movie of the maps of a run (Projections = on): surface density on one logarithmic scale for all times. MP4 needs the program
-ffmpeg, GIF the Python module Pillow; the ending .png, .pdf or .svg gives a picture of the last map. Where a map has few particles it is
-smoothed until some are in reach, so that no single particles show."""
+"""A movie of surface density on one logarithmic scale for all times: of the maps of a run (Projections = on), or of snapshots, in a frame
+that may follow a set of particles (--follow). MP4 needs the program ffmpeg, GIF the Python module Pillow; the ending .png, .pdf or .svg
+gives a picture of the last time. Where there are few particles maps are smoothed until some are in reach, so that no single ones show."""
 import argparse
 import os
 import re
 
-from plotting import ENDINGS, Help, Units, fail, log_ticks, matplotlib, np, outputs, plt, positive, program, save, start
-from plot_density import spread
-from snapshots import Fault, open_hdf5
+from plotting import (ENDINGS, Help, Units, count_text, fail, log_ticks, matplotlib, np, outputs, plt, positive, program, same_units,
+                      save, start)
+from espalier_plots.measure import AXES, surface_density
+from espalier_plots.style import DENSITY
+from follow import Frames, add_follow
+from snapshots import NUMBERED, Fault, Snapshot, open_hdf5, snapshot_paths
 
 NAME = re.compile(r"projection_(\d{4,})\.hdf5$")
 MOVIES = (".mp4", ".gif")
@@ -18,7 +21,7 @@ INCHES, DOTS = (6.0, 5.1), 120
 
 
 class Map:
-    """One map: Time, surface density [rows][columns], half-width, centre, units."""
+    """One map of a run: Time, surface density [rows][columns], half-width, units."""
 
     def __init__(self, path, group, plane):
         self.path = path
@@ -48,7 +51,56 @@ def map_paths(given):
             found = sorted((int(NAME.match(name)[1]), name) for name in os.listdir(folder) if NAME.match(name))
             if found:
                 return [os.path.join(folder, name) for _, name in found]
-    fail(f"{given} has no maps" if os.path.isdir(given) else f"{given} is not there, or is no folder")
+    return []
+
+
+class SnapshotMap:
+    """The same of a snapshot, smoothed, in its frame."""
+
+    def __init__(self, snapshot, pos, mass, half, plane, pixels):
+        self.path, self.time, self.units, self.half, self.count = snapshot.path, snapshot.time, snapshot.units, half, len(mass)
+        i, j = AXES[plane]
+        self.density = surface_density(pos[:, i], pos[:, j], mass, half, pixels)
+
+
+def of_snapshots(arguments, paths):
+    """Maps of snapshots; the half-width is of the first one, unless it is given."""
+    maps, frames, half = [], Frames(arguments.follow or ("all", None)), arguments.width and arguments.width / 2
+    kind = None if arguments.type == "All" else int(arguments.type[-1])
+    for path in paths:
+        snapshot = Snapshot(path, ids=frames.needs_ids())
+        centre, _ = frames.of(snapshot)
+        if kind is not None and not len(snapshot.mass.get(kind, ())):
+            fail(f"{path} has no particles of type {kind}")
+        pos, mass = snapshot.all() if kind is None else (snapshot.pos[kind], snapshot.mass[kind])
+        pos = pos - centre
+        half = half or 1.05 * float(np.quantile(np.abs(pos), 0.97, axis=0).max())
+        if not half > 0:
+            fail(f"{path}: all particles are in one place; give --width")
+        maps.append(SnapshotMap(snapshot, pos, mass, half, arguments.axis, 400))
+    maps.sort(key=lambda m: m.time)
+    same_units(maps)
+    return maps
+
+
+def of_run(arguments):
+    """Maps of a run's folder where it has some, else of its snapshots; or of snapshots that are named or followed."""
+    given = arguments.run
+    found = map_paths(given[0]) if len(given) == 1 and not arguments.follow and os.path.isdir(given[0]) else []
+    if not found:
+        for path in given:
+            if os.path.isdir(path) and not any(NUMBERED.match(name) for name in os.listdir(path)):
+                fail(f"{path} has no maps (Projections = on) and no snapshots")
+            if not os.path.exists(path):
+                fail(f"{path} is not there")
+        return of_snapshots(arguments, snapshot_paths(given))
+    if arguments.width:
+        fail("--width is for snapshots; ProjectionSize is that of the maps of a run")
+    maps = [Map(path, arguments.type, arguments.axis) for path in found]
+    for other in maps[1:]:
+        if other.half != maps[0].half or other.density.shape != maps[0].density.shape:
+            fail(f"{maps[0].path} and {other.path} have maps of different widths or pixels")
+    return maps
 
 
 def least_mass(maps):
@@ -60,22 +112,26 @@ def least_mass(maps):
 
 
 def smooth(density, half):
-    """A map in which every pixel with particles is a Gaussian, as those of plot_density.py are; beyond the edges it is mirrored."""
+    """A map in which every pixel with particles is a Gaussian, as those of espalier-plot map are; beyond the edges it is mirrored."""
     pixels = len(density)
     margin = pixels // 4
     wide = np.pad(density, margin, mode="reflect")
     row, column = np.nonzero(wide)
     side = 2 * half / pixels
-    return spread((column - margin + 0.5) * side - half, (row - margin + 0.5) * side - half, wide[row, column] * side**2, half, pixels, FEW)
+    return surface_density((column - margin + 0.5) * side - half, (row - margin + 0.5) * side - half, wide[row, column] * side**2, half, pixels, FEW)
 
 
 def scale_of(maps, decades):
-    """Smooth all maps. Returns the colour scale that they share: it ends where the widest Gaussians have few particles (those at an edge a quarter)."""
-    one, pixels = least_mass(maps), len(maps[0].density)
-    lowest = FEW / 4 * one / (2 * np.pi * (pixels / 12) ** 2)
-    for m in maps:
-        m.density = smooth(m.density, m.half)
+    """The colour scale that all maps share. Those of a run are smoothed; the scale ends where the widest Gaussians have few particles
+    (those at an edge a quarter)."""
+    lowest = 0.0
+    if isinstance(maps[0], Map):
+        lowest = FEW / 4 * least_mass(maps) / (2 * np.pi * (len(maps[0].density) / 12) ** 2)
+        for m in maps:
+            m.density = smooth(m.density, m.half)
     top = max(float(m.density.max()) for m in maps)
+    if not top > 0:
+        fail("no mass inside the maps")
     return matplotlib.colors.LogNorm(vmin=min(max(top * 10**-decades, lowest), top / 2), vmax=top)
 
 
@@ -84,7 +140,7 @@ def frame(maps, plane, what, norm):
     figure, axis = plt.subplots(figsize=INCHES, dpi=DOTS, layout="constrained")
     first = maps[0]
     half, units = first.half, first.units
-    image = axis.imshow(np.maximum(first.density, norm.vmin), origin="lower", extent=[-half, half, -half, half], cmap="inferno", norm=norm,
+    image = axis.imshow(np.maximum(first.density, norm.vmin), origin="lower", extent=[-half, half, -half, half], cmap=DENSITY, norm=norm,
                         interpolation="bilinear")
     axis.grid(False)
     axis.set(xlabel=Units.label(plane[0], units.length), ylabel=Units.label(plane[1], units.length))
@@ -100,7 +156,8 @@ def frame(maps, plane, what, norm):
 
     def show(m):
         image.set_data(np.maximum(m.density, norm.vmin))
-        title.set_text(f"{what}, time {m.time * units.time_size:.{digits}f}" + (f" {units.time_unit}" if units.time_unit else ""))
+        number = f", {count_text(m.count)}" if isinstance(m, SnapshotMap) else ""
+        title.set_text(f"{what}{number}, time {m.time * units.time_size:.{digits}f}" + (f" {units.time_unit}" if units.time_unit else ""))
 
     show(first)
     figure.canvas.draw()
@@ -114,7 +171,7 @@ def write_gif(figure, maps, show, path, fps):
         from PIL import Image
     except ImportError:
         fail("GIF needs the Python module Pillow (Debian: python3-pil); or name an .mp4 file, for which ffmpeg is needed")
-    colours = [plt.get_cmap("inferno")(k / 199)[:3] for k in range(200)] + [(k / 55,) * 3 for k in range(56)]
+    colours = [plt.get_cmap(DENSITY)(k / 199)[:3] for k in range(200)] + [(k / 55,) * 3 for k in range(56)]
     palette = Image.new("P", (1, 1))
     palette.putpalette([round(255 * part) for colour in colours for part in colour])
     frames = []
@@ -175,11 +232,14 @@ def group_of(text):
 
 def main():
     parser = argparse.ArgumentParser(prog=program(), description=__doc__, formatter_class=Help)
-    parser.add_argument("run", metavar="OUTPUTDIR", help="folder of a run, or of its maps")
+    parser.add_argument("run", nargs="+", metavar="OUTPUTDIR|SNAPSHOT", help="folder of a run, or of its maps; or snapshots")
     parser.add_argument("-o", "--output", metavar="FILE", default="movie.gif", help="movie (.mp4, .gif) or picture (default: %(default)s)")
     parser.add_argument("--axis", default="xy", choices=["xy", "xz", "yz"], help="plane of the maps (default: %(default)s)")
     parser.add_argument("--type", type=group_of, default="all", metavar="T", help="particle type, 0 to 5, or all (default: all)")
-    parser.add_argument("--fps", type=positive, default=20, help="maps per second (default: %(default)s)")
+    add_follow(parser)
+    parser.add_argument("--width", type=positive,
+                        help="of snapshots: side of the maps, in their unit (default: holds 97 %% of the particles of the first)")
+    parser.add_argument("--fps", type=positive, default=20, help="frames per second (default: %(default)s)")
     parser.add_argument("--range", type=positive, default=4, help="decades of density shown at most (default: %(default)s)")
     arguments = parser.parse_args()
     if arguments.range > 30 or arguments.fps > 100:
@@ -191,10 +251,7 @@ def main():
         outputs([arguments.output], None)
     else:
         fail(f"{arguments.output}: expected a name that ends in {', '.join(MOVIES + ENDINGS)}")
-    maps = [Map(path, arguments.type, arguments.axis) for path in map_paths(arguments.run)]
-    for other in maps[1:]:
-        if other.half != maps[0].half or other.density.shape != maps[0].density.shape:
-            fail(f"{maps[0].path} and {other.path} have maps of different widths or pixels")
+    maps = of_run(arguments)
     norm = scale_of(maps, arguments.range)
     figure, show = frame(maps, arguments.axis, "all particles" if arguments.type == "All" else f"type {arguments.type[-1]}", norm)
     if ending in MOVIES:

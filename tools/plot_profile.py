@@ -1,35 +1,21 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Radial density about the densest place, and the Lagrangian radii of 10 to 90 % of the mass against time, of one or several
-snapshots; a Plummer or Hernquist model of the same mass and half-mass radius can be drawn beside."""
+snapshots; a Plummer or Hernquist model of the same mass and half-mass radius can be drawn beside. With --follow, which may be given
+several times, the profile of each set of particles about its own core: the galaxies of a merger."""
 import argparse
 
-from plotting import (COLOURS, TYPES, Help, Units, add_output, densest_centre, fail, lagrangian, legend_above, legend_beside, np, outputs,
+from plotting import (COLOURS, TYPES, Help, Units, add_output, count_text, densest_centre, fail, legend_above, legend_beside, np, outputs,
                       plt, program, same_units, save, start, type_list)
+from espalier_plots.measure import lagrangian
+from espalier_plots.pictures import FRACTIONS, density_axes, draw_lagrangian, draw_profile
+from follow import Frames, add_follow, set_name
 from snapshots import Snapshot, add_snapshots, snapshot_paths
 
-MANY = 8   # more curves than this are told apart by a scale of colours
-
+MANY = 8    # more curves than this are told apart by a scale of colours
+FEW = 40    # particles: fewer have no profile
 CENTRES = {"density": "the densest place", "mass": "the centre of mass", "types": "the densest place of each type"}
-FRACTIONS = [0.1, 0.25, 0.5, 0.75, 0.9]
-
-
-def profile(radius, mass, count, least=25):
-    """Density in shells of equal ratio; neighbouring shells are joined until they hold `least` particles."""
-    order = np.argsort(radius)
-    radius, mass = radius[order], mass[order]
-    inner = max(radius[min(least, len(radius) - 1)], 1e-300)
-    bounds = np.append(0.0, np.geomspace(inner, max(radius[-1], inner) * (1 + 1e-9), count + 1))
-    ends = np.searchsorted(radius, bounds)
-    kept = [0]
-    for i in range(1, len(ends)):
-        if ends[i] - ends[kept[-1]] >= least:
-            kept.append(i)
-    bounds, ends = bounds[kept], ends[kept]
-    middle = np.array([np.sqrt((radius[i:j] ** 2).mean()) for i, j in zip(ends[:-1], ends[1:])])
-    inside = np.add.reduceat(mass[:ends[-1]], ends[:-1])
-    good = (np.diff(bounds) > 0) & (middle > 0)
-    return middle[good], inside[good] / (4 / 3 * np.pi * np.diff(bounds**3)[good])
+OF_SETS = [0.1, 0.5, 0.9]   # Lagrangian radii of several sets
 
 
 def model(name, radius, mass, half):
@@ -62,78 +48,112 @@ def centre(text):
     return numbers
 
 
+class Row:
+    """One snapshot: distances from the centre and masses by type, or by set that is followed, and Lagrangian radii of each and of all."""
+
+    def __init__(self, snapshot, parts):
+        self.path, self.time, self.units, self.text = snapshot.path, snapshot.time, snapshot.units, snapshot.time_text()
+        self.parts = parts   # {name: (radius, mass)}
+        self.radius, self.mass = (np.concatenate([part[k] for part in parts.values()]) for k in (0, 1))
+        self.radii = lagrangian(self.radius, self.mass, FRACTIONS)
+
+
+def parts_of(snapshot, arguments, sets):
+    """Distances and masses of the parts of a snapshot."""
+    pos, mass = snapshot.all()
+    if sets:
+        out = {}
+        for frames in sets:
+            rows, (centre, _) = frames.rows(snapshot), frames.of(snapshot)
+            out[set_name(frames.which)] = np.linalg.norm(pos[rows] - centre, axis=1), mass[rows]
+        return out
+    return {kind: (np.linalg.norm(p - centre_of(snapshot, kind, pos, mass, arguments.centre), axis=1), snapshot.mass[kind])
+            for kind, p in snapshot.pos.items() if len(p)}
+
+
 def read(arguments):
-    """Snapshots by time, distances from the centre by type, Lagrangian radii."""
-    rows = []
+    """Rows by time."""
+    rows, sets = [], [Frames(which) for which in arguments.follow or []]
     for path in snapshot_paths(arguments.snapshots):
-        snapshot = Snapshot(path, arguments.types, arguments.partial)
-        pos, mass = snapshot.all()
-        if len(pos) < 40:
-            fail(f"{path} has {len(pos)} particles, too few for a profile")
-        radius = {kind: np.linalg.norm(p - centre_of(snapshot, kind, pos, mass, arguments.centre), axis=1)
-                  for kind, p in snapshot.pos.items() if len(p)}
-        snapshot.total, snapshot.pos = mass.sum(), {}   # of hundreds of snapshots, positions are not kept
-        rows.append((snapshot, radius, lagrangian(np.concatenate(list(radius.values())), mass, FRACTIONS)))
-        if not rows[-1][2][-1] > 0:
+        snapshot = Snapshot(path, arguments.types, arguments.partial, ids=any(frames.needs_ids() for frames in sets))
+        if sum(map(len, snapshot.mass.values())) < FEW:
+            fail(f"{path} has {sum(map(len, snapshot.mass.values()))} particles, too few for a profile")
+        rows.append(Row(snapshot, parts_of(snapshot, arguments, sets)))
+        if not rows[-1].radii[-1] > 0:
             fail(f"{path}: all particles are in one place")
-    rows.sort(key=lambda row: row[0].time)
-    same_units([row[0] for row in rows])
+    rows.sort(key=lambda row: row.time)
+    same_units(rows)
     return rows
 
 
+def by_part(axis, row, arguments):
+    """A curve for each type or set of the last snapshot."""
+    few = []
+    for number, (part, (radius, mass)) in enumerate(row.parts.items()):
+        name, colour = (part, COLOURS[number % len(COLOURS)]) if arguments.follow else (f"{part} ({TYPES[part]})", COLOURS[part])
+        if len(radius) >= FEW:
+            draw_profile(axis, radius, mass, row.units, arguments.bins, color=colour, label=f"{name}, {count_text(len(radius))}")
+        elif len(radius):
+            few.append(f"{name} ({len(radius)} particles)")
+    if few:
+        print(f"not drawn, too few for a profile: {'' if arguments.follow else 'type '}{', '.join(few)}")
+    if not axis.lines:
+        fail("every type has too few particles for a profile" if not arguments.follow else "every set has too few particles for a profile")
+    axis.set_title(f"density {'about each core' if arguments.follow else 'by type'}, {row.text}")
+
+
+def by_time(figure, axis, rows, arguments):
+    """A curve for each snapshot."""
+    many, counts = len(rows) > MANY, {len(row.mass) for row in rows}
+    times = [row.time * row.units.time_size for row in rows]
+    scale = plt.Normalize(times[0], max(times[-1], times[0] + 1e-300))
+    colours = plt.get_cmap("inferno")
+    for number, row in enumerate(rows):
+        label = row.text if len(counts) == 1 else f"{row.text}, {count_text(len(row.mass))}"
+        colour = colours(0.1 + 0.74 * scale(times[number])) if many else COLOURS[number]
+        draw_profile(axis, row.radius, row.mass, row.units, arguments.bins, color=colour, linewidth=0.8 if many else 1.4, label=None if many else label)
+    if many:
+        shades = plt.matplotlib.colors.ListedColormap(colours(np.linspace(0.1, 0.84, 256)))
+        figure.colorbar(plt.cm.ScalarMappable(scale, shades), ax=axis, label=Units.label("time", rows[0].units.time_unit), pad=0.02)
+    axis.set_title("density about " + CENTRES.get(arguments.centre, "the chosen centre") +
+                   (f", {count_text(counts.pop())}" if len(counts) == 1 else ""))
+
+
 def densities(figure, axis, rows, arguments):
-    many = len(rows) > MANY and not arguments.by_type
-    if arguments.by_type:
-        snapshot, radius, _ = rows[-1]
-        few = []
-        for kind, values in radius.items():
-            if len(values) >= 40:
-                axis.loglog(*profile(values, snapshot.mass[kind], arguments.bins), color=COLOURS[kind], label=f"{kind} ({TYPES[kind]})")
-            elif len(values):
-                few.append(f"{kind} ({len(values)} particles)")
-        if few:
-            print(f"not drawn, too few for a profile: type {', '.join(few)}")
-        if not axis.lines:
-            fail("every type has too few particles for a profile")
-        axis.set_title(f"density by type, {snapshot.time_text()}")
+    many = len(rows) > MANY and not (arguments.by_type or arguments.follow)
+    if arguments.by_type or arguments.follow:
+        by_part(axis, rows[-1], arguments)
     else:
-        times = [row[0].time * row[0].units.time_size for row in rows]
-        scale = plt.Normalize(times[0], max(times[-1], times[0] + 1e-300))
-        colours = plt.get_cmap("viridis")
-        for number, (snapshot, radius, _) in enumerate(rows):
-            values, mass = (np.concatenate(list(column.values())) for column in (radius, snapshot.mass))
-            colour = colours(0.93 * scale(times[number])) if many else COLOURS[number]
-            axis.loglog(*profile(values, mass, arguments.bins), color=colour,
-                        linewidth=0.8 if many else 1.4, label=None if many else snapshot.time_text())
-        if many:
-            shades = plt.matplotlib.colors.ListedColormap(colours(np.linspace(0, 0.93, 256)))
-            figure.colorbar(plt.cm.ScalarMappable(scale, shades), ax=axis, label=Units.label("time", rows[0][0].units.time_unit), pad=0.02)
-        axis.set_title("density about " + CENTRES.get(arguments.centre, "the chosen centre"))
+        by_time(figure, axis, rows, arguments)
     if arguments.model:
-        snapshot, radius, radii = rows[0]
-        values = np.concatenate(list(radius.values()))
-        grid = np.geomspace(np.quantile(values, 0.001), np.quantile(values, 0.995), 200)
+        row = rows[0]
+        grid = np.geomspace(np.quantile(row.radius, 0.001), np.quantile(row.radius, 0.995), 200)
         if not grid[0] > 0:
-            fail(f"{snapshot.path}: too many particles are in one place for a model")
+            fail(f"{row.path}: too many particles are in one place for a model")
         name = arguments.model.capitalize()
-        axis.loglog(grid, model(arguments.model, grid, snapshot.total, radii[2]), "k--", label=f"{name}, same mass\nand half-mass radius")
-    units = rows[0][0].units
-    unit = f"{units.mass} {units.length}$^{{-3}}$" if units.length else ""
-    axis.set(xlabel=Units.label("radius", units.length), ylabel=Units.label("density", unit))
+        axis.loglog(grid, model(arguments.model, grid, row.mass.sum(), row.radii[2]), "k--",
+                    label=f"{name}, same mass\nand half-mass radius")
+        density_axes(axis, row.units)
     if axis.get_legend_handles_labels()[0]:
         legend_above(axis, bbox_to_anchor=(1.0, 1.08), ncols=1) if many else legend_beside(axis)
 
 
-def radii(axis, rows):
-    units = rows[0][0].units
-    time = [row[0].time * units.time_size for row in rows]
-    for number, fraction in enumerate(FRACTIONS):
-        axis.plot(time, [row[2][number] for row in rows], "o-" if len(rows) <= 60 else "-", markersize=4, color=COLOURS[number],
-                  label=f"{100 * fraction:.0f} %")
+def radii(axis, rows, arguments):
+    """Lagrangian radii: of all particles, or of each set that is followed, about its own core."""
+    times = [row.time for row in rows]
+    if not arguments.follow:
+        draw_lagrangian(axis, times, [row.radii for row in rows], rows[0].units)
+        return
+    units = rows[0].units
+    for number, part in enumerate(rows[0].parts):
+        found = np.array([lagrangian(*row.parts[part], OF_SETS) for row in rows])
+        for k, line in enumerate((":", "-", "--")):
+            axis.plot(np.array(times) * units.time_size, found[:, k], line, color=COLOURS[number % len(COLOURS)])
     axis.set_yscale("log")
-    axis.set(xlabel=Units.label("time", units.time_unit), ylabel=Units.label("radius", units.length), title="Lagrangian radii")
-    handles, labels = axis.get_legend_handles_labels()
-    legend_beside(axis, handles=handles[::-1], labels=labels[::-1])
+    axis.set(xlabel=Units.label("time", units.time_unit), ylabel=Units.label("radius", units.length),
+             title="Lagrangian radii about each core")
+    legend_beside(axis, handles=[plt.Line2D([], [], linestyle=line, color="0.3", label=f"{100 * f:.0f} %")
+                                 for f, line in zip(OF_SETS[::-1], ("--", "-", ":"))])
 
 
 def main():
@@ -144,18 +164,23 @@ def main():
     parser.add_argument("--by-type", action="store_true", help="one curve for each type (of the last snapshot)")
     parser.add_argument("--centre", type=centre, default="density", metavar="C", help="density (the densest place), mass (the centre of mass), "
                         "types (each type about its own densest place: the two cores of a merger), or x,y,z (default: density)")
+    add_follow(parser, action="append")
     parser.add_argument("--model", choices=["plummer", "hernquist"], help="draw this model beside the first snapshot")
     parser.add_argument("--bins", type=int, default=40, help="shells (default: %(default)s)")
     arguments = parser.parse_args()
     if not 4 <= arguments.bins <= 10000:
         parser.error("--bins must be 4 to 10000")
     paths = outputs(arguments.output, "profile.png")
+    if arguments.follow and (arguments.by_type or arguments.types or arguments.centre != "density"):
+        parser.error("--follow chooses particles and centres: leave --types, --by-type and --centre out")
+    if arguments.follow and len(set(arguments.follow)) != len(arguments.follow):
+        parser.error("--follow: the same set is given twice")
     rows = read(arguments)
     several = len(rows) > 1
     figure, axes = plt.subplots(1, 2 if several else 1, figsize=(13 if several else 7.5, 4.8), squeeze=False, layout="constrained")
     densities(figure, axes[0][0], rows, arguments)
     if several:
-        radii(axes[0][1], rows)
+        radii(axes[0][1], rows, arguments)
     save(figure, paths)
 
 

@@ -7,7 +7,7 @@ import re
 from plotting import Units, fail, h5py, np, warn
 
 PART = re.compile(r"^(?P<stem>.*)\.(?P<number>\d+)(?P<ending>\.hdf5|\.h5)$")
-NUMBERED = re.compile(r"^(?P<stem>.*)_(?P<number>\d{3,})(\.hdf5|\.h5)$")
+NUMBERED = re.compile(r"^(?!fof_\d+\.)(?P<stem>.*)_(?P<number>\d{3,})(\.hdf5|\.h5)$")   # fof_NNN.hdf5 are catalogues of groups
 
 
 class Fault(Exception):

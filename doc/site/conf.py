@@ -11,7 +11,7 @@ release = re.search(r"AC_INIT\(\[espalier\],\[([^]]+)\]", (top / "configure.ac")
 
 root_doc = "doc/site/index"
 include_patterns = ["README.md", "CONTRIBUTING.md", "doc/*.md", "doc/site/*.md", "doc/tutorials/*.md", "tools/README.md", "gpu/README.md",
-                    "jobscripts/README.md", "packaging/README.md", "python/README.md"]
+                    "jobscripts/README.md", "packaging/README.md", "packaging/amuse/README.md", "python/README.md"]
 extensions = ["myst_parser"]
 myst_heading_anchors = 5
 myst_enable_extensions = ["colon_fence", "dollarmath"]

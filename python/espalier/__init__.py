@@ -7,7 +7,7 @@
 >>> sim.time
 0.1
 """
-from . import ic
+from . import ic, plots
 from ._library import (ArgumentError, EspalierError, FileError, MPIError, ParameterError, ParticlesError, StepError, UnsoundError)
 from ._library import lib as _lib
 from .simulation import Simulation, Sums
@@ -15,4 +15,4 @@ from .snapshot import Snapshot, read
 
 __version__ = _lib.espalier_version().decode().split()[0]
 __all__ = ["ArgumentError", "EspalierError", "FileError", "MPIError", "ParameterError", "ParticlesError", "Simulation", "Snapshot",
-           "StepError", "Sums", "UnsoundError", "ic", "read"]
+           "StepError", "Sums", "UnsoundError", "ic", "plots", "read"]

@@ -393,8 +393,12 @@ class Simulation:
         _l.check(_l.lib.espalier_save(self._open(), os.fsencode(path)))
 
     def plot(self, *arguments: Any, **options: Any) -> Any:
-        """Map of the surface density (Snapshot.plot)."""
+        """Map of density or velocities (Snapshot.plot)."""
         return self.snapshot().plot(*arguments, **options)
+
+    def plot_phase(self, *arguments: Any, **options: Any) -> Any:
+        """Phase space (Snapshot.plot_phase)."""
+        return self.snapshot().plot_phase(*arguments, **options)
 
     def plot_profile(self, *arguments: Any, **options: Any) -> Any:
         """Density profile (Snapshot.plot_profile)."""

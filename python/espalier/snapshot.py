@@ -32,57 +32,48 @@ class Snapshot:
         """Centre of mass."""
         return np.average(self.pos, axis=0, weights=self.mass)
 
+    def densest(self) -> np.ndarray:
+        """The densest place: centre of a sphere that shrinks until 200 particles are left."""
+        from espalier_plots.measure import densest_centre
+
+        return densest_centre(self.pos, self.mass)
+
     def radii(self, centre: Any = None) -> np.ndarray:
-        """Distances from a point [the median position]."""
-        return np.linalg.norm(self.pos - (np.median(self.pos, axis=0) if centre is None else centre), axis=1)
+        """Distances from a point [the densest place]."""
+        return np.linalg.norm(self.pos - (self.densest() if centre is None else np.asarray(centre)), axis=1)
 
     def lagrangian_radii(self, fractions: Any = (0.1, 0.5, 0.9), centre: Any = None) -> np.ndarray:
-        """Radii that hold these fractions of the mass."""
-        r = self.radii(centre)
-        order = np.argsort(r)
-        held = np.cumsum(self.mass[order])
-        return r[order][np.minimum(np.searchsorted(held, np.asarray(fractions) * held[-1]), len(r) - 1)]
+        """Lagrangian radii: those that hold these fractions of the mass, about a point [the densest place]."""
+        from espalier_plots.measure import lagrangian
 
-    def plot(self, axes: str = "xy", width: float | None = None, pixels: int = 256, ax: Any = None, **options: Any) -> Any:
-        """Map of the surface density in the plane `axes`, about the median position; `width`: half of its side [the radius of 90 % of
-        the mass]. Other options are those of matplotlib's imshow. Returns the axes of matplotlib."""
-        import matplotlib.pyplot as plt
-        from matplotlib.colors import LogNorm
+        return np.array(lagrangian(self.radii(centre), self.mass, fractions))
 
-        if len(axes) != 2 or set(axes) - set("xyz") or axes[0] == axes[1]:
-            raise _l.ArgumentError(f"axes: expected two of x, y and z, for example 'xy', found '{axes}'")
-        i, j = "xyz".index(axes[0]), "xyz".index(axes[1])
-        middle = np.median(self.pos, axis=0)
-        half = float(width or self.lagrangian_radii([0.9])[0] or 1.0)
-        box = [[middle[i] - half, middle[i] + half], [middle[j] - half, middle[j] + half]]
-        density, _, _ = np.histogram2d(self.pos[:, i], self.pos[:, j], bins=pixels, range=box, weights=self.mass)
-        density /= (2 * half / pixels) ** 2
-        if ax is None:
-            ax = plt.subplots()[1]
-        above = density[density > 0]
-        if above.size:
-            options.setdefault("norm", LogNorm(above.min(), above.max()))
-        options.setdefault("cmap", "magma")
-        image = ax.imshow(density.T, origin="lower", extent=box[0] + box[1], interpolation="nearest", **options)
-        ax.set(xlabel=axes[0], ylabel=axes[1], title=f"t = {self.time:.4g}, {len(self):,} particles")
-        ax.figure.colorbar(image, ax=ax, label="surface density")
-        return ax
+    def plot(self, plane: str = "xy", quantity: str = "density", *, width: float | None = None, centre: Any = None, types: Any = None,
+             pixels: int = 256, decades: float = 4, ax: Any = None) -> Any:
+        """Map in the plane "xy", "xz" or "yz". Returns the axes of matplotlib.
 
-    def plot_profile(self, bins: int = 30, centre: Any = None, ax: Any = None, **options: Any) -> Any:
-        """Density profile about a point [the median position]. Returns the axes of matplotlib."""
-        import matplotlib.pyplot as plt
+        quantity  "density"; "velocity", the mean along the line of sight, about that of all; "dispersion" of this velocity
+        width     side of the map [holds 99 % of the particles]
+        centre    its middle [the densest place]
+        types     particle types, one or several [all]
+        decades   of density that are shown
+        ax        axes of matplotlib to draw in [a new figure]"""
+        from . import plots
 
-        r = self.radii(centre)
-        positive = r[r > 0]
-        edges = np.geomspace(*np.quantile(positive, [min(0.5, 16 / len(positive)), 1]), bins + 1)
-        held = np.histogram(r, edges, weights=self.mass)[0]
-        density = held / (4 / 3 * np.pi * np.diff(edges**3))
-        if ax is None:
-            ax = plt.subplots()[1]
-        some = density > 0
-        ax.loglog(np.sqrt(edges[1:] * edges[:-1])[some], density[some], **options)
-        ax.set(xlabel="radius", ylabel="density", title=f"t = {self.time:.4g}, {len(self):,} particles")
-        return ax
+        return plots._draw(self, quantity, plane, width, centre, types, pixels, decades, ax)
+
+    def plot_phase(self, coordinate: str = "r", *, width: float | None = None, centre: Any = None, types: Any = None, pixels: int = 256,
+                   decades: float = 4, ax: Any = None) -> Any:
+        """Phase space: "r", radius and radial velocity, or "x", "y", "z" and its velocity; arguments as of plot()."""
+        from . import plots
+
+        return plots._draw(self, "phase", coordinate, width, centre, types, pixels, decades, ax)
+
+    def plot_profile(self, bins: int = 40, centre: Any = None, types: Any = None, ax: Any = None, **style: Any) -> Any:
+        """Density profile about a point [the densest place]; `style` is of matplotlib's lines. Returns the axes of matplotlib."""
+        from . import plots
+
+        return plots._profile(self, bins, centre, types, ax, **style)
 
 
 def _taken(data: Any) -> Snapshot:

@@ -73,7 +73,7 @@ ESPALIER_API int espalier_step(espalier *sim, double until);
 typedef int espalier_callback(espalier *sim, void *data);
 /* Make soft steps to exactly the time `until`. `after`: NULL, or called with `data`. */
 ESPALIER_API int espalier_evolve(espalier *sim, double until, espalier_callback *after, void *data);
-/* The present time. Local. */
+/* The present time, in the units of the parameters. Local. */
 ESPALIER_API double espalier_time(const espalier *sim);
 /* Soft steps since the simulation was opened. Local. */
 ESPALIER_API int64_t espalier_steps(const espalier *sim);
@@ -167,7 +167,7 @@ ESPALIER_API int espalier_read(struct espalier_data **data, const int *communica
  * ("w0=7", "mass-function=kroupa"). `count`: particles of all ranks (galaxy: 0 takes the numbers of the file). Free with espalier_free. */
 ESPALIER_API int espalier_model(struct espalier_data **data, const int *communicator, const char *model, int64_t count, uint64_t seed,
                                 const char *const *settings);
-/* NULL is allowed. Local. */
+/* Free what espalier_read or espalier_model made; NULL is allowed. Local. */
 ESPALIER_API void espalier_free(struct espalier_data *data);
 
 #ifdef __cplusplus

@@ -43,12 +43,9 @@ static int make_plan(struct sim *s, double until, struct plan *plan, struct faul
 /* The choice of a scheme, as the program makes it. Collective. */
 static void choose(struct sim *s)
 {
-  double seconds = timer_total(&s->timer) - s->timer.seconds[PHASE_output] - s->timer.seconds[PHASE_diagnostics];
   timer_reset(&s->timer);
   ledger_reset(s->comm->ledger);
-  if (!choose_used(s)) return;
-  comm_max_double(s->comm, &seconds, 1);
-  choose_step(s, &s->own, seconds);
+  choose_step(s, &s->own);
 }
 
 /* One soft step to `until` at most. `potential`: 1: with potentials where the step ends there. Collective. */
@@ -140,7 +137,7 @@ int espalier_measure(espalier *e, struct espalier_sums *sums)
   struct sim *s = e->sim;
   if (!sums) return api_fail(ESPALIER_BAD_ARGUMENT, &(struct fault){"sums: expected a struct espalier_sums, found NULL"});
   api_potentials(e);
-  if (!e->energies) energies_measure(s);
+  if (!e->energies) energies_measure(s, 1);
   e->energies = 1;
   struct diagnostics d = energies_corrected(s);
   double pairs = s->work;

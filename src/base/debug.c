@@ -27,6 +27,8 @@ const struct debug_switch debug_table[] = {
    "several GPUs: fraction of the particles that walk the local tree before LETs have arrived, 0 to 1 (default: 0.125)"},
   {"fof_round", 1, {{1, 1e12, 1}},
    "records that a rank sends to other domains at once while it finds groups (default: as many as it has particles)"},
+  {"let_boxes", 1, {{1, 512, 1}},
+   "several ranks: most boxes of a rank for LETs of substeps with a split (default: 512; GPUs: 16 for each rank, 64 to 512)"},
   {"let_sparing", 1, {{0, 1, 1}},
    "CPUs: LETs of substeps without cells that can be spared, 0: with all that the choice opens, as on GPUs (default: 1)"},
   {"let_top", 1, {{1, 32, 1}},

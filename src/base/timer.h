@@ -30,6 +30,10 @@ struct timer {
 
 /* Seconds of a monotonic clock. */
 double timer_clock(void);
+/* Seconds for which cores worked for this process, as of a core for each of its `threads`: those of the calling thread, which is to be the main
+ * one, or the mean of all threads where that is more. On a busy machine they grow more slowly than those of the clock, and about as fast on a
+ * machine of its own but in waits. */
+double timer_processor(int threads);
 /* Set all seconds to zero and begin PHASE_other. */
 void timer_reset(struct timer *t);
 /* End the current phase and begin `next`, also in the ledger and in messages of `fatal`. Counts as progress for the watchdog. */

@@ -30,6 +30,8 @@ enum {
 #define DENSITY_OFF 0.05         /* relative difference of the density of a sphere from that of the universe, */
 #define LATTICE_OFF 5            /* and what the surface of a sphere cut from a lattice adds, times N^(-2/3) */
 #define MASSES_ALIKE 1.01        /* within which masses are alike */
+/* The half radius of a uniform sphere in median distances of nearest neighbours, times N^(1/3); of a Plummer sphere 0.66. */
+#define BODY 0.85
 #define DAY 86400.0
 #define LONG_RUN (100 * DAY)
 #define ENDLESS_RUN (3650 * DAY)
@@ -47,9 +49,17 @@ static double length3(const double *x) { return sqrt(x[0] * x[0] + x[1] * x[1] +
 /* Particles with mass. */
 static double sources(const struct physics *p) { return p->particles - p->massless; }
 
+/* The half radius of one body of the system, where it is of several apart: distances of neighbours are then much shorter than in a single sphere with
+ * the half radius of all. */
+static double half_of_body(const struct physics *p)
+{
+  double one = BODY * p->neighbour[1] * cbrt(sources(p));
+  return one > 0 && one < p->half ? one : p->half;
+}
+
 double physics_softening(const struct physics *p)
 {
-  return sources(p) >= SMOOTH && p->half > 0 ? 0.13 * p->half * pow(sources(p), -0.26) : 0;
+  return sources(p) >= SMOOTH && p->half > 0 ? 0.13 * half_of_body(p) * pow(sources(p), -0.26) : 0;
 }
 
 double physics_dynamical_time(const struct physics *p)
@@ -89,6 +99,12 @@ double physics_step_seconds(const struct physics *p)
   if (!(p->sync_seconds > 0 && p->particles > 0)) return 0;
   double force = p->walk_seconds / p->particles * (p->hybrid ? HARD_HYBRID : HARD_TREE);
   return p->sync_seconds + particle_steps(p) * force + (physics_substeps(p) - 1) * (SUBSTEP_SECONDS + p->particles / SUBSTEP_RATE);
+}
+
+double physics_run_seconds(const struct physics *p)
+{
+  double steps = physics_soft_steps(p), time = fmin(steps * p->soft_step, p->end - p->begin);
+  return p->per_time > 0 ? p->per_time * time : physics_step_seconds(p) * steps;
 }
 
 double physics_bulk(const struct physics *p) { return length3(p->v_com); }
@@ -172,14 +188,14 @@ static int judge_softening(const struct physics *p, struct findings *f)
   if (p->hermite) return 0;
   if (sources(p) >= SMOOTH && eps < SMALL_SOFTENING * near) {
     add(f, FINDING_WARNING, "Softening = %g%s is %.3g of the distance %.3g of nearest neighbours (median): pairs scatter each other, and "
-        "%s%s",
+        "%s%s; where encounters matter, as in a star cluster, set [Steps] Integrator = hermite instead",
         eps, p->softening_is_default ? " (default)" : "", eps / near, near, substeps_text(p, steps), advice(p, what));
     return 1;
   }
   if (p->softening_is_default && suitable > 0 && (p->kpc > 0 || eps > DEFAULT_OFF * suitable || DEFAULT_OFF * eps < suitable))
     add(f, FINDING_WARNING, "Softening is not given, and its default is %g: about %.2g suits %.0f particles of which half are within "
-        "%.3g%s",
-        eps, suitable, sources(p), p->half, advice(p, what));
+        "%.3g%s%s",
+        eps, suitable, sources(p), half_of_body(p), half_of_body(p) < p->half ? " of the centre of their body" : "", advice(p, what));
   return 0;
 }
 
@@ -257,7 +273,7 @@ static void judge_place(const struct physics *p, struct findings *f)
 static void judge_cost(const struct physics *p, int softening_too_small, struct findings *f)
 {
   char text[PHRASE], step[PHRASE];
-  double substeps = physics_substeps(p), seconds = physics_step_seconds(p), all = seconds * physics_soft_steps(p);
+  double substeps = physics_substeps(p), seconds = physics_step_seconds(p), all = physics_run_seconds(p);
   if (substeps >= SUBSTEPS_MAX && !softening_too_small && !p->shared && !p->hermite)
     add(f, FINDING_WARNING, "%.0f of %.0f particles need time steps of %.2g, and %s: they are fast or close for Softening = %g and Eta",
         (double)p->level[deepest_level(p)], p->particles, p->soft_step / substeps, substeps_text(p, text), p->softening);

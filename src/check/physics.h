@@ -44,6 +44,7 @@ struct physics {
   double sync_seconds;          /* seconds of a synchronisation: order, tree, forces of all particles */
   double walk_seconds;          /* seconds of its walk alone */
   double measured_step;         /* seconds of the first soft step; 0: it was not made */
+  double per_time;              /* seconds per unit of time, where the choice of a scheme predicts them; 0: not known */
 };
 
 enum severity {
@@ -83,6 +84,8 @@ double physics_substeps(const struct physics *p);
 double physics_soft_steps(const struct physics *p);
 /* Seconds of the first soft step: measured, or predicted from block levels and the speed of forces; 0: unknown. */
 double physics_step_seconds(const struct physics *p);
+/* Seconds of the run; 0: unknown. */
+double physics_run_seconds(const struct physics *p);
 /* |v_com| */
 double physics_bulk(const struct physics *p);
 #endif

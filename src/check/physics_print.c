@@ -64,6 +64,6 @@ void physics_print(const struct physics *p, FILE *out)
   fprintf(out, " for all forces, ");
   print_duration(seconds, out);
   fprintf(out, " for a soft step (%s),\n%20s", p->measured_step > 0 ? "measured" : "predicted", "");
-  print_duration(seconds * physics_soft_steps(p), out);
+  print_duration(physics_run_seconds(p), out);
   fprintf(out, " for the run, if steps stay as they are\n");
 }

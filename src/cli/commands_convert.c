@@ -32,6 +32,27 @@ static int write_file(const char *path, const struct gadget_run *r, const char *
   return 0;
 }
 
+/* One line for each reason, with all parameters that it holds for. */
+static void print_without(const char *file, const struct gadget_file *g, const struct gadget_run *r)
+{
+  for (int k = 0; k < r->notes; k++) {
+    const struct gadget_line *l = &g->line[r->without[k].line];
+    const char *text = r->without[k].text;
+    int before = 0, more = 0;
+    for (int j = 0; j < r->notes; j++)
+      if (j != k && strcmp(r->without[j].text, text) == 0) before += j < k, more += j > k;
+    if (before) continue;
+    fprintf(stderr, "%s:%d", file, l->line);
+    for (int j = k + 1; j < r->notes && more; j++)
+      if (strcmp(r->without[j].text, text) == 0) fprintf(stderr, ",%d", g->line[r->without[j].line].line);
+    fprintf(stderr, ": %s", l->name);
+    if (!more) fprintf(stderr, " = %s", l->value);
+    for (int j = k + 1; j < r->notes && more; j++)
+      if (strcmp(r->without[j].text, text) == 0) fprintf(stderr, ", %s", g->line[r->without[j].line].name);
+    fprintf(stderr, ": %s\n", text);
+  }
+}
+
 /* Rank 0. */
 static void convert(const char *file, const char *output, int overwrite, struct fault *f)
 {
@@ -53,10 +74,7 @@ static void convert(const char *file, const char *output, int overwrite, struct 
       (count == 0 || write_file(times, r, file, 1, f) == 0))
     written = write_file(name, r, file, 0, f) == 0;
   if (written) {
-    for (int k = 0; k < r->notes; k++) {
-      const struct gadget_line *l = &g->line[r->without[k].line];
-      fprintf(stderr, "%s:%d: %s = %s: %s\n", file, l->line, l->name, l->value, r->without[k].text);
-    }
+    print_without(file, g, r);
     for (int i = 0; i < param_count; i++) written += r->origin.line[i] != ORIGIN_DEFAULT;
     if (count > 0) snprintf(made, sizeof made, " and %d output times", count);
     printf("%s: %d parameters%s; %d without a counterpart\nnext: espalier run --check %s\n", name, written - 1, made, r->notes, name);

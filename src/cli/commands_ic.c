@@ -24,57 +24,28 @@ struct request {
   double total_mass;                        /* solar masses; 0: of the mass function, or one per particle */
   const char *output;
   int overwrite, has_n;
-  unsigned given;   /* bit i: model_options[i] */
+  unsigned given;   /* bit i: model_option(i) */
 };
 
-/* Options that apply to some models only, and some of them only beside another option. */
-#define SPHERES "plummer, hernquist, king"
-enum needs { ALONE, NEEDS_KROUPA, NEEDS_TWO, NEEDS_BINARIES, NEEDS_RADIUS };
-static const char *const needed[] = {"", "--mass-function kroupa", "--mass-function two", "--binaries",
-                                     "--virial-radius or --half-mass-radius"};
-static const struct model_option {
-  const char *name, *models;
-  size_t offset;   /* in struct request */
-  enum needs needs;
-} model_options[] = {
-    {"virial-ratio", "uniform", offsetof(struct request, model.virial_ratio), ALONE},
-    {"mass-ratio", "merger", offsetof(struct request, model.mass_ratio), ALONE},
-    {"separation", "merger", offsetof(struct request, model.separation), ALONE},
-    {"impact-parameter", "merger", offsetof(struct request, model.impact_parameter), ALONE},
-    {"relative-velocity", "merger", offsetof(struct request, model.relative_velocity), ALONE},
-    {"w0", "king", offsetof(struct request, model.w0), ALONE},
-    {"central-mass", SPHERES, offsetof(struct request, model.central_mass), ALONE},
-    {"mass-min", SPHERES, offsetof(struct request, model.mass_min), NEEDS_KROUPA},
-    {"mass-max", SPHERES, offsetof(struct request, model.mass_max), NEEDS_KROUPA},
-    {"heavy-ratio", SPHERES, offsetof(struct request, model.heavy_ratio), NEEDS_TWO},
-    {"heavy-fraction", SPHERES, offsetof(struct request, model.heavy_fraction), NEEDS_TWO},
-    {"binaries", SPHERES, offsetof(struct request, model.binaries), ALONE},
-    {"binary-min", SPHERES, offsetof(struct request, model.binary_min), NEEDS_BINARIES},
-    {"binary-max", SPHERES, offsetof(struct request, model.binary_max), NEEDS_BINARIES},
-    {"eccentricity", SPHERES, offsetof(struct request, model.eccentricity), NEEDS_BINARIES},
-    {"virial-radius", SPHERES, offsetof(struct request, virial_radius), ALONE},
-    {"half-mass-radius", SPHERES, offsetof(struct request, half_mass_radius), ALONE},
-    {"total-mass", SPHERES, offsetof(struct request, total_mass), NEEDS_RADIUS},
-    {"mass-function", SPHERES, 0, ALONE},   /* last: a name, not a number */
+/* The options of models are those of ic_options, and these of the command, whose numbers are in struct request. */
+static const struct ic_option own_options[] = {
+    {"virial-radius", IC_SPHERES, offsetof(struct request, virial_radius), IC_ALONE},
+    {"half-mass-radius", IC_SPHERES, offsetof(struct request, half_mass_radius), IC_ALONE},
+    {"total-mass", IC_SPHERES, offsetof(struct request, total_mass), IC_ALONE},
 };
-enum { MODEL_OPTIONS = sizeof model_options / sizeof *model_options, MODEL_OPTION = 256, OVERWRITE = 300 };
+enum { OWN_OPTIONS = sizeof own_options / sizeof *own_options, MODEL_OPTIONS = IC_OPTIONS + OWN_OPTIONS, MODEL_OPTION = 256, OVERWRITE = 300 };
+_Static_assert(MODEL_OPTIONS <= 32 && MODEL_OPTION + MODEL_OPTIONS <= OVERWRITE, "a bit of `given` and a number for each option");
+
+static const struct ic_option *model_option(int i) { return i < IC_OPTIONS ? &ic_options[i] : &own_options[i - IC_OPTIONS]; }
 
 static int given(const struct request *q, const char *name)
 {
   for (int i = 0; i < MODEL_OPTIONS; i++)
-    if (strcmp(model_options[i].name, name) == 0) return q->given >> i & 1;
+    if (strcmp(model_option(i)->name, name) == 0) return q->given >> i & 1;
   return 0;
 }
 
-static int take_masses(const struct command *self, const struct comm *c, struct request *q)
-{
-  for (int i = 0; i < ic_masses_count; i++)
-    if (strcmp(optarg, ic_masses_names[i]) == 0) {
-      q->model.masses = (enum ic_masses)i;
-      return STATUS_OK;
-    }
-  return command_misused(self, c, "option --mass-function: expected equal, kroupa or two, found '%s'", optarg);
-}
+static int scaled(const struct request *q) { return given(q, "virial-radius") || given(q, "half-mass-radius"); }
 
 static int take_option(const struct command *self, const struct comm *c, int option, struct request *q)
 {
@@ -94,28 +65,26 @@ static int take_option(const struct command *self, const struct comm *c, int opt
   case 'o': q->output = optarg; return STATUS_OK;
   case OVERWRITE: q->overwrite = 1; return STATUS_OK;
   }
-  const struct model_option *m = &model_options[option - MODEL_OPTION];
-  if (m == &model_options[MODEL_OPTIONS - 1]) {
-    q->given |= 1u << (MODEL_OPTIONS - 1);
-    return take_masses(self, c, q);
-  }
-  if (command_real(optarg, (double *)((char *)q + m->offset)))
-    return command_misused(self, c, "option --%s: expected a number, found '%s'", m->name, optarg);
-  q->given |= 1u << (option - MODEL_OPTION);
+  int number = option - MODEL_OPTION;
+  const struct ic_option *own = number < IC_OPTIONS ? NULL : model_option(number);
+  struct fault f = {""};
+  if (!own && ic_set_option(&q->model, number, optarg, &f)) return command_misused(self, c, "option --%s", f.text);
+  if (own && command_real(optarg, (double *)((char *)q + own->offset)))
+    return command_misused(self, c, "option --%s: expected a number, found '%s'", own->name, optarg);
+  q->given |= 1u << number;
   return STATUS_OK;
 }
 
-/* Whether what an option needs is there. */
-static int has(const struct request *q, enum needs needs)
+/* What an option needs and the request has not; NULL: nothing. */
+static const char *missing(const struct request *q, enum ic_needs needs)
 {
   switch (needs) {
-  case ALONE: break;
-  case NEEDS_KROUPA: return q->model.masses == IC_KROUPA;
-  case NEEDS_TWO: return q->model.masses == IC_TWO;
-  case NEEDS_BINARIES: return q->model.binaries != 0;
-  case NEEDS_RADIUS: return given(q, "virial-radius") || given(q, "half-mass-radius");
+  case IC_ALONE: break;
+  case IC_NEEDS_KROUPA: return q->model.masses == IC_KROUPA ? NULL : "--mass-function kroupa";
+  case IC_NEEDS_TWO: return q->model.masses == IC_TWO ? NULL : "--mass-function two";
+  case IC_NEEDS_BINARIES: return q->model.binaries != 0 ? NULL : "--binaries";
   }
-  return 1;
+  return NULL;
 }
 
 static int check_scale(const struct command *self, const struct comm *c, const struct request *q)
@@ -124,11 +93,10 @@ static int check_scale(const struct command *self, const struct comm *c, const s
     return command_misused(self, c, "--virial-radius and --half-mass-radius: give one of them");
   if (given(q, "total-mass") && q->model.masses == IC_KROUPA)
     return command_misused(self, c, "--total-mass: the mass function kroupa gives the mass itself; leave --total-mass out");
-  for (int i = 0; i < MODEL_OPTIONS - 1; i++) {
-    const struct model_option *o = &model_options[i];
-    double x = *(const double *)((const char *)q + o->offset);
-    if (o->offset > offsetof(struct request, model) + sizeof q->model - 1 && q->given >> i & 1 && !(x >= 1e-12 && x <= 1e18))
-      return command_misused(self, c, "option --%s: expected a number from 1e-12 to 1e18, found %g", o->name, x);
+  for (int i = 0; i < OWN_OPTIONS; i++) {
+    double x = *(const double *)((const char *)q + own_options[i].offset);
+    if (q->given >> (IC_OPTIONS + i) & 1 && !(x >= 1e-12 && x <= 1e18))
+      return command_misused(self, c, "option --%s: expected a number from 1e-12 to 1e18, found %g", own_options[i].name, x);
   }
   if (given(q, "eccentricity") && !(q->model.eccentricity >= 0))
     return command_misused(self, c, "eccentricity: expected a number from 0 to 0.9999, found %g", q->model.eccentricity);
@@ -142,13 +110,16 @@ static int check_request(const struct command *self, const struct comm *c, const
   if (!q->has_n) return command_misused(self, c, "option -n is missing");
   if (!q->output) return command_misused(self, c, "option -o is missing");
   for (int i = 0; i < MODEL_OPTIONS; i++) {
-    const struct model_option *o = &model_options[i];
+    const struct ic_option *o = model_option(i);
     if (!(q->given >> i & 1)) continue;
     if (!strstr(o->models, q->model.name))
       return command_misused(self, c, "option --%s belongs to model%s %s, not to %s", o->name, strchr(o->models, ',') ? "s" : "",
                              o->models, q->model.name);
-    if (!has(q, o->needs)) return command_misused(self, c, "option --%s: has a meaning only with %s", o->name, needed[o->needs]);
+    const char *needed = missing(q, o->needs);
+    if (needed) return command_misused(self, c, "option --%s: has a meaning only with %s", o->name, needed);
   }
+  if (given(q, "total-mass") && !scaled(q))
+    return command_misused(self, c, "option --total-mass: has a meaning only with --virial-radius or --half-mass-radius");
   if (ic_check(&q->model, &f)) return command_misused(self, c, "%s", f.text);
   if ((status = check_scale(self, c, q))) return status;
   return STATUS_OK;
@@ -177,7 +148,7 @@ static void set_units(const struct request *q, const struct ic_facts *facts, str
   double radius = given(q, "virial-radius") ? q->virial_radius : q->half_mass_radius / facts->half_mass_radius;   /* the virial radius is 1 */
   double mass = facts->mass_solar > 0 ? facts->mass_solar : q->total_mass > 0 ? q->total_mass : (double)q->model.n;
   par->GravityConstantInternal = 1;   /* the models are in Henon units */
-  if (!has(q, NEEDS_RADIUS)) return;
+  if (!scaled(q)) return;
   par->UnitLength_in_cm = radius * KPC_CM / 1000;
   par->UnitMass_in_g = mass * SOLAR_MASS_G;
   par->UnitVelocity_in_cm_per_s = sqrt(GRAVITY_CGS * par->UnitMass_in_g / par->UnitLength_in_cm);
@@ -208,7 +179,7 @@ static void report(const struct request *q, const struct params *par, const stru
          plural((double)n), q->model.name, (unsigned long long)q->model.seed);
   if (binaries > 0) printf("%lld binar%s: particles 1 to %lld, in pairs\n", binaries, binaries == 1 ? "y" : "ies", 2 * binaries);
   if (made->mass_solar > 0) printf("total mass %.7g solar masses\n", made->mass_solar);
-  if (!has(q, NEEDS_RADIUS)) return;
+  if (!scaled(q)) return;
   struct units u = units_of(par);
   printf("units: length %.5g pc, mass %.5g solar masses, velocity %.5g km/s, time %.5g Myr; the parameter file also needs\n"
          "[Units]\nUnitLength_in_cm = %.7g\nUnitMass_in_g = %.7g\nUnitVelocity_in_cm_per_s = %.7g\n",
@@ -223,7 +194,7 @@ static int act(const struct command *self, const struct comm *c, int argc, char 
   static const struct option common[] = {{"overwrite", no_argument, NULL, OVERWRITE}, {"seed", required_argument, NULL, 's'},
                                          {"output", required_argument, NULL, 'o'}, COMMAND_LONG};
   for (int i = 0; i < MODEL_OPTIONS; i++)
-    longs[i] = (struct option){model_options[i].name, required_argument, NULL, MODEL_OPTION + i};
+    longs[i] = (struct option){model_option(i)->name, required_argument, NULL, MODEL_OPTION + i};
   memcpy(longs + MODEL_OPTIONS, common, sizeof common);
   struct request q = {.output = NULL};
   ic_defaults(&q.model);

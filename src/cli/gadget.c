@@ -222,11 +222,13 @@ static void without(const struct conversion *c, const struct gadget_line *l, con
 {
   va_list args;
   if (!l || c->r->notes == GADGET_LINES) return;
-  int n = c->r->notes++;
-  c->r->without[n].line = (int)(l - c->g->line);
+  int n = c->r->notes, line = (int)(l - c->g->line), known = 0;
+  c->r->without[n].line = line;
   va_start(args, format);
   vsnprintf(c->r->without[n].text, sizeof c->r->without[n].text, format, args);
   va_end(args);
+  for (int k = 0; k < n; k++) known |= c->r->without[k].line == line && strcmp(c->r->without[k].text, c->r->without[n].text) == 0;
+  c->r->notes += !known;   /* a class of softenings serves several types */
 }
 
 /* --- meanings ---------------------------------------------------------------------------------------------------- */
@@ -253,7 +255,7 @@ static void convert_files(const struct conversion *c)
   }
   if ((l = find(c, "SnapFormat")) && choice(c, "SnapFormat", 3, 1, 3) != 3) without(c, l, "snapshots are HDF5, in GADGET-4's layout");
   if ((l = find(c, "CpuTimeBetRestartFile")))
-    set_number(c, "TimeBetCheckpoints", number(c, l->name, 0) / 60, l, "GADGET: CpuTimeBetRestartFile, in seconds");
+    set_number(c, "TimeBetCheckpoints", number(c, l->name, 0) / 60, l, "minutes; in GADGET CpuTimeBetRestartFile, in seconds");
   if ((l = find(c, "TimeLimitCPU"))) {
     double t = number(c, l->name, 0);
     if (!(t > 0 && t < 1e9)) bad_line(c->g, l->line, c->f, "%s: expected seconds from above 0 to 1e9, found '%.60s'", l->name, l->value);
@@ -374,7 +376,7 @@ static void convert_softenings(const struct conversion *c)
     char name[32];
     snprintf(name, sizeof name, "SofteningType%d", t);
     if (differ && length[t] > 0) set(c, name, line[t]->value, line[t], "");
-    if (line[t] && length[t] == 0) without(c, line[t], "forces are softened here: particles of type %d, if there are any, get Softening = %g", t, longest);
+    if (line[t] && length[t] == 0) without(c, line[t], "forces are softened here: particles of such a type, if there are any, get Softening = %g", longest);
     const struct gadget_line *largest = comoving ? softening_line(c, t, 1) : NULL;
     if (largest && number(c, largest->name, 0) < length[t] * number(c, "TimeMax", 1) * (1 - 1e-9))
       without(c, largest, "the softening is one comoving length at all times");
@@ -402,6 +404,7 @@ int gadget_convert(struct gadget_run *r, const struct gadget_file *g, struct fau
   for (int k = 0; k < g->count && !f->text[0]; k++) {
     const struct gadget_line *l = &g->line[k];
     int at = find_name(l->name);
+    if (!r->par.Comoving && strcmp(l->name, "HubbleParam") == 0 && number(&c, l->name, 0) == 1) continue;   /* the default, and nothing depends on it */
     if (at >= 0 && names[at].reason == SAME) set(&c, l->name, l->value, l, NULL);
     else if (at >= 0 && names[at].reason != KNOWN) without(&c, l, "%s", names[at].reason);
   }

@@ -3,6 +3,8 @@
  * random numbers of a particle depend only on the seed and its id (Random123), so the model does not depend on the number of ranks. */
 #ifndef IC_H
 #define IC_H
+#include <stddef.h>
+
 #include "base/fault.h"
 #include "mpi/comm.h"
 #include "particles/particles.h"
@@ -44,10 +46,23 @@ extern const int ic_masses_count;
 #define IC_MAX ((int64_t)1 << 36)   /* particles */
 enum { IC_ORBIT_MAX = 1000 };        /* largest separation, impact parameter and relative velocity */
 
+/* What an option has no meaning without. */
+enum ic_needs { IC_ALONE, IC_NEEDS_KROUPA, IC_NEEDS_TWO, IC_NEEDS_BINARIES };
+/* The options of models: those of the command `espalier ic`, of the library and of pyespalier. */
+#define IC_SPHERES "plummer, hernquist, king"
+struct ic_option {
+  const char *name, *models;   /* models: those that have it, with commas between them */
+  size_t offset;               /* of its number in struct ic_model */
+  enum ic_needs needs;
+};
+enum { IC_OPTIONS = 16 };
+extern const struct ic_option ic_options[IC_OPTIONS];
+
 /* Set all options to their defaults; name and n become empty. Local. */
 void ic_defaults(struct ic_model *model);
-/* Set an option of the model that `name` names, by "w0=7", "mass-function=kroupa"; the names are those of the command. Local. 0; -1 with a
- * fault. */
+/* Set option `number` of ic_options from the text of its value. Local. 0; -1 with a fault, which begins with the option's name. */
+int ic_set_option(struct ic_model *model, int number, const char *value, struct fault *f);
+/* Set an option of the model that `name` names, by "w0=7", "mass-function=kroupa". Local. 0; -1 with a fault. */
 int ic_set(struct ic_model *model, const char *setting, struct fault *f);
 /* Check name, number of particles and options. Local. 0; -1 with a fault. */
 int ic_check(const struct ic_model *model, struct fault *f);

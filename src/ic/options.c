@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Defaults and checks of the options of models. */
+/* The options of models: names, defaults, checks. */
 #include <config.h>
 #include <math.h>
 #include <stddef.h>
@@ -81,30 +81,26 @@ int ic_check(const struct ic_model *m, struct fault *f)
   return 0;
 }
 
-/* Options by name, and the models that have them. Those of the command are the same (cli/commands_ic.c). */
-#define SPHERES "plummer, hernquist, king"
-static const struct ic_option {
-  const char *name, *models;
-  size_t offset;   /* in struct ic_model */
-} options[] = {
-    {"virial-ratio", "uniform", offsetof(struct ic_model, virial_ratio)},
-    {"mass-ratio", "merger", offsetof(struct ic_model, mass_ratio)},
-    {"separation", "merger", offsetof(struct ic_model, separation)},
-    {"impact-parameter", "merger", offsetof(struct ic_model, impact_parameter)},
-    {"relative-velocity", "merger", offsetof(struct ic_model, relative_velocity)},
-    {"w0", "king", offsetof(struct ic_model, w0)},
-    {"central-mass", SPHERES, offsetof(struct ic_model, central_mass)},
-    {"mass-min", SPHERES, offsetof(struct ic_model, mass_min)},
-    {"mass-max", SPHERES, offsetof(struct ic_model, mass_max)},
-    {"heavy-ratio", SPHERES, offsetof(struct ic_model, heavy_ratio)},
-    {"heavy-fraction", SPHERES, offsetof(struct ic_model, heavy_fraction)},
-    {"binaries", SPHERES, offsetof(struct ic_model, binaries)},
-    {"binary-min", SPHERES, offsetof(struct ic_model, binary_min)},
-    {"binary-max", SPHERES, offsetof(struct ic_model, binary_max)},
-    {"eccentricity", SPHERES, offsetof(struct ic_model, eccentricity)},
-    {"mass-function", SPHERES, 0},   /* last: a name, not a number */
+const struct ic_option ic_options[] = {
+    {"virial-ratio", "uniform", offsetof(struct ic_model, virial_ratio), IC_ALONE},
+    {"mass-ratio", "merger", offsetof(struct ic_model, mass_ratio), IC_ALONE},
+    {"separation", "merger", offsetof(struct ic_model, separation), IC_ALONE},
+    {"impact-parameter", "merger", offsetof(struct ic_model, impact_parameter), IC_ALONE},
+    {"relative-velocity", "merger", offsetof(struct ic_model, relative_velocity), IC_ALONE},
+    {"w0", "king", offsetof(struct ic_model, w0), IC_ALONE},
+    {"central-mass", IC_SPHERES, offsetof(struct ic_model, central_mass), IC_ALONE},
+    {"mass-min", IC_SPHERES, offsetof(struct ic_model, mass_min), IC_NEEDS_KROUPA},
+    {"mass-max", IC_SPHERES, offsetof(struct ic_model, mass_max), IC_NEEDS_KROUPA},
+    {"heavy-ratio", IC_SPHERES, offsetof(struct ic_model, heavy_ratio), IC_NEEDS_TWO},
+    {"heavy-fraction", IC_SPHERES, offsetof(struct ic_model, heavy_fraction), IC_NEEDS_TWO},
+    {"binaries", IC_SPHERES, offsetof(struct ic_model, binaries), IC_ALONE},
+    {"binary-min", IC_SPHERES, offsetof(struct ic_model, binary_min), IC_NEEDS_BINARIES},
+    {"binary-max", IC_SPHERES, offsetof(struct ic_model, binary_max), IC_NEEDS_BINARIES},
+    {"eccentricity", IC_SPHERES, offsetof(struct ic_model, eccentricity), IC_NEEDS_BINARIES},
+    {"mass-function", IC_SPHERES, offsetof(struct ic_model, masses), IC_ALONE},
 };
-enum { OPTIONS = sizeof options / sizeof *options };
+/* A shorter table would end with empty options. */
+_Static_assert(sizeof ic_options / sizeof *ic_options == IC_OPTIONS, "the number of options in ic.h");
 
 static int set_masses(struct ic_model *m, const char *text, struct fault *f)
 {
@@ -116,25 +112,31 @@ static int set_masses(struct ic_model *m, const char *text, struct fault *f)
   return fault_set(f, "mass-function: expected equal, kroupa or two, found '%.40s'", text);
 }
 
+int ic_set_option(struct ic_model *m, int number, const char *value, struct fault *f)
+{
+  const struct ic_option *o = &ic_options[number];
+  char *end;
+  if (o->offset == offsetof(struct ic_model, masses)) return set_masses(m, value, f);
+  double x = strtod(value, &end);   /* one beyond the range of doubles is infinite */
+  if (end == value || *end || !isfinite(x)) return fault_set(f, "%s: expected a number, found '%.40s'", o->name, value);
+  *(double *)((char *)m + o->offset) = x;
+  return 0;
+}
+
 int ic_set(struct ic_model *m, const char *setting, struct fault *f)
 {
-  const char *equals = strchr(setting, '='), *names[OPTIONS];
-  char name[40], *end;
+  const char *equals = strchr(setting, '='), *names[IC_OPTIONS];
+  char name[40];
   if (!equals) return fault_set(f, "%.100s: expected name=value", setting);
   snprintf(name, sizeof name, "%.*s", (int)(equals - setting < 39 ? equals - setting : 39), setting);
-  for (int i = 0; i < OPTIONS; i++) {
-    const struct ic_option *o = &options[i];
-    names[i] = o->name;
-    if (strcmp(o->name, name) != 0) continue;
-    if (!strstr(o->models, m->name))
-      return fault_set(f, "option %s belongs to model%s %s, not to %s", name, strchr(o->models, ',') ? "s" : "", o->models, m->name);
-    if (i == OPTIONS - 1) return set_masses(m, equals + 1, f);
-    double x = strtod(equals + 1, &end);
-    if (end == equals + 1 || *end) return fault_set(f, "option %s: expected a number, found '%.40s'", name, equals + 1);
-    *(double *)((char *)m + o->offset) = x;
-    return 0;
+  for (int i = 0; i < IC_OPTIONS; i++) {
+    const char *models = ic_options[i].models;
+    names[i] = ic_options[i].name;
+    if (strcmp(names[i], name) != 0) continue;
+    if (strstr(models, m->name)) return ic_set_option(m, i, equals + 1, f);
+    return fault_set(f, "option %s belongs to model%s %s, not to %s", name, strchr(models, ',') ? "s" : "", models, m->name);
   }
-  const char *near = nearest_name(name, names, OPTIONS);
+  const char *near = nearest_name(name, names, IC_OPTIONS);
   return fault_set(f, "unknown option '%s' of a model%s%s%s", name, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 

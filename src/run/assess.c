@@ -47,9 +47,9 @@ int assess_first(const struct sim *s, struct fault *f)
 /* First forces, and what they show. Collective. Returns 1 where there is nothing to judge, else 0, or -1 with a fault. */
 static int assess(struct sim *s, const struct run_options *o, double target, struct assessment *a, struct fault *f)
 {
-  double began = timer_clock();
+  double began = choose_clock(s);
   sim_first_force(s);
-  double seconds = timer_clock() - began;
+  double seconds = choose_clock(s) - began;
   comm_max_double(s->comm, &seconds, 1);
   if (assess_first(s, f)) return -1;
   if (s->now.bad > 0) return 1;
@@ -97,11 +97,12 @@ int assess_start(struct sim *s, const struct run_options *o, double target, stru
  * and now, and pages of files in the latter. Collective. */
 static void measure_step(struct sim *s, struct assessment *a, double resident[3])
 {
-  double began = timer_clock();
   step_open(s, &a->plan);
   while (step_substeps(s, &a->plan, HUGE_VAL) != STEP_SUBSTEPS_ENDED) continue;
   step_close(s, &a->plan, 1);
-  a->physics.measured_step = timer_clock() - began;
+  a->physics.measured_step = s->choose.effort;
+  a->physics.per_time = choose_corrected(s);
+  if (a->physics.measured_step > 0) a->physics.sync_seconds = fmin(a->physics.sync_seconds, a->physics.measured_step);
   resident[0] = resident_peak();
   resident[1] = resident_now();
   resident[2] = resident_files();
@@ -145,10 +146,10 @@ static int assess_open(struct sim *s, const struct run_options *o, const struct 
   double before, predicted = physics_step_seconds(&a.physics);
   comm_broadcast(s->comm, &predicted, sizeof predicted);
   if (predicted <= debug_value("check_seconds", STEP_SECONDS)) {
-    energies_measure(s);
+    energies_measure(s, 1);
     before = energies_total(s);
     measure_step(s, &a, resident);
-    energies_measure(s);
+    energies_measure(s, 1);
     error = fabs((energies_total(s) - before) / before);
     if (resident[0] > 0 && !need->on_device) measured = need_measured(need, resident[0], resident[1]);
   }
@@ -158,6 +159,7 @@ static int assess_open(struct sim *s, const struct run_options *o, const struct 
   if (s->comm->rank == 0) {
     assess_print_memory(need, measured, resident[2]);
     report_choice(s, need);
+    choose_report_errors(s, &a.plan, stdout);
     physics_print(&a.physics, stdout);
     if (s->hard.massless > 0 && s->par->ErrTolForceAcc == 0)
       printf("accuracy            Delta = %g by the %.0f particles with mass\n", params_delta(s->par), s->hard.count);

@@ -40,11 +40,11 @@ static int simulate(struct run *r, struct fault *f)
 {
   struct sim *s = &r->sim;
   if (first_state(r, f)) return -1;
-  if (!r->soft_step_opened) energies_measure(s);
+  if (!r->soft_step_opened) energies_measure(s, 1);
   terminal_start(r);
   run_keep_folders(r);
   if (!r->soft_step_opened) {
-    run_statistics(r);
+    run_statistics(r, 1);
     logs_choice(&r->logs, s);
     run_projection(r);
     run_snapshot(r);

@@ -21,13 +21,15 @@ static double next_statistics(const struct run *r, double time)
   return timeline_next_output(r->outputs.begin, r->sim.par->TimeBetStatistics, time, HUGE_VAL);
 }
 
-/* Whether a multiple of TimeBetStatistics lies in (from, to], or statistics are due by rule. */
+/* Whether a multiple of TimeBetStatistics lies in (from, to], or statistics are due by rule: 0, or the `every` of energies_measure. */
 static int statistics_due(const struct run *r, double from, double to)
 {
   const struct params *par = r->sim.par;
   const struct statistics *last = &r->state.statistics;
   if (par->TimeBetStatistics > 0) return next_statistics(r, to) > next_statistics(r, from);
-  return energies_due(last->spent, last->cost, to - last->time, r->outputs.end - r->outputs.begin);
+  int on_device = r->sim.be->particle_bytes > 0;
+  double beside = par->Analysis || on_device ? analysis_cost(r->sim.now.count, on_device) : 0;   /* a row looks at the particles of a device */
+  return energies_due(last->spent, last->cost, beside, to - last->time, r->outputs.end - r->outputs.begin, energies_coarsest(&r->sim));
 }
 
 /* Whether a multiple of TimeBetProjections lies in (from, to]: maps are taken at synchronisations that there are in any case, so that no
@@ -67,16 +69,13 @@ static void analyse(struct run *r)
   timer_phase(&s->timer, PHASE_other);
 }
 
-void run_statistics(struct run *r)
+void run_statistics(struct run *r, int every)
 {
   struct sim *s = &r->sim;
-  double cost = s->energy.cost;
+  diagnostics_scales(&s->now, s->comm, s->be->view(s->dev));
   logs_energy(&r->logs, s);
-  if (s->par->Analysis) {
-    analyse(r);
-    cost += analysis_cost(s->now.count, s->be->particle_bytes > 0);
-  }
-  r->state.statistics = (struct statistics){.cost = cost, .time = s->time};
+  if (s->par->Analysis) analyse(r);
+  r->state.statistics = (struct statistics){.cost = s->energy.cost * every, .time = s->time};
 }
 
 /* Bytes of rows of tables that are kept in memory while the disk does not take them; with more the run stops. */
@@ -94,15 +93,14 @@ int run_check_advance(const struct sim *s, const struct plan *plan, struct fault
                    s->step + 1, plan->soft_step, s->time, s->par->TimeMax, s->split.on ? s->split.r2 : s->radius_rule);
 }
 
-/* The choice of a scheme after a soft step that took `seconds` on this rank. Collective. */
-static void choose(struct run *r, double seconds)
+/* The choice of a scheme after a soft step. Collective. */
+static void choose(struct run *r)
 {
   struct sim *s = &r->sim;
   if (!choose_used(s)) return;
-  comm_max_double(s->comm, &seconds, 1);
-  if (!choose_step(s, &r->own, seconds)) return;
-  logs_choice(&r->logs, s);
-  if (s->comm->rank != 0 || r->logs.lines < 0) return;
+  int rows = choose_step(s, &r->own);
+  if (rows) logs_choice(&r->logs, s);
+  if (rows < 2 || s->comm->rank != 0 || r->logs.lines < 0) return;
   terminal_clear(&r->logs);
   printf("at time %g: ", s->time);
   choose_print(s, stdout);
@@ -208,13 +206,12 @@ static void report_step(struct run *r, int energy)
 {
   struct sim *s = &r->sim;
   struct step_report report;
-  double seconds = timer_total(&s->timer) - s->timer.seconds[PHASE_output] - s->timer.seconds[PHASE_fof] - s->timer.seconds[PHASE_diagnostics];
   logs_traffic(&r->logs, s);
   logs_collect(&report, s, r->state.plan.soft_step);
   logs_step(&r->logs, s, &report, energy);
   r->state.statistics.spent += (double)(report.full.particle_pairs + report.full.cell_pairs + report.hard.particle_pairs + report.hard.cell_pairs);
   if (s->comm->rank == 0) terminal_step(&r->logs, s, &report, energy);
-  choose(r, seconds);
+  choose(r);
 }
 
 /* Carry out one soft step with its outputs. Collective. Returns 0, 1 where the run ends within the step, -1 on a fault. */
@@ -236,13 +233,13 @@ static int advance(struct run *r, struct fault *f)
   }
   if (ends) return ends;
   /* With --substeps every step may be the last, whose snapshot contains potentials. */
-  int energy = last || r->options->substeps >= 0 || statistics_due(r, s->time, end);
+  int energy = last || r->options->substeps >= 0 ? 1 : statistics_due(r, s->time, end);
   int map = projection_due(r, s->time, end);
   step_close(s, plan, energy || plan->at_target || r->state.pending);
   run_keep_folders(r);
   if (run_check_system(r, plan->soft_step, f)) return -1;
-  if (energy) energies_measure(s);
-  if (energy) run_statistics(r);
+  if (energy) energies_measure(s, energy);
+  if (energy) run_statistics(r, energy);
   if (map) run_projection(r);
   if (plan->at_target || last || limit_reached(r)) run_snapshot(r);
   else if (r->state.pending) run_write_snapshot(r, r->state.snapshots - 1);

@@ -61,9 +61,9 @@ const char *run_stop_reason(const struct run *r);
 
 /* Carry out soft steps up to TimeMax, the limit of -n or --substeps, or a stop request. Collective. 0 or -1. */
 int run_loop(struct run *r, struct fault *f);
-/* Write rows about the energies that energies_measure has measured, and about the particles; the rule of the next ones begins with them.
+/* Write rows about the energies that energies_measure has measured, with its `every`, and about the particles; the rule of the next ones begins with them.
  * Collective. */
-void run_statistics(struct run *r);
+void run_statistics(struct run *r, int every);
 /* A fault where the soft step does not increase the time, or where TimeMax would need too many of them. Local. 0 or -1. */
 int run_check_advance(const struct sim *s, const struct plan *plan, struct fault *f);
 /* Check the system after a soft step of length `dt` (0: at the start); where it is unsound, write it to an emergency file.

@@ -10,6 +10,7 @@
 #include "run/check.h"
 #include "run/continuation.h"
 #include "run/start.h"
+#include "step/choose.h"
 
 /* Lock CheckpointDir, so that no two runs write checkpoints there. Within OutputDir the lock of OutputDir suffices. Rank 0. 0 or -1. */
 static int lock_checkpoints(struct run *r, const struct params *par, struct fault *f)
@@ -82,7 +83,7 @@ int run_start(struct run *r, const struct comm *c, const struct params *par, str
   else check_times(par, r->sim.time, f);
   if (!f->text[0] && !r->nothing_left) outputs_open(&r->outputs, par, f);
   /* before any folder is made: a refused run leaves nothing behind */
-  if (!o->restart && comm_agree(c, f) == 0) assess_start(&r->sim, o, outputs_next(&r->outputs, r->sim.time), f);
+  if (!o->restart && comm_agree(c, f) == 0 && choose_read(&r->sim, f) == 0) assess_start(&r->sim, o, outputs_next(&r->outputs, r->sim.time), f);
   adopt_parameters(r);   /* those of the first force too */
   if (c->rank == 0 && !r->nothing_left) lock_new_folders(r, par, f);
   if (comm_agree(c, f) == 0 && !r->nothing_left &&

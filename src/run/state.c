@@ -123,6 +123,20 @@ static int list_choice(struct sim *s, struct item *item)
   return sizeof all / sizeof *all;
 }
 
+/* What the choice has beside: when the system is looked at again, its costs, and choices of an earlier run. */
+static int list_choices(struct sim *s, struct item *item)
+{
+  struct choose_part *c = &s->choose;
+  const struct item all[] = {WHOLE("choice.interval", c->interval), WHOLE("choice.why", c->why), REAL("choice.choosing", c->choosing),
+                             REAL("choice.tried_seconds", c->tried_seconds), REAL("choice.tried_time", c->tried_time),
+                             WHOLE("choice.again", c->again.count), WHOLE("choice.again_next", c->again.next),
+                             {"choice.again_step", ITEM_LONG, c->again.count, c->again.step},
+                             {"choice.again_scheme", ITEM_WHOLE, c->again.count, c->again.scheme},
+                             {"choice.again_why", ITEM_WHOLE, c->again.count, c->again.why}};
+  memcpy(item, all, sizeof all);
+  return sizeof all / sizeof *all;
+}
+
 #define OWN_SECTION(name, x) {name, &(x), sizeof(x)}
 
 /* The quantities of a rank: clocks and counts of the soft step under way, measured rates, state of the tuning. */
@@ -161,6 +175,7 @@ int state_save(struct sim *s, struct logs *l, struct run_state *r, struct fault 
   int items = list_system(s, r, item);
   items += list_substeps(s, item + items);
   items += list_choice(s, item + items);
+  items += list_choices(s, item + items);
   items += list_logs(l, item + items);
   items += list_tables(&ends, LOGS_TABLES, item + items);
   items += list_missing(&r->missing, item + items);
@@ -168,6 +183,8 @@ int state_save(struct sim *s, struct logs *l, struct run_state *r, struct fault 
   item[items++] = (struct item){"run.collapsed", ITEM_REAL, 4, r->collapsed};
   item[items++] = (struct item){"run.statistics", ITEM_REAL, 3, &r->statistics};
   item[items++] = (struct item){"run.projections", ITEM_REAL, 2, &r->projections};
+  item[items++] = (struct item)REAL("energy.total", s->energy.total);
+  item[items++] = (struct item)REAL("energy.scatter", s->energy.scatter);
   item[items++] = (struct item)WHOLE("logs.tables", tables);
   if (s->expansion.on) items += list_expansion(s, item + items);
   int owns = list_own(s, own);
@@ -271,6 +288,11 @@ static void resume_choice(struct sim *s, const struct checkpoint *k, struct faul
   struct item item[ITEMS];
   sim_note_energy(s);
   if (has(k->text, "choice.made")) items_read(k->text, item, list_choice(s, item), f);
+  if (has(k->text, "choice.interval") &&
+      items_read(k->text, &(const struct item)WHOLE("choice.again", s->choose.again.count), 1, f) == 0) {
+    if (s->choose.again.count < 0 || s->choose.again.count > CHOOSE_AGAIN_MAX) fault_set(f, "%s: choice.again is out of range", k->path);
+    else items_read(k->text, item, list_choices(s, item), f);
+  }
   if (s->own.Mode == MODE_AUTO) s->own.Mode = s->split.on ? MODE_HYBRID : MODE_TREE;
   if (s->own.Scheme == SCHEME_AUTO) s->own.Scheme = SCHEME_BLOCK;
   choose_resume(s, &s->choose.asked);
@@ -312,6 +334,8 @@ int state_load(struct sim *s, struct run_state *r, struct checkpoint *k, const s
     if (has(k->text, "substeps.paused")) items_read(k->text, item, list_substeps(s, item), f);
     if (has(k->text, "run.statistics"))
       items_read(k->text, &(const struct item){"run.statistics", ITEM_REAL, 3, &r->statistics}, 1, f);
+    const struct item energy[] = {REAL("energy.total", s->energy.total), REAL("energy.scatter", s->energy.scatter)};
+    if (has(k->text, "energy.scatter")) items_read(k->text, energy, 2, f);
     if (has(k->text, "run.projections"))
       items_read(k->text, &(const struct item){"run.projections", ITEM_REAL, 2, &r->projections}, 1, f);
     if (s->expansion.on) items_read(k->text, item, list_expansion(s, item), f);

@@ -311,32 +311,12 @@ void terminal_step(struct logs *l, const struct sim *s, const struct step_report
 
 /* --- end --------------------------------------------------------------------------------------------------------- */
 
-/* Sums over all particles about their centre of mass, in its frame. Collective. */
-struct kept_scales {
-  double momentum, angular;   /* sum m |v|, sum m |r x v| */
-};
-static struct kept_scales scales_of(const struct sim *s)
-{
-  const struct particles *p = s->be->view(s->dev);
-  const double *x0 = s->now.com, *v0 = s->now.v_com;
-  double sum[2] = {0, 0};
-  for (int64_t i = 0; i < p->n; i++) {
-    double x[3], v[3];
-    for (int k = 0; k < 3; k++) x[k] = p->pos[3 * i + k] - x0[k], v[k] = p->vel[3 * i + k] - v0[k];
-    double a = x[1] * v[2] - x[2] * v[1], b = x[2] * v[0] - x[0] * v[2], c = x[0] * v[1] - x[1] * v[0];
-    sum[0] += (double)p->mass[i] * sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
-    sum[1] += (double)p->mass[i] * sqrt(a * a + b * b + c * c);
-  }
-  comm_sum_double(s->comm, sum, 2);
-  return (struct kept_scales){sum[0], sum[1]};
-}
-
 /* The numbers of a row of energy.csv that these errors need. */
-enum { ROW_MOMENTUM = 4, ROW_ANGULAR = 7, ROW_REMOVED = 13 + 2 * PARTICLE_TYPES, ROW_LENGTH };
+enum { ROW_MOMENTUM = 4, ROW_ANGULAR = 7, ROW_REMOVED = 13 + 2 * PARTICLE_TYPES, ROW_SCALES = ROW_REMOVED + 3, ROW_LENGTH = ROW_SCALES + 2 };
 
-/* The largest changes of momentum and of angular momentum from the first row of energy.csv on, earlier jobs included. Returns
- * the number of rows; 0: none, or the table cannot be read. */
-static int changes(const struct params *par, double change[2])
+/* The largest changes of momentum and of angular momentum from the first row of energy.csv on, earlier jobs included, and the largest
+ * sums m |v| and m |r x v| of these rows. Returns the number of rows; 0: none, or the table cannot be read. */
+static int changes(const struct params *par, double change[2], double scale[2])
 {
   char path[PARAM_TEXT + 64], line[4096];
   double first[ROW_LENGTH], value[ROW_LENGTH];
@@ -344,7 +324,7 @@ static int changes(const struct params *par, double change[2])
   snprintf(path, sizeof path, "%s/energy.csv", par->OutputDir);
   FILE *table = fopen(path, "r");
   if (!table) return 0;
-  change[0] = change[1] = 0;
+  change[0] = change[1] = scale[0] = scale[1] = 0;
   while (fgets(line, sizeof line, table)) {
     char *at = line;
     int n = 0;
@@ -361,18 +341,19 @@ static int changes(const struct params *par, double change[2])
     }
     change[0] = fmax(change[0], sqrt(d[0]) + fabs(value[ROW_REMOVED]));
     change[1] = fmax(change[1], sqrt(d[1]));
+    for (int k = 0; k < 2; k++) scale[k] = fmax(scale[k], value[ROW_SCALES + k]);
   }
   fclose(table);
   return rows;
 }
 
 /* How well energy, momentum and angular momentum were kept. */
-static void print_kept(const struct run *r, const struct kept_scales *scale)
+static void print_kept(const struct run *r)
 {
   const struct sim *s = &r->sim;
   char error[32];
-  double change[2];
-  int rows = changes(s->par, change);
+  double change[2], scale[2];
+  int rows = changes(s->par, change, scale);
   if (rows < 2) {
     printf("kept: unknown, energy.csv has %d row%s (TimeBetStatistics)\n", rows, plural(rows));
     return;
@@ -380,8 +361,8 @@ static void print_kept(const struct run *r, const struct kept_scales *scale)
   const char *energy = isnan(logs_worst(&r->logs)) ? "unknown" : logs_error_text(logs_worst(&r->logs), 1, error, sizeof error);
   printf("kept: energy to %s%s", energy, s->expansion.on ? " of kinetic plus potential energy" : "");
   if (s->field.count > 0) printf("; momentum and angular momentum change in the external field");
-  else if (!s->expansion.on && scale->momentum > 0 && scale->angular > 0)
-    printf(", momentum to %.1e sum m|v|, angular momentum to %.1e sum m|r x v|", change[0] / scale->momentum, change[1] / scale->angular);
+  else if (!s->expansion.on && scale[0] > 0 && scale[1] > 0)
+    printf(", momentum to %.1e sum m|v|, angular momentum to %.1e sum m|r x v|", change[0] / scale[0], change[1] / scale[1]);
   putchar('\n');
 }
 
@@ -417,7 +398,6 @@ void terminal_end(struct run *r)
 {
   char text[32], error[32];
   double seconds = timer_clock() - r->logs.started, memory[3] = {(double)memory_peak(), resident_peak(), resident_files()};
-  struct kept_scales scale = scales_of(&r->sim);
   comm_max_double(r->sim.comm, memory, 3);
   terminal_clear(&r->logs);
   if (r->options->verbose) traffic_sum_up(&r->logs.traffic, r->sim.comm);
@@ -436,6 +416,6 @@ void terminal_end(struct run *r)
   printf("%s: time %g after %lld soft step%s in %s; largest |dE/E| %s\n", r->interrupted ? "interrupted" : "done", r->sim.time,
          r->sim.step, plural((double)r->sim.step), text,
          logs_error_text(logs_worst(&r->logs), 3, error, sizeof error));
-  print_kept(r, &scale);
+  print_kept(r);
   print_files(r, r->interrupted && !r->options->no_output && !worthless);
 }

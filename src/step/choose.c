@@ -6,10 +6,14 @@
 #include <omp.h>
 #include <string.h>
 
+#include "step/hard.h"
 #include "system/radius.h"
 #include "step/step.h"
 
 enum { TRIAL_STEPS = 2 };   /* soft steps of a trial; the faster one counts */
+#define TRIAL_SHARE 0.02    /* of the predicted run, which trials may take at its begin, */
+#define AGAIN_SHARE 0.005   /* and later */
+#define KEEP 0.9            /* what earlier soft steps weigh in the mean of the last ones */
 /* Quantiles of the distance to the 28th neighbour, from which the mean number of neighbours within R2 is estimated. */
 static const double quantiles[] = {0.05, 0.15, 0.25, 0.35, 0.45, 0.55, 0.65, 0.75, 0.85, 0.95};
 enum { QUANTILES = sizeof quantiles / sizeof *quantiles, NEIGHBOURS = 28 };
@@ -61,9 +65,43 @@ void choose_forget(struct sim *s)
   struct choose_part *c = &s->choose;
   memset(c->measured, 0, sizeof c->measured);
   memset(c->table.factor, 0, sizeof c->table.factor);
-  c->trials = c->trial = c->trial_steps = 0;
+  c->trials = c->trial = c->trial_steps = c->interval = c->again.count = c->again.next = 0;
   c->seconds = c->time = 0;
-  c->looked = s->step - CHOOSE_INTERVAL_SHARED;
+  c->looked = s->step;
+}
+
+/* --- seconds ----------------------------------------------------------------------------------------------------- */
+
+static int on_device(const struct sim *s) { return s->be->particle_bytes > 0; }
+
+static int threads_of(const struct sim *s) { return on_device(s) ? 1 : omp_get_max_threads(); }
+
+/* Seconds of waiting for messages so far. */
+static double waited(const struct sim *s)
+{
+  double sum = 0;
+  for (int k = 0; k < PHASE_COUNT; k++) {
+    struct ledger_sum one = ledger_sum(s->comm->ledger, k);
+    sum += one.peers.waited + one.collectives.waited;
+  }
+  return sum;
+}
+
+void choose_begin(struct sim *s)
+{
+  s->half.clock = timer_clock();
+  s->half.processor = timer_processor(threads_of(s));
+  s->half.waited = waited(s);
+}
+
+/* On a device seconds of the clock. On cores those of the processor, and the part of waits for messages that they had of the time of the
+ * clock: on a busy machine all of it grows alike. */
+void choose_end(struct sim *s)
+{
+  double clock = timer_clock() - s->half.clock, worked = timer_processor(threads_of(s)) - s->half.processor;
+  double wait = fmin(waited(s) - s->half.waited, 0.95 * clock);
+  s->choose.effort = s->half.clock == 0 ? 0 : on_device(s) ? clock : fmin(clock, worked * clock / (clock - wait));
+  s->half.clock = 0;
 }
 
 /* --- the candidates ---------------------------------------------------------------------------------------------- */
@@ -79,28 +117,32 @@ static void count_levels(struct sim *s, struct choice_candidate *c)
   comm_sum_int64(s->comm, c->count, CHOICE_LEVELS);
 }
 
-/* Mean number of neighbours within r2, from quantiles of the distance to the 28th. */
+/* Number of neighbours within r2, the square of the mean root, from quantiles of the distance to the 28th. */
 static double mean_neighbours(const double distance[QUANTILES], double r2, double count)
 {
   double sum = 0;
   for (int k = 0; k < QUANTILES; k++) {
     double x = distance[k] > 0 ? r2 / distance[k] : 1;
-    sum += fmin(NEIGHBOURS * x * x * x, count);
+    sum += sqrt(fmin(NEIGHBOURS * x * x * x, count));
   }
-  return sum / QUANTILES;
+  return sum / QUANTILES * sum / QUANTILES;
 }
 
 /* Fill in a candidate. `distance`: of the quantiles. Collective. */
 static void measure_candidate(struct sim *s, enum choice_scheme scheme, const double *distance, struct choice_candidate *c)
 {
   struct params p = s->choose.asked;
+  struct plan_facts later = s->system;
   struct finder_system system = plan_errors(&p, &s->now, &s->system);
   double left = p.TimeMax - s->time;
+  later.change = fmax(later.change, errors_chance(&system));
   memset(c, 0, sizeof *c);
   adopt(s, &p, scheme);
   int split = p.Mode != MODE_TREE;
   if (split) c->r2 = sim_r2(s, &p);
-  c->step = fmin(plan_wanted(&p, &s->now, &s->system, split ? c->r2 : s->radius_rule, split), left);
+  double radius = split ? c->r2 : s->radius_rule;
+  c->step = fmin(plan_wanted(&p, &s->now, &s->system, radius, split), left);
+  c->expected = fmin(plan_wanted(&p, &s->now, &later, radius, split), left);
   if (scheme == CHOICE_SHARED) {
     c->error = errors_shared(&system, c->step);
     return;
@@ -111,14 +153,18 @@ static void measure_candidate(struct sim *s, enum choice_scheme scheme, const do
   count_levels(s, c);
 }
 
+static struct choice_machine machine_of(const struct sim *s)
+{
+  return (struct choice_machine){.on_device = on_device(s), .ranks = s->comm->size, .threads = threads_of(s), .delta = params_delta(s->par),
+                                 .order = params_order(s->par)};
+}
+
 /* Measure the system, and predict the costs of all candidates. Block levels must be chosen again afterwards. Collective. */
 static void measure(struct sim *s)
 {
   struct choice_table *t = &s->choose.table;
-  int on_device = s->be->particle_bytes > 0;
   double distance[QUANTILES];
-  struct choice_machine m = {.on_device = on_device, .ranks = s->comm->size, .threads = on_device ? 1 : omp_get_max_threads(),
-                             .delta = params_delta(s->par), .order = params_order(s->par)};
+  struct choice_machine m = machine_of(s);
   t->wanted = errors_allowed(params_error(s->par));
   radius_quantiles(s->comm, s->be, s->dev, s->hard.count, QUANTILES, quantiles, distance);
   for (int k = 0; k < CHOICES_COUNT; k++) {
@@ -144,18 +190,78 @@ static int agreed(const struct sim *s, int scheme)
   return scheme;
 }
 
-void choose_first(struct sim *s)
+struct choose_errors choose_errors(const struct sim *s, const struct plan *plan)
+{
+  const struct params *p = s->par;
+  struct choose_errors e = {0, 0, 10 * params_error(p)};
+  struct finder_system system = plan_errors(p, &s->now, &s->system);
+  if (p->Comoving || hard_used(s) || p->Criterion != CRITERION_MIN_AV || !(errors_profile(&system) > 0)) return e;
+  e.forces = errors_forces(&system, params_delta(p));
+  if (plan->shared && plan->shared_level < 0) return e;
+  if (plan->shared && !s->split.on) e.steps = errors_shared(&system, ldexp(plan->soft_step, -plan->shared_level));
+  else e.steps = errors_block(&system, plan_eta(p, &s->now, &s->system, s->split.on));
+  if (s->split.on) e.steps += errors_hybrid(&system, s->split.r2, plan->soft_step);
+  return e;
+}
+
+double choose_corrected(struct sim *s)
 {
   struct choose_part *c = &s->choose;
-  measure(s);
-  int first = agreed(s, choice_cheapest(&c->table, -1));
-  c->trials = s->par->Repeatable == REPEATABLE_ON ? 1 : choice_trials(&c->table, -1, first, s->par->TimeMax - s->time, c->order);
+  const struct choice_candidate *one = &c->table.candidate[c->now];
+  double seconds = c->effort;
+  comm_max_double(s->comm, &seconds, 1);
+  if (!choose_used(s) || !(one->step_seconds > 0) || !(seconds > 0)) return 0;
+  note_factor(&c->table, c->now, seconds / s->soft_step);
+  return choice_predicted(&c->table, c->now, -1);
+}
+
+double choose_clock(const struct sim *s) { return on_device(s) ? timer_clock() : timer_processor(threads_of(s)); }
+
+/* Note rows of choice.csv, and when to look again. Collective. */
+static void note(struct sim *s, int why)
+{
+  struct choose_part *c = &s->choose;
+  struct choice_machine m = machine_of(s);
+  c->why = why;
+  c->looked = s->step;
+  c->interval = agreed(s, choice_interval(&m, &c->table.candidate[c->now], plan_one_step(s->par, s->split.on)));
+}
+
+/* Which candidates are tried from now on. Collective. */
+static void plan_trials(struct sim *s, int like, int first, double share)
+{
+  struct choose_part *c = &s->choose;
+  c->trials = s->par->Repeatable == REPEATABLE_ON ? 1 : choice_trials(&c->table, like, first, s->par->TimeMax - s->time, share, c->order);
   c->trials = agreed(s, c->trials);
   comm_broadcast(s->comm, c->order, sizeof c->order);
   if (c->trials == 1) c->trials = 0;
+  c->trial = c->trial_steps = 0;
+  c->tried_seconds = c->tried_time = 0;
+}
+
+int choose_again(struct sim *s, long long step, int scheme, int why)
+{
+  int k = s->choose.again.count;
+  if (k == CHOOSE_AGAIN_MAX) return -1;
+  s->choose.again.step[k] = step;
+  s->choose.again.scheme[k] = scheme;
+  s->choose.again.why[k] = why;
+  s->choose.again.count++;
+  return 0;
+}
+
+void choose_first(struct sim *s)
+{
+  struct choose_part *c = &s->choose;
+  double began = choose_clock(s);
+  measure(s);
+  int known = c->again.count > 0 && c->again.step[0] == s->step, first = known ? c->again.scheme[0] : agreed(s, choice_cheapest(&c->table, -1));
+  if (known) c->again.next = 1;
+  else plan_trials(s, -1, first, TRIAL_SHARE);
   c->made = 1;
-  c->looked = s->step;
   adopt_own(s, first);
+  note(s, known ? CHOSE_AGAIN : CHOSE_MODEL);
+  c->choosing += choose_clock(s) - began;
 }
 
 /* Use another candidate from now on. A change of the split needs forces. Collective. */
@@ -173,25 +279,27 @@ static void change(struct sim *s, struct params *p, int scheme)
   sim_measure(s);
 }
 
-/* The next trial, or after the last one the decision. Returns 1 where a decision has been made. Collective. */
+/* The next trial, or after the last one the decision. Returns as choose_step. Collective. */
 static int try_next(struct sim *s, struct params *p)
 {
   struct choose_part *c = &s->choose;
   if (c->trial < c->trials) {
     change(s, p, c->order[c->trial]);
-    return 0;
+    c->why = CHOSE_TRIAL;
+    return 1;
   }
   measure(s);
   for (int k = 0; k < c->trials; k++) note_factor(&c->table, c->order[k], c->measured[c->order[k]]);
-  int fastest = agreed(s, choice_fastest(c->order, c->trials, c->measured));
+  int fastest = agreed(s, choice_fastest(&c->table, c->order, c->trials, c->measured));
+  c->choosing += fmax(0, c->tried_seconds - c->tried_time * c->measured[fastest]);
   c->trials = c->trial = 0;
-  c->looked = s->step;
   c->seconds = c->time = 0;
   change(s, p, fastest);
-  return 1;
+  note(s, CHOSE_MEASURED);
+  return 2;
 }
 
-/* Look at the system again. Returns 1 where a decision has been made. Collective. */
+/* Look at the system again. Returns as choose_step. Collective. */
 static int look(struct sim *s, struct params *p)
 {
   struct choose_part *c = &s->choose;
@@ -201,122 +309,60 @@ static int look(struct sim *s, struct params *p)
     c->measured[c->now] = c->seconds / c->time;
     note_factor(&c->table, c->now, c->measured[c->now]);
   }
-  c->looked = s->step;
-  c->seconds = c->time = 0;
   int cheapest = choice_cheapest(&c->table, c->now), pays = agreed(s, choice_pays(&c->table, c->now, cheapest));
-  if (!pays) return 0;
-  c->trials = p->Repeatable == REPEATABLE_ON ? 1 : choice_trials(&c->table, c->now, c->now, p->TimeMax - s->time, c->order);
-  c->trials = agreed(s, c->trials);
-  comm_broadcast(s->comm, c->order, sizeof c->order);
-  c->trial = 1;   /* the present one is measured */
-  if (c->trials > 1) return try_next(s, p);
-  c->trials = c->trial = 0;   /* the model alone */
-  change(s, p, agreed(s, cheapest));
+  if (pays) {
+    plan_trials(s, c->now, c->now, AGAIN_SHARE);
+    c->trial = 1;   /* the present one is measured */
+    if (c->trials > 1) return try_next(s, p);
+    c->trial = 0;
+    change(s, p, agreed(s, cheapest));   /* by the model alone */
+  }
+  note(s, CHOSE_LOOK);
+  return pays ? 2 : 1;
+}
+
+/* Make the next choice of an earlier run, where it is due. Returns as choose_step. Collective. */
+static int repeat(struct sim *s, struct params *p)
+{
+  struct choose_part *c = &s->choose;
+  int k = c->again.next, was = c->now;
+  if (c->again.step[k] > s->step) return 0;
+  if (c->again.why[k] == CHOSE_TRIAL) c->why = CHOSE_TRIAL;
+  else measure(s);
+  c->again.next++;
+  change(s, p, c->again.scheme[k]);
+  if (c->again.why[k] != CHOSE_TRIAL) note(s, CHOSE_AGAIN);
+  return c->now != was && c->why == CHOSE_AGAIN ? 2 : 1;
+}
+
+/* A soft step of a trial that took so many seconds per unit of time. Returns 1 where the trial is over. */
+static int tried(const struct sim *s, struct choose_part *c, double each)
+{
+  double *measured = &c->measured[c->order[c->trial]];
+  *measured = c->trial_steps == 0 ? each : fmin(*measured, each);
+  c->tried_seconds += each * s->soft_step;
+  c->tried_time += s->soft_step;
+  if (++c->trial_steps < TRIAL_STEPS && !choice_lost(c->order, c->trial, c->measured)) return 0;
+  c->trial_steps = 0;
+  c->trial++;
   return 1;
 }
 
-static int interval(const struct params *p) { return plan_one_step(p, params_mode(p) != MODE_TREE) ? CHOOSE_INTERVAL_SHARED : CHOOSE_INTERVAL; }
-
-int choose_step(struct sim *s, struct params *p, double seconds)
+int choose_step(struct sim *s, struct params *p)
 {
   struct choose_part *c = &s->choose;
-  double each = seconds / s->soft_step;
+  double seconds = c->effort, began = choose_clock(s);
+  int rows = 0;
   if (!choose_used(s) || !(s->time < p->TimeMax)) return 0;
-  c->seconds += seconds;
-  c->time += s->soft_step;
-  if (c->trial < c->trials) {
-    double *measured = &c->measured[c->order[c->trial]];
-    *measured = c->trial_steps == 0 ? each : fmin(*measured, each);
-    if (++c->trial_steps < TRIAL_STEPS && !choice_lost(c->order, c->trial, c->measured)) return 0;
-    c->trial_steps = 0;
-    c->trial++;
-    return try_next(s, p);
+  comm_max_double(s->comm, &seconds, 1);
+  if (c->again.next < c->again.count) rows = repeat(s, p);
+  else if (c->trial < c->trials) {
+    if (seconds > 0 && tried(s, c, seconds / s->soft_step)) rows = try_next(s, p);   /* 0: it continues one of before a restart */
+  } else {
+    c->seconds = KEEP * c->seconds + seconds;
+    c->time = KEEP * c->time + (seconds > 0 ? s->soft_step : 0);
+    if (s->step - c->looked >= c->interval) rows = look(s, p);
   }
-  return s->step - c->looked >= interval(p) ? look(s, p) : 0;
-}
-
-/* --- words ------------------------------------------------------------------------------------------------------- */
-
-/* Seconds per unit of time, measured or predicted. */
-static double seconds_of(const struct choose_part *c, int k)
-{
-  return c->measured[k] > 0 ? c->measured[k] : choice_predicted(&c->table, k, c->now);
-}
-
-static int is_candidate(const struct choose_part *c, int k) { return (c->table.allowed & 1u << k) && c->table.candidate[k].step > 0; }
-
-/* A line with the seconds of the other candidates that were measured, or that were not. */
-static void print_others(const struct choose_part *c, int measured, FILE *out)
-{
-  char name[64];
-  const char *before = measured ? "        measured: " : "        predicted: ";
-  for (int k = 0; k < CHOICES_COUNT; k++) {
-    if (!is_candidate(c, k) || k == c->now || (c->measured[k] > 0) != measured) continue;
-    fprintf(out, "%s%s: %.3g", before, choice_name(k, &c->asked, name), seconds_of(c, k));
-    before = ", ";
-  }
-  if (*before == ',') fputc('\n', out);
-}
-
-void choose_name_now(const struct sim *s, FILE *out)
-{
-  char name[64];
-  fprintf(out, "Scheme at this start: %s", choice_name(s->choose.now, &s->choose.asked, name));
-}
-
-void choose_print(const struct sim *s, FILE *out)
-{
-  const struct choose_part *c = &s->choose;
-  char name[64];
-  if (!choose_used(s)) return;
-  if (!is_candidate(c, c->now)) {
-    fprintf(out, "scheme: %s, that of the checkpoint\n", choice_name(c->now, &c->asked, name));
-    return;
-  }
-  if (!choice_reaches(&c->table, c->now))
-    fprintf(out, "warning: no scheme has the wanted accuracy: |dE/E| of %.1e is predicted for ten dynamical times,\n"
-                 "         and steps may have %.1e\n", c->table.candidate[c->now].error, c->table.wanted);
-  fprintf(out, "scheme: %s, %.3g s per unit of time (%s)", choice_name(c->now, &c->asked, name), seconds_of(c, c->now),
-          c->measured[c->now] > 0 ? "measured" : "predicted");
-  if (c->trials > 0) fprintf(out, "; the first soft steps try %d", c->trials);
-  fputc('\n', out);
-  print_others(c, 1, out);
-  print_others(c, 0, out);
-}
-
-void choose_report(const struct sim *s, const double bytes[2], FILE *out)
-{
-  const struct choose_part *c = &s->choose;
-  char name[64];
-  if (!choose_used(s)) return;
-  fprintf(out, "schemes, predicted                        soft step  |dE/E| in 10  s per unit  MB per\n"
-               "                                                     dyn. times     of time    rank\n");
-  for (int k = 0; k < CHOICES_COUNT; k++) {
-    const struct choice_candidate *one = &c->table.candidate[k];
-    if (!is_candidate(c, k)) continue;
-    fprintf(out, "  %-25s %-11s  %10.3g %13.1e %11.3g %7.4g\n", choice_name(k, &c->asked, name), k == c->now ? "(chosen)" : "", one->step,
-            one->error, seconds_of(c, k), bytes[one->r2 > 0] / 1e6);
-  }
-}
-
-void choose_header(FILE *out)
-{
-  fprintf(out, "step,time,candidate,R1OverR0,error,dt_soft,eta,seconds_predicted,seconds_measured,chosen\n");
-}
-
-void choose_rows(const struct sim *s, FILE *out)
-{
-  static const char *const names[CHOICES_COUNT] = {"shared", "block", "hybrid", "hybrid"};
-  const struct choose_part *c = &s->choose;
-  for (int k = 0; k < CHOICES_COUNT; k++) {
-    const struct choice_candidate *one = &c->table.candidate[k];
-    struct params p = c->asked;
-    char ratio[32] = "", measured[32] = "";
-    if (!(c->table.allowed & 1u << k)) continue;
-    choice_set(&p, k);
-    if (one->r2 > 0 && p.R1 == 0) snprintf(ratio, sizeof ratio, "%g", params_r1_over_r0(&p));
-    if (c->measured[k] > 0) snprintf(measured, sizeof measured, "%.6g", c->measured[k]);
-    fprintf(out, "%lld,%.15g,%s,%s,%.3g,%.9g,%.6g,%.6g,%s,%d\n", s->step, s->time, names[k], ratio, one->error, one->step, one->eta,
-            choice_predicted(&c->table, k, c->now), measured, k == (int)c->now);
-  }
+  c->choosing += choose_clock(s) - began;
+  return rows;
 }

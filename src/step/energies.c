@@ -32,6 +32,12 @@ enum { HEAVY_ROUNDS = 16 };
 /* Statistics take this part of the interactions of soft steps, and there are at most so many of them in a run. */
 #define SHARE 0.015
 #define ROWS 300
+/* In short runs there are more, of coarser samples, up to ROWS_LEAST of them. A coarse sample has at least COARSE_SAMPLE particles, and noise of
+ * at most NOISE_PART of the wanted error per dynamical time. */
+#define ROWS_LEAST 10
+#define COARSE_SAMPLE 1024
+#define COARSE_MOST 16
+#define NOISE_PART 0.7
 
 /* --- heavy particles --------------------------------------------------------------------------------------------- */
 
@@ -125,20 +131,32 @@ double energies_angle(double count)
 
 int32_t energies_stride(double count) { return (int32_t)fmax(1, floor(count / SAMPLE)); }
 
-int energies_due(double spent, double cost, double passed, double whole)
+int energies_due(double spent, double cost, double beside, double passed, double whole, int coarsest)
 {
-  return SHARE * spent >= cost && passed >= whole / ROWS * (1 - 1e-9);
+  if (passed < whole / ROWS * (1 - 1e-9)) return 0;
+  if (SHARE * spent >= cost + beside) return 1;
+  if (passed < whole / ROWS_LEAST * (1 - 1e-9)) return 0;
+  double left = SHARE * spent - beside;
+  return left > 0 && cost <= left * coarsest ? (int)ceil(cost / left) : 0;
+}
+
+int energies_coarsest(const struct sim *s)
+{
+  double one = s->energy.scatter, allowed = NOISE_PART * params_error(s->par) * fabs(energies_total(s));
+  double most = fmin(COARSE_MOST, s->hard.count / energies_stride(s->hard.count) / COARSE_SAMPLE);
+  if (!(one > 0)) return 1;   /* not known */
+  return (int)fmax(1, fmin(most, allowed / one * (allowed / one)));
 }
 
 /* --- the measurement --------------------------------------------------------------------------------------------- */
 
 /* The potentials of the sample. Collective. */
-static void walk_sample(struct sim *s, const struct mac *mac, struct tally *tally)
+static void walk_sample(struct sim *s, const struct mac *mac, int32_t stride, struct tally *tally)
 {
   int soft = hard_used(s);
   struct let_request request = {.mac = mac, .a_floor = s->a_floor, .cutoff = -1, .open_within = soft ? split_widest(&s->split) : 0};
   struct walk_request walk = {.kind = WALK_POTENTIAL, .mac = *mac, .a_floor = s->a_floor, .split = s->split, .let = LET_SOFT, .potential = 1,
-                              .stride = energies_stride(s->hard.count)};
+                              .stride = stride};
   walk.split.on = soft;
   s->energy.traffic = (struct let_traffic){{0}, 0, 0};
   s->be->moments(s->dev, mac, 0, 0);
@@ -166,16 +184,17 @@ static double estimate(struct energy_part *e, const struct potential_sums *sums,
   return sampled;
 }
 
-void energies_measure(struct sim *s)
+void energies_measure(struct sim *s, int every)
 {
   struct energy_part *e = &s->energy;
   if (!s->be->energy) return;
   timer_phase(&s->timer, PHASE_diagnostics);
-  double angle = energies_angle(s->hard.count), scatter, stride = energies_stride(s->hard.count);
+  int32_t stride = energies_stride(s->hard.count) * every;
+  double angle = energies_angle(s->hard.count), scatter;
   struct mac mac = {MAC_ANGLE, 2, s->gravity, angle};
   struct tally tally = {0};
   struct potential_sums sums;
-  walk_sample(s, &mac, &tally);
+  walk_sample(s, &mac, stride, &tally);
   s->be->energy->sums(s->dev, e->heavy_limit, &sums);
   comm_sum_double(s->comm, (double *)&sums, sizeof sums / sizeof(double));
   double sampled = estimate(e, &sums, &scatter), total = 0, pairs = (double)tally.particle_pairs + CELL_COST * (double)tally.cell_pairs;
@@ -184,7 +203,8 @@ void energies_measure(struct sim *s)
   double potential = fabs(s->now.potential + total), walked = 0;
   if (sampled > 0)
     walked = potential * hypot(NOISE * pow(angle, 4) * sqrt(CLUMP * stride / fmax(s->hard.count, CLUMP)), COMMON * angle * angle);
-  e->noise = sqrt(scatter * scatter * (1 - 1 / stride) + walked * walked) + ROUNDING * potential;
+  e->scatter = scatter / sqrt(every);
+  e->noise = sqrt(scatter * scatter * (1 - 1.0 / stride) + walked * walked) + ROUNDING * potential;
   comm_sum_double(s->comm, &pairs, 1);
   e->cost = pairs;
   expansion_account_correction(s);

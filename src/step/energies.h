@@ -13,9 +13,9 @@
 void energies_open(struct sim *s, const struct particles *p);
 /* Set the potentials of heavy particles. After a walk with potentials. Collective. */
 void energies_heavy(struct sim *s);
-/* Measure s->energy: correction and noise of the sums s->now. At a synchronisation, after sim_measure of a force with potentials; forces
- * and all that the next soft step needs stay as they are. Collective. */
-void energies_measure(struct sim *s);
+/* Measure s->energy: correction and noise of the sums s->now. `every`: of the usual sample only every so many groups, with more noise. At a
+ * synchronisation, after sim_measure of a force with potentials; forces and all that the next soft step needs stay as they are. Collective. */
+void energies_measure(struct sim *s, int every);
 /* s->now with the correction. */
 struct diagnostics energies_corrected(const struct sim *s);
 /* Its total energy. */
@@ -25,8 +25,11 @@ double energies_total(const struct sim *s);
 double energies_angle(double count);
 /* Every how many groups one is in the sample. Pure. */
 int32_t energies_stride(double count);
-/* Whether statistics are due by rule, where their interval is not given: the interactions of soft steps since the last ones, `spent`, are
- * many times those of the last statistics, `cost`, and the time since them, `passed`, is at least a few hundredths of a percent of the
- * whole run's, `whole`. Pure. */
-int energies_due(double spent, double cost, double passed, double whole);
+/* The largest `every` whose noise, by the last measurement, is small against the wanted error; at least 1. Local. */
+int energies_coarsest(const struct sim *s);
+/* Whether statistics are due by rule, where their interval is not given: the interactions of soft steps since the last ones, `spent`, are many
+ * times those of statistics, `cost` of energies with the usual sample and `beside`, and the time since them, `passed`, is at least a few
+ * hundredths of a percent of the whole run's, `whole`. Where a tenth of the run has passed, a coarser sample does, up to `coarsest`. Returns 0, or
+ * the `every` of energies_measure. Pure. */
+int energies_due(double spent, double cost, double beside, double passed, double whole, int coarsest);
 #endif

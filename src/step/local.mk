@@ -1,5 +1,7 @@
 libespalier_a_SOURCES += \
   %D%/choose.c \
+  %D%/choose_again.c \
+  %D%/choose_words.c \
   %D%/choose.h \
   %D%/close_pairs.c \
   %D%/close_pairs.h \

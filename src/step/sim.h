@@ -74,6 +74,10 @@ struct find_part {
   double soft_seconds, forces, hard_seconds, entries;   /* forces: particles times soft steps; neighbour lists count as soft */
 };
 
+/* Why a scheme is used: the model alone chose it; it is tried; trials chose it; the system was measured again; choices of an earlier run. */
+enum chose { CHOSE_NOTHING, CHOSE_MODEL, CHOSE_TRIAL, CHOSE_MEASURED, CHOSE_LOOK, CHOSE_AGAIN };
+enum { CHOOSE_AGAIN_MAX = 256 };
+
 /* The choice of a scheme (step/choose.h). The same on all ranks. */
 struct choose_part {
   struct params asked;       /* as given */
@@ -83,7 +87,17 @@ struct choose_part {
   int trials, trial, trial_steps, order[CHOICES_COUNT];   /* candidates to be tried, and the one that is; 0 trials: none */
   double measured[CHOICES_COUNT];   /* seconds per unit of time; 0: not measured */
   long long looked;          /* soft step of the last decision or look */
-  double seconds, time;      /* of the soft steps since then */
+  double seconds, time;      /* of the last soft steps, with weights that fall */
+  double choosing;           /* seconds that choosing has taken so far, and the trials more than the same time with the scheme chosen */
+  double tried_seconds, tried_time;   /* of the trials of this round */
+  int why;                   /* enum chose, of the last rows */
+  int interval;              /* soft steps from `looked` to the next look */
+  struct {                   /* choices of an earlier run that are made again; from `next` on: still to be made */
+    int count, next;
+    long long step[CHOOSE_AGAIN_MAX];
+    int scheme[CHOOSE_AGAIN_MAX], why[CHOOSE_AGAIN_MAX];
+  } again;
+  double effort;             /* seconds of this rank in the last soft step, as trials count them (choose_end); 0: not known */
 };
 
 /* What is known of energies beyond the potentials of forces (step/energies.h). */
@@ -94,6 +108,7 @@ struct energy_part {
   double rounding[PARTICLE_TYPES];       /* what the potentials of heavy particles lose as floats, times m / 2 */
   double correction[PARTICLE_TYPES], total;   /* to add to the potential energies of s->now by type, and to their sum; 0: not measured */
   double noise;                          /* standard error of the corrected total energy; 0: not measured */
+  double scatter;                        /* standard error of the usual sample, if it were one of many particles; 0: not measured */
   double cost;                           /* interactions of the last measurement, of all ranks */
   struct let_traffic traffic;
 };
@@ -151,6 +166,7 @@ struct sim {
   int stop_request;          /* stop or checkpoint request of this rank (control.h); after step_open the maximum over ranks */
   struct {                   /* clocks of a soft step, kept between step_open and step_close */
     double computed;         /* seconds computed before it */
+    double clock, processor, waited;   /* seconds of the clock, of the processor and of waiting before it (choose_begin); clock 0: not known */
     struct timer part[2][2]; /* seconds by phase: before and after the substeps, at the begin and the end of that part */
   } half;
   double tree_build_seconds; /* seconds of the last order and build at a synchronisation */

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "step/choose.h"
 #include "step/expansion.h"
 #include "step/find.h"
 #include "step/hard.h"
@@ -139,6 +140,7 @@ void step_open(struct sim *s, const struct plan *plan)
   memset(&s->counts, 0, sizeof s->counts);
   recorder_at(s->comm->recorder, s->step + 1, 0);
   s->half.computed = timer_computing(&s->timer);
+  choose_begin(s);
   timer_phase(&s->timer, PHASE_correct);
   part[0][0] = s->timer;
 
@@ -203,4 +205,5 @@ void step_close(struct sim *s, const struct plan *plan, int potential)
     sim_measure(s);                     /* with the newer a_old forces, and so energies, change within the criterion's error */
     expansion_account(s);
   }
+  choose_end(s);
 }

@@ -90,7 +90,7 @@ static void summarise_domains(struct virtual_exchange *l)
       boxes = memory_resize("study", boxes, sizeof *boxes * room);
     }
     build_virtual_tree(l, r);
-    let_summarise(be, l->d, &l->request, boxes + count, &summary[made]);
+    let_summarise(be, l->d, l->ranks, &l->request, boxes + count, &summary[made]);
     count += (size_t)summary[made++].boxes;
     report(l, 0.1 * made / own_ranks);
   }

@@ -45,11 +45,34 @@ void diagnostics_measure(struct diagnostics *d, const struct comm *c, const stru
   d->a_rms_plain = sqrt(s.acc2_count / s.count);
 }
 
+void diagnostics_scales(struct diagnostics *d, const struct comm *c, const struct particles *p)
+{
+  double sum[2] = {0, 0};
+  for (int64_t i = 0; i < p->n; i++) {
+    double x[3], v[3], l2 = 0, v2 = 0;
+    for (int k = 0; k < 3; k++) {
+      x[k] = p->pos[3 * i + k] - d->com[k];
+      v[k] = p->vel[3 * i + k] - d->v_com[k];
+      v2 += v[k] * v[k];
+    }
+    for (int k = 0; k < 3; k++) {
+      int a = (k + 1) % 3, b = (k + 2) % 3;
+      double l = x[a] * v[b] - x[b] * v[a];
+      l2 += l * l;
+    }
+    sum[0] += (double)p->mass[i] * sqrt(v2);
+    sum[1] += (double)p->mass[i] * sqrt(l2);
+  }
+  comm_sum_double(c, sum, 2);
+  d->momentum_scale = sum[0];
+  d->angular_scale = sum[1];
+}
+
 void diagnostics_header(FILE *out)
 {
   fprintf(out, "time,kinetic,potential,total,momentum_x,momentum_y,momentum_z,angular_x,angular_y,angular_z,com_x,com_y,com_z");
   for (int t = 0; t < PARTICLE_TYPES; t++) fprintf(out, ",kinetic_%d,potential_%d", t, t);
-  fprintf(out, ",momentum_removed,potential_correction,energy_noise\n");
+  fprintf(out, ",momentum_removed,potential_correction,energy_noise,momentum_scale,angular_scale\n");
 }
 
 static void row_of_three(FILE *out, const double *x, int digits)
@@ -71,5 +94,5 @@ void diagnostics_row(FILE *out, double time, const struct diagnostics *d, const 
   row_of_three(out, com, 15);
   for (int t = 0; t < PARTICLE_TYPES; t++) fprintf(out, ",%.12g,%.12g", d->kinetic_type[t], d->potential_type[t]);
   fprintf(out, ",%.6g", d->mass * sqrt(gained[0] * gained[0] + gained[1] * gained[1] + gained[2] * gained[2]));
-  fprintf(out, ",%.6g,%.3g\n", known[0], known[1]);
+  fprintf(out, ",%.6g,%.3g,%.6g,%.6g\n", known[0], known[1], d->momentum_scale, d->angular_scale);
 }

@@ -20,12 +20,16 @@ struct diagnostics {
   double speed;                             /* mean of |v| by number, not about v_com */
   double massless;                          /* how many of `count` have no mass; set by the caller (hard_note_masses) */
   double virial_field, force_field[3];      /* of the external field, the Coriolis force included: sum of m x f about the centre of mass, of m f */
+  double momentum_scale, angular_scale;     /* sums of m |v| and m |x * v| about the centre of mass, in its frame (diagnostics_scales) */
   double rate_field;                        /* root of the mean squared rate at which it changes for the particles, weighted by m v^2 */
 };
 
 /* Measure the sums over all ranks at a synchronisation. `field`: external field, part of the potential energy. Collective. */
 void diagnostics_measure(struct diagnostics *d, const struct comm *c, const struct backend *be, struct device *device,
                          const struct field *field);
+
+/* Set the scales of changes of momentum and angular momentum from this rank's particles, at the same time as the rest. Collective. */
+void diagnostics_scales(struct diagnostics *d, const struct comm *c, const struct particles *p);
 
 /* Columns of energy.csv: time,kinetic,potential,total,... `place` and `motion` are added to the centre of mass and its velocity
  * (sim_shift); `gained`: the velocity of the centre of mass that was taken out (sim_gained); `known`: the

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The model of costs, seconds of a soft step of n particles per rank. A full interaction list has l = LIST (2^-9 / Delta)^LIST_POWER
- * entries, at most all particles, and a force takes f = l times the seconds of an entry.
+/* The model of costs, seconds of a soft step of n particles per rank. A full interaction list of N particles has l = 1 / hypot(1 / L, 1 / N)
+ * entries, L = LIST (2^-9 / Delta)^LIST_POWER (on a device the smaller one of L and N), and a force takes f = l times the seconds of an entry.
  *
  *   synchronisation   SYNC_FIXED + n (f + ARRANGE)
- *   with the split    and n HARD_LISTS l_h entries: neighbour lists on a device, hard forces of all particles
+ *   with the split    and n times SPLIT and HARD_LISTS l_h entries: hard forces of all particles, on a device neighbour lists
  *   substep           SUBSTEP_FIXED, and n times SUBSTEP_ALL, or without the split SUBSTEP_BUILD where more than a quarter is active: trees
  *                     and moments (on a device up to DIRECT_MOST particles have direct sums, and a substep takes SUBSTEP_DIRECT); and for each
  *                     active particle CORRECT and a force:
- *     block           BLOCK f
- *     hybrid          (WALK + WALK_LIST l_h / l) f, l_h = 60 sqrt(neighbours within R2): hard lists, as measured (groups are wider than R2);
- *                     on a device, where l_h is above LISTS_MOST, there are no lists, and it is WALKED f
+ *     block           BLOCK f, on cores f and up to BLOCK_CELLS more where lists are of cells
+ *     hybrid          WALK + WALK_PART f and WALK_LIST l_h entries, l_h = 60 sqrt(neighbours within R2): hard lists, as measured (groups are
+ *                     wider than R2); on a device, where l_h is above LISTS_MOST, there are no lists, and it is WALKED f
  *
  * The active particles are those of the histogram of block levels: level k has 2^(k-1) ticks of its own, at which levels from k on end. */
 #include <config.h>
@@ -21,14 +21,15 @@
 
 /* Constants of a core of an AMD EPYC, and of an H200; doc/measurements.md has the runs. */
 static const struct rates {
-  double entry, sync_fixed, arrange, hard_lists;
-  double substep_fixed[2], substep_all, substep_build;   /* [1]: with the split */
-  double correct, block, walk, walk_list, walked;
-  double list_power;
-} rates[2] = {{2.8e-10, 1e-4, 4.5e-7, 1, {4e-5, 4e-5}, 4e-8, 4e-8, 0, 1.1, 0.4, 1.4, 1.2, 0.3},
-              {3.2e-13, 6e-4, 4e-10, 30, {4e-4, 2e-4}, 8e-11, 3.4e-10, 1e-10, 1.05, 0.2, 0.5, 1.5, 0.4}};
-#define LIST 2800
-#define QUADRUPOLE 1.6   /* an entry with a second moment, on average */
+  double list[2], list_power[2];                         /* by the order of multipoles */
+  double entry, quadrupole;                              /* seconds of an entry; those of cells take so much more with second moments */
+  double sync_fixed, arrange, split, hard_lists;
+  double substep_fixed[2], substep_all[2], substep_build;   /* [1]: with the split */
+  double correct, block, block_cells, walk, walk_part, walk_list, walked;
+} rates[2] = {{{3150, 2460}, {0.345, 0.27}, 3.2e-10, 0.5, 3e-5, 1.9e-7, 4e-7, 1, {2e-5, 2e-5}, {1.7e-8, 6e-8}, 1.7e-8, 5e-8, 1, 0.25, 3.1e-7, 0,
+               2.4, 1.2},
+              {{2800, 2800}, {0.3, 0.3}, 3.2e-13, 0.6, 6e-4, 4e-10, 0, 30, {4e-4, 2e-4}, {8e-11, 8e-11}, 3.4e-10, 1e-10, 1.05, 0, 0, 0.2,
+               0.5, 1.5}};
 #define HARD_ENTRIES 60
 #define LISTS_MOST 450
 #define DIRECT_MOST 16384
@@ -36,12 +37,18 @@ static const struct rates {
 #define MANY 0.25
 
 #define WITHIN 2.5       /* candidates within this factor of the least predicted cost are tried */
-#define TRIAL_PART 0.02  /* of the predicted run, which trials may cost */
 #define TRIAL_STEPS 2    /* soft steps of a trial */
 #define TRIAL_RUN 5.0    /* predicted seconds of a run below which nothing is tried */
 #define LOST 2.0         /* a trial whose first soft step takes so many times the least measured time ends */
-#define MARGIN 0.9       /* another candidate than the first must take less than this part of its measured time, */
-#define PAYS 0.8         /* and another one than the present less than this part of its predicted time */
+#define MARGIN 0.95      /* another candidate than the first must take less than this part of its measured time, */
+#define PAYS 0.9         /* and another one than the present less than this part of its predicted time */
+#define RISK 1.05        /* soft steps of a split follow more of what a system does: hybrids count as so much dearer */
+/* Soft steps until the system is measured again: on cores after LOOK_FORCES synchronisations' time; a measurement takes less than one. On a
+ * device, where it takes about eight, LOOK_STEPS, or LOOK_STEPS_SHARED of one step for all. */
+#define LOOK_FORCES 150
+#define LOOK_LEAST 10
+#define LOOK_STEPS 100
+#define LOOK_STEPS_SHARED 400
 
 /* --- candidates -------------------------------------------------------------------------------------------------- */
 
@@ -88,40 +95,54 @@ const char *choice_name(enum choice_scheme scheme, const struct params *asked, c
 
 /* --- costs ------------------------------------------------------------------------------------------------------- */
 
-/* Seconds of a substep of a candidate on a rank with n particles, of which some are active. f: of a full force; hard: of a hard one. */
-static double substep_seconds(const struct rates *r, int split, double n, double active, double f, double hard)
+/* What a force takes. */
+struct force_cost {
+  double full, block, hard;   /* seconds of a full one, of one in a block step without the split, of a hard one with it */
+};
+
+/* Seconds of a substep of a candidate on a rank with n particles, of which some are active. */
+static double substep_seconds(const struct rates *r, int split, double n, double active, const struct force_cost *f)
 {
-  if (r == &rates[1] && !split && n <= DIRECT_MOST) return SUBSTEP_DIRECT + active * r->block * f;
-  double trees = !split && active > MANY * n ? r->substep_build : r->substep_all;
-  return r->substep_fixed[split] + n * trees + active * (r->correct + (split ? hard : r->block * f));
+  if (r == &rates[1] && !split && n <= DIRECT_MOST) return SUBSTEP_DIRECT + active * f->block;
+  double trees = !split && active > MANY * n ? r->substep_build : r->substep_all[split];
+  return r->substep_fixed[split] + n * trees + active * (r->correct + (split ? f->hard : f->block));
 }
 
 void choice_cost(const struct choice_machine *m, double particles, struct choice_candidate *c)
 {
   const struct rates *r = &rates[m->on_device != 0];
-  int split = c->r2 > 0, deepest = 0;
-  double n = particles / m->ranks, list = fmin(particles, LIST * pow(1.0 / 512 / m->delta, r->list_power));
-  double entry = r->entry * (m->order == 2 ? QUADRUPOLE : 1), f = list * entry, active = 0;
-  double neighbours = fmin(list, HARD_ENTRIES * sqrt(c->neighbours));
+  int split = c->r2 > 0, deepest = 0, second = m->order == 2;
+  double n = particles / m->ranks, list = r->list[second] * pow(1.0 / 512 / m->delta, r->list_power[second]), active = 0;
+  list = m->on_device ? fmin(particles, list) : 1 / hypot(1 / list, 1 / particles);
+  double cells = m->on_device ? 1 : pow(1 - list / particles, 1.5);   /* the part of cells among the entries */
+  double entry = r->entry * (second ? 1 + r->quadrupole * cells : 1), neighbours = fmin(list, HARD_ENTRIES * sqrt(c->neighbours));
+  struct force_cost f = {.full = list * entry};
   int walked = m->on_device && neighbours > LISTS_MOST;
-  double hard = (walked ? r->walked : r->walk + r->walk_list * neighbours / list) * f;
-  double seconds = r->sync_fixed + n * (f + r->arrange);
-  if (split) seconds += n * (walked ? hard : r->hard_lists * neighbours * entry);
+  f.block = (r->block + r->block_cells * cells) * f.full;
+  f.hard = walked ? r->walked * f.full : r->walk + r->walk_part * f.full + r->walk_list * neighbours * (m->on_device ? entry : r->entry);
+  double seconds = r->sync_fixed + n * (f.full + r->arrange);
+  if (split) seconds += n * (r->split + (walked ? f.hard : r->hard_lists * neighbours * entry));
   c->sync_seconds = seconds / m->threads;
   for (int l = 1; l < CHOICE_LEVELS; l++)
     if (c->count[l] > 0) deepest = l;
   for (int l = deepest; l >= 1; l--) {
     active += (double)c->count[l] / m->ranks;
-    seconds += exp2(l - 1) * substep_seconds(r, split, n, active, f, hard);
+    seconds += exp2(l - 1) * substep_seconds(r, split, n, active, &f);
   }
   c->step_seconds = seconds / m->threads;
+}
+
+double choice_growth(const struct choice_candidate *c)
+{
+  /* the same block steps, and more synchronisations */
+  return c->expected > 0 && c->expected < c->step ? 1 + c->sync_seconds / c->step_seconds * (c->step / c->expected - 1) : 1;
 }
 
 double choice_predicted(const struct choice_table *t, enum choice_scheme scheme, int like)
 {
   const struct choice_candidate *c = &t->candidate[scheme];
   double factor = t->factor[scheme] > 0 ? t->factor[scheme] : like >= 0 && t->factor[like] > 0 ? t->factor[like] : 1;
-  return c->step > 0 ? factor * c->step_seconds / c->step : HUGE_VAL;
+  return c->step > 0 ? factor * choice_growth(c) * c->step_seconds / c->step : HUGE_VAL;
 }
 
 /* --- decisions --------------------------------------------------------------------------------------------------- */
@@ -133,12 +154,15 @@ int choice_reaches(const struct choice_table *t, enum choice_scheme scheme)
   return !(t->wanted > 0) || t->candidate[scheme].error <= t->wanted * (1 + 1e-6);
 }
 
+/* Seconds by which a candidate is compared with others, from those that are predicted or measured. */
+static double weighed(int scheme, double seconds) { return scheme == CHOICE_SHARED || scheme == CHOICE_BLOCK ? seconds : RISK * seconds; }
+
 /* Whether candidate a is better than b: one that has the wanted error before one that has not, then the cheaper or the more exact one. */
 static int better(const struct choice_table *t, int a, int b, int like)
 {
   int reaches = choice_reaches(t, a);
   if (reaches != choice_reaches(t, b)) return reaches;
-  return reaches ? choice_predicted(t, a, like) < choice_predicted(t, b, like) : t->candidate[a].error < t->candidate[b].error;
+  return reaches ? weighed(a, choice_predicted(t, a, like)) < weighed(b, choice_predicted(t, b, like)) : t->candidate[a].error < t->candidate[b].error;
 }
 
 enum choice_scheme choice_cheapest(const struct choice_table *t, int like)
@@ -149,9 +173,9 @@ enum choice_scheme choice_cheapest(const struct choice_table *t, int like)
   return best < 0 ? CHOICE_HYBRID : best;
 }
 
-int choice_trials(const struct choice_table *t, int like, enum choice_scheme first, double time, int order[CHOICES_COUNT])
+int choice_trials(const struct choice_table *t, int like, enum choice_scheme first, double time, double share, int order[CHOICES_COUNT])
 {
-  double least = choice_predicted(t, choice_cheapest(t, like), like), left = TRIAL_PART * least * time;
+  double least = choice_predicted(t, choice_cheapest(t, like), like), left = share * least * time;
   int n = 0;
   order[n++] = first;
   if (!(least * time > TRIAL_RUN)) return n;
@@ -179,17 +203,27 @@ int choice_lost(const int *order, int trial, const double measured[CHOICES_COUNT
   return 0;
 }
 
-enum choice_scheme choice_fastest(const int *order, int n, const double measured[CHOICES_COUNT])
+enum choice_scheme choice_fastest(const struct choice_table *t, const int *order, int n, const double measured[CHOICES_COUNT])
 {
   int best = order[0];
-  double limit = MARGIN * measured[best];
-  for (int i = 1; i < n; i++)
-    if (measured[order[i]] < limit) best = order[i], limit = measured[best];
+  double least = HUGE_VAL;
+  for (int i = 0; i < n; i++) {
+    int k = order[i];
+    double seconds = weighed(k, measured[k] * choice_growth(&t->candidate[k])) * (i == 0 ? MARGIN : 1);
+    if (seconds < least) best = k, least = seconds;
+  }
   return best;
 }
 
 int choice_pays(const struct choice_table *t, enum choice_scheme now, enum choice_scheme cheapest)
 {
   if (cheapest != now && choice_reaches(t, cheapest) > choice_reaches(t, now)) return 1;
-  return cheapest != now && choice_predicted(t, cheapest, now) < PAYS * choice_predicted(t, now, now);
+  return cheapest != now && weighed(cheapest, choice_predicted(t, cheapest, now)) < PAYS * weighed(now, choice_predicted(t, now, -1));
+}
+
+int choice_interval(const struct choice_machine *m, const struct choice_candidate *c, int one_step)
+{
+  int most = one_step ? LOOK_STEPS_SHARED : LOOK_STEPS;
+  if (m->on_device || !(c->step_seconds > 0)) return most;
+  return (int)fmin(fmax(LOOK_FORCES * c->sync_seconds / c->step_seconds, LOOK_LEAST), most);
 }

@@ -40,7 +40,8 @@ struct choice_machine {
 /* A candidate for a system. */
 struct choice_candidate {
   double step, eta, r2;      /* soft step; Eta, 0: one step for all; R2, 0: no split */
-  double neighbours;         /* within R2, mean over the particles */
+  double expected;           /* the soft step that is expected where it becomes shorter as the system varies by chance; 0: `step` */
+  double neighbours;         /* within R2, the square of the mean of the root over the particles */
   int64_t count[CHOICE_LEVELS];   /* particles at each block level, over all ranks */
   double error;              /* predicted |dE/E| of its steps within ten dynamical times */
   double sync_seconds;       /* predicted: of a synchronisation */
@@ -58,21 +59,26 @@ struct choice_table {
   double factor[CHOICES_COUNT];     /* measured over predicted seconds; 0: not measured */
 };
 
-/* Predicted seconds per unit of time: by the model, times the measured factor, or that of the candidate `like`, which shares its forces
- * (negative: none). */
+/* Seconds per unit of time with the expected soft step over those with the present one. */
+double choice_growth(const struct choice_candidate *c);
+/* Predicted seconds per unit of time with the expected soft step: by the model, times the measured factor, or that of the candidate `like`,
+ * which shares its forces (negative: none). */
 double choice_predicted(const struct choice_table *t, enum choice_scheme scheme, int like);
 /* 1: the predicted error of a candidate is at most the wanted one. */
 int choice_reaches(const struct choice_table *t, enum choice_scheme scheme);
 /* The cheapest candidate that has the wanted error; where none has, that with the smallest error. */
 enum choice_scheme choice_cheapest(const struct choice_table *t, int like);
 /* The candidates that are worth a trial, the most promising first: those whose predicted cost is within a factor of 2.5 of the least, and
- * whose trial costs at most what is left of 2 % of the predicted run of length `time`. Nothing is tried (one candidate) where the predicted run is short.
- * `now`: the candidate in use, whose trial needs no forces for another split; `first` is in the list in any case. Returns their number. */
-int choice_trials(const struct choice_table *t, int like, enum choice_scheme first, double time, int order[CHOICES_COUNT]);
+ * whose trial costs at most what is left of the part `share` of the predicted run of length `time`. Nothing is tried (one candidate) where the
+ * predicted run is short. `first`: the candidate in use, which is in the list in any case. Returns their number. */
+int choice_trials(const struct choice_table *t, int like, enum choice_scheme first, double time, double share, int order[CHOICES_COUNT]);
 /* 1: the first soft step of a trial took more than twice the measured seconds per unit of time of an earlier one: it needs no second step. */
 int choice_lost(const int *order, int trial, const double measured[CHOICES_COUNT]);
-/* The fastest of the n tried candidates by measured seconds per unit of time; another one than the first only if it is a tenth faster. */
-enum choice_scheme choice_fastest(const int *order, int n, const double measured[CHOICES_COUNT]);
-/* Whether a change to the cheapest candidate is predicted to pay: by a quarter. */
+/* The fastest of the n tried candidates by measured seconds per unit of time, with the expected soft steps; another one than the first only if it
+ * is a twentieth faster. */
+enum choice_scheme choice_fastest(const struct choice_table *t, const int *order, int n, const double measured[CHOICES_COUNT]);
+/* Whether a change to the cheapest candidate is predicted to pay: by a tenth. */
 int choice_pays(const struct choice_table *t, enum choice_scheme now, enum choice_scheme cheapest);
+/* Soft steps of a candidate until the system is measured again, which takes less than a hundredth of their time. */
+int choice_interval(const struct choice_machine *m, const struct choice_candidate *c, int one_step);
 #endif

@@ -36,6 +36,12 @@
 #define CHANGE 0.11
 #define SPREAD 0.05
 #define OUT_OF_BALANCE 5.0
+/* Errors of forces with Delta = 2^-7 and FORCES_COUNT particles: net forces on bodies that orbit each other. They go as the root of Delta, and
+ * fall as that of the number. */
+#define FORCES 2.4e-4
+#define FORCES_COUNT 20000
+#define BY_CHANCE 0.014     /* the change of A over A^2 in spheres of STEPS_COUNT particles, in the first units of time, */
+#define CHANCE_POWER 0.35   /* and with fewer particles */
 #define STEPS 1e-5
 #define STEPS_COUNT 16384
 #define FEW 2.0
@@ -113,6 +119,16 @@ double errors_profile(const struct finder_system *s)
 
 /* Errors of kicks grow as the square of the acceleration: their ratio to a Plummer sphere of the same energy. */
 static double of_profile(const struct finder_system *s) { return fmax(1, errors_profile(s)); }
+
+double errors_forces(const struct finder_system *s, double delta)
+{
+  return s->count > 1 ? FORCES * sqrt(128 * delta * FORCES_COUNT / s->count) : 0;
+}
+
+double errors_chance(const struct finder_system *s)
+{
+  return s->count > 0 ? BY_CHANCE * square(errors_profile(s)) * pow(STEPS_COUNT / s->count, CHANCE_POWER) : 0;
+}
 
 double errors_mean_field(const struct finder_system *s) { return OF_MEAN_FIELD * of_profile(s); }
 

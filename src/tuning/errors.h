@@ -41,6 +41,10 @@ double errors_allowed(double accuracy);
 /* The mean square of the acceleration in units of that in a Plummer sphere of the same mass and energy: it is large with cusps, and grows in
  * a collapse. 0: not known (not bound, or no energy). */
 double errors_profile(const struct finder_system *s);
+/* Of forces with the criterion's tolerance `delta`; an upper bound, which mergers come near to; spheres in equilibrium have about a tenth. */
+double errors_forces(const struct finder_system *s, double delta);
+/* The largest change of errors_profile that is expected by chance, and as a cusp adapts to its softening. */
+double errors_chance(const struct finder_system *s);
 /* Of one step for all particles, without a split; of soft steps of a split, without the block steps within; of block steps. */
 double errors_shared(const struct finder_system *s, double step);
 double errors_hybrid(const struct finder_system *s, double r2, double soft_step);

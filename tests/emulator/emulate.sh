@@ -24,8 +24,8 @@ sed -i 's/extern __shared__/extern/; s/__shared__/static/; s/^ *asm("rsqrt.*$/  
 sed -i 's/(kernel)<<<blocks_, (unsigned)(threads), (shared), (d)->stream>>>(__VA_ARGS__); */emu_launch(#kernel, blocks_, (unsigned)(threads), kernel, __VA_ARGS__); (void)(shared);/' device/device.cuh
 grep -q emu_launch device/device.cuh
 includes="-DHAVE_CONFIG_H -DESP_HAVE_CUDA=1 -I$build -I$work -I$source/src -I$source -I$source/tests $(variable HDF5_CPPFLAGS)"
-plus="-std=c++17 -O1 -g -fno-strict-aliasing -w -I$here/inc $includes $CXXFLAGS"
-c="-std=gnu11 -O2 -g -fopenmp -w $includes $CXXFLAGS"
+plus="-std=c++17 -O1 -g1 -fno-strict-aliasing -w -I$here/inc $includes $CXXFLAGS"
+c="-std=gnu11 -O2 -g1 -fopenmp -w $includes $CXXFLAGS"
 for file in */*.cpp "$here/emu.cc"; do printf '%s\n' "g++ $plus -c $file -o $work/objects/$(echo "$file" | tr / _).o"; done > "$work/commands"
 # What these tests call, with the same CXXFLAGS; the rest is in the library, without.
 for file in "$source"/src/{backend,base,cpu,gravity,params,particles,tree}/*.c "$source"/mpi/*.c "$source"/gpu/*/*.c; do

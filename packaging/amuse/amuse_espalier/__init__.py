@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+from .interface import Espalier, EspalierInterface  # noqa: F401

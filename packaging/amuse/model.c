@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The particles of AMUSE are on rank 0; the library takes them from there, and deals them out to the ranks itself. */
+#include "model.h"
+
+#include <math.h>
+#include <mpi.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "stops.h"
+
+/* So many particles have forces and energies by direct sums where AMUSE asks for them, and without softening all their pairs are hard. */
+enum { DIRECT = 1024 };
+enum { DIRECT_FIELD = 2048 };  /* so many points, or particles, have their field by direct sums */
+#define SAME_TIME 1e-12        /* relative: what conversions of units leave of a time */
+
+int model_fail(struct model *m, const char *format, ...)
+{
+  va_list list;
+  va_start(list, format);
+  vsnprintf(m->error, sizeof m->error, format, list);
+  va_end(list);
+  return -1;
+}
+
+static int fail_library(struct model *m) { return model_fail(m, "%s", espalier_error()); }
+
+static void *room(int64_t n, size_t bytes)
+{
+  void *p = malloc(bytes * (size_t)(n + 1));
+  if (p) return p;
+  fprintf(stderr, "espalier_worker: no memory for %lld particles\n", (long long)n);
+  MPI_Abort(MPI_COMM_WORLD, 1);
+  return NULL;
+}
+
+void model_begin(struct model *m)
+{
+  memset(m, 0, sizeof *m);
+  MPI_Comm_rank(MPI_COMM_WORLD, &m->rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &m->size);
+  m->counts = room(m->size, sizeof *m->counts);
+  m->starts = room(m->size, sizeof *m->starts);
+  m->accuracy = 1e-5;
+  strcpy(m->mode, "auto");
+  strcpy(m->integrator, "auto");
+}
+
+void model_end(struct model *m)
+{
+  espalier_close(m->sim);
+  store_free(&m->store);
+  free(m->counts);
+  free(m->starts);
+  free(m->at);
+  memset(m, 0, sizeof *m);
+}
+
+/* --- parameters ---------------------------------------------------------------------------------------------------- */
+
+/* The settings for the library in text, a line each. Local, from numbers that all ranks have. */
+static void write_settings(const struct model *m, double extent, char *text, size_t size)
+{
+  int hermite = !strcmp(m->integrator, "hermite") || (!strcmp(m->integrator, "auto") && m->eps2 == 0);
+  int n = snprintf(text, size, "GravityConstantInternal=1\nSoftening=%.17g\nAccuracy=%.17g\nMaxSizeTimestep=%.17g\nMode=%s\nIntegrator=%s\n",
+                   sqrt(m->eps2), m->accuracy, m->largest_step, hermite && !strcmp(m->mode, "auto") ? "hybrid" : m->mode,
+                   hermite ? "hermite" : "leapfrog");
+  if (hermite && m->count > 1 && m->count <= DIRECT && extent > 0)
+    n += snprintf(text + n, size - (size_t)n, "R1=%.17g\nR2=%.17g\n", 4 * extent, 8 * extent);
+  snprintf(text + n, size - (size_t)n, "%s", m->settings);
+}
+
+/* Cut settings at line ends and semicolons. *list is to be freed; it points into text. */
+static const char **cut_settings(char *text)
+{
+  size_t n = 0, most = 2;
+  for (const char *p = text; *p; p++) most += *p == '\n' || *p == ';';
+  const char **list = room((int64_t)most, sizeof *list);
+  for (char *word = strtok(text, "\n;"); word; word = strtok(NULL, "\n;")) {
+    word += strspn(word, " \t");
+    if (*word) list[n++] = word;
+  }
+  list[n] = NULL;
+  return list;
+}
+
+static double number_of(const struct model *m, const char *name)
+{
+  char text[64] = "";
+  espalier_parameter(m->sim, name, text, sizeof text);
+  return strtod(text, NULL);
+}
+
+/* Whether direct sums over the store have all forces there are, and their law. Local, the same on all ranks. */
+static void read_law(struct model *m)
+{
+  char text[256] = "";
+  static const char *const external[] = {"Potential1", "Potential2", "Potential3", "Potential4", "Potential5", "Potential6", "Potential7",
+                                         "Potential8", "TidalField", "Agama", NULL};
+  m->direct = m->count <= DIRECT;
+  for (int k = 0; external[k]; k++)
+    if (espalier_parameter(m->sim, external[k], text, sizeof text) || text[0]) m->direct = 0;
+  m->softening = number_of(m, "SofteningType1");
+  if (m->softening == 0) m->softening = number_of(m, "Softening");
+  m->gravity = number_of(m, "GravityConstantInternal");
+}
+
+/* --- from and to the library --------------------------------------------------------------------------------------- */
+
+/* A field of all particles on rank 0, in the order of m->at; to be freed, NULL on other ranks. */
+static double *gather(struct model *m, enum espalier_field field, int width)
+{
+  int64_t n = espalier_count(m->sim);
+  double *mine = room(width * n, sizeof *mine), *all = m->rank == 0 ? room(width * m->count, sizeof *all) : NULL;
+  MPI_Datatype row;
+  MPI_Type_contiguous(width, MPI_DOUBLE, &row);
+  MPI_Type_commit(&row);
+  espalier_get(m->sim, field, mine);
+  MPI_Gatherv(mine, (int)n, row, all, m->counts, m->starts, row, 0, MPI_COMM_WORLD);
+  MPI_Type_free(&row);
+  free(mine);
+  return all;
+}
+
+/* Learn which ranks have which particles. */
+static void learn_order(struct model *m)
+{
+  int n = (int)espalier_count(m->sim);
+  uint64_t *mine = room(n, sizeof *mine), *all = room(m->rank == 0 ? m->count : 0, sizeof *all);
+  espalier_get(m->sim, ESPALIER_ID, mine);
+  MPI_Gather(&n, 1, MPI_INT, m->counts, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  for (int r = 0, at = 0; m->rank == 0 && r < m->size; at += m->counts[r], r++) m->starts[r] = at;
+  MPI_Gatherv(mine, n, MPI_UINT64_T, all, m->counts, m->starts, MPI_UINT64_T, 0, MPI_COMM_WORLD);
+  free(m->at);
+  m->at = NULL;
+  if (m->rank == 0) {
+    m->at = room(m->count, sizeof *m->at);
+    for (int64_t k = 0; k < m->count; k++) m->at[k] = m->store.slot[all[k] - 1];
+  }
+  free(all);
+  free(mine);
+}
+
+/* Positions and velocities of the store are those of the library. */
+static void fetch(struct model *m)
+{
+  learn_order(m);
+  double *x = gather(m, ESPALIER_POSITION, 3), *v = gather(m, ESPALIER_VELOCITY, 3);
+  for (int64_t k = 0; m->rank == 0 && k < m->count; k++) {
+    memcpy(m->store.body[m->at[k]].x, x + 3 * k, 3 * sizeof *x);
+    memcpy(m->store.body[m->at[k]].v, v + 3 * k, 3 * sizeof *v);
+  }
+  free(x);
+  free(v);
+}
+
+static int give_velocities(struct model *m)
+{
+  int n = (int)espalier_count(m->sim);
+  double *mine = room(3 * (int64_t)n, sizeof *mine), *all = m->rank == 0 ? room(3 * m->count, sizeof *all) : NULL;
+  for (int64_t k = 0; m->rank == 0 && k < m->count; k++) memcpy(all + 3 * k, m->store.body[m->at[k]].v, 3 * sizeof *all);
+  MPI_Datatype row;
+  MPI_Type_contiguous(3, MPI_DOUBLE, &row);
+  MPI_Type_commit(&row);
+  MPI_Scatterv(all, m->counts, m->starts, row, mine, n, row, 0, MPI_COMM_WORLD);
+  MPI_Type_free(&row);
+  int code = espalier_set(m->sim, ESPALIER_VELOCITY, mine);
+  free(all);
+  free(mine);
+  return code ? fail_library(m) : 0;
+}
+
+/* Open a simulation of the store in the place of the present one, which stays on failure. */
+static int open_store(struct model *m)
+{
+  const struct store *s = &m->store;
+  int64_t n = m->rank == 0 ? m->count : 0;
+  double *x = room(7 * n, sizeof *x), *v = x + 3 * n, *mass = v + 3 * n;
+  uint64_t *id = room(n, sizeof *id);
+  for (int64_t k = 0; k < n; k++) {
+    memcpy(x + 3 * k, s->body[k].x, 3 * sizeof *x);
+    memcpy(v + 3 * k, s->body[k].v, 3 * sizeof *v);
+    mass[k] = s->body[k].mass;
+    id[k] = (uint64_t)s->body[k].index + 1;
+  }
+  struct espalier_particles p = {.count = n, .position = x, .velocity = v, .mass = mass, .id = id, .time = m->time};
+  char text[sizeof m->used];
+  strcpy(text, m->used);
+  const char **settings = cut_settings(text);
+  espalier *fresh;
+  int code = espalier_open(&fresh, NULL, NULL, settings, &p);
+  free(settings);
+  free(id);
+  free(x);
+  if (code) return fail_library(m);
+  espalier_close(m->sim);
+  m->sim = fresh;
+  read_law(m);
+  learn_order(m);
+  return 0;
+}
+
+int model_update(struct model *m)
+{
+  char settings[sizeof m->used];
+  double centre[3], motion[3], extent = 0;
+  store_compact(&m->store);
+  m->count = m->store.n;
+  MPI_Bcast(&m->count, 1, MPI_INT64_T, 0, MPI_COMM_WORLD);
+  if (m->count == 0) {
+    espalier_close(m->sim);
+    m->sim = NULL;
+    m->changed = CHANGED_ALL;
+    return 0;
+  }
+  if (m->sim && m->changed == CHANGED_NOTHING && !m->settings_changed) return 0;
+  if (m->rank == 0) {
+    store_centre(&m->store, centre, motion);
+    extent = store_extent(&m->store, centre);
+  }
+  MPI_Bcast(&extent, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+  m->have_forces = m->have_energy = 0;
+  if (!m->sim || m->changed == CHANGED_ALL || m->settings_changed) {
+    write_settings(m, extent, settings, sizeof settings);
+    strcpy(m->used, settings);
+    if (open_store(m)) {
+      m->changed = CHANGED_ALL;
+      return -1;
+    }
+  } else if (give_velocities(m)) {
+    return -1;
+  }
+  m->changed = CHANGED_NOTHING;
+  m->settings_changed = 0;
+  return 0;
+}
+
+/* --- what is asked for --------------------------------------------------------------------------------------------- */
+
+static int after_step(espalier *sim, void *data)
+{
+  struct model *m = data;
+  m->last_step = espalier_time(sim) - m->time;
+  m->time = espalier_time(sim);
+  m->steps++;
+  return stops_reached(sim);
+}
+
+int model_evolve(struct model *m, double until)
+{
+  stops_begin();
+  if (model_update(m)) return -1;
+  m->started = 1;
+  if (!isfinite(until)) return model_fail(m, "the time to which the model is to be evolved: expected a finite number, found %g", until);
+  if (fabs(until - m->time) <= SAME_TIME * fabs(until)) return 0;
+  if (until < m->time)
+    return model_fail(m, "the time is %.17g; the model cannot go back to %.17g: reverse the velocities instead", m->time, until);
+  if (!m->sim) {
+    m->time = until;
+    return 0;
+  }
+  int code = espalier_evolve(m->sim, until, after_step, m);
+  m->have_forces = m->have_energy = 0;
+  m->time = espalier_time(m->sim);
+  fetch(m);
+  if (code) return fail_library(m);
+  stops_note(&m->store, m->rank);
+  return 0;
+}
+
+static void sum_directly(struct model *m)
+{
+  m->potential = store_direct(&m->store, m->softening, m->gravity);
+  m->have_forces = m->have_energy = 1;
+}
+
+int model_forces(struct model *m)
+{
+  if (model_update(m)) return -1;
+  if (m->have_forces || !m->sim) return 0;
+  if (m->direct) {
+    sum_directly(m);
+    return 0;
+  }
+  double *acc = gather(m, ESPALIER_ACCELERATION, 3), *pot = gather(m, ESPALIER_POTENTIAL, 1);
+  for (int64_t k = 0; m->rank == 0 && k < m->count; k++) {
+    memcpy(m->store.body[m->at[k]].acc, acc + 3 * k, 3 * sizeof *acc);
+    m->store.body[m->at[k]].pot = pot[k];
+  }
+  free(acc);
+  free(pot);
+  m->have_forces = 1;
+  return 0;
+}
+
+int model_potential(struct model *m)
+{
+  struct espalier_sums sums;
+  if (model_update(m)) return -1;
+  if (!m->sim) m->potential = 0;
+  if (m->have_energy || !m->sim) return 0;
+  if (m->direct) {
+    sum_directly(m);
+    return 0;
+  }
+  if (espalier_measure(m->sim, &sums)) return fail_library(m);
+  m->potential = sums.potential;
+  m->have_energy = 1;
+  return 0;
+}
+
+int model_field(struct model *m, int n, const double *points, double *acc, double *pot)
+{
+  if (model_update(m)) return -1;
+  if (!m->sim) {
+    if (acc) memset(acc, 0, 3 * sizeof *acc * (size_t)n);
+    if (pot) memset(pot, 0, sizeof *pot * (size_t)n);
+    return 0;
+  }
+  if (m->direct && n <= DIRECT_FIELD) {
+    store_field(&m->store, m->softening, m->gravity, n, points, acc, pot);
+    return 0;
+  }
+  int exact = n <= DIRECT_FIELD || m->count <= DIRECT_FIELD;
+  return espalier_field_at(m->sim, m->rank == 0 ? n : 0, points, exact, acc, pot) ? fail_library(m) : 0;
+}

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Pictures of snapshots, by the package that draws those of espalier-plot. Needs matplotlib.
+
+>>> figure = espalier.plots.maps(list(sim.run(1.0, 0.25)), quantities=("density", "velocity"))
+>>> figure.savefig("maps.pdf")
+"""
+from __future__ import annotations
+
+from typing import Any, Sequence
+
+import numpy as np
+
+from ._library import ArgumentError
+from .snapshot import Snapshot
+
+PLANES, QUANTITIES, COORDINATES = ("xy", "xz", "yz"), ("density", "velocity", "dispersion"), ("r", "x", "y", "z")
+
+
+def _one_of(name: str, text: Any, known: Sequence[str]) -> None:
+    if text not in known:
+        raise ArgumentError(f"{name}: expected {', '.join(known[:-1])} or {known[-1]}, found {text!r}")
+
+
+def _chosen(snap: Snapshot, types: Any) -> np.ndarray:
+    rows = np.full(len(snap), True) if types is None else np.isin(snap.types, types)
+    if not rows.any() or not snap.mass[rows].sum() > 0:
+        raise ArgumentError("there are no particles with mass" + ("" if types is None else f" of type {types}"))
+    return rows
+
+
+def _axes(ax: Any) -> Any:
+    import matplotlib.pyplot as plt
+
+    return plt.subplots(figsize=(5.6, 4.6), layout="constrained")[1] if ax is None else ax
+
+
+def _view(snap: Snapshot, origin: Any, motion: Any, rows: np.ndarray) -> Any:
+    """Particles in the frame of a picture."""
+    from espalier_plots.pictures import View
+    from espalier_plots.style import Units
+
+    units = Units(snap.parameters)
+    return View(snap.pos[rows] - origin, snap.vel[rows] - motion, snap.mass[rows], units.time_text(snap.time), units)
+
+
+def _draw(snap: Snapshot, quantity: str, plane: str, width: float | None = None, centre: Any = None, types: Any = None, pixels: int = 256,
+         decades: float = 4, ax: Any = None) -> Any:
+    """One map or picture of phase space (Snapshot.plot, Snapshot.plot_phase). Returns the axes of matplotlib."""
+    import matplotlib.pyplot as plt
+    from espalier_plots import pictures, style
+    from espalier_plots.measure import mean_velocity
+
+    if quantity == "phase":
+        _one_of("coordinate", plane, COORDINATES)
+    else:
+        _one_of("quantity", quantity, QUANTITIES)
+        _one_of("plane", plane, PLANES)
+    rows = _chosen(snap, types)
+    origin = snap.densest() if centre is None else np.asarray(centre, dtype=float)
+    view = _view(snap, origin, mean_velocity(snap.vel, snap.mass), rows)
+    with plt.rc_context(style.STYLE):
+        ax = _axes(ax)
+        image = pictures.draw_map(ax, view, quantity, plane, None if width is None else width / 2, pixels=pixels, decades=decades)
+    if image is None:
+        raise ArgumentError("there is no mass inside the picture")
+    return ax
+
+
+def _profile(snap: Snapshot, bins: int = 40, centre: Any = None, types: Any = None, ax: Any = None, **line: Any) -> Any:
+    """Density profile (Snapshot.plot_profile). Returns the axes of matplotlib."""
+    import matplotlib.pyplot as plt
+    from espalier_plots import pictures, style
+
+    rows = _chosen(snap, types)
+    units = style.Units(snap.parameters)
+    with plt.rc_context(style.STYLE):
+        ax = _axes(ax)
+        pictures.draw_profile(ax, snap.radii(centre)[rows], snap.mass[rows], units, bins, **line)
+        ax.set_title(f"{units.time_text(snap.time)}, {style.count_text(rows.sum())}", fontsize=10)
+    return ax
+
+
+def _frames(snaps: Sequence[Snapshot], follow: Any) -> list[Any]:
+    """Origin and velocity of each snapshot's frame."""
+    from espalier_plots.measure import Followed, mean_velocity
+
+    if not len(snaps):
+        raise ArgumentError("expected one or several snapshots")
+    if follow is None:
+        return [(snap.densest(), mean_velocity(snap.vel, snap.mass)) for snap in snaps]
+    followed = Followed(follow if callable(follow) else np.asarray(follow))
+    found = [followed.frame(snap.pos, snap.vel, snap.mass, snap.ids, snap.types) for snap in snaps]
+    if any(frame is None for frame in found):
+        raise ArgumentError("follow: a snapshot has no particles with mass of this set")
+    return found
+
+
+def maps(snaps: Sequence[Snapshot], plane: str = "xy", quantities: Sequence[str] = ("density",), *, follow: Any = None,
+         width: float | None = None, types: Any = None, pixels: int = 256, decades: float = 4) -> Any:
+    """Maps of snapshots side by side, on one scale, as espalier-plot map draws them. Returns the figure of matplotlib.
+
+    follow  ids of particles, or a function of (pos, mass, ids, types) of the first snapshot that gives a mask: the frame follows the
+            densest part of this set [all particles: the densest place, and the velocity of all]"""
+    import matplotlib.pyplot as plt
+    from espalier_plots import pictures, style
+
+    panels = []
+    _one_of("plane", plane, PLANES)
+    for quantity in quantities:
+        _one_of("quantities", quantity, QUANTITIES)
+        panels.append(pictures.Panel(quantity, plane))
+    views = [_view(snap, *frame, _chosen(snap, types)) for snap, frame in zip(snaps, _frames(snaps, follow))]
+    half = width / 2 if width else 1.05 * max(view.extent() for view in views) or 1.0
+    with plt.rc_context(style.STYLE):
+        figure = pictures.figure_of_maps(views, panels, half, pixels=pixels, decades=decades)
+    if figure is None:
+        raise ArgumentError("there is no mass inside the maps")
+    return figure
+
+
+def lagrangian(snaps: Sequence[Snapshot], fractions: Sequence[float] = (0.1, 0.25, 0.5, 0.75, 0.9), *, follow: Any = None,
+               types: Any = None, ax: Any = None) -> Any:
+    """Lagrangian radii against time, about the densest place, or that of the set `follow` (maps). Returns the axes of matplotlib."""
+    import matplotlib.pyplot as plt
+    from espalier_plots import pictures, style
+
+    radii = []
+    for snap, (origin, _) in zip(snaps, _frames(snaps, follow)):
+        rows = _chosen(snap, types)
+        radii.append(pictures.radii_of(snap.pos[rows], snap.mass[rows], origin, fractions))
+    with plt.rc_context(style.STYLE):
+        ax = _axes(ax)
+        pictures.draw_lagrangian(ax, [snap.time for snap in snaps], radii, style.Units(snaps[0].parameters), fractions)
+    return ax

@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Pictures of particles: maps of density and velocity, phase space, profiles. espalier-plot and the methods of pyespalier draw by these."""
+from dataclasses import dataclass
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.colors import LogNorm, Normalize
+
+from .measure import AXES, lagrangian, phase_density, profile, surface_density, velocity_maps
+from .style import DENSITY, SIGNED, WIDTH, MaxNLocator, Units, count_text, legend_beside, ordered_colours
+
+FRACTIONS = [0.1, 0.25, 0.5, 0.75, 0.9]   # of the mass: Lagrangian radii
+COLOUR_MAPS = {"density": DENSITY, "velocity": SIGNED, "dispersion": WIDTH, "phase": DENSITY}
+
+
+@dataclass
+class View:
+    """Particles in the frame of a picture: positions and velocities about its origin (vel None: not known), masses, what stands over it."""
+
+    pos: Any
+    vel: Any
+    mass: Any
+    title: str = ""
+    units: Units = None
+
+    def extent(self, part=0.99):
+        """Half-width of a square that holds a part of the particles in each direction."""
+        return float(np.quantile(np.abs(self.pos), part, axis=0).max())
+
+    def speed(self, part=0.995):
+        """The same of velocities."""
+        return float(np.quantile(np.abs(self.vel), part, axis=0).max())
+
+
+@dataclass(frozen=True)
+class Panel:
+    """What a panel shows: density, velocity (the mean along the line of sight) or dispersion in a plane "xy", "xz" or "yz"; or phase with
+    "r", "x", "y" or "z"."""
+
+    quantity: str
+    plane: str
+
+    def sight(self):
+        """The axis along the line of sight."""
+        return next(axis for axis in "xyz" if axis not in self.plane)
+
+    def label(self, units):
+        """Of the colour scale."""
+        if self.quantity == "velocity":
+            return Units.label(f"mean $v_{self.sight()}$", units.velocity)
+        if self.quantity == "dispersion":
+            return Units.label(f"dispersion of $v_{self.sight()}$", units.velocity)
+        area = f"{units.length}$^{{-2}}$" if self.quantity == "density" else f"{units.length}$^{{-1}}$ ({units.velocity})$^{{-1}}$"
+        what = "surface density" if self.quantity == "density" else "density in phase space"
+        return f"{what} [{units.mass + ' ' + area if units.length else 'model units'}]"
+
+    def axes(self, units):
+        """Labels of the axes."""
+        if self.quantity == "phase":
+            first = "radius" if self.plane == "r" else self.plane
+            return Units.label(first, units.length), Units.label(f"$v_{self.plane}$", units.velocity)
+        return Units.label(self.plane[0], units.length), Units.label(self.plane[1], units.length)
+
+    def extent(self, half, speed):
+        """[left, right, bottom, top]."""
+        if self.quantity == "phase":
+            return [0 if self.plane == "r" else -half, half, -speed, speed]
+        return [-half, half, -half, half]
+
+
+def grids_of(view, panels, half, speed, pixels):
+    """For each panel (density for a mask, what is shown)."""
+    planes, out = {}, []
+    for panel in panels:
+        plane = panel.plane
+        if panel.quantity == "phase":
+            grid = phase_density(view.pos, view.vel, view.mass, plane, half, speed, pixels)
+            out.append((grid, grid))
+            continue
+        if plane not in planes:
+            i, j = AXES[plane]
+            if any(p.plane == plane and p.quantity in ("velocity", "dispersion") for p in panels):
+                maps = velocity_maps(view.pos[:, i], view.pos[:, j], view.vel[:, 3 - i - j], view.mass, half, pixels)
+            else:
+                maps = (surface_density(view.pos[:, i], view.pos[:, j], view.mass, half, pixels),)
+            planes[plane] = maps
+        out.append((planes[plane][0], planes[plane][("density", "velocity", "dispersion").index(panel.quantity)]))
+    return out
+
+
+def scales_of(panels, grids, decades):
+    """The colour scale of each panel, one for all panels of a quantity, or None where there is no mass. Velocities are shown where the
+    density is on its scale."""
+    found = {}
+    for quantity in dict.fromkeys(panel.quantity for panel in panels):
+        mine = [row[k] for row in grids for k, panel in enumerate(panels) if panel.quantity == quantity]
+        top = max(float(density.max()) for density, _ in mine)
+        if not top > 0:
+            return None
+        lowest = top * 10**-decades
+        if quantity in ("density", "phase"):
+            found[quantity] = LogNorm(vmin=lowest, vmax=top), lowest
+            continue
+        values = np.concatenate([value[(density > lowest) & np.isfinite(value)] for density, value in mine])
+        largest = float(np.quantile(np.abs(values), 0.99)) if len(values) else 0.0
+        largest = largest if largest > 0 else 1.0
+        found[quantity] = Normalize(-largest if quantity == "velocity" else 0.0, largest), lowest
+    return [found[panel.quantity] for panel in panels]
+
+
+def draw_grid(axis, panel, grid, scale, half, speed, units):
+    """One panel, with labels at its axes. Returns the image."""
+    (density, values), (norm, lowest) = grid, scale
+    colours = plt.get_cmap(COLOUR_MAPS[panel.quantity]).copy()
+    colours.set_bad("0.82")
+    shown = np.maximum(values, norm.vmin) if panel.quantity in ("density", "phase") else np.where(density > lowest, values, np.nan)
+    image = axis.imshow(shown, origin="lower", extent=panel.extent(half, speed), cmap=colours, norm=norm,
+                        aspect="auto" if panel.quantity == "phase" else "equal",
+                        interpolation="bilinear" if panel.quantity in ("density", "phase") else "nearest")
+    axis.grid(False)
+    for ticks in (axis.xaxis, axis.yaxis):
+        ticks.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
+    axis.set(**dict(zip(("xlabel", "ylabel"), panel.axes(units))))
+    if panel.quantity == "phase":
+        axis.set_box_aspect(1)
+    return image
+
+
+def places_of(count, rows, most):
+    """Figure and axes, [row][view]; more than `most` views stand in several blocks of these rows."""
+    blocks = -(-count // most)
+    columns = -(-count // blocks)
+    side = 2.6 if columns < 6 else 2.1
+    figure, axes = plt.subplots(blocks * rows, columns, figsize=(side * columns + 1.9, (side + 0.08) * blocks * rows + 0.7),
+                                squeeze=False, layout="constrained")
+    places = [[axes[block * rows + row][column] for block in range(blocks) for column in range(columns)] for row in range(rows)]
+    for row in places:
+        for number, axis in enumerate(row):
+            axis.set_visible(number < count)
+    return figure, places, columns
+
+
+def titles(views, columns, once):
+    """A title over each view, and one over all (None: none). once: one number of particles stands over all where it is the same."""
+    counts = [len(view.mass) for view in views]
+    if once and len(set(counts)) == 1 and len(views) > 1:
+        return [view.title for view in views], count_text(counts[0])
+    between = ", " if columns < 3 else "\n"
+    return [f"{view.title}{between}{count_text(count)}" for view, count in zip(views, counts)], None
+
+
+def figure_of_maps(views, panels, half, speed=1.0, pixels=400, decades=4, most=7, once=True):
+    """A figure with a column for each view and a row for each panel, in blocks of at most `most` columns; `once` as of
+    titles. None: there is no mass in it."""
+    grids = [grids_of(view, panels, half, speed, pixels) for view in views]
+    scales = scales_of(panels, grids, decades)
+    if scales is None:
+        return None
+    figure, places, columns = places_of(len(views), len(panels), most)
+    over, above = titles(views, columns, once)
+    below = [panel.axes(views[0].units)[0] for panel in panels]
+    images = {}
+    for row, panel in enumerate(panels):
+        for number, view in enumerate(views):
+            axis = places[row][number]
+            images[panel.quantity] = draw_grid(axis, panel, grids[number][row], scales[row], half, speed, view.units)
+            if row == 0:
+                axis.set_title(over[number], fontsize=10)
+            same_below = row + 1 < len(panels) and below[row + 1] == below[row]
+            numbers = not same_below and (number + columns >= len(views) or len(set(below)) > 1)
+            axis.tick_params(labelbottom=numbers, labelleft=number % columns == 0)
+            if not numbers:
+                axis.set_xlabel("")
+            if number % columns:
+                axis.set_ylabel("")
+    for quantity, image in images.items():
+        mine = [row for row, panel in enumerate(panels) if panel.quantity == quantity]
+        few = len(views) <= columns
+        figure.colorbar(image, ax=[axis for row in mine for axis in places[row]], label=panels[mine[0]].label(views[0].units), pad=0.02,
+                        extend={"density": "min", "phase": "min", "velocity": "both"}.get(quantity, "max"),
+                        shrink=0.8 if few and len(mine) > 1 else 0.95 if few else 1, aspect=20 if few else 40)
+    if above:
+        figure.suptitle(above, x=0.01, ha="left", fontsize=10)
+    return figure
+
+
+def draw_map(axis, view, quantity="density", plane="xy", half=None, speed=None, pixels=256, decades=4):
+    """One map, or one picture of phase space, with its colour scale. Returns the image; None: there is no mass in it."""
+    panel = Panel(quantity, plane)
+    half = half or 1.05 * view.extent() or 1.0
+    speed = speed or (1.05 * view.speed() if quantity == "phase" else 0.0) or 1.0
+    grid = grids_of(view, [panel], half, speed, pixels)
+    scales = scales_of([panel], [grid], decades)
+    if scales is None:
+        return None
+    image = draw_grid(axis, panel, grid[0], scales[0], half, speed, view.units)
+    axis.set_title(titles([view], 1, False)[0][0], fontsize=10)
+    axis.figure.colorbar(image, ax=axis, label=panel.label(view.units), extend="both" if quantity == "velocity" else "neither", pad=0.02)
+    return image
+
+
+def density_axes(axis, units):
+    """Labels of a density profile."""
+    unit = f"{units.mass} {units.length}$^{{-3}}$" if units.length else ""
+    axis.set(xlabel=Units.label("radius", units.length), ylabel=Units.label("density", unit))
+
+
+def draw_profile(axis, radius, mass, units, bins=40, **style):
+    """Density against radius."""
+    axis.loglog(*profile(radius, mass, bins), **style)
+    density_axes(axis, units)
+
+
+def draw_lagrangian(axis, time, radii, units, fractions=FRACTIONS, legend=True):
+    """Lagrangian radii [time][fraction] against time in internal units."""
+    time = np.asarray(time, dtype=float) * units.time_size
+    radii = np.asarray(radii, dtype=float)
+    for number, (fraction, colour) in enumerate(zip(fractions, ordered_colours(len(fractions))[::-1])):
+        axis.plot(time, np.where(radii[:, number] > 0, radii[:, number], np.nan), "o-" if len(time) <= 60 else "-", markersize=4,
+                  color=colour, label=f"{100 * fraction:.3g} %")
+    axis.set_yscale("log")
+    axis.set(xlabel=Units.label("time", units.time_unit), ylabel=Units.label("radius", units.length), title="Lagrangian radii")
+    if legend:
+        handles, labels = axis.get_legend_handles_labels()
+        legend_beside(axis, handles=handles[::-1], labels=labels[::-1])
+
+
+def radii_of(pos, mass, centre, fractions=FRACTIONS):
+    """Lagrangian radii about a centre."""
+    return lagrangian(np.linalg.norm(pos - centre, axis=1), mass, fractions)

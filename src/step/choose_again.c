@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The choices of a scheme that an earlier run wrote to choice.csv, made again by one with Repeatable = on. */
+#include <config.h>
+#include "step/choose.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/lines.h"
+
+enum { COLUMN_STEP, COLUMN_CANDIDATE, COLUMN_RATIO, COLUMN_CHOSEN, COLUMN_REASON, COLUMNS };
+static const char *const titles[COLUMNS] = {"step", "candidate", "R1OverR0", "chosen", "reason"};
+enum { WORDS = 32 };
+
+/* Split a line at its commas. Returns the number of words. */
+static int split(char *text, char *word[WORDS])
+{
+  int n = 0;
+  text[strcspn(text, "\r\n")] = 0;
+  for (char *at = text; at && n < WORDS; n++) {
+    word[n] = at;
+    at = strchr(at, ',');
+    if (at) *at++ = 0;
+  }
+  return n;
+}
+
+/* Where the columns are, from the line of titles. 1: all are there. */
+static int find_columns(char *const *word, int n, int at[COLUMNS])
+{
+  int found = 0;
+  for (int c = 0; c < COLUMNS; c++) {
+    at[c] = -1;
+    for (int k = 0; k < n; k++)
+      if (strcmp(word[k], titles[c]) == 0) at[c] = k;
+    found += at[c] >= 0;
+  }
+  return found == COLUMNS;
+}
+
+/* Take a row. 0 or -1. */
+static int take_row(struct sim *s, char *const *word, int n, const int at[COLUMNS], const struct lines *l, struct fault *f)
+{
+  char *end;
+  for (int c = 0; c < COLUMNS; c++)
+    if (at[c] >= n) return fault_set(f, "%.400s, line %lld: expected a row of %d columns or more, found %d", l->path, (long long)l->number, at[c] + 1, n);
+  if (strcmp(word[at[COLUMN_CHOSEN]], "1") != 0) return 0;
+  long long step = strtoll(word[at[COLUMN_STEP]], &end, 10), last = s->choose.again.count ? s->choose.again.step[s->choose.again.count - 1] : LLONG_MIN;
+  if (end == word[at[COLUMN_STEP]] || *end || step < 0 || step < last)
+    return fault_set(f, "%.400s, line %lld: expected a soft step that is not before the last one, found '%.40s'", l->path, (long long)l->number, word[at[COLUMN_STEP]]);
+  int scheme = choose_candidate(s->par, word[at[COLUMN_CANDIDATE]], word[at[COLUMN_RATIO]]);
+  if (scheme < 0)
+    return fault_set(f, "%.400s, line %lld: the parameters do not allow the choice '%.40s' (R1OverR0 '%.40s'), which Repeatable = on repeats: remove this file, and "
+                     "the run chooses by itself", l->path, (long long)l->number, word[at[COLUMN_CANDIDATE]], word[at[COLUMN_RATIO]]);
+  if (choose_again(s, step, scheme, strcmp(word[at[COLUMN_REASON]], "trial") == 0 ? CHOSE_TRIAL : CHOSE_AGAIN))
+    return fault_set(f, "%.400s has more than %d choices, and Repeatable = on repeats no more: remove this file, and the run chooses by itself", l->path,
+                     CHOOSE_AGAIN_MAX);
+  return 0;
+}
+
+static int read_rows(struct sim *s, struct lines *l, struct fault *f)
+{
+  char *word[WORDS];
+  int at[COLUMNS], titled = 0, more;
+  while ((more = lines_next(l, "a row of choice.csv", f)) > 0) {
+    int n = split(l->text, word);
+    if (n == 1 && word[0][strspn(word[0], " \t")] == 0) continue;
+    if (titled && take_row(s, word, n, at, l, f)) return -1;
+    if (!titled && !find_columns(word, n, at)) return 0;   /* of an older version, which did not write all changes */
+    titled = 1;
+  }
+  return more;
+}
+
+int choose_read(struct sim *s, struct fault *f)
+{
+  char path[PARAM_TEXT + 64];
+  struct lines l;
+  if (s->par->Repeatable == REPEATABLE_OFF || !choose_asked(s->par)) return 0;
+  if (s->comm->rank == 0) {
+    snprintf(path, sizeof path, "%s/choice.csv", s->par->OutputDir);
+    if (access(path, F_OK) == 0 && lines_open(&l, path, f) == 0) {
+      read_rows(s, &l, f);
+      lines_close(&l);
+    }
+  }
+  if (comm_verdict(s->comm, f)) return -1;
+  comm_broadcast(s->comm, &s->choose.again, sizeof s->choose.again);
+  return 0;
+}

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Frames that follow a set of particles (--follow): a type, a group of a catalogue, or what is near a point at the first time."""
+import argparse
+import os
+import re
+
+from plotting import fail, np
+from espalier_plots.measure import Followed, near, of_type
+from snapshots import Fault, open_hdf5
+
+NUMBER = re.compile(r"_(\d{3,})(\.\d+)?\.(hdf5|h5)$")
+FORMS = "all, type:T, group:K or x,y,z"
+
+
+def follow(text):
+    """For argparse: (kind, value)."""
+    if text == "all":
+        return "all", None
+    kind, _, value = text.partition(":")
+    if kind in ("type", "group") and value.isdigit() and (kind == "group" or int(value) <= 5):
+        return kind, int(value)
+    try:
+        point = tuple(float(word) for word in text.split(","))
+    except ValueError:
+        point = ()
+    if len(point) == 3 and np.isfinite(point).all():
+        return "point", point
+    raise argparse.ArgumentTypeError(f"expected {FORMS}, found '{text}'")
+
+
+def add_follow(parser, **more):
+    parser.add_argument("--follow", type=follow, metavar="SET", help="the frame follows the densest part of these particles: all; type:T; "
+                        "group:K, group K (0: the largest) of the catalogue fof_NNN.hdf5 beside the first snapshot; or x,y,z, those near "
+                        "this place in the first snapshot", **more)
+
+
+def group_ids(snapshot, group):
+    """The ids of a group's members, of the catalogue that belongs to a snapshot."""
+    number = NUMBER.search(snapshot)
+    if not number:
+        fail(f"{snapshot} has no number NNN in its name, so it has no catalogue fof_NNN.hdf5; name a type or a place to follow")
+    path = os.path.join(os.path.dirname(snapshot), f"fof_{number[1]}.hdf5")
+    try:
+        with open_hdf5(path) as file:
+            lengths, offsets = file["Group/GroupLen"][()], file["Group/GroupOffset"][()]
+            if group >= len(lengths):
+                fail(f"{path} has {len(lengths)} groups, so there is no group {group}: they count from 0")
+            ids = file["IDs/ID"][int(offsets[group]):int(offsets[group] + lengths[group])]
+            return ids
+    except Fault as fault:
+        fail(f"{path} {fault}" + (": runs with Groups = on, and espalier groups, write catalogues" if not os.path.exists(path) else ""))
+    except (KeyError, OSError, TypeError, ValueError) as error:
+        fail(f"{path} is no catalogue of groups: {error}")
+
+
+def set_name(which):
+    """The set in words, for legends."""
+    kind, value = which
+    if kind == "point":
+        return "near " + ", ".join(f"{x:.4g}" for x in value)
+    return kind if value is None else f"{kind} {value}"
+
+
+class Frames:
+    """Frames of snapshots for one set; the first snapshot chooses its particles."""
+
+    def __init__(self, which):
+        self.which, self.set = which, None
+
+    def needs_ids(self):
+        return self.which[0] in ("group", "point")
+
+    def arrays(self, snapshot):
+        """pos, vel (None: not known), mass, ids, types of a snapshot, as rows in the order of Snapshot.all()."""
+        pos, mass = snapshot.all()
+        kinds = np.concatenate([np.full(len(p), kind) for kind, p in snapshot.pos.items()])
+        vel = np.concatenate(list(snapshot.vel.values())) if snapshot.vel else None
+        ids = np.concatenate(list(snapshot.ids.values())) if snapshot.ids else np.arange(len(mass))
+        return pos, vel, mass, ids, kinds
+
+    def choose(self, snapshot):
+        kind, value = self.which
+        if kind == "group":
+            return Followed(group_ids(snapshot.path, value))
+        if kind == "all":
+            return Followed(lambda pos, mass, ids, types: np.full(len(mass), True))
+        return Followed(near(value) if kind == "point" else of_type(value))
+
+    def rows(self, snapshot):
+        """Mask of the set's particles."""
+        pos, _, mass, ids, kinds = self.arrays(snapshot)
+        if self.set is None or not self.needs_ids():   # types may be found in each snapshot
+            self.set = self.choose(snapshot)
+        found = self.set.rows(pos, mass, ids, kinds)
+        if not found.any() or not mass[found].sum() > 0:
+            fail(f"{snapshot.path} has no particles with mass of the set that is followed ({set_name(self.which)})")
+        return found
+
+    def of(self, snapshot):
+        """Origin and velocity (None: not known) of the frame at this snapshot."""
+        self.rows(snapshot)
+        pos, vel, mass, ids, kinds = self.arrays(snapshot)
+        return self.set.frame(pos, vel, mass, ids, kinds)

@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Maps of one or several snapshots, on one scale: surface density, from above (xy) and from the side (xz); with --velocity also the mean
+velocity along the line of sight and its dispersion; with --phase phase space, radius and radial velocity (r) or a coordinate and its
+velocity (x, y, z). More than seven snapshots stand in several rows; of very many, some at even distances are drawn (--most)."""
+import argparse
+
+from plotting import TYPES, Help, add_output, densest_centre, fail, np, outputs, program, positive, same_units, save, start, type_list
+from espalier_plots.measure import AXES, mean_velocity
+from espalier_plots.pictures import Panel, View, figure_of_maps
+from follow import Frames, add_follow
+from snapshots import Snapshot, add_snapshots, evenly, snapshot_paths
+
+COLUMNS = 7   # snapshots side by side
+QUANTITIES = ["density", "velocity", "dispersion"]
+
+
+def frame_of(arguments, frames, snapshot):
+    """Origin and velocity of the frame of a snapshot."""
+    pos, vel, mass, _, _ = frames.arrays(snapshot)
+    if arguments.follow:
+        return frames.of(snapshot)
+    if arguments.centre == "origin":
+        return np.zeros(3), np.zeros(3)
+    centre = np.average(pos, axis=0, weights=mass) if arguments.centre == "mass" else densest_centre(pos, mass)
+    return centre, None if vel is None else mean_velocity(vel, mass)
+
+
+def views_of(arguments, frames, snapshot):
+    """The snapshot's particles as one picture, or as one for each type."""
+    origin, speed = frame_of(arguments, frames, snapshot)
+    pos, vel, mass, _, kinds = frames.arrays(snapshot)
+    vel = vel if vel is None else vel - speed
+    if arguments.velocity or arguments.phase:
+        if vel is None or not np.isfinite(vel).all():
+            fail(f"{snapshot.path} has no velocities for all particles, which --velocity and --phase need")
+    time = snapshot.time_text()
+    chosen = np.isin(kinds, arguments.types) if arguments.types else np.full(len(kinds), True)
+    if not chosen.any():
+        fail(f"{snapshot.path} has no particles of type {', '.join(map(str, arguments.types))}")
+    sets = [(chosen, time)]
+    if arguments.by_type:
+        sets = [(kinds == kind, f"{time}, {kind} ({TYPES[kind]})") for kind in np.unique(kinds[chosen])]
+    return [View(pos[rows] - origin, None if vel is None else vel[rows], mass[rows], title, snapshot.units) for rows, title in sets]
+
+
+def read(arguments):
+    """Views of all snapshots, and how many belong to the first one."""
+    paths = snapshot_paths(arguments.snapshots)
+    chosen = evenly(paths, arguments.most)
+    if len(chosen) < len(paths):
+        print(f"drawn: {len(chosen)} of {len(paths)} snapshots, at even distances (--most {len(paths)} draws all)")
+    shown, first, views = [], 0, []
+    frames = Frames(arguments.follow or ("all", None))
+    for path in chosen:
+        snapshot = Snapshot(path, None if arguments.follow else arguments.types, arguments.partial,
+                            velocities=bool(arguments.velocity or arguments.phase), ids=frames.needs_ids())
+        views += views_of(arguments, frames, snapshot)
+        first = first or len(views)
+        snapshot.pos, snapshot.vel, snapshot.mass = {}, {}, {}
+        shown.append(snapshot)
+    same_units(shown)
+    return views, first
+
+
+def panels_of(arguments):
+    if arguments.phase:
+        return [Panel("phase", coordinate) for coordinate in arguments.phase]
+    planes = arguments.planes or (["xy"] if arguments.velocity else ["xy", "xz"])
+    return [Panel(quantity, plane) for plane in planes for quantity in (QUANTITIES if arguments.velocity else QUANTITIES[:1])]
+
+
+def some_of(names, what):
+    """For argparse: 'xy,xz'."""
+    def parsed(text):
+        words = text.split(",")
+        if len(set(words)) != len(words) or not all(word in names for word in words):
+            raise argparse.ArgumentTypeError(f"expected some of {what} with commas between them, found '{text}'")
+        return words
+    return parsed
+
+
+def parse():
+    parser = argparse.ArgumentParser(prog=program(), description=__doc__, formatter_class=Help)
+    add_snapshots(parser)
+    add_output(parser, f"{program().split()[-1]}.png")
+    parser.add_argument("--types", type=type_list, metavar="T,T", help="particle types, 0 to 5 (default: all)")
+    parser.add_argument("--planes", type=some_of(AXES, "xy, xz, yz"), metavar="P,P",
+                        help="of xy, xz, yz (default: xy,xz; with --velocity xy)")
+    parser.add_argument("--velocity", action="store_true", help="mean velocity along the line of sight and its dispersion too, weighted "
+                        "by mass, in the frame's velocity")
+    parser.add_argument("--phase", type=some_of("rxyz", "r, x, y, z"), metavar="C,C", help="phase space in place of maps: r (radius and "
+                        "radial velocity), x, y or z")
+    parser.add_argument("--width", type=positive, help="side of each picture, in the snapshots' unit (default: holds 99 %% of the "
+                        "particles of the first snapshot and 98 %% of every other one)")
+    parser.add_argument("--by-type", action="store_true", help="a picture for each particle type")
+    parser.add_argument("--centre", default="mass", choices=["mass", "density", "origin"],
+                        help="the picture's middle: the centre of mass, the densest place, or (0,0,0) at rest (default: %(default)s)")
+    add_follow(parser)
+    parser.add_argument("--range", type=positive, default=4, help="decades of density shown (default: %(default)s)")
+    parser.add_argument("--pixels", type=int, default=400, help="pixels of each picture's side (default: %(default)s)")
+    parser.add_argument("--most", type=int, default=3 * COLUMNS, help="so many snapshots at most are drawn (default: %(default)s)")
+    arguments = parser.parse_args()
+    if not 16 <= arguments.pixels <= 4096 or arguments.range > 300:
+        parser.error("--pixels must be 16 to 4096, --range at most 300")
+    if not 1 <= arguments.most <= 200:
+        parser.error("--most must be 1 to 200")
+    if arguments.phase and (arguments.velocity or arguments.planes):
+        parser.error("--phase draws phase space: leave --velocity and --planes out")
+    if arguments.velocity and len(arguments.planes or "1") > 1:
+        parser.error("--velocity draws one plane: give one of xy, xz, yz as --planes")
+    return arguments
+
+
+def main():
+    arguments = parse()
+    paths = outputs(arguments.output, f"{program().split()[-1]}.png")
+    views, first = read(arguments)
+    half = arguments.width / 2 if arguments.width else \
+        1.05 * max(view.extent(0.99 if number < first else 0.98) for number, view in enumerate(views))
+    if not half > 0:
+        fail("all particles are in one place; give --width")
+    speed = 1.05 * max(view.speed() for view in views) if arguments.phase else 1.0
+    figure = figure_of_maps(views, panels_of(arguments), half, speed if speed > 0 else 1.0, arguments.pixels, arguments.range, COLUMNS,
+                            not arguments.by_type)
+    if figure is None:
+        fail("no mass inside the picture")
+    save(figure, paths)
+
+
+if __name__ == "__main__":
+    start(main)
