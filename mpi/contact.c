@@ -3,6 +3,7 @@
 #include <config.h>
 #include <math.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "backend/let_verbs.h"
@@ -47,6 +48,11 @@ enum need let_contact(const struct lattice *l, const struct let_summary *sender,
 
 /* --- summaries --------------------------------------------------------------------------------------------------- */
 
+/* Most ranks whose tops have TOP_CELLS: summaries with second moments are 3.4 MB then. */
+enum { TOP_RANKS = 2048 };
+
+int let_top_cells(int ranks) { return ranks <= TOP_RANKS ? TOP_CELLS : TOP_FEW; }
+
 /* The most boxes of an exchange in which boxes are sent only to ranks near them. */
 static int boxes_by_reach(const struct backend *be, int ranks)
 {
@@ -54,9 +60,10 @@ static int boxes_by_reach(const struct backend *be, int ranks)
   return (int)debug_value("let_boxes", some > LET_BOXES_ALL ? some : LET_BOXES_ALL);
 }
 
-int let_quads(const struct backend *be, const struct let_request *r)
+void let_tops(const struct backend *be, int ranks, struct let_request *r)
 {
-  return be->let->quads ? be->let->quads(r) : r->mac->order == 2;
+  r->quads = be->let->quads ? be->let->quads(r) : r->mac->order == 2;
+  r->cells = let_top_cells(ranks);
 }
 
 void let_summarise(const struct backend *be, struct device *d, int ranks, const struct let_request *request, struct let_box *boxes,
@@ -74,18 +81,18 @@ void let_summarise(const struct backend *be, struct device *d, int ranks, const 
   if (by_reach(request)) reach_make(request->active ? &summary->target : &summary->source, boxes, summary->boxes, request);
 }
 
-/* A summary as a message of an exchange at a synchronisation. */
+/* A summary as a message of an exchange at a synchronisation: this, its cells [top_most], for each of them a byte with its children, and
+ * where walks use them the second moments. */
 struct soft_summary {
   int64_t particles;
   int32_t boxes, cells;
   double low[3], high[3], a_old;   /* of the box around all */
-  struct top_cell {
-    int32_t x[3];
-    float mass, b, reach;
-  } cell[TOP_CELLS];
-  uint8_t children[TOP_CELLS];     /* the first child and FIRST times their number less one; 0: closed */
-  float quad[TOP_CELLS][6];        /* left out where no walk uses them */
 };
+struct top_cell {
+  int32_t x[3];
+  float mass, b, reach;
+};
+/* The byte of children: the first one, and FIRST times their number less one; 0: closed. */
 enum { FIRST = 32, SUMMARY_HEAD = offsetof(struct let_summary, box) };
 _Static_assert((int)TOP_CELLS <= (int)FIRST, "the place of a child fits into five bits, the number of children less one into three");
 
@@ -99,27 +106,36 @@ static size_t reach_bytes(const struct let_request *r)
 size_t let_summary_bytes(const struct let_request *r)
 {
   if (r->horizon > 0) return SUMMARY_HEAD + reach_bytes(r);
-  return r->quads ? sizeof(struct soft_summary) : offsetof(struct soft_summary, quad);
+  size_t cell = sizeof(struct top_cell) + 1 + (r->quads ? sizeof(float[6]) : 0);
+  return sizeof(struct soft_summary) + (size_t)top_most(r) * cell;
 }
+
+/* The arrays of cells and of their children in a message; second moments follow. */
+static char *cells_at(const void *message) { return (char *)(uintptr_t)message + sizeof(struct soft_summary); }
+static char *children_at(const struct let_request *r, const void *message) { return cells_at(message) + sizeof(struct top_cell) * (size_t)top_most(r); }
 
 static void pack_soft(const struct let_request *r, const struct let_summary *s, void *message)
 {
   struct soft_summary c = {.particles = s->particles, .boxes = s->boxes, .cells = s->top.cells, .a_old = s->box.a_old};
+  char *cell = cells_at(message), *children = children_at(r, message);
+  memset(message, 0, let_summary_bytes(r));
   memcpy(c.low, s->box.low, sizeof c.low);
   memcpy(c.high, s->box.high, sizeof c.high);
-  for (int k = 0; k < s->top.cells; k++) {
+  memcpy(message, &c, sizeof c);
+  for (int k = 0; k < c.cells; k++) {
     const struct node *n = &s->top.node[k];
-    c.cell[k] = (struct top_cell){{n->x[0], n->x[1], n->x[2]}, n->mass, n->b, n->reach};
-    c.children[k] = n->info & NODE_TERMINAL ? 0 : (uint8_t)((uint32_t)n->first + FIRST * (n->info - 1));
+    struct top_cell to = {{n->x[0], n->x[1], n->x[2]}, n->mass, n->b, n->reach};
+    memcpy(cell + sizeof to * (size_t)k, &to, sizeof to);
+    children[k] = n->info & NODE_TERMINAL ? 0 : (char)((uint32_t)n->first + FIRST * (n->info - 1));
   }
-  memcpy(c.quad, s->top.quad, sizeof c.quad);
-  memcpy(message, &c, let_summary_bytes(r));
+  if (r->quads) memcpy(children + top_most(r), s->top.quad, sizeof *s->top.quad * (size_t)c.cells);
 }
 
 static void unpack_soft(const struct let_request *r, const void *message, struct let_summary *s)
 {
-  struct soft_summary c = {.particles = 0};
-  memcpy(&c, message, let_summary_bytes(r));
+  struct soft_summary c;
+  const char *cell = cells_at(message), *children_of = children_at(r, message);
+  memcpy(&c, message, sizeof c);
   s->particles = c.particles;
   s->boxes = c.boxes;
   s->box.a_old = c.a_old;
@@ -127,13 +143,14 @@ static void unpack_soft(const struct let_request *r, const void *message, struct
   memcpy(s->box.high, c.high, sizeof c.high);
   s->top.cells = c.cells;
   for (int k = 0; k < c.cells; k++) {
-    const struct top_cell *from = &c.cell[k];
-    uint32_t children = c.children[k];
-    struct node n = {.x = {from->x[0], from->x[1], from->x[2]}, .mass = from->mass, .b = from->b, .reach = from->reach, .info = NODE_TERMINAL};
+    struct top_cell from;
+    uint32_t children = (uint8_t)children_of[k];
+    memcpy(&from, cell + sizeof from * (size_t)k, sizeof from);
+    struct node n = {.x = {from.x[0], from.x[1], from.x[2]}, .mass = from.mass, .b = from.b, .reach = from.reach, .info = NODE_TERMINAL};
     if (children > 0) n.first = (int32_t)(children % FIRST), n.info = children / FIRST + 1;
     s->top.node[k] = n;
   }
-  memcpy(s->top.quad, c.quad, sizeof c.quad);
+  if (r->quads) memcpy(s->top.quad, children_of + top_most(r), sizeof *s->top.quad * (size_t)c.cells);
 }
 
 void let_summary_pack(const struct let_request *r, const struct let_summary *s, void *message)

@@ -335,7 +335,7 @@ void let_exchange(struct lets *l, enum let_kind kind, const struct lattice *latt
   outbox_flush(&l->out);   /* the selection overwrites the buffers of sent messages */
   l->kind = kind;
   l->request = request;
-  l->request.quads = let_quads(l->be, &request);
+  let_tops(l->be, l->c->size, &l->request);
   l->next_moment_update = next_moment_update;
   l->exchanged[kind] = traffic;
   l->tick = 0;

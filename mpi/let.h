@@ -42,8 +42,10 @@ struct let_box let_union(const struct let_box *boxes, int count, double horizon)
 enum need let_contact(const struct lattice *l, const struct let_summary *sender, const struct let_summary *receiver,
                       const struct let_request *r);
 
-/* `quads` of a request to a backend. Pure. */
-int let_quads(const struct backend *be, const struct let_request *r);
+/* Most cells of a top in a summary of `ranks` ranks. Pure. */
+int let_top_cells(int ranks);
+/* Set what a request says of summaries at a synchronisation (`quads`, `cells`), for `ranks` ranks with this backend. Pure. */
+void let_tops(const struct backend *be, int ranks, struct let_request *r);
 /* Write the summary and the boxes[LET_BOXES] of a rank of `ranks` for a request, whose own boxes are ignored. Before: moments, groups. Local. */
 void let_summarise(const struct backend *be, struct device *d, int ranks, const struct let_request *request, struct let_box *boxes,
                    struct let_summary *summary);

@@ -94,7 +94,9 @@ static int upper_of(struct house *h, int r, const struct let_request *request)
   return right && fabs(mass - wanted) < 1e-5 * (wanted + 1e-30) ? cells : -1;
 }
 
-/* Forces with tops of `most` cells. tops, cells: summaries that sufficed, and the cells of them. */
+/* Walks open the root of a LET without a test, and not the root of a top: some groups accept it, so forces differ a little.
+ *
+ * Forces with tops of `most` cells. tops, cells: summaries that sufficed, and the cells of them. */
 static struct errors forces(const struct backend *be, const struct set *s, int order, int most, int *tops, int *cells, int *linked_all,
                             double *reach)
 {
@@ -137,8 +139,9 @@ static void check(const struct backend *be)
     tap_ok(linked_all[0] && linked_all[1] && reach[1] < 0.8 * reach[0], line);
     snprintf(line, sizeof line, "%s, order %d: %d LETs are spared, with %d cells; by roots alone %d", be->name, order, tops[1], cells[1], tops[0]);
     tap_ok(tops[1] > tops[0] + 3 && cells[1] > tops[1] + 8 && cells[0] == tops[0], line);
-    snprintf(line, sizeof line, "%s, order %d: forces are as exact as with these LETs (99 %%: %.2e, %.2e)", be->name, order, e.most99, one.most99);
-    tap_ok(e.finite && e.most99 < 1.7e-2 && fabs(e.most99 / one.most99 - 1) < 0.02 && fabs(e.median / one.median - 1) < 0.02, line);
+    snprintf(line, sizeof line, "%s, order %d: forces are as exact as with these LETs (99 %%: %.3e, %.3e; median %.3e, %.3e)", be->name, order,
+             e.most99, one.most99, e.median, one.median);
+    tap_ok(e.finite && e.most99 < 1.7e-2 && fabs(e.most99 / one.most99 - 1) < 0.02 && fabs(e.median / one.median - 1) < 0.05, line);
   }
 }
 

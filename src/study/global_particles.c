@@ -61,10 +61,10 @@ void global_particles_gather(struct global_particles *w, const struct sim *s, do
 
 void global_particles_free(struct global_particles *w) { particles_free(&w->all); }
 
-struct let_request global_particles_request(const struct global_particles *w, enum let_kind kind)
+struct let_request global_particles_request(const struct global_particles *w, enum let_kind kind, int ranks)
 {
   struct let_request r = {.mac = &w->mac, .a_floor = w->a_floor, .a_typical = w->a_typical, .cutoff = -1};
-  r.quads = let_quads(be, &r);
+  let_tops(be, ranks, &r);
   if (kind == LET_SOFT) return r;
   r.cutoff = w->cutoff;
   r.horizon = w->soft_step;

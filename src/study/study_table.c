@@ -82,6 +82,12 @@ static struct summary summarise(const struct virtual_rank *rows, const struct so
 }
 
 /* The two curves of Watanabe & Nakasato 2014, fig. 4 (the first is not a number where nothing is received). */
+int64_t study_summary_bytes(const struct study_facts *f, int ranks)
+{
+  struct let_request r = {.quads = f->quads, .cells = let_top_cells(ranks)};
+  return (int64_t)let_summary_bytes(&r);
+}
+
 static double hard_over_soft(const struct summary *s)
 {
   return s->let[LET_SOFT].entries.mean > 0 ? s->let[LET_STEP].entries.mean / s->let[LET_SOFT].entries.mean : (double)NAN;
@@ -134,7 +140,7 @@ static double with_local(const struct summary *s)
 #define RANK_COLUMNS(X)                                                                                                    \
   X(local_mean, s.local.mean, "particles of a rank: N / P")                                                                \
   X(local_max, s.local.largest, "the same, maximum over ranks")                                                            \
-  X(card_bytes, f->summary_bytes * (ranks - 1), "bytes of LET summaries that a rank receives at a synchronisation, in one allgather") \
+  X(card_bytes, study_summary_bytes(f, ranks) * (ranks - 1), "bytes of LET summaries that a rank receives at a synchronisation, in one allgather") \
   X(soft_roots, s.tops.mean, "ranks of which cells in the LET summary suffice, mean")                                      \
   X(soft_upper, s.own.mean, "these cells, mean")                                                                           \
   KIND_COLUMNS(X, soft, LET_SOFT)                                                                                          \
@@ -272,7 +278,7 @@ void study_table_begin(const struct study_table *t, const struct study_facts *f,
     printf("R1 = %.4g R0 = %.4g, R2 = %.4g; ", f->r1 / f->r0, f->r1, f->r2);
   else
     printf("no split: hard LETs are for the total force; ");
-  printf("soft step %.4g; LET summaries of %.0f bytes\n", f->soft_step, f->summary_bytes);
+  printf("soft step %.4g; LET summaries of up to %lld bytes\n", f->soft_step, (long long)study_summary_bytes(f, 1));
   printf("%6s %9s %9s | %9s %9s %6s %6s %7s %8s | %9s %9s %6s %7s %8s %8s | %6s %6s %7s\n", "P", "N/P", "max", "N_soft", "max", "tops",
          "LETs", "sent", "MB", "N_hard", "max", "LETs", "sent", "MB", "update", "h/s", "l+h/s", "seconds");
   fflush(stdout);

@@ -265,7 +265,7 @@ void virtual_count_messages(const struct comm *c, struct global_particles *w, in
   for (int kind = 0; kind < LET_KINDS; kind++) {   /* boxes and summaries differ by kind */
     if (!(kinds >> kind & 1)) continue;
     l.kind = (enum let_kind)kind;
-    l.request = global_particles_request(w, l.kind);
+    l.request = global_particles_request(w, l.kind, ranks);
     l.top = kind == LET_SOFT ? count_top : NULL;
     l.share = kinds == VIRTUAL_ALL ? 0.5 : 1;
     virtual_exchange_lets(&l);

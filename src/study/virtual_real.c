@@ -33,7 +33,8 @@ static void exchange_soft(const struct global_particles *w, struct lets *lets, s
 {
   struct tally tally = {0};
   struct walk_request walk = {.kind = WALK_TOTAL, .mac = w->mac, .a_floor = w->a_floor, .let = LET_SOFT};
-  let_exchange(lets, LET_SOFT, &w->lattice, global_particles_request(w, LET_SOFT), TICKS, &row->let[LET_SOFT]);
+  struct let_request request = global_particles_request(w, LET_SOFT, 1);   /* the exchange sets what depends on ranks */
+  let_exchange(lets, LET_SOFT, &w->lattice, request, TICKS, &row->let[LET_SOFT]);
   let_walk(lets, walk, &tally, &row->let[LET_SOFT]);
 }
 
@@ -47,7 +48,7 @@ static void exchange_step(const struct global_particles *w, struct device *d, st
   struct let_traffic updates = {.bytes = 0};
   int64_t outside = 0;
   be->levels(d, &rule, LEVEL);
-  let_exchange(lets, LET_STEP, &w->lattice, global_particles_request(w, LET_STEP), MIDDLE, &row->let[LET_STEP]);
+  let_exchange(lets, LET_STEP, &w->lattice, global_particles_request(w, LET_STEP, 1), MIDDLE, &row->let[LET_STEP]);
   let_take_updates(lets, 0, &row->let[LET_STEP]);
   be->select(d, MIDDLE, tick_length, &outside);
   be->moments(d, &w->mac, MIDDLE, tick_length);

@@ -20,6 +20,7 @@ enum { FIRST_PART = 32768, STATISTICS = 64 };   /* bytes: the first part of a me
 struct builder {
   struct events *t;
   const struct virtual_rank *rows;
+  const struct let_request *soft;
   struct virtual_message *message;      /* [count] sorted by kind, sender, receiver */
   int64_t count, *by_receiver;          /* [count] numbers of messages, sorted by kind, receiver, sender in the order of a ring */
   double work;                          /* of the rank under way, before its next event */
@@ -72,9 +73,9 @@ static void exchange(struct builder *b, int r, enum let_kind kind, int32_t tick,
 {
   int64_t in = first_of(b, kind, r, 1), out = first_of(b, kind, r, 0);
   const struct virtual_message *m;
-  const struct let_request q = {.horizon = kind == LET_STEP, .cutoff = 1};   /* with the split */
+  const struct let_request step = {.horizon = 1, .cutoff = 1}, *q = kind == LET_STEP ? &step : b->soft;   /* with the split */
   b->work += ARRANGE * (double)b->rows[r].local;
-  add(b, r, tick, select, EVENT_allgather, -1, 0, (int64_t)let_summary_bytes(&q));
+  add(b, r, tick, select, EVENT_allgather, -1, 0, (int64_t)let_summary_bytes(q));
   for (int64_t k = in; (m = received(b, k, kind, r)); k++) add_message(b, r, tick, select, EVENT_send, m->sender, MESSAGE_BOXES, m->boxes);
   for (int64_t k = out; (m = sent(b, k, kind, r)); k++) {
     add_message(b, r, tick, select, EVENT_receive, m->receiver, MESSAGE_BOXES, m->boxes);
@@ -126,10 +127,10 @@ static void sort_by_receiver(struct builder *b, int ranks)
 }
 
 void virtual_events(const struct comm *c, int ranks, const struct virtual_rank *rows, const struct virtual_messages *messages,
-                    struct events *t)
+                    const struct let_request *soft, struct events *t)
 {
   size_t bytes;
-  struct builder b = {.t = t, .rows = rows};
+  struct builder b = {.t = t, .rows = rows, .soft = soft};
   b.message = comm_gather_root(c, messages->message, sizeof *b.message * (size_t)messages->count, &bytes);
   b.count = (int64_t)(bytes / sizeof *b.message);
   if (c->rank == 0) {
@@ -143,10 +144,10 @@ void virtual_events(const struct comm *c, int ranks, const struct virtual_rank *
 }
 
 int virtual_trace(const struct comm *c, int ranks, const struct virtual_rank *rows, const struct virtual_messages *messages,
-                  const struct trace_outputs *o, struct fault *f)
+                  const struct let_request *soft, const struct trace_outputs *o, struct fault *f)
 {
   struct events t;
-  virtual_events(c, ranks, rows, messages, &t);
+  virtual_events(c, ranks, rows, messages, soft, &t);
   if (c->rank == 0) {
     trace_write(&t, o, f);
     events_close(&t);

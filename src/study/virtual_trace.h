@@ -6,11 +6,11 @@
 #include "study/virtual.h"
 #include "trace/report.h"
 
-/* Make the events of a soft step on rank 0 of `c`. `rows`: [ranks], as counted; `messages`: those of this process. t is filled on rank 0
- * only (owner: caller, events_close). Collective. */
+/* Make the events of a soft step on rank 0 of `c`. `rows`: [ranks], as counted; `messages`: those of this process; soft: request of the
+ * synchronisation. t is filled on rank 0 only (owner: caller, events_close). Collective. */
 void virtual_events(const struct comm *c, int ranks, const struct virtual_rank *rows, const struct virtual_messages *messages,
-                    struct events *t);
+                    const struct let_request *soft, struct events *t);
 /* The same, written to the outputs. Collective. 0, or -1 with a fault on all ranks. */
 int virtual_trace(const struct comm *c, int ranks, const struct virtual_rank *rows, const struct virtual_messages *messages,
-                  const struct trace_outputs *o, struct fault *f);
+                  const struct let_request *soft, const struct trace_outputs *o, struct fault *f);
 #endif

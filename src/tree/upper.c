@@ -22,9 +22,15 @@ static void add_cell(struct let_top *t, const struct node *n, const float (*quad
   t->cells++;
 }
 
-void top_choose(struct let_top *t, const struct node *node, int32_t seen, int32_t base, const float (*quad)[6])
+int top_most(const struct let_request *r)
 {
-  int32_t from[TOP_CELLS], most = (int32_t)debug_value("let_top", TOP_CELLS);
+  int most = r->cells > 0 ? r->cells : TOP_CELLS, wanted = (int)debug_value("let_top", TOP_CELLS);
+  return wanted < most ? wanted : most;
+}
+
+void top_choose(struct let_top *t, int most, const struct node *node, int32_t seen, int32_t base, const float (*quad)[6])
+{
+  int32_t from[TOP_CELLS];
   int tried[TOP_CELLS] = {0};   /* opened, or cannot be */
   memset(t, 0, sizeof *t);
   if (seen > TOP_SEEN) seen = TOP_SEEN;
