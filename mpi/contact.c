@@ -71,6 +71,7 @@ void let_summarise(const struct backend *be, struct device *d, int ranks, const 
 {
   int most = by_reach(request) ? boxes_by_reach(be, ranks) : LET_BOXES_ALL;
   be->let->summary(d, request, summary);
+  if (!(request->horizon > 0)) top_cut(&summary->top, top_most(request));
   if (by_reach(request) && request->active) {   /* sources are all particles */
     struct let_request all = *request;
     all.active = 0;

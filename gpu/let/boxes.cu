@@ -183,7 +183,7 @@ void gpu_let_summary(struct device *d, const struct let_request *r, struct let_s
   CHECK(cudaMemcpyAsync(node, d->tree.view.node + part->base, sizeof *node * (size_t)seen, cudaMemcpyDeviceToHost, d->stream));
   CHECK(cudaMemcpyAsync(quad, d->tree.view.quad + part->base, sizeof *quad * (size_t)seen, cudaMemcpyDeviceToHost, d->stream));
   gpu_wait(d);
-  top_choose(&summary->top, top_most(r), node, seen, part->base, (const float(*)[6])quad);
+  top_choose(&summary->top, node, seen, part->base, (const float(*)[6])quad);
 }
 
 int gpu_let_quads(const struct let_request *r) { return carries_quads(r); }

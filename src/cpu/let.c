@@ -360,7 +360,7 @@ void cpu_let_summary(struct device *d, const struct let_request *r, struct let_s
   memset(summary, 0, sizeof *summary);
   summary->particles = d->massive;
   if (r->horizon > 0) return;
-  top_choose(&summary->top, top_most(r), d->tree.node, d->tree.nodes, 0, d->quadrupole ? (const float(*)[6])d->tree.quad : NULL);
+  top_choose(&summary->top, d->tree.node, d->tree.nodes, 0, d->quadrupole ? (const float(*)[6])d->tree.quad : NULL);
 }
 
 void cpu_let_upper(struct device *d, enum let_kind kind, int self, int64_t nodes, const struct node *node, const float (*quad)[6])

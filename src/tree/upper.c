@@ -28,7 +28,7 @@ int top_most(const struct let_request *r)
   return wanted < most ? wanted : most;
 }
 
-void top_choose(struct let_top *t, int most, const struct node *node, int32_t seen, int32_t base, const float (*quad)[6])
+static void choose(struct let_top *t, int most, const struct node *node, int32_t seen, int32_t base, const float (*quad)[6])
 {
   int32_t from[TOP_CELLS];
   int tried[TOP_CELLS] = {0};   /* opened, or cannot be */
@@ -53,6 +53,18 @@ void top_choose(struct let_top *t, int most, const struct node *node, int32_t se
       add_cell(t, node, quad, first + k);
     }
   }
+}
+
+void top_choose(struct let_top *t, const struct node *node, int32_t seen, int32_t base, const float (*quad)[6])
+{
+  choose(t, TOP_CELLS, node, seen, base, quad);
+}
+
+void top_cut(struct let_top *t, int most)
+{
+  if (t->cells <= most) return;
+  const struct let_top all = *t;
+  choose(t, most, all.node, all.cells, 0, all.quad);
 }
 
 /* --- what of it is needed ---------------------------------------------------------------------------------------- */

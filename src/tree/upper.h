@@ -14,8 +14,10 @@ extern "C" {
 /* Most cells of a top for a request. */
 int top_most(const struct let_request *r);
 /* The first `seen` nodes of a tree, at most TOP_SEEN are used; links count from `base`. quad: their second moments, or NULL. Chooses up to
- * `most` of them: the closed cell with the largest reach is opened, again and again, as long as its children are seen and have room. */
-void top_choose(struct let_top *t, int most, const struct node *node, int32_t seen, int32_t base, const float (*quad)[6]);
+ * TOP_CELLS of them: the closed cell with the largest reach is opened, again and again, as long as its children are seen and have room. */
+void top_choose(struct let_top *t, const struct node *node, int32_t seen, int32_t base, const float (*quad)[6]);
+/* Choose at most `most` of the cells of a top in the same way. */
+void top_cut(struct let_top *t, int most);
 
 /* What the targets of a box need of the rank whose top it is, at a synchronisation: NEED_CELL, cells of the top; NEED_OPEN, a LET. Pure. */
 enum need top_need(const struct lattice *l, const struct let_top *t, const struct let_box *box, const struct let_request *r);
