@@ -192,7 +192,7 @@ static void clump(const struct backend *be, const struct set *s, int order, doub
   snprintf(label, sizeof label, "%s", be->name);
   set_make(s, 0.5, &p);
   rig_open(&g, be, s, &p, order, 1, 32);
-  rig_first_force(&g, CLUMP_DELTA);
+  rig_first_force(&g, 1.0 / 512);   /* hard forces are compared; these only give the criterion its scale */
   struct mac mac = rig_mac(&g, MAC_ACCELERATION, CLUMP_DELTA);
   choose(&g, &mac, &rule);
   substeps(&g, s, &mac, &rule, TICKS / 4, r);
