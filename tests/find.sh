@@ -82,9 +82,9 @@ go none 1 -P $error -P Steps:Integrator=leapfrog
 ok $? "not with the leapfrog: a sentence"
 # two runs whose soft steps follow the rule, at each of which the energy is known in one of them
 go often 1 -P Output:TimeBetStatistics=1e-9 && [ $status = 0 ] && go seldom 1 -P Output:TimeBetStatistics=1
-# times FOLDER: of its soft steps
-times() { grep -v '^#' "$1/steps.csv" | cut -d , -f 1-3; }
-[ $status = 0 ] && [ "$(times often)" = "$(times seldom)" ] && [ "$(wc -l < seldom/energy.csv)" -lt "$(wc -l < often/energy.csv)" ]
+# ends FOLDER: of its soft steps
+ends() { grep -v '^#' "$1/steps.csv" | cut -d , -f 1-3; }
+[ $status = 0 ] && [ "$(ends often)" = "$(ends seldom)" ] && [ "$(wc -l < seldom/energy.csv)" -lt "$(wc -l < often/energy.csv)" ]
 ok $? "without EnergyError: soft steps do not depend on when energies are measured"
 "$here/espalier" ic plummer -n 501 -s 7 --binaries 0.002 --binary-min 1e-5 --binary-max 1e-5 -o pair.hdf5 > log 2>&1 || exit 99
 go pair 1 -P $error -P Input:InitCondFile=pair.hdf5 -n 1
