@@ -115,6 +115,9 @@ static struct errors forces(const struct backend *be, const struct set *s, int o
   for (int r = 0; r < h.ranks; r++) {
     int count = upper_of(&h, r, &h.soft);
     *cells = count < 0 || *cells < 0 ? -1 : *cells + count;
+    struct let_top few = h.side[r].summary.top;
+    top_cut(&few, TOP_FEW);
+    *linked_all &= linked(&few) && few.cells <= TOP_FEW && widest_closed(&few) >= widest_closed(&h.side[r].summary.top);
     *linked_all &= linked(&h.side[r].summary.top) && survives(&h.side[r].summary, 0) && survives(&h.side[r].summary, 1);
     *reach = fmax(*reach, widest_closed(&h.side[r].summary.top));
   }
