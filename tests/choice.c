@@ -197,6 +197,11 @@ static void check_decisions(void)
   tap_ok(choice_lost(order, 2, measured) && choice_fastest(&t, order, 3, measured) == CHOICE_BLOCK, "... one where that took more than twice an earlier trial's");
   measured[CHOICE_HYBRID] = 2;
   tap_ok(choice_fastest(&t, order, 3, measured) == CHOICE_HYBRID, "a faster one wins");
+  t.wanted = 1e-5;
+  t.candidate[CHOICE_HYBRID].error = 1e-2;
+  tap_ok(choice_fastest(&t, order, 3, measured) == CHOICE_BLOCK, "... unless it misses the wanted error, which others reach");
+  t.candidate[CHOICE_BLOCK].error = t.candidate[CHOICE_HYBRID_NARROW].error = 1e-2;
+  tap_ok(choice_fastest(&t, order, 3, measured) == CHOICE_HYBRID, "... or where none does");
   t = priced(9, 3, 2.95, 4);
   tap_ok(choice_cheapest(&t, -1) == CHOICE_BLOCK, "at nearly the same cost rather no split, whose soft steps follow more of what a system does");
   t = priced(9, 3, 4, 2.8);

@@ -82,6 +82,13 @@ printf 'step,candidate,R1OverR0,chosen,reason\n3,block,,1,look\n1,block,,1,look\
 go trials 1 --overwrite -n 2
 [ $status = 1 ] && grep -q "choice.csv, line 3: expected a soft step that is not before the last one, found '1'" "$dir/trials/err"
 ok $? "a damaged choice.csv: a sentence"
+{ echo 'step,candidate,R1OverR0,chosen,reason'; k=0; while [ $k -lt 300 ]; do echo "$k,shared,,1,look"; k=$((k + 1)); done; } > "$dir/trials/out/choice.csv"
+(cd "$dir/trials" && $mpirun -n 1 "$here/espalier" run --check --overwrite ../run.ini > ../said 2>&1 < /dev/null) && grep -q '^  shared steps *(chosen)' "$dir/said"
+ok $? "run --check repeats the choice too"
+go trials 1 --overwrite -n 2
+cp "$dir/trials/err" "$dir/said"
+[ $status = 0 ] && [ "$(chosen trials)" = shared ]
+ok $? "three hundred looks that changed nothing are one choice"
 go broken 2 -n 3 -P Time:TimeMax=20000 -P Accuracy:Repeatable=off
 go broken 2 --restart -n 14 -P Time:TimeMax=20000 -P Accuracy:Repeatable=off
 [ $status = 0 ] && table broken | awk -F, 'NR > 1 && $11 == "measured" { measured += $9 > 0; chosen += $10 } END { exit measured < 2 || chosen != 1 }'

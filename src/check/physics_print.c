@@ -65,5 +65,5 @@ void physics_print(const struct physics *p, FILE *out)
   print_duration(seconds, out);
   fprintf(out, " for a soft step (%s),\n%20s", p->measured_step > 0 ? "measured" : "predicted", "");
   print_duration(physics_run_seconds(p), out);
-  fprintf(out, " for the run, if steps stay as they are\n");
+  fprintf(out, " for the run, %s\n", p->per_time > 0 ? "with the soft steps that are expected" : "if steps stay as they are");
 }

@@ -175,7 +175,7 @@ int assess_check(const struct comm *c, const struct params *par, const struct ru
   struct sim s;
   comm_broadcast(c, &target, sizeof target);
   if (sim_start_silently(&s, c, par, f)) return -1;
-  int failed = assess_open(&s, o, need, target, host_bytes, f);
+  int failed = choose_read(&s, f) || assess_open(&s, o, need, target, host_bytes, f);
   sim_close(&s);
   return failed;
 }

@@ -92,7 +92,10 @@ void choose_begin(struct sim *s)
   s->half.clock = timer_clock();
   s->half.processor = timer_processor(threads_of(s));
   s->half.waited = waited(s);
+  s->half.output = s->timer.seconds[PHASE_output];
 }
+
+#define OUTPUT_PART 0.02   /* of the seconds of a soft step; if checkpoints take more, these are not known */
 
 /* On a device seconds of the clock. On cores those of the processor, and the part of waits for messages that they had of the time of the
  * clock: on a busy machine all of it grows alike. */
@@ -100,7 +103,8 @@ void choose_end(struct sim *s)
 {
   double clock = timer_clock() - s->half.clock, worked = timer_processor(threads_of(s)) - s->half.processor;
   double wait = fmin(waited(s) - s->half.waited, 0.95 * clock);
-  s->choose.effort = s->half.clock == 0 ? 0 : on_device(s) ? clock : fmin(clock, worked * clock / (clock - wait));
+  int known = s->half.clock > 0 && s->timer.seconds[PHASE_output] - s->half.output <= OUTPUT_PART * clock;
+  s->choose.effort = !known ? 0 : on_device(s) ? clock : fmin(clock, worked * clock / (clock - wait));
   s->half.clock = 0;
 }
 
@@ -284,6 +288,7 @@ static int try_next(struct sim *s, struct params *p)
 {
   struct choose_part *c = &s->choose;
   if (c->trial < c->trials) {
+    if (!(c->table.candidate[c->order[c->trial]].step > 0)) measure(s);   /* after a restart, for the rows */
     change(s, p, c->order[c->trial]);
     c->why = CHOSE_TRIAL;
     return 1;
@@ -312,7 +317,7 @@ static int look(struct sim *s, struct params *p)
   int cheapest = choice_cheapest(&c->table, c->now), pays = agreed(s, choice_pays(&c->table, c->now, cheapest));
   if (pays) {
     plan_trials(s, c->now, c->now, AGAIN_SHARE);
-    c->trial = 1;   /* the present one is measured */
+    c->trial = c->measured[c->now] > 0;   /* the present one is measured, but after a restart */
     if (c->trials > 1) return try_next(s, p);
     c->trial = 0;
     change(s, p, agreed(s, cheapest));   /* by the model alone */
@@ -328,7 +333,7 @@ static int repeat(struct sim *s, struct params *p)
   int k = c->again.next, was = c->now;
   if (c->again.step[k] > s->step) return 0;
   if (c->again.why[k] == CHOSE_TRIAL) c->why = CHOSE_TRIAL;
-  else measure(s);
+  if (c->why != CHOSE_TRIAL || !(c->table.candidate[c->again.scheme[k]].step > 0)) measure(s);
   c->again.next++;
   change(s, p, c->again.scheme[k]);
   if (c->again.why[k] != CHOSE_TRIAL) note(s, CHOSE_AGAIN);

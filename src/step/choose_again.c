@@ -54,7 +54,9 @@ static int take_row(struct sim *s, char *const *word, int n, const int at[COLUMN
   if (scheme < 0)
     return fault_set(f, "%.400s, line %lld: the parameters do not allow the choice '%.40s' (R1OverR0 '%.40s'), which Repeatable = on repeats: remove this file, and "
                      "the run chooses by itself", l->path, (long long)l->number, word[at[COLUMN_CANDIDATE]], word[at[COLUMN_RATIO]]);
-  if (choose_again(s, step, scheme, strcmp(word[at[COLUMN_REASON]], "trial") == 0 ? CHOSE_TRIAL : CHOSE_AGAIN))
+  int why = strcmp(word[at[COLUMN_REASON]], "trial") == 0 ? CHOSE_TRIAL : CHOSE_AGAIN, k = s->choose.again.count - 1;
+  if (k >= 0 && why == CHOSE_AGAIN && s->choose.again.why[k] == why && s->choose.again.scheme[k] == scheme) return 0;   /* no change */
+  if (choose_again(s, step, scheme, why))
     return fault_set(f, "%.400s has more than %d choices, and Repeatable = on repeats no more: remove this file, and the run chooses by itself", l->path,
                      CHOOSE_AGAIN_MAX);
   return 0;

@@ -36,8 +36,8 @@ void choose_name_now(const struct sim *s, FILE *out)
 static void warn(const struct choose_part *c, FILE *out)
 {
   if (choice_reaches(&c->table, c->now)) return;
-  fprintf(out, "warning: no scheme has the wanted accuracy: |dE/E| of %.1e is predicted for ten dynamical times,\n"
-               "         and steps may have %.1e\n", c->table.candidate[c->now].error, c->table.wanted);
+  fprintf(out, "warning: %s the wanted accuracy: |dE/E| of %.1e is predicted for ten dynamical times,\n"
+               "         and steps may have %.1e\n", c->why == CHOSE_AGAIN ? "the scheme of choice.csv does not have" : "no scheme has", c->table.candidate[c->now].error, c->table.wanted);
 }
 
 void choose_print(const struct sim *s, FILE *out)
@@ -46,6 +46,7 @@ void choose_print(const struct sim *s, FILE *out)
   char name[64];
   if (!choose_used(s)) return;
   if (c->why == CHOSE_AGAIN || !is_candidate(c, c->now)) {
+    if (is_candidate(c, c->now)) warn(c, out);
     fprintf(out, "scheme: %s, that of %s\n", choice_name(c->now, &c->asked, name), c->why == CHOSE_AGAIN ? "choice.csv of the earlier run" : "the checkpoint");
     return;
   }

@@ -166,7 +166,7 @@ struct sim {
   int stop_request;          /* stop or checkpoint request of this rank (control.h); after step_open the maximum over ranks */
   struct {                   /* clocks of a soft step, kept between step_open and step_close */
     double computed;         /* seconds computed before it */
-    double clock, processor, waited;   /* seconds of the clock, of the processor and of waiting before it (choose_begin); clock 0: not known */
+    double clock, processor, waited, output;   /* seconds of the clock, of the processor, of waiting and of output before it (choose_begin); clock 0: not known */
     struct timer part[2][2]; /* seconds by phase: before and after the substeps, at the begin and the end of that part */
   } half;
   double tree_build_seconds; /* seconds of the last order and build at a synchronisation */

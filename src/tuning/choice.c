@@ -205,10 +205,12 @@ int choice_lost(const int *order, int trial, const double measured[CHOICES_COUNT
 
 enum choice_scheme choice_fastest(const struct choice_table *t, const int *order, int n, const double measured[CHOICES_COUNT])
 {
-  int best = order[0];
+  int best = order[0], reached = 0;
   double least = HUGE_VAL;
+  for (int i = 0; i < n; i++) reached |= choice_reaches(t, order[i]);
   for (int i = 0; i < n; i++) {
     int k = order[i];
+    if (reached && !choice_reaches(t, k)) continue;
     double seconds = weighed(k, measured[k] * choice_growth(&t->candidate[k])) * (i == 0 ? MARGIN : 1);
     if (seconds < least) best = k, least = seconds;
   }
