@@ -47,6 +47,7 @@ nobase_dist_doc_DATA += \
   %D%/images/merger.png \
   %D%/images/showcase.png \
   %D%/images/speed.svg \
+  %D%/images/neighbours.png \
   %D%/images/study.png \
   %D%/images/work.png
 # The pages above link to these pages of other folders.
