@@ -94,6 +94,8 @@ awk '
   END { exit bad || n != 5 }' "$dir/tree/steps.csv" "$dir/tree/comm.csv" "$dir/hybrid/steps.csv" "$dir/hybrid/comm.csv" "$dir/out"
 ok $? "the comparison's numbers are those of the tables"
 draws "steps" steps "$dir/hybrid"
+grep -q '^text split radii$' "$dir/out" && grep -q '^text hard_walk [0-9<]' "$dir/out" && grep -q '^text hard$' "$dir/out" && grep -q '^axes 5$' "$dir/out"
+ok $? "... with the radii of the split"
 # names that matplotlib would take for a formula, or leave out
 ln -s hybrid "$dir/a\$_\$b" && ln -s one "$dir/_one"
 draws "energies of runs with unusual names" energy "$dir/a\$_\$b" "$dir/_one"
@@ -135,6 +137,15 @@ draws "density" density "$dir"/hybrid/snapshot_000.hdf5
 draws "profile" profile "$dir"/hybrid/snapshot_000.hdf5 --model plummer
 draws "energies of one run, on a logarithmic scale" energy "$dir/hybrid" --log
 draws "steps without a split" steps "$dir/tree"
+grep -q '^text walk of substeps [0-9<]' "$dir/out" && ! grep -q 'split radii\|hard' "$dir/out" && grep -q '^axes 4$' "$dir/out"
+ok $? "... without radii, and walks of substeps by that name"
+mkdir "$dir/trial" && cp "$dir/tree/timers.csv" "$dir/trial" &&
+  awk -F, -v OFS=, '/^step/ { for (i = 1; i <= NF; i++) if ($i == "R2") at = i; print; next } !/^#/ { none = $0; if (!done++) $at = 0.1 }
+    { print } END { print none; print none; print none }' \
+    "$dir/tree/steps.csv" > "$dir/trial/steps.csv"
+draws "steps with a split only at the start" steps "$dir/trial"
+grep -q '^text walk of substeps [0-9<]' "$dir/out" && ! grep -q 'split radii\|hard' "$dir/out"
+ok $? "... have no radii either"
 draws "profiles of a run" profile "$dir/hybrid"
 draws "profiles by type" profile "$dir/hybrid" --by-type
 draws "a cluster, of a run without the columns of its stars" cluster "$dir/tree"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
 """plots_layout.py TOOLS KIND ARGUMENT...: draw a plot and look at what is drawn where. A legend or text that lies over data or
-over another text, text beyond the picture's edge or too small, axes without labels, a logarithmic axis without numbers, a
+over another text, a colour bar over other axes, text beyond the picture's edge or too small, axes without labels, a logarithmic axis without numbers, a
 picture of unreasonable size: each is a line of output, and exit status 1. Prints the size and the words of the picture otherwise."""
 import os
 import sys
@@ -91,6 +91,12 @@ for i, one in enumerate(things):
     for other in things[:i]:
         if overlap(box(one), box(other)):
             faults.append(f"{named(one)} and {named(other)} lie over each other")
+shown_axes = [axes for axes in figure.axes if axes.get_visible()]
+for bar in shown_axes:
+    if bar.get_label() == "<colorbar>":
+        for axes in shown_axes:
+            if axes is not bar and overlap(box(bar), box(axes)):
+                faults.append(f"the colour bar {bar.get_ylabel()!r} lies over {axes.get_ylabel() or axes.get_title(loc='left')!r}")
 for thing in things:
     area = box(thing)
     if area.x0 < -1 or area.y0 < -1 or area.x1 > figure.bbox.x1 + 1 or area.y1 > figure.bbox.y1 + 1:

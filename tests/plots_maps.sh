@@ -37,6 +37,15 @@ draws "density, velocity and dispersion" map "$dir/run" --velocity --pixels 64
 grep -q '^text mean \$v_z\$ \[km/s\]' "$dir/out" && grep -q '^text dispersion of \$v_z\$ \[km/s\]' "$dir/out" && grep -q '^text \$N\$ = 3,000$' "$dir/out" &&
   grep -q '^axes 12$' "$dir/out"
 ok $? "three rows of three times, three scales, units and the number of particles"
+mkdir "$dir/nine"
+for copy in 0 1 2; do
+  for k in 0 1 2; do
+    cp "$dir/run/snapshot_00$k.hdf5" "$dir/nine/snapshot_0$copy$k.hdf5"
+  done
+done
+draws "more than seven snapshots in two bands" map "$dir/nine" --velocity --follow type:2 --pixels 32
+grep -q '^text dispersion of \$v_z\$ \[km/s\]' "$dir/out" && grep -q '^axes 30$' "$dir/out"
+ok $? "... with one colour bar of each quantity, side by side"
 draws "phase space" map "$dir/run" --phase r,x --pixels 64 --follow type:2
 grep -q '^text \$v_r\$ \[km/s\]' "$dir/out" && grep -q '^text radius \[kpc\]' "$dir/out" && grep -q '^axes 7$' "$dir/out"
 ok $? "... and its labels"
@@ -60,6 +69,15 @@ if "$python" -c 'import PIL' 2> /dev/null; then
   "$plot" movie "$dir/run" --follow type:2 --width 8 -o "$dir/movie.gif" > "$dir/out" 2> "$dir/err" && grep -q '^.*movie.gif: 3 maps$' "$dir/out" &&
     head -c 3 "$dir/movie.gif" | grep -q GIF
   ok $? "a movie of snapshots, in a frame that follows"
+  "$plot" movie "$dir/nine" --width 8 -o "$dir/nine.gif" > "$dir/out" 2> "$dir/err" &&
+    "$plot" movie "$dir/run" --fps 50 --width 8 -o "$dir/given.gif" >> "$dir/out" 2>> "$dir/err" &&
+    "$python" -c 'import sys
+from PIL import Image
+for path in sys.argv[1:]:
+    with Image.open(path) as film:
+        print(path, sum(film.seek(k) or film.info["duration"] for k in range(film.n_frames)))' "$dir/movie.gif" "$dir/nine.gif" "$dir/given.gif" >> "$dir/out" 2>> "$dir/err"
+  grep -q 'movie.gif 3000$' "$dir/out" && grep -q 'nine.gif [34][0-9][0-9]0$' "$dir/out" && grep -q 'given.gif 60$' "$dir/out"
+  ok $? "few maps last four seconds, or a second each, unless --fps is given"
 fi
 
 # says FRAGMENT KIND ARGUMENT...: status 1 (2 for misuse), one sentence at the end, no picture

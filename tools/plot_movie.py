@@ -16,6 +16,7 @@ from snapshots import NUMBERED, Fault, Snapshot, open_hdf5, snapshot_paths
 
 NAME = re.compile(r"projection_(\d{4,})\.hdf5$")
 MOVIES = (".mp4", ".gif")
+FPS, LEAST = 20, 4   # frames per second, and the seconds that a movie of few maps lasts
 FEW = 36   # particles about a pixel give the width of its Gaussian
 INCHES, DOTS = (6.0, 5.1), 120
 
@@ -239,10 +240,11 @@ def main():
     add_follow(parser)
     parser.add_argument("--width", type=positive,
                         help="of snapshots: side of the maps, in their unit (default: holds 97 %% of the particles of the first)")
-    parser.add_argument("--fps", type=positive, default=20, help="frames per second (default: %(default)s)")
+    parser.add_argument("--fps", type=positive, help=f"frames per second (default: {FPS}; fewer where the movie would last less than "
+                        f"{LEAST} s, but at least 1)")
     parser.add_argument("--range", type=positive, default=4, help="decades of density shown at most (default: %(default)s)")
     arguments = parser.parse_args()
-    if arguments.range > 30 or arguments.fps > 100:
+    if arguments.range > 30 or (arguments.fps or FPS) > 100:
         parser.error("--range must be at most 30, --fps at most 100")
     ending = os.path.splitext(arguments.output)[1].lower()
     if ending in MOVIES:
@@ -255,7 +257,7 @@ def main():
     norm = scale_of(maps, arguments.range)
     figure, show = frame(maps, arguments.axis, "all particles" if arguments.type == "All" else f"type {arguments.type[-1]}", norm)
     if ending in MOVIES:
-        write_movie(figure, maps, show, arguments.output, arguments.fps)
+        write_movie(figure, maps, show, arguments.output, arguments.fps or min(FPS, max(len(maps) / LEAST, 1)))
     else:
         show(maps[-1])
         save(figure, [arguments.output])

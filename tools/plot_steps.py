@@ -8,9 +8,12 @@ import os
 from plotting import (COLOURS, Help, Table, Units, add_output, area_style, fail, legend_above, legend_beside, np, outputs, plt, program, save,
                       shown, start)
 
+OF_BLOCK_STEPS = {"hard_walk": "walk of substeps", "hard_let": "LETs of substeps"}   # what phases are called without a split
 
-def stack(axis, table):
-    """Seconds of each phase, stacked, over the steps; many steps are averaged in bins."""
+
+def stack(axis, table, split=True):
+    """Seconds of each phase, stacked, over the steps; many steps are averaged in bins. split: hard forces are those of the split; where
+    most steps have none, walks of substeps are of block steps."""
     phases = [name for name in table.names if name not in ("step", "time", "total", "seconds")]
     if not phases:
         fail(f"{table.path} has no column of seconds beside 'step' and 'time'")
@@ -30,13 +33,17 @@ def stack(axis, table):
     for name, height, part in rows:
         above = base + height
         axis.fill_between(ends, np.append(base, base[-1]), np.append(above, above[-1]), step="post", linewidth=0.3, edgecolor="white",
-                          label=f"{name} {percent(part)}", **area_style(name))
+                          label=f"{label_of(name, split)} {percent(part)}", **area_style(name))
         base = above
     handles, labels = axis.get_legend_handles_labels()
     legend_beside(axis, handles=handles[::-1], labels=labels[::-1])
     top = max(1.15 * np.quantile(base, 0.98), base.max() / 3, 1e-300)
     title = "where the time goes" + (f" (cut off above; the highest is {base.max():.2g} s)" if base.max() > top else "")
     axis.set(xlabel="soft step", ylabel="seconds of a soft step", title=title, xlim=(ends[0], ends[-1]), ylim=(0, top))
+
+
+def label_of(phase, split):
+    return phase if split else OF_BLOCK_STEPS.get(phase, phase)
 
 
 def percent(part):
@@ -63,33 +70,37 @@ def levels(axis, table):
     return bool(names)
 
 
+def radii(axis, steps, time):
+    axis.plot(time, steps["R2"], label="R2")
+    if "R1" in steps:
+        axis.plot(time, steps["R1"], "--", label="R1")
+    legend_above(axis)
+
+
 def draw(timers, steps, name, paths):
     units = steps.units
     figure = plt.figure(figsize=(13, 7.4), layout="constrained")
     figure.suptitle(shown(name) + (f": {timers.made_by}" if timers.made_by else ""), x=0.01, ha="left")
-    grid = figure.add_gridspec(2, 4)
-    stack(figure.add_subplot(grid[0, :]), timers)
+    split = np.mean(steps["R2"] > 0) >= 0.5   # radii of a few trials at the start are no curve
+    count = 4 if split else 3
+    grid = figure.add_gridspec(2, count)
+    stack(figure.add_subplot(grid[0, :]), timers, split)
     time, label = steps["time"] * units.time_size, Units.label("time", units.time_unit)
-    panels = [figure.add_subplot(grid[1, i]) for i in range(4)]
-    panels[0].plot(time, steps["dt_soft"] * units.time_size)
-    panels[0].set(title="soft step", ylabel=Units.label("length of the soft step", units.time_unit), xlabel=label)
-    panels[1].set(title="split radii", ylabel=Units.label("radius", units.length), xlabel=label)
-    if steps["R2"].max() > 0:
-        panels[1].plot(time, steps["R2"], label="R2")
-        if "R1" in steps:
-            panels[1].plot(time, steps["R1"], "--", label="R1")
-        legend_above(panels[1])
-    else:
-        panels[1].set_xlim(panels[0].get_xlim())
-        panels[1].annotate("no split", (0.5, 0.5), xycoords="axes fraction", ha="center", color="0.3")
-    panels[2].plot(time, steps["list_full"], label="full")
-    panels[2].plot(time, steps["list_hard"], "--", label="hard")
-    panels[2].set(title="lists", ylabel="interactions of an evaluation, mean", xlabel=label)
-    legend_above(panels[2])
-    for panel in panels[:3]:
+    panels = [figure.add_subplot(grid[1, i]) for i in range(count)]
+    steps_of, lists, last = panels[0], panels[-2], panels[-1]
+    steps_of.plot(time, steps["dt_soft"] * units.time_size)
+    steps_of.set(title="soft step", ylabel=Units.label("length of the soft step", units.time_unit), xlabel=label)
+    if split:
+        radii(panels[1], steps, time)
+        panels[1].set(title="split radii", ylabel=Units.label("radius", units.length), xlabel=label)
+    lists.plot(time, steps["list_full"], label="full")
+    lists.plot(time, steps["list_hard"], "--", label="hard" if split else "substeps")
+    lists.set(title="lists", ylabel="interactions of an evaluation, mean", xlabel=label)
+    legend_above(lists)
+    for panel in panels[:-1]:
         panel.set_ylim(0, 1.1 * panel.dataLim.ymax if np.isfinite(panel.dataLim.ymax) and panel.dataLim.ymax > 0 else 1)
-    if not levels(panels[3], steps):
-        panels[3].set_xlabel(label)
+    if not levels(last, steps):
+        last.set_xlabel(label)
     save(figure, paths)
 
 

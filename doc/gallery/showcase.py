@@ -18,6 +18,9 @@ COLUMNS = ["scheme", "label", "true", "reported", "seconds", "soft_steps"]
 HERMITE = ["Split:Mode=hybrid", "Steps:Integrator=hermite", "Gravity:MultipoleOrder=2"]
 BLOCK = ["Split:Mode=tree", "Steps:Scheme=block", "Time:MaxSizeTimestep=0.03125"]
 SHARED = ["Split:Mode=tree", "Steps:Scheme=shared"]
+# scheme, how the label of a run begins, name in the legend, colour, marker
+KINDS = [("hybrid, Hermite", "", "hybrid, Hermite", COLOURS[1], "D"), ("shared", "", "shared", COLOURS[2], "o"),
+         ("block", "by a,", "block, by acceleration", COLOURS[0], "s"), ("block", "by a and v,", "block, default criterion", COLOURS[5], "^")]
 
 
 def runs(small):
@@ -34,14 +37,14 @@ def runs(small):
 
 def draw(rows, particles, paths):
     figure, axis = plt.subplots(figsize=(6.4, 4.4), layout="constrained")
-    for scheme, colour, marker in zip(("hybrid, Hermite", "block", "shared"), (COLOURS[1], COLOURS[0], COLOURS[2]), "Dso"):
-        mine = [dict(r, error=r["true"]) for r in rows if r["scheme"] == scheme]
+    for scheme, label, name, colour, marker in KINDS:
+        mine = [dict(r, error=r["true"]) for r in rows if r["scheme"] == scheme and r["label"].startswith(label)]
         best = unbeaten(mine)
         axis.plot([r["error"] for r in best], [r["seconds"] for r in best], "-", color=colour)
-        axis.plot([r["error"] for r in mine], [r["seconds"] for r in mine], marker, color=colour, linestyle="none", label=scheme)
+        axis.plot([r["error"] for r in mine], [r["seconds"] for r in mine], marker, color=colour, linestyle="none", label=name)
     axis.set(xscale="log", yscale="log", xlabel=r"true $|\Delta E / E_0|$", ylabel="seconds of a core per unit of time",
              title=f"Star cluster, {particles} stars, softening {SOFTENING:g}")
-    legend_on_top(figure, axis.get_legend_handles_labels()[0])
+    legend_on_top(figure, axis.get_legend_handles_labels()[0], most=2)
     save(figure, paths)
 
 

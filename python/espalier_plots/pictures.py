@@ -127,13 +127,14 @@ def draw_grid(axis, panel, grid, scale, half, speed, units):
     return image
 
 
-def places_of(count, rows, most):
-    """Figure and axes, [row][view]; more than `most` views stand in several blocks of these rows."""
+def places_of(count, rows, most, bars=1):
+    """Figure and axes, [row][view]; more than `most` views stand in several blocks of these rows, with so many colour bars side by side."""
     blocks = -(-count // most)
     columns = -(-count // blocks)
     side = 2.6 if columns < 6 else 2.1
-    figure, axes = plt.subplots(blocks * rows, columns, figsize=(side * columns + 1.9, (side + 0.08) * blocks * rows + 0.7),
-                                squeeze=False, layout="constrained")
+    width = side * columns + 1.9 + (bars - 1 if blocks > 1 else 0)
+    figure, axes = plt.subplots(blocks * rows, columns, figsize=(width, (side + 0.08) * blocks * rows + 0.7), squeeze=False,
+                                layout="constrained")
     places = [[axes[block * rows + row][column] for block in range(blocks) for column in range(columns)] for row in range(rows)]
     for row in places:
         for number, axis in enumerate(row):
@@ -157,7 +158,7 @@ def figure_of_maps(views, panels, half, speed=1.0, pixels=400, decades=4, most=7
     scales = scales_of(panels, grids, decades)
     if scales is None:
         return None
-    figure, places, columns = places_of(len(views), len(panels), most)
+    figure, places, columns = places_of(len(views), len(panels), most, len({panel.quantity for panel in panels}))
     over, above = titles(views, columns, once)
     below = [panel.axes(views[0].units)[0] for panel in panels]
     images = {}
@@ -174,14 +175,20 @@ def figure_of_maps(views, panels, half, speed=1.0, pixels=400, decades=4, most=7
                 axis.set_xlabel("")
             if number % columns:
                 axis.set_ylabel("")
-    for quantity, image in images.items():
+    few = len(views) <= columns   # one block: each bar is beside its rows; of several blocks all bars stand beside the whole
+    several = not few and len(images) > 1
+    for quantity, image in reversed(images.items()):   # the last one is the nearest to the panels
         mine = [row for row, panel in enumerate(panels) if panel.quantity == quantity]
-        few = len(views) <= columns
-        figure.colorbar(image, ax=[axis for row in mine for axis in places[row]], label=panels[mine[0]].label(views[0].units), pad=0.02,
+        beside = [axis for row in (mine if few else range(len(panels))) for axis in places[row]]
+        figure.colorbar(image, ax=beside, label=panels[mine[0]].label(views[0].units), pad=0.02,
                         extend={"density": "min", "phase": "min", "velocity": "both"}.get(quantity, "max"),
-                        shrink=0.8 if few and len(mine) > 1 else 0.95 if few else 1, aspect=20 if few else 40)
+                        shrink=(0.8 if len(mine) > 1 else 0.95) if few else 0.6 if several else 1,
+                        aspect=20 if few else 50 if several else 40)
     if above:
         figure.suptitle(above, x=0.01, ha="left", fontsize=10)
+    if several:   # a second layout of several bars would shift the panels beyond the edge
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")
     return figure
 
 
