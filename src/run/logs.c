@@ -446,7 +446,7 @@ double logs_error(const struct logs *l, double total)
   return l->first_energy != 0 ? fabs((total - l->first_energy) / (l->scale > 0 ? l->scale : l->first_energy)) : NAN;
 }
 
-double logs_worst(const struct logs *l) { return l->first_energy != 0 ? l->worst : NAN; }
+double logs_worst(const struct logs *l) { return l->first_energy != 0 && l->has_energy > 1 ? l->worst : NAN; }
 
 const char *logs_error_text(double error, int digits, char *text, size_t size)
 {
@@ -459,7 +459,7 @@ void logs_energy(struct logs *l, const struct sim *s)
 {
   struct diagnostics d = energies_corrected(s);
   if (!l->has_energy && !s->external.moves) l->first_energy = d.total;   /* a field that moves changes the energy: no error is known */
-  l->has_energy = 1;
+  l->has_energy = l->has_energy ? 2 : 1;
   if (s->expansion.on) l->scale = d.kinetic + fabs(d.potential);
   l->worst = fmax(l->worst, logs_error(l, d.total));
   if (!l->energy) return;

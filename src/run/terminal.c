@@ -366,6 +366,27 @@ static void print_kept(const struct run *r)
   putchar('\n');
 }
 
+/* The command that continues a run: that of this one with --restart. */
+static void print_restart(const struct run *r)
+{
+  const struct param_origin *origin = r->options->origin;
+  const struct params *asked = &r->sim.choose.asked;
+  struct params given = *r->sim.par;   /* with the scheme as it was given, not as it was chosen */
+  char text[PARAM_TEXT + 64];
+  given.Mode = asked->Mode, given.Scheme = asked->Scheme, given.R1OverR0 = asked->R1OverR0;
+  printf("next: ");
+  if (r->sim.comm->size > 1) printf("mpirun -n %d ", r->sim.comm->size);
+  printf("espalier run --restart");
+  for (int k = 0; origin && k < param_count; k++) {
+    const struct param_entry *e = &param_table[k];
+    if (origin->line[k] != ORIGIN_OPTION) continue;
+    params_format(&given, e, text, sizeof text);
+    const char *quote = text[strcspn(text, " \t;&|<>()$*?'\"")] ? "'" : "";
+    printf(" -P %s%s:%s=%s%s", quote, e->section, e->name, text, quote);
+  }
+  printf(" %s\n", origin && origin->file ? origin->file : "FILE.ini");
+}
+
 /* Where the files are, and what to do next. */
 static void print_files(const struct run *r, int continues)
 {
@@ -375,8 +396,7 @@ static void print_files(const struct run *r, int continues)
   else if (count == 1) printf("snapshots: %s/%s_000.hdf5\n", par->OutputDir, par->SnapshotFileBase);
   else printf("snapshots: %s/%s_000.hdf5 to _%03d.hdf5\n", par->OutputDir, par->SnapshotFileBase, count - 1);
   printf("tables: %s/energy.csv, steps.csv%s and others (doc/file-formats.md)\n", par->OutputDir, r->logs.analysis ? ", analysis.csv" : "");
-  const struct param_origin *origin = r->options->origin;
-  if (continues) printf("next: espalier run --restart %s\n", origin && origin->file ? origin->file : "FILE.ini");
+  if (continues) print_restart(r);
   else if (count > 1 && !r->options->no_output)
     printf("next: espalier-plot density %s/%s_???.hdf5; espalier-plot energy %s\n", par->OutputDir, par->SnapshotFileBase, par->OutputDir);
   else printf("next: espalier-plot energy %s\n", par->OutputDir);
