@@ -312,14 +312,15 @@ void terminal_step(struct logs *l, const struct sim *s, const struct step_report
 /* --- end --------------------------------------------------------------------------------------------------------- */
 
 /* The numbers of a row of energy.csv that these errors need. */
-enum { ROW_MOMENTUM = 4, ROW_ANGULAR = 7, ROW_REMOVED = 13 + 2 * PARTICLE_TYPES, ROW_SCALES = ROW_REMOVED + 3, ROW_LENGTH = ROW_SCALES + 2 };
+enum { ROW_MOMENTUM = 4, ROW_ANGULAR = 7, ROW_LEAST = 13, ROW_REMOVED = ROW_LEAST + 2 * PARTICLE_TYPES, ROW_SCALES = ROW_REMOVED + 3,
+       ROW_LENGTH = ROW_SCALES + 2 };
 
 /* The largest changes of momentum and of angular momentum from the first row of energy.csv on, earlier jobs included, and the largest
- * sums m |v| and m |r x v| of these rows. Returns the number of rows; 0: none, or the table cannot be read. */
+ * sums m |v| and m |r x v| of these rows, 0 where none has them. Returns the number of rows; 0: none, or the table cannot be read. */
 static int changes(const struct params *par, double change[2], double scale[2])
 {
   char path[PARAM_TEXT + 64], line[4096];
-  double first[ROW_LENGTH], value[ROW_LENGTH];
+  double first[ROW_LENGTH];
   int rows = 0;
   snprintf(path, sizeof path, "%s/energy.csv", par->OutputDir);
   FILE *table = fopen(path, "r");
@@ -327,12 +328,13 @@ static int changes(const struct params *par, double change[2], double scale[2])
   change[0] = change[1] = scale[0] = scale[1] = 0;
   while (fgets(line, sizeof line, table)) {
     char *at = line;
+    double value[ROW_LENGTH] = {0};   /* rows of older versions lack the last columns */
     int n = 0;
     for (char *end; n < ROW_LENGTH; n++, at = *end == ',' ? end + 1 : end) {
       value[n] = strtod(at, &end);
       if (end == at) break;
     }
-    if (n < ROW_LENGTH) continue;   /* the header, or a comment */
+    if (n < ROW_LEAST) continue;   /* the header, or a comment */
     if (rows++ == 0) memcpy(first, value, sizeof first);
     double d[2] = {0, 0};
     for (int k = 0; k < 3; k++) {
