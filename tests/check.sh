@@ -48,6 +48,9 @@ ok $? "no word about a file of one's own"
 cp said checked
 [ ! -e out ]
 ok $? "nothing was written"
+check 1 -P Steps:Criterion=a -P Split:Mode=auto -P Split:SoftStep=0
+grep -q '^  block steps .*  0\.0[0-9]*  *-  *[0-9]' said && grep -q '^energy error .*not predicted for this Criterion' said
+ok $? "no prediction of errors for the steps of GADGET"
 check 2 -P Device:Transport=nccl
 [ $? = 1 ] && grep -q 'Transport = nccl: messages of the backend cpu are in the host' err
 ok $? "a transport that the run would refuse"

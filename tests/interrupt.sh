@@ -57,6 +57,10 @@ for mode in hybrid tree; do
     ok $? "$mode, $ranks rank(s): they end with the bits of one job"
   done
 done
+: > log
+go 2 hybrid stopped --walltime 0:0
+grep -q '^next: mpirun -n 2 espalier run --restart -P Output:OutputDir=stopped hybrid.ini$' log && ! grep -q 'dE/E| 0.000e' log
+ok $? "the last line is the command that continues the run; no error of one row"
 chain 2 3 hybrid other && awk -F, '/^[#t]/ { next } !n++ { first = $4 } { off = $4 / first - 1; if (off * off > 1e-6) bad = 1 } END { exit bad || n < 2 }' other/energy.csv
 ok $? "a run on 2 ranks goes on on 3: the energy is as good"
 # the first job ends within the soft step; the second one has another schedule, and builds trees at every shortest step

@@ -66,6 +66,7 @@ unit_tests = \
   %D%/walk \
   %D%/walk_active
 mpi_tests = \
+  %D%/amuse_model.mpi \
   %D%/analysis_ranks.mpi \
   %D%/bad_input.mpi \
   %D%/bad_storage.mpi \
@@ -371,6 +372,10 @@ clean-local:
 %C%_keys_SOURCES = %D%/keys.c %D%/chance.h %D%/tap.h
 %C%_last_words_SOURCES = %D%/last_words.c %D%/tap.h
 %C%_lattice_SOURCES = %D%/lattice.c %D%/chance.h %D%/tap.h
+%C%_amuse_model_mpi_SOURCES = %D%/amuse_model.c %D%/tap.h
+%C%_amuse_model_mpi_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/src/api   # as of an installed library
+%C%_amuse_model_mpi_LDADD = $(LIBRARY_SHARED) -lm
+%C%_amuse_model_mpi_LDFLAGS = $(AM_LDFLAGS) -Wl,-rpath,$(abs_top_builddir)/lib
 %C%_library_mpi_SOURCES = %D%/library.c %D%/tap.h
 # The shared library, as a user's program has it.
 %C%_library_mpi_LDADD = $(LIBRARY_SHARED) -lm

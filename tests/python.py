@@ -140,6 +140,17 @@ else:
     ok(refused(espalier.ArgumentError, "found 'xw'", lambda: sim.plot("xw")) and refused(espalier.ArgumentError, "no particles", lambda: sim.plot(types=4))
        and refused(espalier.ArgumentError, "found 'speed'", lambda: sim.plot("xy", "speed"))
        and refused(espalier.ArgumentError, "follow", lambda: espalier.plots.maps(snaps, follow=[0])), "pictures that cannot be")
+    wrong = [("pixels", n) for n in (1, 3, 4, 15, 4097, 32.5, "32", True)] + [("decades", d) for d in (0, -1, 301, 330, float("nan"), None)]
+    wrong += [("width", w) for w in (0, -1.0, float("inf"), float("nan"), "2", pos[:2, 0])]
+    for name, value in wrong:
+        sentence = f"{name}: expected a {'whole ' if name == 'pixels' else ''}number"
+        if not all(refused(espalier.ArgumentError, sentence, lambda draw=draw: draw(**{name: value}))
+                   for draw in (sphere.plot, sphere.plot_phase, lambda **given: espalier.plots.maps(snaps, **given))):
+            print("#", name, value)
+            break
+    else:
+        name = None
+    ok(name is None and sphere.plot(pixels=16, decades=300, width=np.float32(1)).images, "pixels, decades and width have the limits of espalier-plot map")
     one = espalier.Snapshot(pos[:1], vel[:1], mass[:1], model.ids[:1], model.types[:1])
     none = espalier.Snapshot(pos[:0], vel[:0], mass[:0], model.ids[:0], model.types[:0])
     ok(all(one.plot("xy", quantity).images for quantity in ("density", "velocity", "dispersion")) and one.plot_phase().images and len(none.radii()) == 0

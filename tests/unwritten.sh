@@ -153,6 +153,32 @@ damage changed change
 ok $? "a table that was changed is kept, and reported"
 [ -n "$text" ] && [ "$(echo "$text" | sed 's/.*the first \([0-9]*\) or more.*/\1/')" -gt $((bytes / 2)) ]
 ok $? "... with the number of bytes that are certainly unchanged"
+# of an older version, which had fewer columns, or others
+fields() { grep -v '^#' "$energy" | awk -F, -v n="$1" 'NF != n { bad = 1 } END { exit bad || NR < 7 }'; }
+shorter() { sed '/^#/!s/,[^,]*,[^,]*$//' "$energy" > "$dir/cut" && cp "$dir/cut" "$energy"; }
+other() { sed '/^#/!s/^[^,]*,//' "$energy" > "$dir/cut" && cp "$dir/cut" "$energy"; }
+columns=$(grep '^time,' "$energy" | awk -F, '{ print NF }')
+damage older shorter
+[ $status = 0 ] && grep -q "warning: out/energy.csv was begun by an older version, with $((columns - 2)) columns; the rows of this run" "$dir/table/err" &&
+  fields $((columns - 2)) && [ "$(rows)" -ge 8 ]
+ok $? "a table with fewer columns: the rows that follow have these"
+grep -q '^kept: energy to [0-9.e-]*$' "$dir/table/log"
+ok $? "... and the last lines of the run count them"
+damage older shorter
+cp -r "$dir/table/out" "$dir/table-more"
+rm -rf "$dir/table/out"
+cp -r "$dir/kept" "$dir/table/out"
+shorter
+go table 1 -r -n 6
+go table 1 -r
+[ $status = 0 ] && ! grep -q 'was changed\|too short' "$dir/table/err" && grep -v '^#' "$energy" > "$dir/one" && grep -v '^#' "$dir/table-more/energy.csv" | cmp - "$dir/one"
+ok $? "... and a further restart knows the table again"
+damage others other
+aside=$dir/table/out/energy-before-step-4-1.csv
+[ $status = 0 ] && grep -q "warning: out/energy.csv was begun by an older version, with other columns; its rows are in out/energy-before-step-4-1.csv now" "$dir/table/err" &&
+  grep -q '^kinetic,' "$aside" && [ "$(grep -c '^[-0-9]' "$aside")" -ge 3 ] && grep -q '^time,' "$energy" && [ "$(rows)" = 5 ] &&
+  [ "$(grep -v '^#' "$energy" | awk -F, -v n="$columns" 'NF != n' | wc -l)" = 0 ]
+ok $? "a table with other columns is kept under another name, and a new one begins"
 if command -v mkfifo > /dev/null; then
   fifo() { rm "$energy" && mkfifo "$energy"; }
   seconds=20

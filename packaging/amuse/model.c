@@ -206,6 +206,8 @@ int model_update(struct model *m)
 {
   char settings[sizeof m->used];
   double centre[3], motion[3], extent = 0;
+  /* the same on all ranks, which have all calls with the same arguments */
+  if (m->sim && m->changed == CHANGED_NOTHING && !m->settings_changed) return 0;
   store_compact(&m->store);
   m->count = m->store.n;
   MPI_Bcast(&m->count, 1, MPI_INT64_T, 0, MPI_COMM_WORLD);
@@ -215,7 +217,6 @@ int model_update(struct model *m)
     m->changed = CHANGED_ALL;
     return 0;
   }
-  if (m->sim && m->changed == CHANGED_NOTHING && !m->settings_changed) return 0;
   if (m->rank == 0) {
     store_centre(&m->store, centre, motion);
     extent = store_extent(&m->store, centre);

@@ -21,6 +21,27 @@ def _one_of(name: str, text: Any, known: Sequence[str]) -> None:
         raise ArgumentError(f"{name}: expected {', '.join(known[:-1])} or {known[-1]}, found {text!r}")
 
 
+def _number(name: str, value: Any, lowest: float, highest: float, expected: str) -> Any:
+    """The value, which is to be a number above `lowest` and at most `highest`."""
+    try:
+        good = lowest < value <= highest
+    except (TypeError, ValueError):
+        good = False
+    if not isinstance(good, (bool, np.bool_)) or not good:
+        raise ArgumentError(f"{name}: expected {expected}, found {value!r}")
+    return value
+
+
+def _check_picture(width: Any, pixels: Any, decades: Any) -> None:
+    """The limits of espalier-plot map."""
+    if width is not None:
+        _number("width", width, 0, float(np.finfo(float).max), "a number above 0, or None")
+    if isinstance(pixels, bool) or not isinstance(pixels, (int, np.integer)):
+        raise ArgumentError(f"pixels: expected a whole number from 16 to 4096, found {pixels!r}")
+    _number("pixels", pixels, 15, 4096, "a whole number from 16 to 4096")
+    _number("decades", decades, 0, 300, "a number above 0 and at most 300")
+
+
 def _chosen(snap: Snapshot, types: Any) -> np.ndarray:
     rows = np.full(len(snap), True) if types is None else np.isin(snap.types, types)
     if not rows.any() or not snap.mass[rows].sum() > 0:
@@ -55,6 +76,7 @@ def _draw(snap: Snapshot, quantity: str, plane: str, width: float | None = None,
     else:
         _one_of("quantity", quantity, QUANTITIES)
         _one_of("plane", plane, PLANES)
+    _check_picture(width, pixels, decades)
     rows = _chosen(snap, types)
     origin = snap.densest() if centre is None else np.asarray(centre, dtype=float)
     view = _view(snap, origin, mean_velocity(snap.vel, snap.mass), rows)
@@ -109,6 +131,7 @@ def maps(snaps: Sequence[Snapshot], plane: str = "xy", quantities: Sequence[str]
     for quantity in quantities:
         _one_of("quantities", quantity, QUANTITIES)
         panels.append(pictures.Panel(quantity, plane))
+    _check_picture(width, pixels, decades)
     views = [_view(snap, *frame, _chosen(snap, types)) for snap, frame in zip(snaps, _frames(snaps, follow))]
     half = width / 2 if width else 1.05 * max(view.extent() for view in views) or 1.0
     with plt.rc_context(style.STYLE):

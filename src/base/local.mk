@@ -20,6 +20,8 @@ libespalier_a_SOURCES += \
   %D%/resident.h \
   %D%/revision.c \
   %D%/revision.h \
+  %D%/resumed.c \
+  %D%/resumed.h \
   %D%/spool.c \
   %D%/spool.h \
   %D%/timer.c \

@@ -17,7 +17,7 @@
 #include "base/memory.h"
 #include "base/timer.h"
 
-enum { CAPACITY_MIN = 4096, SPACING_MIN = 512, PIECE = 65536 };
+enum { CAPACITY_MIN = 4096, SPACING_MIN = 512, PIECE = 65536, COMMENT = -1 };
 
 #define WARNING_SECONDS 60.0   /* between two warnings about one file */
 
@@ -72,6 +72,7 @@ struct spool {
   size_t count, capacity;
   char *path;               /* for messages */
   double warned;            /* clock of the last warning that bytes cannot be written; 0: none */
+  int most, column;         /* columns of a row that are written, 0: all; of the present line so far, 0: it begins */
   int lags, unsafe;         /* 1: warned that bytes cannot be written; that flushing failed */
 };
 
@@ -91,6 +92,20 @@ static void write_pending(struct spool *s)
   memmove(s->pending, s->pending + done, s->count);
 }
 
+/* Copy text without the columns that are not wanted. Returns the number of bytes. */
+static size_t copy_columns(struct spool *s, char *to, const char *from, size_t bytes)
+{
+  size_t n = 0;
+  if (s->most == 0) return memcpy(to, from, bytes), bytes;
+  for (size_t k = 0; k < bytes; k++) {
+    if (s->column == 0) s->column = from[k] == '#' ? COMMENT : 1;   /* a line begins */
+    if (from[k] == ',' && s->column != COMMENT) s->column++;
+    if (s->column <= s->most || from[k] == '\n') to[n++] = from[k];
+    if (from[k] == '\n') s->column = 0;
+  }
+  return n;
+}
+
 static ssize_t cookie_write(void *cookie, const char *from, size_t bytes)
 {
   struct spool *s = cookie;
@@ -98,8 +113,7 @@ static ssize_t cookie_write(void *cookie, const char *from, size_t bytes)
     s->capacity = 2 * (s->count + bytes) + CAPACITY_MIN;
     s->pending = memory_resize("tables", s->pending, s->capacity);
   }
-  memcpy(s->pending + s->count, from, bytes);
-  s->count += bytes;
+  s->count += copy_columns(s, s->pending + s->count, from, bytes);
   write_pending(s);
   return (ssize_t)bytes;
 }
@@ -166,6 +180,12 @@ FILE *spool_open(const char *path, long long at, struct spool **out, struct faul
   }
   if (out) *out = s;
   return fopencookie(s, "w", functions);
+}
+
+void spool_columns(struct spool *s, int columns)
+{
+  s->most = columns;
+  s->column = 0;
 }
 
 void spool_sums(const struct spool *s, struct spool_sums *sums)

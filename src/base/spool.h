@@ -24,6 +24,9 @@ struct spool;
  * succeed; ftello includes the bytes that are still in memory; fclose fails with errno where bytes could not be written.
  * \param s  the file of the stream for the functions below, valid until fclose; may be NULL */
 FILE *spool_open(const char *path, long long at, struct spool **s, struct fault *f);
+/* From the next line on only the first `columns` columns of rows, which commas part, are written; lines that begin with # are whole. What
+ * was written before must be flushed (fflush). */
+void spool_columns(struct spool *s, int columns);
 /* Flush the file to the disk (fsync). A file that was removed is written again, with a warning on stderr. Bytes that are still in memory are no error; where flushing fails a warning is printed on stderr. */
 void spool_sync(struct spool *s);
 /* The checksums of the bytes in the file. */

@@ -16,6 +16,7 @@
 #include "base/folders.h"
 #include "base/revision.h"
 #include "base/memory.h"
+#include "base/resumed.h"
 #include "checkpoint/checkpoint.h"
 #include "gravity/units.h"
 #include "io/input/initial.h"
@@ -184,18 +185,8 @@ static struct spool_sums sums_of(const struct logs_ends *ends, int k)
   return was;
 }
 
-/* Report, also in the table, that it is not as it was at the checkpoint. */
-static void report_gap(FILE *table, const char *path, const struct spool_check *found, long long written, long long step)
-{
-  char text[256];
-  const char *what = found->size < 0 ? "is missing" : found->size < written ? "is too short" : "was changed";
-  snprintf(text, sizeof text, "%s: of the %lld bytes at the checkpoint %lld are left, of which the first %lld or more are unchanged", what,
-           written, found->keep, found->agree < found->keep ? found->agree : found->keep);
-  fprintf(stderr, "espalier: warning: %s %s; the run adds its rows after a comment line\n", path, text);
-  fprintf(table, "# restart in soft step %lld: this table %s\n", step, text);
-}
-
-/* Continue a table as it was at the checkpoint (ends->end[k] negative: it did not exist). `rows`: those that were not in the file. */
+/* Continue a table as it was at the checkpoint (ends->end[k] negative: it did not exist). `rows`: those that were not in the file.
+ * All rows have the columns that the table has, so that it stays one table. */
 static void resume_table(struct logs *l, const struct table *t, int k, const struct sim *s, const struct logs_ends *ends, const char *rows,
                          struct fault *f)
 {
@@ -215,15 +206,22 @@ static void resume_table(struct logs *l, const struct table *t, int k, const str
   if (!*t->file) return;
   const char *from = rows;
   if (differs) {
-    report_gap(*t->file, path, &found, was.bytes, s->step + 1);
+    resumed_report_gap(*t->file, path, &found, was.bytes, s->step + 1);
     const char *line = count ? memchr(rows, '\n', count) : NULL;   /* the file had the beginning of this row, perhaps */
     from = line ? line + 1 : rows;
   }
   if (count) fwrite(from, 1, count - (size_t)(from - rows), *t->file);
-  if (t->enabled) return;
+  fflush(*t->file);
+  int columns = t->enabled ? resumed_columns(path, t->header) : 0;
+  if (columns > 0) {
+    resumed_report_columns(path, columns);
+    spool_columns(l->spool[k], columns);
+  }
+  if (t->enabled && columns >= 0) return;
   if (fclose(*t->file)) fault_set(f, "%s cannot be written: %s", path, strerror(errno));
   *t->file = NULL;
   l->spool[k] = NULL;
+  if (t->enabled && !f->text[0] && resumed_move(path, s->step + 1, f) == 0) begin_table(l, t, k, s, f);
 }
 
 static void resume_all(struct logs *l, const struct sim *s, const struct logs_ends *ends, const char *rows, struct fault *f)
@@ -446,7 +444,7 @@ double logs_error(const struct logs *l, double total)
   return l->first_energy != 0 ? fabs((total - l->first_energy) / (l->scale > 0 ? l->scale : l->first_energy)) : NAN;
 }
 
-double logs_worst(const struct logs *l) { return l->first_energy != 0 ? l->worst : NAN; }
+double logs_worst(const struct logs *l) { return l->first_energy != 0 && l->has_energy > 1 ? l->worst : NAN; }
 
 const char *logs_error_text(double error, int digits, char *text, size_t size)
 {
@@ -459,7 +457,7 @@ void logs_energy(struct logs *l, const struct sim *s)
 {
   struct diagnostics d = energies_corrected(s);
   if (!l->has_energy && !s->external.moves) l->first_energy = d.total;   /* a field that moves changes the energy: no error is known */
-  l->has_energy = 1;
+  l->has_energy = l->has_energy ? 2 : 1;
   if (s->expansion.on) l->scale = d.kinetic + fabs(d.potential);
   l->worst = fmax(l->worst, logs_error(l, d.total));
   if (!l->energy) return;

@@ -312,14 +312,15 @@ void terminal_step(struct logs *l, const struct sim *s, const struct step_report
 /* --- end --------------------------------------------------------------------------------------------------------- */
 
 /* The numbers of a row of energy.csv that these errors need. */
-enum { ROW_MOMENTUM = 4, ROW_ANGULAR = 7, ROW_REMOVED = 13 + 2 * PARTICLE_TYPES, ROW_SCALES = ROW_REMOVED + 3, ROW_LENGTH = ROW_SCALES + 2 };
+enum { ROW_MOMENTUM = 4, ROW_ANGULAR = 7, ROW_LEAST = 13, ROW_REMOVED = ROW_LEAST + 2 * PARTICLE_TYPES, ROW_SCALES = ROW_REMOVED + 3,
+       ROW_LENGTH = ROW_SCALES + 2 };
 
 /* The largest changes of momentum and of angular momentum from the first row of energy.csv on, earlier jobs included, and the largest
- * sums m |v| and m |r x v| of these rows. Returns the number of rows; 0: none, or the table cannot be read. */
+ * sums m |v| and m |r x v| of these rows, 0 where none has them. Returns the number of rows; 0: none, or the table cannot be read. */
 static int changes(const struct params *par, double change[2], double scale[2])
 {
   char path[PARAM_TEXT + 64], line[4096];
-  double first[ROW_LENGTH], value[ROW_LENGTH];
+  double first[ROW_LENGTH];
   int rows = 0;
   snprintf(path, sizeof path, "%s/energy.csv", par->OutputDir);
   FILE *table = fopen(path, "r");
@@ -327,12 +328,13 @@ static int changes(const struct params *par, double change[2], double scale[2])
   change[0] = change[1] = scale[0] = scale[1] = 0;
   while (fgets(line, sizeof line, table)) {
     char *at = line;
+    double value[ROW_LENGTH] = {0};   /* rows of older versions lack the last columns */
     int n = 0;
     for (char *end; n < ROW_LENGTH; n++, at = *end == ',' ? end + 1 : end) {
       value[n] = strtod(at, &end);
       if (end == at) break;
     }
-    if (n < ROW_LENGTH) continue;   /* the header, or a comment */
+    if (n < ROW_LEAST) continue;   /* the header, or a comment */
     if (rows++ == 0) memcpy(first, value, sizeof first);
     double d[2] = {0, 0};
     for (int k = 0; k < 3; k++) {
@@ -366,6 +368,27 @@ static void print_kept(const struct run *r)
   putchar('\n');
 }
 
+/* The command that continues a run: that of this one with --restart. */
+static void print_restart(const struct run *r)
+{
+  const struct param_origin *origin = r->options->origin;
+  const struct params *asked = &r->sim.choose.asked;
+  struct params given = *r->sim.par;   /* with the scheme as it was given, not as it was chosen */
+  char text[PARAM_TEXT + 64];
+  given.Mode = asked->Mode, given.Scheme = asked->Scheme, given.R1OverR0 = asked->R1OverR0;
+  printf("next: ");
+  if (r->sim.comm->size > 1) printf("mpirun -n %d ", r->sim.comm->size);
+  printf("espalier run --restart");
+  for (int k = 0; origin && k < param_count; k++) {
+    const struct param_entry *e = &param_table[k];
+    if (origin->line[k] != ORIGIN_OPTION) continue;
+    params_format(&given, e, text, sizeof text);
+    const char *quote = text[strcspn(text, " \t;&|<>()$*?'\"")] ? "'" : "";
+    printf(" -P %s%s:%s=%s%s", quote, e->section, e->name, text, quote);
+  }
+  printf(" %s\n", origin && origin->file ? origin->file : "FILE.ini");
+}
+
 /* Where the files are, and what to do next. */
 static void print_files(const struct run *r, int continues)
 {
@@ -375,8 +398,7 @@ static void print_files(const struct run *r, int continues)
   else if (count == 1) printf("snapshots: %s/%s_000.hdf5\n", par->OutputDir, par->SnapshotFileBase);
   else printf("snapshots: %s/%s_000.hdf5 to _%03d.hdf5\n", par->OutputDir, par->SnapshotFileBase, count - 1);
   printf("tables: %s/energy.csv, steps.csv%s and others (doc/file-formats.md)\n", par->OutputDir, r->logs.analysis ? ", analysis.csv" : "");
-  const struct param_origin *origin = r->options->origin;
-  if (continues) printf("next: espalier run --restart %s\n", origin && origin->file ? origin->file : "FILE.ini");
+  if (continues) print_restart(r);
   else if (count > 1 && !r->options->no_output)
     printf("next: espalier-plot density %s/%s_???.hdf5; espalier-plot energy %s\n", par->OutputDir, par->SnapshotFileBase, par->OutputDir);
   else printf("next: espalier-plot energy %s\n", par->OutputDir);

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "step/hard.h"
+
 /* Seconds per unit of time with the expected soft step, measured or predicted. */
 static double seconds_of(const struct choose_part *c, int k)
 {
@@ -59,18 +61,25 @@ void choose_print(const struct sim *s, FILE *out)
   print_others(c, 0, out);
 }
 
+/* The error of the steps of a candidate; "-" where the criterion of steps has no model. */
+static const char *error_of(const struct sim *s, const struct choice_candidate *c, char text[16])
+{
+  snprintf(text, 16, "%.1e", c->error);
+  return s->par->Criterion == CRITERION_MIN_AV ? text : "-";
+}
+
 void choose_report(const struct sim *s, const double bytes[2], FILE *out)
 {
   const struct choose_part *c = &s->choose;
-  char name[64];
+  char name[64], error[16];
   if (!choose_used(s)) return;
   fprintf(out, "schemes, predicted                        soft step  |dE/E| in 10  s per unit  MB per\n"
                "                                                     dyn. times     of time    rank\n");
   for (int k = 0; k < CHOICES_COUNT; k++) {
     const struct choice_candidate *one = &c->table.candidate[k];
     if (!is_candidate(c, k)) continue;
-    fprintf(out, "  %-25s %-11s  %10.3g %13.1e %11.3g %7.4g\n", choice_name(k, &c->asked, name), k == c->now ? "(chosen)" : "", one->step,
-            one->error, seconds_of(c, k), bytes[one->r2 > 0] / 1e6);
+    fprintf(out, "  %-25s %-11s  %10.3g %13s %11.3g %7.4g\n", choice_name(k, &c->asked, name), k == c->now ? "(chosen)" : "", one->step,
+            error_of(s, one, error), seconds_of(c, k), bytes[one->r2 > 0] / 1e6);
   }
 }
 
@@ -80,7 +89,12 @@ void choose_report_errors(const struct sim *s, const struct plan *plan, FILE *ou
   struct choose_errors e = choose_errors(s, plan);
   int one = choose_used(s) && is_candidate(c, c->now);
   if (one) e.steps = c->table.candidate[c->now].error;
-  if (!(e.forces > 0)) return;
+  if (!(e.forces > 0)) {
+    if (s->par->Criterion != CRITERION_MIN_AV || hard_used(s))
+      fprintf(out, "energy error        not predicted for %s: see the line energy, the change by the first soft step\n",
+              hard_used(s) ? "neighbour lists" : "this Criterion");
+    return;
+  }
   fprintf(out, "energy error        |dE/E| within ten dynamical times, predicted: ");
   if (e.steps > 0) fprintf(out, "%.1e by time steps,\n                    ", e.steps);
   fprintf(out, "at most %.1e by forces, in equilibrium a tenth of that\n", e.forces);
