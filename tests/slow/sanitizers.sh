@@ -32,7 +32,7 @@ export LD_PRELOAD="$scratch_dir/keep.so"
 # themselves check that all labelled memory is given back.
 export ASAN_OPTIONS="$asan:detect_leaks=0"
 # shellcheck disable=SC2016  # make expands these
-try 600 unit.log "unit tests run clean" "$MAKE" check TESTS='$(unit_tests) $(mpi_tests)'
+try 1200 unit.log "unit tests run clean" "$MAKE" check TESTS='$(unit_tests) $(mpi_tests)'
 
 export ASAN_OPTIONS="$asan:detect_leaks=$leaks"
 hybrid ./espalier
