@@ -2,17 +2,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # The plots of real runs on three ranks and one: pictures in which nothing lies over anything else, the numbers of the comparison,
 # and a sentence for bad input.
-dir=$(mktemp -d) || exit 99
-trap 'rm -rf "$dir"' EXIT
-src=${srcdir:-.}
-plot=$src/tools/espalier-plot
-if ! python=$("$plot" --find 2> /dev/null); then
-  echo "1..0 # SKIP no python3 with h5py, numpy and matplotlib"
-  exit 0
-fi
-# no display is needed, whatever the environment says
-export OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=1 MPLCONFIGDIR="$dir" MPLBACKEND=TkAgg DISPLAY=:99
 . "${srcdir:-.}/tests/tap.sh"
+with_plots
+# no display is needed, whatever the environment says
+export OMP_NUM_THREADS=1 MPLBACKEND=TkAgg DISPLAY=:99
 shown="$dir/out $dir/err"
 
 cat > "$dir/run.ini" << END

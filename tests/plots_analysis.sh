@@ -2,16 +2,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # The plots of analysis.csv and the movies of maps, of a real run: pictures in which nothing lies over anything else, frames with one scale,
 # and a sentence for bad input.
-dir=$(mktemp -d) || exit 99
-trap 'rm -rf "$dir"' EXIT
-src=${srcdir:-.}
-plot=$src/tools/espalier-plot
-if ! python=$("$plot" --find 2> /dev/null); then
-  echo "1..0 # SKIP no python3 with h5py, numpy and matplotlib"
-  exit 0
-fi
-export OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=1 MPLCONFIGDIR="$dir"
 . "${srcdir:-.}/tests/tap.sh"
+with_plots
+export OMP_NUM_THREADS=1
 shown="$dir/out $dir/err"
 cat > "$dir/run.ini" << END
 [Input]

@@ -2,16 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # espalier-plot map, movie and profile with velocities, phase space and frames that follow: numbers of known models, pictures in which nothing
 # lies over anything else, vector files, and a sentence for bad input. The particles are made by tests/plots_maps.py.
-dir=$(mktemp -d) || exit 99
-trap 'rm -rf "$dir"' EXIT
-src=${srcdir:-.}
-plot=$src/tools/espalier-plot
-if ! python=$("$plot" --find 2> /dev/null); then
-  echo "1..0 # SKIP no python3 with h5py, numpy and matplotlib"
-  exit 0
-fi
-export PYTHONDONTWRITEBYTECODE=1 MPLCONFIGDIR="$dir"
-. "$src/tests/tap.sh"
+. "${srcdir:-.}/tests/tap.sh"
+with_plots
 shown="$dir/out $dir/err"
 "$python" "$src/tests/plots_maps.py" "$src" "$dir" > "$dir/out" 2> "$dir/err"
 status=$?

@@ -1,20 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # espalier-plot model: a galaxy with two discs, a merger and a model without discs, whose particles are where the lines are; bad input.
-dir=$(mktemp -d) || exit 99
-trap 'rm -rf "$dir"' EXIT
-src=${srcdir:-.}
-plot=$src/tools/espalier-plot
-if ! python=$("$plot" --find 2> /dev/null); then
-  echo "1..0 # SKIP no python3 with h5py, numpy and matplotlib"
-  exit 0
-fi
+. "${srcdir:-.}/tests/tap.sh"
+with_plots
 if ! ./espalier ic galaxy --help 2> /dev/null | grep -q -e --profile; then
   echo "1..0 # SKIP this espalier has no 'ic galaxy'"
   exit 0
 fi
-export PYTHONDONTWRITEBYTECODE=1 MPLCONFIGDIR="$dir"
-. "${srcdir:-.}/tests/tap.sh"
 shown="$dir/out $dir/err"
 
 # component NAME LINE...: a section of the model file

@@ -35,6 +35,19 @@ new_folder() {
   same=$(cd "${srcdir:-.}" && pwd)/tests/slurm/same.py
   cd "$dir" || exit 99
 }
+# with_plots: $plot, the command of plots, and $python, a python3 that draws; files go to the new folder $dir, which is removed at the end of the
+# script. $src is the source folder. Where no python3 draws, the script ends and its checks are skipped
+with_plots() {
+  dir=$(mktemp -d) || exit 99
+  trap 'rm -rf "$dir"' EXIT
+  src=${srcdir:-.}
+  plot=$src/tools/espalier-plot
+  if ! python=$("$plot" --find 2> /dev/null); then
+    echo "1..0 # SKIP no python3 with h5py, numpy and matplotlib"
+    exit 0
+  fi
+  export PYTHONDONTWRITEBYTECODE=1 MPLCONFIGDIR="$dir"
+}
 # launch RANKS ARGUMENT...: the program of the build folder, $here; for at most $limit seconds, where that is set
 launch() {
   on=$1
