@@ -198,7 +198,6 @@ static void rows_by_law(struct time_study *t, const struct study_facts *f)
     double ranks = o->ranks[k], per_rank = o->weak > 0 ? o->weak : f->particles / ranks;
     if (!by_law(t, k, f->particles)) continue;
     laws_predict(&laws, ranks, per_rank, &times);
-    t->collectives[PHASE_let_select].bytes = t->known_ranks * study_summary_bytes(f, (int)ranks);   /* shorter on many ranks */
     double collective = event_collectives(t->collectives, t->known_ranks, ranks, &t->m);
     times.mean[EVENT_collective] = times.critical[EVENT_collective] = collective;
     row(t, f, ranks, per_rank, per_rank < laws.smallest[1] || ranks > laws.largest[0] ? "law*" : "law", &times);

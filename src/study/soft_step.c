@@ -274,7 +274,7 @@ static void gather_pairs(const struct comm *c, struct soft_step *s)
 static void count_collectives(struct soft_step *s, const struct global_particles *w, int ranks, int64_t kept)
 {
   enum { CUTS = 7, CUT_BYTES = 82064, LEVELS = SCHEDULE_LEVELS + 2, SUMS = 40 };   /* cuts: rounds and bytes differ a little */
-  struct let_request soft = global_particles_request(w, LET_SOFT, ranks), first = global_particles_request(w, LET_STEP, ranks), later = first;
+  struct let_request soft = global_particles_request(w, LET_SOFT), first = global_particles_request(w, LET_STEP), later = first;
   later.active = 1;
   int64_t exchange = (int64_t)sizeof(size_t) * ranks;
   int64_t summaries = s->selections > 0 ? (int64_t)(let_summary_bytes(&first) + (size_t)(s->selections - 1) * let_summary_bytes(&later)) : 0;
@@ -308,7 +308,7 @@ static void count_soft(struct counting *k, struct virtual_exchange *l, const str
 {
   if (k->wants->pairs || k->wants->let) {
     l->kind = LET_SOFT;
-    l->request = global_particles_request(l->w, LET_SOFT, l->ranks);
+    l->request = global_particles_request(l->w, LET_SOFT);
     virtual_exchange_lets(l);
   } else if (k->c->rank == 0) {
     for (int r = 0; r < k->ranks; r++)
@@ -321,7 +321,7 @@ static void count_class(struct counting *k, struct virtual_exchange *l, const st
   double tick_length = l->w->soft_step / TICKS;
   k->class = class;
   l->kind = LET_STEP;
-  l->request = global_particles_request(l->w, LET_STEP, l->ranks);
+  l->request = global_particles_request(l->w, LET_STEP);
   l->request.tick = class->tick;
   l->request.horizon = class->horizon * tick_length;
   l->request.active = class->tick > 0;

@@ -59,7 +59,7 @@ static void count(struct study *s, struct study_system *y, int which, int kinds)
   struct virtual_messages messages = {0};
   int trace = to->ti || to->goal || to->events;
   virtual_count_messages(s->c, w, s->ranks, kinds, s->rows[which], progress, s, trace ? &messages : NULL);
-  struct let_request soft = global_particles_request(w, LET_SOFT, s->ranks);
+  struct let_request soft = global_particles_request(w, LET_SOFT);
   if (trace) virtual_trace(s->c, s->ranks, s->rows[which], &messages, &soft, to, &s->trace_fault);
   memory_free(messages.message);
   s->printed = timer_clock();

@@ -8,13 +8,22 @@
 #define VIRTUAL_H
 #include "study/global_particles.h"
 
+/* The gather of LET summaries. Messages and bytes of stages, which are none with one allgather, and what the rank has of others. */
+struct virtual_summaries {
+  int64_t messages, bytes;     /* sent in stages */
+  int64_t received;            /* bytes, also of an allgather */
+  int64_t known, groups;       /* ranks and groups whose summaries it has in the end */
+  int64_t held;                /* bytes of summaries in memory, its own included */
+};
+
 /* Counts of one of P ranks for one soft exchange and the exchange at the start of the substeps. Integers only, because rows are summed
  * over processes as one array. */
 struct virtual_rank {
   int64_t local;               /* particles */
   struct let_traffic let[LET_KINDS];
   int64_t contacts[LET_KINDS]; /* ranks whose LETs it receives */
-  int64_t tops, cells;         /* soft: ranks of which cells in the LET summary suffice; these cells */
+  int64_t tops, cells;         /* soft: ranks and groups of which cells in the LET summary suffice; these cells */
+  struct virtual_summaries summaries[LET_KINDS];
   int64_t updates;             /* bytes that it sends in a substep in which all entries, also cells, were corrected */
 };
 
