@@ -109,6 +109,8 @@ static int sums_hold(const struct global_particles *w, const struct virtual_rank
       contacts[k] += rows[r].contacts[k];
     }
     if (rows[r].tops + rows[r].contacts[LET_SOFT] > ranks - 1) return 0;
+    for (int k = 0; k < LET_KINDS; k++)
+      if (rows[r].summaries[k].messages == 0 && rows[r].summaries[k].known != ranks - 1) return 0;
     if (rows[r].local == 0 && (rows[r].let[LET_SOFT].received.cells > 0 || rows[r].let[LET_STEP].bytes > 0)) return 0;
   }
   /* boxes one way and a LET the other; a message that is cut counts as its pieces */
@@ -268,6 +270,14 @@ int main(int argc, char **argv)
   check_counts(&world, &alone, &sets[1], 2000, 64);
   check_counts(&world, &alone, &sets[0], 30, 50);
   check_counts(&world, &alone, &sets[0], 300, 1);
+  debug_set("let_stages", 2);   /* summaries in stages */
+  check_real(&world, &sets[0], 3000, 1, 0);
+  check_real(&world, &sets[1], 2000, 2, 0);
+  check_real(&world, &sets[11], 3, 1, 0);
+  check_real(&small, &sets[0], 1000, 2, 0);
+  check_counts(&world, &alone, &sets[0], 2000, 27);
+  check_counts(&world, &alone, &sets[0], 30, 50);
+  debug_set("let_stages", NAN);
   check_tops(&world, &sets[0], 8000, 125);
   if (world.rank == 0) check_schedules();
   check_soft_step(&world, &alone, &sets[0], 1000, 7);

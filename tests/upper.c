@@ -50,7 +50,7 @@ static int survives(const struct let_summary *s, int quads)
   let_summary_pack(&q, s, message);
   let_summary_unpack(&q, message, back);
   size_t cells = (size_t)s->top.cells;
-  int same = back->particles > 0 == s->particles > 0 && back->boxes > 0 == s->boxes > 0 && back->top.cells == s->top.cells && back->box.a_old == s->box.a_old;
+  int same = (back->particles > 0) == (s->particles > 0) && (back->boxes > 0) == (s->boxes > 0) && back->top.cells == s->top.cells && back->box.a_old == s->box.a_old;
   same &= memcmp(back->box.low, s->box.low, sizeof s->box.low) == 0 && memcmp(back->box.high, s->box.high, sizeof s->box.high) == 0;
   same &= memcmp(back->top.node, s->top.node, sizeof *s->top.node * cells) == 0;
   same &= !quads || memcmp(back->top.quad, s->top.quad, sizeof *s->top.quad * cells) == 0;
