@@ -185,10 +185,12 @@ static int near(const struct stages *s, int32_t x, const struct let_summary *of_
  * both are 0.20 MB (doc/measurements.md, LET summaries in stages). */
 enum { STAGES_RANKS = 512 };
 
+int stages_ranks(void) { return (int)debug_value("let_stages", STAGES_RANKS); }
+
 int stages_wanted(const struct let_request *r, int ranks)
 {
   if (r->horizon > 0 && !let_by_reach(r)) return 0;   /* every rank needs a LET of every other one */
-  return ranks >= (int)debug_value("let_stages", STAGES_RANKS);
+  return ranks >= stages_ranks();
 }
 
 /* --- begin and end ----------------------------------------------------------------------------------------------- */

@@ -54,6 +54,8 @@ struct stages {
   struct stage_list held, known, group;   /* what it passes on; the results, ascending by number */
 };
 
+/* The fewest ranks whose summaries come in stages. */
+int stages_ranks(void);
 /* 1: the exchange of such a request by `ranks` ranks is in stages. Pure. */
 int stages_wanted(const struct let_request *r, int ranks);
 /* Begin for a rank with this summary, of which a copy is made; with a table (or NULL) its summary is in it already. Owner: caller

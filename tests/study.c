@@ -6,6 +6,7 @@
 #include <mpi.h>
 
 #include "base/debug.h"
+#include "mpi/stages.h"
 #include "sets.h"
 #include "step/plan.h"
 #include "study/soft_step.h"
@@ -237,7 +238,8 @@ static void check_soft_step(const struct comm *c, const struct comm *alone, cons
   for (int k = 0; k < SOFT_STEP_PART_COUNT; k++) {
     struct soft_step_traffic t = soft_step_sum(&one, ranks, (enum soft_step_part)k);
     all.messages += t.messages, all.bytes += t.bytes;
-    sums &= k == SOFT_STEP_moments ? t.messages == 0 : t.messages > 0 || ranks > n;
+    sums &= k == SOFT_STEP_moments ? t.messages == 0 : t.messages > 0 || ranks > n || k == SOFT_STEP_soft_summaries || k == SOFT_STEP_hard_summaries;
+    sums &= (t.messages > 0) == (ranks >= stages_ranks()) || (k != SOFT_STEP_soft_summaries && k != SOFT_STEP_hard_summaries);
   }
   for (int64_t i = 0; i < one.pairs; i++) {
     paired.messages += one.pair[i].sent.messages, paired.bytes += one.pair[i].sent.bytes;
@@ -277,6 +279,7 @@ int main(int argc, char **argv)
   check_real(&small, &sets[0], 1000, 2, 0);
   check_counts(&world, &alone, &sets[0], 2000, 27);
   check_counts(&world, &alone, &sets[0], 30, 50);
+  check_soft_step(&world, &alone, &sets[0], 1000, 7);
   debug_set("let_stages", NAN);
   check_tops(&world, &sets[0], 8000, 125);
   if (world.rank == 0) check_schedules();

@@ -51,8 +51,8 @@ done
 
 espalier 2 study let --ranks 3,8 --scheme hybrid --domains -o domains.csv --pairs pairs.csv plummer.ini
 awk -F, '/^#/ { next } $1 == "scheme" { for (i = 1; i <= NF; i++) at[$i] = i; next }
-  FNR == NR { for (name in at) if (name ~ /^step_/) { split(name, word, "_"); phase = word[2] == "migration" ? "domain" : word[2] == "soft" ? "let_select" : "hard_let"
-    sum[$(at["ranks"]) " " phase " " $(at["domain"]) " " word[3]] += $(at[name]) } next }
+  FNR == NR { for (name in at) if (name ~ /^step_/) { split(name, word, "_"); phase = word[2] == "migration" ? "domain" : word[2] == "soft" ? "let_select" : "hard_let"; what = name; sub(/.*_/, "", what)
+    sum[$(at["ranks"]) " " phase " " $(at["domain"]) " " what] += $(at[name]) } next }
   { key = $(at["ranks"]) " " $(at["phase"]) " " $(at["rank"]); sum[key " messages"] -= $(at["messages"]); sum[key " bytes"] -= $(at["bytes"])
     if ($(at["rank"]) == $(at["peer"])) bad = 1; n++ }
   END { for (k in sum) if (sum[k] != 0) { print "#", k, sum[k]; bad = 1 } exit bad || n < 40 }' "$dir/domains.csv" "$dir/pairs.csv" > "$dir/log"

@@ -74,7 +74,10 @@ static struct summary summarise(const struct virtual_rank *rows, const struct so
     s.part[k] = soft_step_sum(step, ranks, (enum soft_step_part)k);
     add_traffic(&s.all, s.part[k]);
   }
-  for (int p = 0; p < PHASE_COUNT; p++) add_traffic(&s.collectives, step->collectives[p]);
+  for (int p = 0; p < PHASE_COUNT; p++) {
+    add_traffic(&s.collectives, step->together.collectives[p]);
+    if (!step->together.staged[p]) add_traffic(&s.collectives, step->together.gathers[p]);
+  }
   for (int k = 0; k < LET_KINDS; k++) {
     s.let[k].entries = spread_of(rows, ranks, entries, k);
     s.let[k].cells = spread_of(rows, ranks, cells, k);
@@ -143,7 +146,9 @@ static double with_local(const struct summary *s)
 #define STEP_COLUMNS(X)                                                                                                    \
   PART_COLUMNS(X, migration, "particles that change their rank (phase domain of comm.csv)")                               \
   PART_COLUMNS(X, soft, "boxes and LETs of the synchronisation (let_select)")                                              \
-  PART_COLUMNS(X, hard, "boxes and LETs of the substeps, chosen at the start (hard_let, as the next ones)")               \
+  PART_COLUMNS(X, soft_summaries, "LET summaries in stages (let_select)")                                                   \
+  PART_COLUMNS(X, hard_summaries, "the same of the substeps (hard_let, as the next ones)")                                  \
+  PART_COLUMNS(X, hard, "boxes and LETs of the substeps, chosen at the start")               \
   PART_COLUMNS(X, again, "the same, chosen again at moment updates")                                                         \
   PART_COLUMNS(X, updates, "particles of LETs corrected in substeps")                                                      \
   PART_COLUMNS(X, moments, "particles and all cells of LETs, at moment updates without new LETs")                          \
@@ -190,6 +195,8 @@ static double with_local(const struct summary *s)
   X(update_bytes, q->updates, "bytes sent in a substep in which all entries, also cells, were corrected") \
   PART_DOMAIN_COLUMNS(X, migration)                                                        \
   PART_DOMAIN_COLUMNS(X, soft)                                                             \
+  PART_DOMAIN_COLUMNS(X, soft_summaries)                                                   \
+  PART_DOMAIN_COLUMNS(X, hard_summaries)                                                   \
   PART_DOMAIN_COLUMNS(X, hard)                                                             \
   PART_DOMAIN_COLUMNS(X, again)                                                             \
   PART_DOMAIN_COLUMNS(X, updates)                                                          \
