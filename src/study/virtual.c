@@ -214,6 +214,26 @@ static void note_message(struct virtual_messages *list, struct virtual_message m
   list->message[list->count++] = m;
 }
 
+/* Callback of virtual_exchange_lets, for each message of summaries, on every process. */
+static void note_stage(void *of, int step, int from, int to, int64_t bytes)
+{
+  const struct virtual_exchange *l = of;
+  struct virtual_messages *list = ((struct counts *)l->sink)->messages;
+  if (l->c->rank > 0) return;
+  if (list->stages == list->stage_capacity) {
+    list->stage_capacity = (int64_t)memory_grown((size_t)list->stages, sizeof *list->stage);
+    list->stage = memory_resize("study", list->stage, sizeof *list->stage * (size_t)list->stage_capacity);
+  }
+  list->stage[list->stages++] = (struct virtual_stage){(int32_t)l->kind, step, from, to, bytes};
+}
+
+void virtual_messages_free(struct virtual_messages *m)
+{
+  memory_free(m->message);
+  memory_free(m->stage);
+  *m = (struct virtual_messages){.message = NULL};
+}
+
 /* Attach the LET as the receiver does; count its entries, messages and bytes. */
 static void count_let(struct virtual_exchange *l, int sender, int receiver, size_t box_bytes, struct let_choice *choice)
 {
@@ -285,6 +305,7 @@ void virtual_count_messages(const struct comm *c, struct global_particles *w, in
   virtual_open(&l);
   struct counts counts = {sums, messages};
   l.sink = &counts;
+  l.staged = messages ? note_stage : NULL;
   for (int r = c->rank; r < ranks; r += c->size) sums[r].local = l.begin[r + 1] - l.begin[r];
   for (int kind = 0; kind < LET_KINDS; kind++) {   /* boxes and summaries differ by kind */
     if (!(kinds >> kind & 1)) continue;

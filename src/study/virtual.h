@@ -37,11 +37,21 @@ struct virtual_message {
   int64_t boxes, let, update;       /* bytes: of the receiver's boxes, of the LET, of an update of all its entries (substeps) */
 };
 
-/* A list of them, in the order in which each sender selects them. */
-struct virtual_messages {
-  struct virtual_message *message;  /* [count]; owner: caller (memory_free) */
-  int64_t count, capacity;
+/* A message of LET summaries in stages. */
+struct virtual_stage {
+  int32_t kind, step, from, to;
+  int64_t bytes;
 };
+
+/* A list of them, in the order in which each sender selects them; messages of summaries on rank 0 alone. Owner: caller
+ * (virtual_messages_free). */
+struct virtual_messages {
+  struct virtual_message *message;  /* [count] */
+  int64_t count, capacity;
+  struct virtual_stage *stage;      /* [stages] */
+  int64_t stages, stage_capacity;
+};
+void virtual_messages_free(struct virtual_messages *m);
 
 /* Count the exchanges of `ranks` virtual ranks for the LETs of `kinds` (bits as in VIRTUAL_ALL).
  * \param rows      [ranks] the counts, the same on every process; counts of other kinds are not changed
