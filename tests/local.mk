@@ -55,6 +55,7 @@ unit_tests = \
   %D%/split \
   %D%/softening \
   %D%/soft_walk \
+  %D%/stages \
   %D%/stall \
   %D%/spool \
   %D%/timeline \
@@ -91,6 +92,7 @@ mpi_tests = \
   %D%/snapshot.mpi \
   %D%/snapshot_faults.mpi \
   %D%/snapshot_files.mpi \
+  %D%/stages_ranks.mpi \
   %D%/study.mpi
 script_tests = \
   %D%/analysis.sh \
@@ -394,6 +396,7 @@ clean-local:
 %C%_physics_SOURCES = %D%/physics.c %D%/tap.h
 %C%_placement_SOURCES = %D%/placement.c %D%/tap.h
 %C%_plan_SOURCES = %D%/plan.c %D%/tap.h
+%C%_stages_SOURCES = %D%/stages.c %D%/chance.h %D%/tap.h
 %C%_stall_SOURCES = %D%/stall.c %D%/tap.h
 %C%_spool_SOURCES = %D%/spool.c %D%/tap.h
 %C%_split_SOURCES = %D%/split.c %D%/kernels.h %D%/tap.h
@@ -413,4 +416,5 @@ clean-local:
 %C%_soft_walk_SOURCES = %D%/soft_walk.c %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/soft_sums.h %D%/tap.h %D%/walks.h
 %C%_fof_ranks_mpi_SOURCES = %D%/fof_ranks.c %D%/chance.h %D%/tap.h
 %C%_force_ranks_mpi_SOURCES = %D%/force_ranks.c %D%/chance.h %D%/everywhere.h %D%/kernels.h %D%/sets.h %D%/tap.h
+%C%_stages_ranks_mpi_SOURCES = %D%/stages_ranks.c %D%/chance.h %D%/kernels.h %D%/sets.h %D%/tap.h
 %C%_study_mpi_SOURCES = %D%/study.c %D%/chance.h %D%/kernels.h %D%/sets.h %D%/tap.h

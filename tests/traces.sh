@@ -118,6 +118,19 @@ awk -F, '/^#/ || /^espalier/ { next } /R1_over_R0/ { for (i = 1; i <= NF; i++) a
   END { print "# bytes", bytes, sent, "messages", n, m; exit !(bytes > 0 && bytes == sent && n == m) }' table.csv virtual-events-1/rank_*.csv
 ok $? "bytes and messages of their boxes and LETs are those of study let"
 
+# LET summaries in stages: recorded on ranks, and those of virtual ranks, in place of two allgathers
+export ESPALIER_DEBUG=let_stages=2
+start 3 run --overwrite -n 2 -P Output:OutputDir=staged run.ini && start 1 study trace --trace ti ti-staged staged/trace_000000 && ti_agrees ti-staged
+ok $? "summaries in stages, 3 ranks: every message has two ends"
+start 1 study let --ranks 16 --trace ti virtual-staged --trace goal virtual-staged.goal --trace events staged-events -P Output:OutputDir=none run.ini &&
+  ti_agrees virtual-staged && goal_agrees 16 virtual-staged.goal && start 1 study trace staged-events
+ok $? "... and 16 virtual ranks"
+unset ESPALIER_DEBUG
+# their tag is 206; up and down through four depths, or three where a rank shares a leaf with none
+awk -F, '/^#/ || /^seq/ { next } $5 == "allgather" { gathers++ } $5 == "send" && $7 == 206 { n++; if ($8 > 32768 - 1) bad = 1 }
+  END { print "# allgathers", gathers + 0, "messages", n; exit bad || gathers + 0 != 0 || n < 16 * 2 * 8 }' staged-events/rank_*.csv
+ok $? "... send messages in place of allgathers"
+
 # bad STATUS SENTENCE ARGUMENT...
 bad() {
   want=$1 fragment=$2

@@ -67,17 +67,18 @@ int sim_open(struct sim *s, const struct comm *c, const struct params *par, cons
                                  .node_rank = comm_node_rank(c),
                                  .method = (enum walk_method)par->WalkMethod};
   config.softening = params_softening(par, config.softening_of);
+  s->softening = softening_make(config.softening, config.softening_of);
   energies_open(s, p);
   s->dev = be->open(&config);
   be->upload(s->dev, p);
   int failed = transport_open(&s->transport, c, be, s->dev, (enum transport_choice)par->Transport, f);
-  s->lets = lets_open(c, be, s->dev, &s->transport);
   s->timer.ledger = c->ledger;
   s->timer.follow = be->phase;
   int grid[3];
   params_grid(par->DomainGrid, grid);
   domain_open_grid(&s->domain, c->size, grid);
   s->domain.align = c->size > 1;
+  s->lets = lets_open(c, be, s->dev, &s->transport, (const int[3]){s->domain.px, s->domain.py, s->domain.pz});
   timer_reset(&s->timer);
   s->log.table = par->SubstepLog && c->rank == 0;
   tuning_open(&s->tuning, par, be->tunes, c->size, c->rank);
@@ -251,7 +252,7 @@ void sim_force(struct sim *s, const struct mac *mac, int potential)
   make_groups(s);
   timer_phase(&s->timer, PHASE_let_select);
   struct let_request request = {.mac = mac, .a_floor = s->a_floor, .cutoff = -1,
-                                .open_within = hard_used(s) ? split_widest(&s->split) : 0};
+                                .open_within = hard_used(s) ? split_widest(&s->split) : 0, .eps2 = softening_classes2(&s->softening)};
   let_exchange(s->lets, LET_SOFT, &s->lattice, request, TICKS, &s->counts.soft_let);
   timer_phase(&s->timer, PHASE_walk);
   if (potential && hard_used(s) && s->be->energy) s->be->energy->keep(s->dev);
