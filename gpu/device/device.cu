@@ -185,6 +185,7 @@ void gpu_close(struct device *d)
   energy_state_free(&d->energy);
   array_free(&d->scratch);
   array_free(&d->points);
+  pinned_free(&d->samples);
   device_free("device", d->device_results, sizeof *d->device_results);
   CHECK(cudaFreeHost(d->host_results));
   CHECK(cudaEventDestroy(d->timing.from));

@@ -47,6 +47,7 @@ struct device_results {
   int32_t supergroups;
   int32_t queue;         /* next group to be walked */
   int32_t violations;    /* particles that left the trajectories of the neighbour lists */
+  unsigned long long left[2];   /* particles that will leave the bounds of LETs, and that have left them */
   int32_t items[3];      /* to be walked, by class */
   unsigned long long handed_sum;   /* nodes that supergroups handed down */
   int32_t unsorted;      /* the fast particles could not be sorted in buckets */
@@ -79,6 +80,7 @@ struct device {
   struct timing_state timing;
   struct copy_state copy;
   struct array<char> scratch;        /* temporary storage of CUB and of partial sums */
+  struct pinned samples;             /* of the verb `sample` */
   struct array<double> points;       /* positions of direct sums and nearest, cuts of the domain */
   struct order_state order;
   struct tree_state tree;
@@ -98,6 +100,8 @@ struct device {
 
 /* Copy the device's results to the host and wait for them. Completes a pending tally. Valid until the next call. */
 const struct device_results *device_read_results(struct device *d);
+/* Queue what the verbs bounds (with this horizon), histogram and next_tick ask for, with the results that are read next. */
+void device_look_ahead(struct device *d, double horizon);
 /* Set a member of the device's results to zero. Queued. */
 #define device_zero(d, field) CHECK(cudaMemsetAsync(&(d)->device_results->field, 0, sizeof (d)->device_results->field, (d)->stream))
 /* Make the capacity of a set of device arrays at least n particles; the contents are lost when it grows. */

@@ -109,6 +109,7 @@ struct order_state {
     int32_t tick;
     double tick_length;
   } reordered;                        /* arguments of the last reorder */
+  int build_begun;                    /* order has queued device_begin_build, and waited for it */
   int levels;                         /* digits of the keys that the last sort used */
   int deepest;                        /* deepest level of the last tree of whole keys; 0: unknown */
 };
