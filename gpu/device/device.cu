@@ -249,6 +249,7 @@ const struct device_results *device_read_results(struct device *d)
 {
   CHECK(cudaMemcpyAsync(d->host_results, d->device_results, sizeof *d->host_results, cudaMemcpyDeviceToHost, d->stream));
   gpu_wait(d);
+  d->results_read++;
   d->tree.fast_results_valid = 1;
   if (d->walk.pending_tally) walk_complete_tally(d);
   return d->host_results;

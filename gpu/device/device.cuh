@@ -76,7 +76,8 @@ struct device {
   struct particles p, spare;         /* device arrays: the particles, and a second set */
   struct particles mirror;           /* host arrays between upload and download */
   struct lattice lattice;
-  struct device_results *device_results, *host_results;   /* on the device; pinned host copy */
+  struct device_results *device_results, *host_results;   /* on the device; pinned host copy, */
+  int64_t results_read;              /* and how often it was read */
   struct timing_state timing;
   struct copy_state copy;
   struct array<char> scratch;        /* temporary storage of CUB and of partial sums */
@@ -100,8 +101,8 @@ struct device {
 
 /* Copy the device's results to the host and wait for them. Completes a pending tally. Valid until the next call. */
 const struct device_results *device_read_results(struct device *d);
-/* Queue what the verbs bounds (with this horizon), histogram and next_tick ask for, with the results that are read next. */
-void device_look_ahead(struct device *d, double horizon);
+/* Queue what the verbs bounds (with this horizon) and histogram ask for, so that it is read with other results. */
+void device_look_ahead(struct device *d, double horizon, int histogram);
 /* Set a member of the device's results to zero. Queued. */
 #define device_zero(d, field) CHECK(cudaMemsetAsync(&(d)->device_results->field, 0, sizeof (d)->device_results->field, (d)->stream))
 /* Make the capacity of a set of device arrays at least n particles; the contents are lost when it grows. */

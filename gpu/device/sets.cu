@@ -31,6 +31,12 @@ static __global__ void box_rows(struct particles p, double horizon, double *rows
   reduce_block<max_op>(largest, rows + (int64_t)blockIdx.x * 6);
 }
 
+/* The results on the host, which need not be read if the numbers ahead are `known` and have been read since. */
+static const struct device_results *device_results_since(struct device *d, int known)
+{
+  return known && d->results_read > d->step.ahead.reads ? d->host_results : device_read_results(d);
+}
+
 static void queue_bounds(struct device *d, double horizon)
 {
   double *rows = rows_room(d, 6);
@@ -47,7 +53,7 @@ void gpu_bounds(struct device *d, double horizon, double low[3], double high[3])
     d->step.ahead.bounds = 0;
     queue_bounds(d, horizon);
   }
-  const double *box = known ? d->host_results->box : device_read_results(d)->box;
+  const double *box = device_results_since(d, known)->box;
   for (int c = 0; c < 3; c++) low[c] = -box[c], high[c] = box[3 + c];
 }
 
@@ -182,19 +188,20 @@ static void queue_histogram(struct device *d)
   LAUNCH(d, count_levels, blocks_for(d->p.n, REDUCE_RUN), THREADS, d->p, d->device_results->histogram);
 }
 
-void device_look_ahead(struct device *d, double horizon)
+void device_look_ahead(struct device *d, double horizon, int histogram)
 {
   if (d->p.n == 0) return;
   queue_bounds(d, horizon);
-  queue_histogram(d);
-  d->step.ahead.bounds = d->step.ahead.histogram = 1;
-  d->step.ahead.horizon = horizon;
+  if (histogram) queue_histogram(d);
+  const struct ahead ahead = {1, histogram, horizon, d->results_read};
+  d->step.ahead = ahead;
 }
 
 void gpu_histogram(struct device *d, int64_t *count)
 {
-  if (!d->step.ahead.histogram) queue_histogram(d);
-  const struct device_results *host_results = d->step.ahead.histogram ? d->host_results : device_read_results(d);
+  int known = d->step.ahead.histogram;
+  if (!known) queue_histogram(d);
+  const struct device_results *host_results = device_results_since(d, known);
   for (int k = 0; k < LEVEL_BINS; k++) count[k] = (int64_t)host_results->histogram[k];
 }
 

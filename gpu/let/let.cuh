@@ -125,6 +125,9 @@ struct let_state {
   struct array<int32_t> box_begin;   /* particles of box b: box_begin[b] up to box_begin[b + 1] */
   struct array<double> rows;
   struct pinned numbers;
+  struct pinned top;                 /* nodes and second moments of the top of the local tree, */
+  int32_t top_copied;                /* how many `boxes` has copied for the summary that follows; 0: none, */
+  int64_t top_moments;               /* and the moment update that they are of */
 
   struct choosing *choosing;         /* see choose.cu */
 

@@ -64,6 +64,7 @@ void device_lets_close(struct device *d)
   array_free(&l->staging);
   array_free(&l->root);
   pinned_free(&l->numbers);
+  pinned_free(&l->top);
   pinned_free(&l->staged);
   CHECK(cudaEventDestroy(l->joined.first_done));
   CHECK(cudaEventDestroy(l->joined.remainder_began));

@@ -122,7 +122,7 @@ int gpu_levels(struct device *d, const struct step_rule *rule, int shared)
   device_zero(d, level_max);
   LAUNCH(d, choose_levels, blocks_for(d->p.n, THREADS), THREADS, d->p, *rule, shared, &d->device_results->level_max);
   queue_next(d);
-  device_look_ahead(d, rule->soft_step);
+  device_look_ahead(d, rule->soft_step, 1);
   int level_max = device_read_results(d)->level_max;
   d->step.next_read = 1;
   return level_max;
@@ -166,6 +166,7 @@ void gpu_drift_to_end(struct device *d, double tick_length)
   step_state_changed(&d->step);
   d->step.closed = 0;
   LAUNCH(d, drift, blocks_for(d->p.n, THREADS), THREADS, d->p, tick_length);
+  device_look_ahead(d, TICKS * tick_length, 0);   /* for the lattice of the next tree */
 }
 
 static __global__ void close_steps(struct particles p, double tick_length)

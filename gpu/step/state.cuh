@@ -4,10 +4,11 @@
 #define GPU_STEP_STATE_CUH
 #include "gpu/device/memory.cuh"
 
-/* Numbers of all particles that `levels` reads for the verbs after it, which then need not wait; valid until particles change. */
+/* Numbers of all particles that are queued before a verb asks for them, and read together; valid until particles change. */
 struct ahead {
-  int bounds, histogram;              /* host_results has the box of `horizon`, the histogram of levels */
+  int bounds, histogram;              /* device_results has the box of `horizon`, the histogram of levels */
   double horizon;
+  int64_t reads;                      /* of the results, before they were queued */
 };
 
 struct step_state {

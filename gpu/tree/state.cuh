@@ -124,6 +124,7 @@ struct tree_state {
   double face_low[3], face_high[3];   /* faces of the domain at the last build, code length */
   int renewing;                       /* order, build, groups and moments concern the fast particles alone */
   int fast_results_valid;             /* host_results holds the first group and supergroup of the fast particles */
+  int64_t moments_made;               /* number of moment updates */
   int32_t motion_tick;                /* tick of the centres of the nodes, */
   int32_t fast_tick;                  /* and of the nodes of the fast particles */
   struct array<uint16_t> span;        /* levels of the nodes that begin at a particle */
