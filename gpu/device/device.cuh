@@ -36,7 +36,7 @@ struct device_results {
   double box[6], sums[SUMS], work;
   unsigned long long outside, active, targets, particle_pairs, cell_pairs, split_pairs, tests, groups;
   struct walk_count walked[COUNT_SLOTS];
-  int32_t pieces[2];
+  int32_t pieces[4];     /* of stages 1 and 2, of the longest groups and of the others */
   int32_t few;           /* pieces of few active targets */
   unsigned long long histogram[LEVEL_BINS];
   int32_t count;         /* of a selection */
