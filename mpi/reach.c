@@ -8,8 +8,9 @@
 #include "base/memory.h"
 #include "tree/essential.h"
 
-/* Cuboids of which the pairs to be joined are sought among all: the search takes the square of their number. */
-enum { RUNS = 96 };
+/* Cuboids of which the pairs to be joined are sought among all: the search takes the square of their number. They are at most RUNS, and half
+ * as many as all where these are more than 2 RUNS_MIN. */
+enum { RUNS = 96, RUNS_MIN = 32 };
 
 /* --- cuboids at rest --------------------------------------------------------------------------------------------- */
 
@@ -124,17 +125,18 @@ static int join(struct cuboid *at, int count, int most, double margin)
   return j.count;
 }
 
-/* Join runs of cuboids of equal lengths, neighbours along the curve, into at most RUNS; returns their number. */
+/* Join runs of cuboids of equal lengths, neighbours along the curve; returns their number. */
 static int join_runs(struct cuboid *at, int count)
 {
-  if (count <= RUNS) return count;
-  for (int k = 0; k < RUNS; k++) {
-    int first = (int)((int64_t)count * k / RUNS), end = (int)((int64_t)count * (k + 1) / RUNS);
+  int runs = count / 2 > RUNS ? RUNS : count / 2 < RUNS_MIN ? RUNS_MIN : count / 2;
+  if (count <= runs) return count;
+  for (int k = 0; k < runs; k++) {
+    int first = (int)((int64_t)count * k / runs), end = (int)((int64_t)count * (k + 1) / runs);
     struct cuboid all = at[first];
     for (int i = first + 1; i < end; i++) all = around(&all, &at[i]);
     at[k] = all;
   }
-  return RUNS;
+  return runs;
 }
 
 static double reach_at(const struct let_reach *r, int c, int step) { return r->low[c] + (r->high[c] - r->low[c]) / REACH_STEPS * step; }

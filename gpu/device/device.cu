@@ -113,6 +113,7 @@ struct device *gpu_open(const struct device_config *config)
   CHECK(cudaStreamCreateWithFlags(&d->copy.stream, cudaStreamNonBlocking));
   CHECK(cudaEventCreateWithFlags(&d->copy.permuted, cudaEventDisableTiming));
   CHECK(cudaEventCreateWithFlags(&d->copy.copied, cudaEventDisableTiming));
+  CHECK(cudaEventCreateWithFlags(&d->sampled, cudaEventDisableTiming));
   CHECK(cudaEventCreate(&d->timing.from));
   CHECK(cudaEventCreate(&d->timing.to));
   for (int k = 0; k < DEVICE_EVENTS; k++) CHECK(cudaEventCreate(&d->timing.event[k]));
@@ -188,6 +189,7 @@ void gpu_close(struct device *d)
   pinned_free(&d->samples);
   device_free("device", d->device_results, sizeof *d->device_results);
   CHECK(cudaFreeHost(d->host_results));
+  CHECK(cudaEventDestroy(d->sampled));
   CHECK(cudaEventDestroy(d->timing.from));
   CHECK(cudaEventDestroy(d->timing.to));
   for (int k = 0; k < DEVICE_EVENTS; k++) CHECK(cudaEventDestroy(d->timing.event[k]));

@@ -81,7 +81,8 @@ struct device {
   struct timing_state timing;
   struct copy_state copy;
   struct array<char> scratch;        /* temporary storage of CUB and of partial sums */
-  struct pinned samples;             /* of the verb `sample` */
+  struct pinned samples;             /* of the verb `sample`, */
+  cudaEvent_t sampled;               /* which are on the host then */
   struct array<double> points;       /* positions of direct sums and nearest, cuts of the domain */
   struct order_state order;
   struct tree_state tree;
@@ -101,7 +102,7 @@ struct device {
 
 /* Copy the device's results to the host and wait for them. Completes a pending tally. Valid until the next call. */
 const struct device_results *device_read_results(struct device *d);
-/* Queue what the verbs bounds (with this horizon) and histogram ask for, so that it is read with other results. */
+/* Queue what the verb bounds with this horizon asks for, so that it is read with other results; `histogram`: 1: they have that of levels. */
 void device_look_ahead(struct device *d, double horizon, int histogram);
 /* Set a member of the device's results to zero. Queued. */
 #define device_zero(d, field) CHECK(cudaMemsetAsync(&(d)->device_results->field, 0, sizeof (d)->device_results->field, (d)->stream))

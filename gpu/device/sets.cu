@@ -93,6 +93,12 @@ static void sum_work(struct device *d)
 
 enum { SAMPLES_AT_ONCE = 1 << 16 };   /* so many are copied through page-locked memory together with their number, which takes one wait */
 
+struct sampled {
+  double work;
+  int32_t count;
+  struct sample sample[];
+};
+
 /* Copy the first so many samples. Queued. */
 static void copy_samples(struct device *d, const int32_t *chosen, int64_t most, struct sample *to)
 {
@@ -111,18 +117,24 @@ int64_t gpu_sample(struct device *d, uint64_t threshold, int sources, int64_t ma
   int32_t *chosen = array_room(&d->order.place[0], "device order", n);
   select_numbers(d, rule, 0, n, chosen);
   if (max_count > n) max_count = n;
-  int64_t at_once = max_count <= SAMPLES_AT_ONCE ? max_count : 0;
-  struct sample *there = (struct sample *)pinned_room(&d->samples, sizeof *out * (size_t)at_once);
-  if (at_once > 0) copy_samples(d, chosen, at_once, there);
-  const struct device_results *host_results = device_read_results(d);
-  if (host_results->count < max_count) max_count = host_results->count;
-  if (work) *work = host_results->work;
-  if (at_once > 0) {
-    memcpy(out, there, sizeof *out * (size_t)max_count);
-  } else {
+  if (max_count > SAMPLES_AT_ONCE) {
+    const struct device_results *host_results = device_read_results(d);
+    if (host_results->count < max_count) max_count = host_results->count;
+    if (work) *work = host_results->work;
     copy_samples(d, chosen, max_count, out);
     gpu_wait(d);
+    return max_count;
   }
+  struct sampled *there = (struct sampled *)pinned_room(&d->samples, sizeof *there + sizeof *out * (size_t)max_count);
+  copy_samples(d, chosen, max_count, there->sample);
+  CHECK(cudaMemcpyAsync(&there->count, &d->device_results->count, sizeof there->count, cudaMemcpyDeviceToHost, d->stream));
+  CHECK(cudaMemcpyAsync(&there->work, &d->device_results->work, sizeof there->work, cudaMemcpyDeviceToHost, d->stream));
+  CHECK(cudaEventRecord(d->sampled, d->stream));
+  if (d->step.ahead.next_horizon > 0) device_look_ahead(d, d->step.ahead.next_horizon, 0);   /* while the host uses the samples */
+  CHECK(cudaEventSynchronize(d->sampled));
+  if (there->count < max_count) max_count = there->count;
+  if (work) *work = there->work;
+  memcpy(out, there->sample, sizeof *out * (size_t)max_count);
   return max_count;
 }
 
@@ -192,7 +204,6 @@ void device_look_ahead(struct device *d, double horizon, int histogram)
 {
   if (d->p.n == 0) return;
   queue_bounds(d, horizon);
-  if (histogram) queue_histogram(d);
   const struct ahead ahead = {1, histogram, horizon, d->results_read};
   d->step.ahead = ahead;
 }

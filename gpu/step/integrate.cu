@@ -79,18 +79,6 @@ static __device__ int choose_level(const struct particles &p, int64_t i, const s
   return timeline_level(rule.soft_step, timeline_criterion_step(&rule, rule.by_type ? p.type[i] : 0, &p.acc_hard[3 * i], &p.acc_soft[3 * i], &p.vel[3 * i]));
 }
 
-static __global__ void choose_levels(struct particles p, struct step_rule rule, int shared, int32_t *deepest)
-{
-  int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
-  int level = 0;
-  if (i < p.n) {
-    level = choose_level(p, i, rule, shared);
-    p.level[i] = (uint8_t)level;
-  }
-  level = __reduce_max_sync(FULL, level);
-  if (lane_id() == 0 && level > 0) atomicMax(deepest, level);
-}
-
 /* *smallest becomes the minimum of itself and the values of a warp's lanes. */
 static __device__ void lower(int32_t *smallest, int32_t value)
 {
@@ -108,6 +96,34 @@ static __global__ void find_next(struct particles p, int32_t *next)
   lower(next, end);
 }
 
+static __global__ void begin_levels(struct device_results *a)
+{
+  if (threadIdx.x < LEVEL_BINS) a->histogram[threadIdx.x] = 0;
+  if (threadIdx.x == 0) a->level_max = 0, a->next = TICKS;
+}
+
+/* The levels, the deepest one, their histogram, and the next tick. */
+static __global__ void __launch_bounds__(THREADS) choose_levels(struct particles p, struct step_rule rule, int shared, struct device_results *a)
+{
+  __shared__ unsigned bin[LEVEL_BINS];
+  int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+  int32_t end = TICKS;
+  int level = 0;
+  if (threadIdx.x < LEVEL_BINS) bin[threadIdx.x] = 0;
+  __syncthreads();
+  if (i < p.n) {
+    level = choose_level(p, i, rule, shared);
+    p.level[i] = (uint8_t)level;
+    end = timeline_end(&p, i);
+    atomicAdd(&bin[level % LEVEL_BINS], 1u);
+  }
+  lower(&a->next, end);
+  level = __reduce_max_sync(FULL, level);
+  if (lane_id() == 0 && level > 0) atomicMax(&a->level_max, level);
+  __syncthreads();
+  if (threadIdx.x < LEVEL_BINS && bin[threadIdx.x] > 0) atomicAdd(&a->histogram[threadIdx.x], (unsigned long long)bin[threadIdx.x]);
+}
+
 /* Find the next tick. Queued. */
 static void queue_next(struct device *d)
 {
@@ -119,12 +135,11 @@ static void queue_next(struct device *d)
 int gpu_levels(struct device *d, const struct step_rule *rule, int shared)
 {
   step_state_invalidate(&d->step);
-  device_zero(d, level_max);
-  LAUNCH(d, choose_levels, blocks_for(d->p.n, THREADS), THREADS, d->p, *rule, shared, &d->device_results->level_max);
-  queue_next(d);
+  LAUNCH(d, begin_levels, 1, WARP, d->device_results);
+  LAUNCH(d, choose_levels, blocks_for(d->p.n, THREADS), THREADS, d->p, *rule, shared, d->device_results);
   device_look_ahead(d, rule->soft_step, 1);
   int level_max = device_read_results(d)->level_max;
-  d->step.next_read = 1;
+  d->step.next_known = d->step.next_read = 1;
   return level_max;
 }
 
@@ -166,7 +181,7 @@ void gpu_drift_to_end(struct device *d, double tick_length)
   step_state_changed(&d->step);
   d->step.closed = 0;
   LAUNCH(d, drift, blocks_for(d->p.n, THREADS), THREADS, d->p, tick_length);
-  device_look_ahead(d, TICKS * tick_length, 0);   /* for the lattice of the next tree */
+  d->step.ahead.next_horizon = TICKS * tick_length;   /* for the lattice of the next tree */
 }
 
 static __global__ void close_steps(struct particles p, double tick_length)

@@ -9,6 +9,7 @@ struct ahead {
   int bounds, histogram;              /* device_results has the box of `horizon`, the histogram of levels */
   double horizon;
   int64_t reads;                      /* of the results, before they were queued */
+  double next_horizon;                /* `sample` queues the box of this horizon; 0: none */
 };
 
 struct step_state {
@@ -32,7 +33,7 @@ struct energy_state {
 void energy_state_free(struct energy_state *s);
 
 /* To be called when positions, velocities, accelerations or levels of particles have changed. */
-static inline void step_state_changed(struct step_state *s) { s->ahead.bounds = s->ahead.histogram = 0; }
+static inline void step_state_changed(struct step_state *s) { s->ahead.bounds = s->ahead.histogram = 0, s->ahead.next_horizon = 0; }
 /* To be called when particles, their order or their levels have changed: no end of a step is known. */
 static inline void step_state_invalidate(struct step_state *s)
 {
