@@ -78,17 +78,18 @@ void let_tops(const struct backend *be, struct let_request *r)
 void let_summarise(const struct backend *be, struct device *d, int ranks, const struct let_request *request, struct let_box *boxes,
                    struct let_summary *summary)
 {
-  int most = by_reach(request) ? boxes_by_reach(be, ranks) : LET_BOXES_ALL;
+  int most = by_reach(request) ? boxes_by_reach(be, ranks) : LET_BOXES_ALL, soft = !(request->horizon > 0);
+  int count = soft ? be->let->boxes(d, request, most, boxes) : 0;   /* before the summary: a device waits once for both */
   be->let->summary(d, request, summary);
-  if (!(request->horizon > 0)) top_cut(&summary->top, top_most());
+  if (soft) top_cut(&summary->top, top_most());
   if (by_reach(request) && request->active) {   /* sources are all particles */
     struct let_request all = *request;
     all.active = 0;
     reach_make(&summary->source, boxes, be->let->boxes(d, &all, most, boxes), &all);
   }
-  summary->boxes = be->let->boxes(d, request, most, boxes);
+  summary->boxes = soft ? count : be->let->boxes(d, request, most, boxes);
   summary->box = let_union(boxes, summary->boxes, request->horizon);
-  if (!(request->horizon > 0)) round_box(&summary->box);
+  if (soft) round_box(&summary->box);
   if (by_reach(request)) reach_make(request->active ? &summary->target : &summary->source, boxes, summary->boxes, request);
 }
 

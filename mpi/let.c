@@ -355,6 +355,9 @@ void let_exchange(struct lets *l, enum let_kind kind, const struct lattice *latt
 
 /* --- the walk ---------------------------------------------------------------------------------------------------- */
 
+/* Whether the walk need not poll: the LETs of all its peers are here, and no message passes through the host. */
+static int nothing_to_poll(struct lets *l) { return transport_carries(l->t) && outbox_tidy(&l->out) == 0; }
+
 void let_walk(struct lets *l, struct walk_request request, struct tally *tally, struct let_traffic *updates)
 {
   int listed = let_listed(l, request.let), count = l->trees[listed], done = 0, *forest = l->forest[listed];
@@ -367,17 +370,17 @@ void let_walk(struct lets *l, struct walk_request request, struct tally *tally, 
   request.poll_messages = l->c->size > 1 ? poll_messages : NULL;
   request.polled = l;
   request.local = 1;
-  if (l->be->walks_at_once && l->be->walks_at_once(l->d, &request)) {
-    waited = let_wait_for_all(l);
+  int at_once = l->be->walks_at_once && l->be->walks_at_once(l->d, &request);
+  if (at_once) waited = let_wait_for_all(l);
+  if (count > 0 && (at_once || (request.poll_messages && poll_messages(l) == POLL_COMPLETE))) {
     request.peers = forest;
     request.peer_count = done = count;
-    /* if no message is still to be received or to pass through the host, polling is not needed and the device can queue more work */
-    if (transport_direct(l->t) && transport_done(l->t) && outbox_tidy(&l->out) == 0) request.poll_messages = NULL;
   }
   request.last = done == count;
+  if (request.last && nothing_to_poll(l)) request.poll_messages = NULL;   /* then the device can queue more work */
   double before = tally->seconds;
   l->be->walk(l->d, &request, tally);
-  tally->local_seconds += tally->seconds - before;
+  if (done == 0) tally->local_seconds += tally->seconds - before;
   request.local = 0;
   while (done < count) {
     int ready = 0;
@@ -391,6 +394,7 @@ void let_walk(struct lets *l, struct walk_request request, struct tally *tally, 
     request.peer_count = ready;
     done += ready;
     request.last = done == count;
+    if (request.last && nothing_to_poll(l)) request.poll_messages = NULL;
     l->be->walk(l->d, &request, tally);
   }
   ledger_hidden(l->c->ledger, fmax(l->arrived - begin - waited, 0));

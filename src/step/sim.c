@@ -151,11 +151,9 @@ static void build(struct sim *s)
   s->be->build(s->dev, low, high);
 }
 
-/* Make the lattice, sort the particles and build the tree. Collective. */
-static void build_local_tree(struct sim *s, double horizon)
+/* Make the lattice that covers the box, sort the particles and build the tree. Local. */
+static void build_local_tree(struct sim *s, const double box[6])
 {
-  double box[6];
-  global_bounds(s, horizon, box);
   double began = timer_clock();
   s->lattice = domain_lattice(&s->domain, box, params_softening(s->par, NULL));
   timer_phase(&s->timer, PHASE_order);
@@ -201,13 +199,14 @@ void sim_decompose(struct sim *s)
 
 void sim_arrange(struct sim *s, int decompose)
 {
+  double box[6];
   s->counts.local = s->be->count(s->dev);
   timer_phase(&s->timer, PHASE_domain);
-  if (s->comm->size > 1) {
-    if (decompose) sim_decompose(s);
-    s->counts.migrated += domain_exchange(&s->domain, s->comm, s->be, s->dev, &s->transport, 0, 0);
-  }
-  build_local_tree(s, s->soft_step);
+  if (decompose) sim_decompose(s);
+  global_bounds(s, s->soft_step, box);   /* of all ranks: before they migrate, while a device may know it */
+  timer_phase(&s->timer, PHASE_domain);
+  if (s->comm->size > 1) s->counts.migrated += domain_exchange(&s->domain, s->comm, s->be, s->dev, &s->transport, 0, 0);
+  build_local_tree(s, box);
 }
 
 void sim_make_room(struct sim *s, double horizon)
@@ -218,7 +217,7 @@ void sim_make_room(struct sim *s, double horizon)
   global_bounds(s, horizon, box);
   for (int c = 0; c < 3; c++) inside &= box[c] >= s->lattice.corner[c] && box[c + 3] <= s->lattice.corner[c] + side;
   if (inside) return;
-  build_local_tree(s, horizon);
+  build_local_tree(s, box);
   s->be->groups(s->dev);
 }
 
