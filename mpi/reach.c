@@ -28,7 +28,10 @@ struct cuboid cuboid_of(const struct let_box *b, const struct let_request *r)
 static struct cuboid around(const struct cuboid *a, const struct cuboid *b)
 {
   struct cuboid u;
-  for (int c = 0; c < 3; c++) u.low[c] = fmin(a->low[c], b->low[c]), u.high[c] = fmax(a->high[c], b->high[c]);
+  for (int c = 0; c < 3; c++) {   /* calls of fmin and fmax would take most of the time of a search for partners */
+    u.low[c] = a->low[c] < b->low[c] ? a->low[c] : b->low[c];
+    u.high[c] = a->high[c] > b->high[c] ? a->high[c] : b->high[c];
+  }
   return u;
 }
 
