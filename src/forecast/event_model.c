@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "forecast/substep_lines.h"
 #include "particles/timeline.h"
 
 const char *const event_phase_names[EVENT_PHASES_COUNT] = {
@@ -14,8 +15,8 @@ const char *const event_phase_names[EVENT_PHASES_COUNT] = {
 #undef X
 };
 
-/* Bytes of LETs that are selected in the time in which one particle is sorted into the tree. */
-enum { BYTES_PER_PARTICLE = 64 };
+/* Bytes of an entry of a LET, for the part of a walk that LETs are. */
+enum { BYTES_PER_ENTRY = 64 };
 /* Most messages of updates that are followed one by one in the substeps between two selections; of more, a part is. */
 #define MESSAGES_MAX 3e8
 
@@ -77,7 +78,10 @@ double event_collectives(const struct soft_step_traffic *collectives, int known_
 
 /* --- parts of a soft step ---------------------------------------------------------------------------------------- */
 
-static double tree_seconds(const struct machine *m, double particles) { return particles / m->order_rate + particles / m->build_rate; }
+static double tree_seconds(const struct machine *m, double particles)
+{
+  return m->tree_floor + particles / m->order_rate + particles / m->build_rate;
+}
 
 /* The exchange of boxes and LETs of a class, lets[first ... last - 1]. */
 static void exchange(struct model *e, int64_t first, int64_t last, enum event_phase phase)
@@ -85,10 +89,11 @@ static void exchange(struct model *e, int64_t first, int64_t last, enum event_ph
   const struct soft_step_let *let = e->in->let;
   int ranks = e->in->ranks;
   memset(e->ready, 0, sizeof *e->ready * (size_t)ranks);
+  for (int r = 0; r < ranks && ranks > 1; r++) works(e, r, phase, e->in->split && phase == EVENT_hard_let ? e->m->hard_let_floor : e->m->let_floor);
   for (int64_t k = first; k < last; k++) e->ready[let[k].from] = fmax(e->ready[let[k].from], sends(e, let[k].to, let[k].from, phase, let[k].boxes));
   for (int64_t k = first; k < last; k++) {
     waits(e, let[k].from, e->ready[let[k].from]);
-    works(e, let[k].from, phase, (double)let[k].bytes / BYTES_PER_PARTICLE / e->m->build_rate);
+    works(e, let[k].from, phase, machine_let(e->m, let[k].bytes));
     e->arrived[k] = sends(e, let[k].from, let[k].to, phase, let[k].bytes);
   }
 }
@@ -97,6 +102,16 @@ static void exchange(struct model *e, int64_t first, int64_t last, enum event_ph
 static void wait_for_lets(struct model *e, int64_t first, int64_t last)
 {
   for (int64_t k = first; k < last; k++) waits(e, e->in->let[k].to, e->arrived[k]);
+}
+
+/* What a rank does for its particles at a synchronisation beside forces and trees, and on several ranks for their new ranks. */
+static void step_work(struct model *e, int rank)
+{
+  const struct event_input *in = e->in;
+  const struct machine *m = e->m;
+  double n = (double)in->local[rank];
+  works(e, rank, EVENT_step, m->step_floor + n / m->step_rate);
+  if (in->ranks > 1) works(e, rank, EVENT_migration, m->ranks_floor + n / m->domain_rate);
 }
 
 /* From the end of the substeps to the next forces. */
@@ -109,20 +124,22 @@ static void synchronise(struct model *e, int64_t lets)
     double part = 1.0 / (1 + (double)in->step->migrations);
     works(e, r, EVENT_migration, part * (double)t->messages * (e->m->overhead + e->m->message_copy + machine_latency(e->m, in->ranks, r, (r + 1) % in->ranks)) +
                                  part * (double)t->bytes / machine_bandwidth(e->m, in->ranks, r, (r + 1) % in->ranks));
+    step_work(e, r);
     works(e, r, EVENT_tree, tree_seconds(e->m, (double)in->local[r]));
   }
   meets(e, 1);
   exchange(e, 0, lets, EVENT_let_select);
-  for (int64_t k = 0; k < lets; k++) received[in->let[k].to] += (double)in->let[k].bytes / BYTES_PER_PARTICLE;
+  for (int64_t k = 0; k < lets; k++) received[in->let[k].to] += (double)in->let[k].bytes / BYTES_PER_ENTRY;
   const double rate = in->split ? e->m->split_rate : e->m->walk_rate;
   for (int r = 0; r < in->ranks; r++) {   /* the local tree first: its part of the entries that are walked */
-    double n = (double)in->local[r];
-    works(e, r, EVENT_walk, e->m->walk_floor + (n > 0 ? n / (n + received[r]) : 0) * n * in->full_pairs / rate + n / e->m->correct_rate);
+    double n = (double)in->local[r], all = machine_walk(e->m, n * in->full_pairs, rate);
+    works(e, r, EVENT_walk, e->m->walk_floor + (n > 0 ? n / (n + received[r]) : 0) * all);
+    works(e, r, EVENT_step, n / e->m->correct_rate);
   }
   wait_for_lets(e, 0, lets);
   for (int r = 0; r < in->ranks; r++) {
-    double n = (double)in->local[r];
-    works(e, r, EVENT_walk, (n > 0 ? received[r] / (n + received[r]) : 0) * n * in->full_pairs / rate);
+    double n = (double)in->local[r], all = machine_walk(e->m, n * in->full_pairs, rate);
+    works(e, r, EVENT_walk, (n > 0 ? received[r] / (n + received[r]) : 0) * all);
   }
   meets(e, 1);
   memory_free(received);
@@ -134,6 +151,16 @@ static double active(const struct model *e, int rank, int aligned)
   int64_t sum = 0;
   for (int l = aligned; l < SCHEDULE_LEVELS; l++) sum += e->in->level[rank][l];
   return (double)sum;
+}
+
+/* The block step of n particles. */
+static void block_step(struct model *e, int rank, double n)
+{
+  const struct event_input *in = e->in;
+  const struct machine *m = e->m;
+  double pairs = n * in->hard_pairs, seconds = in->split ? pairs / m->hard_rate : machine_walk(m, pairs, m->block_rate);
+  if (in->ranks > 1) seconds += m->ranks_substep_floor;
+  works(e, rank, EVENT_hard_walk, m->substep_floor + m->walk_floor + seconds + n / m->correct_rate);
 }
 
 /* A tick: block steps of the ranks with active particles, then their updates. `regular`: a moment update. */
@@ -148,14 +175,43 @@ static void tick(struct model *e, int64_t first, int64_t last, int aligned, int 
     if (regular) works(e, r, EVENT_tree, (double)in->local[r] / m->update_rate);
     if (n == 0) continue;
     waits(e, r, e->ready[r]);
-    works(e, r, EVENT_hard_walk, m->substep_floor + m->walk_floor + n * in->hard_pairs / (in->split ? m->hard_rate : m->block_rate) + n / m->correct_rate);
+    block_step(e, r, n);
   }
   for (int64_t k = first; k < last; k++) {
     const struct soft_step_let *l = &in->let[k];
     if (!regular && !again && l->deepest < aligned) continue;
     double bytes = l->deepest >= aligned ? l->deeper[aligned] : 0;
-    e->arrived[k] = sends(e, l->from, l->to, EVENT_hard_let, bytes + (regular ? l->cells : 0));
+    if (regular) bytes += l->cells;
+    works(e, l->from, EVENT_hard_let, machine_let_update(m, bytes));
+    e->arrived[k] = sends(e, l->from, l->to, EVENT_hard_let, bytes);
   }
+}
+
+/* The fixed costs of so many ticks after a selection of LETs. */
+static void add_floors(struct model *e, const struct soft_step_class *c, double ticks)
+{
+  const struct machine *m = e->m;
+  double *floors = e->times->floors;
+  floors[EVENT_hard_walk] += c->times * ticks * (m->substep_floor + m->walk_floor + m->ranks_substep_floor);
+  floors[EVENT_hard_let] += c->times * (e->in->split ? m->hard_let_floor : m->let_floor);
+  if (c->tick > 0 && e->in->step->schedule.builds != BUILDS_NONE) floors[EVENT_tree] += c->times * m->tree_floor;
+}
+
+/* The substeps of one rank, which selects no LETs. */
+static void substeps_alone(struct model *e)
+{
+  const struct event_input *in = e->in;
+  const struct schedule *s = &in->step->schedule;
+  double n = (double)in->local[0];
+  int32_t built = 0;
+  for (int64_t t = 0; t < TICKS; t += substep_interval(s)) {
+    struct schedule_line line = substep_line(s, (int32_t)t, in->step->schedule.walks_tree, &built);
+    double now = t > 0 ? active(e, 0, line.level) : 0;
+    if (line.rebuild != REBUILT_NONE) works(e, 0, EVENT_tree, tree_seconds(e->m, n));
+    else if (line.moments != MOMENTS_KEPT) works(e, 0, EVENT_tree, n / e->m->update_rate);
+    if (now > 0) block_step(e, 0, now);
+  }
+  meets(e, 1);
 }
 
 /* The substeps from a selection to the next one. */
@@ -165,15 +221,19 @@ static void section(struct model *e, const struct soft_step_class *c, int64_t fi
   const struct schedule *s = &in->step->schedule;
   int32_t finest = timeline_ticks(s->level_max) < s->moment_interval ? timeline_ticks(s->level_max) : s->moment_interval;
   int64_t ticks = c->valid / finest, followed = 0, most = (int64_t)fmax(MESSAGES_MAX / (double)(last - first + in->ranks), 4);
-  if (c->tick > 0 && s->builds != BUILDS_NONE)
-    for (int r = 0; r < in->ranks; r++) works(e, r, EVENT_tree, tree_seconds(e->m, (double)in->local[r]));
+  for (int r = 0; r < in->ranks; r++) {
+    double n = (double)in->local[r];
+    int build = c->tick > 0 && s->builds != BUILDS_NONE;
+    if (build) works(e, r, EVENT_migration, n / e->m->domain_rate);
+    works(e, r, EVENT_tree, build ? tree_seconds(e->m, n) : n / e->m->update_rate);
+  }
   exchange(e, first, last, EVENT_hard_let);
   if (c->tick > 0) tick(e, first, last, c->aligned, 0, 1);
   for (int64_t j = 1; j < ticks && followed < most; j++, followed++) {
     int32_t at = (int32_t)(c->tick + j * finest);
     tick(e, first, last, timeline_aligned(at, 0), at % s->moment_interval == 0, 0);
   }
-  e->times->floors[EVENT_hard_walk] += c->times * ((double)(ticks - 1) + (c->tick > 0)) * (e->m->substep_floor + e->m->walk_floor);
+  add_floors(e, c, (double)(ticks - 1) + (c->tick > 0));
   meets(e, c->times * (followed > 0 ? (double)(ticks - 1) / (double)followed : 1));
 }
 
@@ -187,14 +247,18 @@ double event_total(const double *phase)
 void event_model(const struct event_input *in, const struct machine *m, struct event_times *times)
 {
   size_t n = (size_t)in->ranks;
-  struct model e = {.in = in, .m = m, .times = times};
+  struct machine own = machine_shared(m, in->ranks);
+  struct model e = {.in = in, .m = &own, .times = times};
   memset(times, 0, sizeof *times);
   e.clock = memory_alloc("study", sizeof *e.clock * n);
   e.link = memory_alloc("study", sizeof *e.link * n);
   e.ready = memory_alloc("study", sizeof *e.ready * n);
   e.spent = memory_alloc("study", sizeof *e.spent * n);
   e.arrived = memory_alloc("study", sizeof *e.arrived * (size_t)(in->lets + 1));
-  times->floors[EVENT_walk] = m->walk_floor;
+  times->floors[EVENT_step] = own.step_floor;
+  times->floors[EVENT_tree] = own.tree_floor;
+  times->floors[EVENT_walk] = own.walk_floor;
+  if (in->ranks > 1) times->floors[EVENT_migration] = own.ranks_floor, times->floors[EVENT_let_select] = own.let_floor;
   int64_t at = 0;
   while (at < in->lets && in->let[at].class < 0) at++;
   synchronise(&e, at);
@@ -204,8 +268,8 @@ void event_model(const struct event_input *in, const struct machine *m, struct e
     section(&e, &in->step->class[k], first, at);
   }
   if (in->ranks == 1 && in->step->schedule.moment_interval > 0)   /* no LETs are selected */
-    section(&e, &(struct soft_step_class){.valid = TICKS, .times = 1}, 0, 0);
-  double collective = event_collectives(in->step->collectives, in->ranks, in->ranks, m);
+    substeps_alone(&e);
+  double collective = event_collectives(in->step->collectives, in->ranks, in->ranks, &own);
   times->mean[EVENT_collective] += collective;
   times->critical[EVENT_collective] += collective;
   memory_free(e.clock);

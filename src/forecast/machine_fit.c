@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <config.h>
+#include "forecast/machine_fit.h"
+
+#include <math.h>
+
+/* The largest rate: what took no time. */
+#define RATE_MAX 1e17
+enum { ROUNDS = 20 };   /* of equations that are solved in turns */
+
+/* What was done in these seconds, at most RATE_MAX a second. */
+static double rate(double done, double seconds) { return seconds > done / RATE_MAX && done > 0 ? done / seconds : RATE_MAX; }
+static double positive(double x) { return x > 0 ? x : 0; }
+
+/* --- one rank ---------------------------------------------------------------------------------------------------- */
+
+static double tree_without_order(const struct bench_step *b) { return bench_tree_seconds(b) - b->seconds[PHASE_order]; }
+
+/* A soft step beside its forces, and its tree. */
+static void fit_step(struct machine *m, const struct bench_step *few, const struct bench_step *many)
+{
+  double n = many->particles - few->particles;
+  m->step_rate = rate(n, bench_other_seconds(many) - bench_other_seconds(few));
+  m->step_floor = positive(bench_other_seconds(few) - few->particles / m->step_rate);
+  m->order_rate = rate(n, many->seconds[PHASE_order] - few->seconds[PHASE_order]);
+  m->build_rate = rate(n, tree_without_order(many) - tree_without_order(few));
+  m->tree_floor = positive(bench_tree_seconds(few) - few->particles / m->order_rate - few->particles / m->build_rate);
+}
+
+/* How much longer a force of `many` takes than one of `some`, by the model with so many interactions in which the device fills up. */
+static double growth(double fill, double some, double many)
+{
+  struct machine m = {.walk_fill = fill};
+  return machine_walk(&m, many, 1) / machine_walk(&m, some, 1);
+}
+
+/* The interactions in which a device fills up; 0 where seconds grow as interactions, or faster. */
+static double fill_of(double some, double some_seconds, double many, double many_seconds)
+{
+  double wanted = many_seconds / some_seconds, low = 0, high = some / 64;
+  if (!(some_seconds > 0) || !(growth(0, some, many) > wanted)) return 0;
+  while (high < many && growth(high, some, many) > wanted) low = high, high *= 1.1;
+  for (int k = 0; k < 60; k++) {
+    double middle = 0.5 * (low + high);
+    *(growth(middle, some, many) > wanted ? &low : &high) = middle;
+  }
+  return low;
+}
+
+static void fit_walk(struct machine *m, const struct bench_step *few, const struct bench_step *some, const struct bench_step *many)
+{
+  m->walk_floor = 0.5 * few->seconds[PHASE_walk];
+  for (int k = 0; k < ROUNDS; k++) {
+    double seconds = many->seconds[PHASE_walk] - m->walk_floor;
+    m->walk_fill = some->particles > 0 ? fill_of(some->full_pairs, some->seconds[PHASE_walk] - m->walk_floor, many->full_pairs, seconds) : 0;
+    m->walk_rate = rate(machine_walk(m, many->full_pairs, 1), seconds);
+    m->walk_floor = positive(few->seconds[PHASE_walk] - machine_walk(m, few->full_pairs, m->walk_rate));
+  }
+}
+
+/* --- block steps of one rank ------------------------------------------------------------------------------------- */
+
+/* What a soft step takes more than that of a shared step with as many particles: block steps; trees. */
+static double block_seconds(const struct bench_step *b, const struct bench_step *shared) { return positive(bench_other_seconds(b) - bench_other_seconds(shared)); }
+static double correct_seconds(const struct bench_step *b, const struct bench_step *shared) { return positive(b->seconds[PHASE_correct] - shared->seconds[PHASE_correct]); }
+static double tree_seconds(const struct bench_step *b, const struct bench_step *shared) { return positive(bench_tree_seconds(b) - bench_tree_seconds(shared)); }
+
+/* Interactions of block steps, with those in which the device fills up in each. */
+static double block_work(const struct machine *m, const struct bench_step *b)
+{
+  double sum = 0, deeper = 0, each = b->targets > 0 ? b->hard_pairs / b->targets : 0;
+  for (int l = SCHEDULE_LEVELS - 1; l > 0; l--) {
+    deeper += b->level[l];
+    if (deeper > 0) sum += exp2(l - 1) * machine_walk(m, deeper * each, 1);
+  }
+  return sum > b->hard_pairs ? sum : b->hard_pairs;
+}
+
+/* Moment updates, from the scheme with fewest builds. */
+static void fit_updates(struct machine *m, const struct bench_step many[STUDY_SCHEMES])
+{
+  int which = many[STUDY_BLOCK].builds < many[STUDY_HYBRID].builds ? STUDY_BLOCK : STUDY_HYBRID;
+  const struct bench_step *b = &many[which];
+  double n = b->particles, build = m->tree_floor + n / m->order_rate + n / m->build_rate;
+  double seconds = tree_seconds(b, &many[STUDY_SHARED]) - b->builds * build;
+  m->update_rate = b->updates > 0 && seconds > 0 ? rate(n * b->updates, seconds) : m->build_rate;
+}
+
+static void fit_block_steps(struct machine *m, const struct bench_step few[STUDY_SCHEMES], const struct bench_step many[STUDY_SCHEMES])
+{
+  const struct bench_step *tiny = &few[STUDY_HYBRID], *block = &many[STUDY_BLOCK], *hybrid = &many[STUDY_HYBRID];
+  double tiny_seconds = block_seconds(tiny, &few[STUDY_SHARED]), steps = fmax(tiny->substeps, 1);
+  double tiny_correct = correct_seconds(tiny, &few[STUDY_SHARED]) / steps;
+  double of_block = block_seconds(block, &many[STUDY_SHARED]), of_hybrid = block_seconds(hybrid, &many[STUDY_SHARED]);
+  m->correct_rate = rate(block->targets, correct_seconds(block, &many[STUDY_SHARED]) - block->substeps * tiny_correct);
+  m->substep_floor = positive(tiny_seconds / steps - m->walk_floor);
+  for (int k = 0; k < ROUNDS; k++) {
+    double floor = m->substep_floor + m->walk_floor;
+    m->hard_rate = rate(hybrid->hard_pairs, of_hybrid - hybrid->substeps * floor - hybrid->targets / m->correct_rate);
+    m->block_rate = rate(block_work(m, block), of_block - block->substeps * floor - block->targets / m->correct_rate);
+    m->substep_floor = positive((tiny_seconds - tiny->hard_pairs / m->hard_rate - tiny->targets / m->correct_rate) / steps - m->walk_floor);
+  }
+}
+
+/* --- several ranks ----------------------------------------------------------------------------------------------- */
+
+/* What a block step of few particles takes beside its interactions. */
+static double one_block_step(const struct machine *m, const struct bench_step *b)
+{
+  double seconds = b->seconds[PHASE_hard_walk] + b->seconds[PHASE_correct] - b->hard_pairs / m->hard_rate - b->targets / m->correct_rate;
+  return b->substeps > 0 ? seconds / b->substeps : 0;
+}
+
+static double let_seconds(const struct bench_step *b, const struct bench_step *alone) { return positive(b->seconds[PHASE_hard_let] - alone->seconds[PHASE_hard_let]); }
+
+/* LETs, from soft LETs of few particles, and from block and hybrid steps of many. */
+static void fit_lets(struct machine *m, const struct machine_runs *r)
+{
+  const struct bench_step *few = &r->beside[BENCH_FEW][STUDY_SHARED], *block = &r->beside[BENCH_MANY][STUDY_BLOCK];
+  const struct bench_step *hybrid = &r->beside[BENCH_MANY][STUDY_HYBRID], *alone = r->alone[BENCH_MANY];
+  double of_block = let_seconds(block, &alone[STUDY_BLOCK]), of_hybrid = let_seconds(hybrid, &alone[STUDY_HYBRID]);
+  m->let_floor = 0;
+  for (int k = 0; k < ROUNDS; k++) {
+    m->let_rate = rate(block->update_bytes, of_block - block->exchanges * m->let_floor);
+    m->let_floor = positive(few->seconds[PHASE_let_select] - few->let_bytes / m->let_rate);
+  }
+  m->hard_let_floor = hybrid->exchanges > 0 ? positive(of_hybrid - hybrid->update_bytes / m->let_rate) / hybrid->exchanges : m->let_floor;
+}
+
+static void fit_ranks(struct machine *m, const struct machine_runs *r)
+{
+  const struct bench_step *few = r->beside[BENCH_FEW], *many = r->beside[BENCH_MANY], *alone = r->alone[BENCH_FEW];
+  double more = many[STUDY_HYBRID].migrations - many[STUDY_SHARED].migrations;
+  double domains = many[STUDY_HYBRID].seconds[PHASE_domain] - many[STUDY_SHARED].seconds[PHASE_domain];
+  if (!(more > 0)) {   /* a hybrid without builds: from numbers of particles */
+    more = 1;
+    domains = many[STUDY_SHARED].seconds[PHASE_domain] - r->alone[BENCH_MANY][STUDY_SHARED].seconds[PHASE_domain] -
+              few[STUDY_SHARED].seconds[PHASE_domain] + alone[STUDY_SHARED].seconds[PHASE_domain];
+  }
+  m->domain_rate = rate(more * many[STUDY_SHARED].particles, domains);
+  m->ranks_floor = positive(bench_other_seconds(&few[STUDY_SHARED]) - few[STUDY_SHARED].seconds[PHASE_let_select] - bench_other_seconds(&alone[STUDY_SHARED]) -
+                            few[STUDY_SHARED].particles / m->domain_rate);
+  m->ranks_substep_floor = positive(one_block_step(m, &few[STUDY_HYBRID]) - one_block_step(m, &alone[STUDY_HYBRID]));
+  fit_lets(m, r);
+}
+
+void machine_fit(struct machine *m, const struct machine_runs *r)
+{
+  const struct bench_step *few = r->alone[BENCH_FEW], *many = r->alone[BENCH_MANY];
+  fit_step(m, &few[STUDY_SHARED], &many[STUDY_SHARED]);
+  fit_walk(m, &few[STUDY_SHARED], &r->alone[BENCH_SOME][STUDY_SHARED], &many[STUDY_SHARED]);
+  m->split_rate = rate(machine_walk(m, many[STUDY_HYBRID].full_pairs, 1), many[STUDY_HYBRID].seconds[PHASE_walk] - m->walk_floor);
+  fit_updates(m, many);
+  fit_block_steps(m, few, many);
+  m->node_factor = fmin(r->node_factor, 1);
+  fit_ranks(m, r);
+}
