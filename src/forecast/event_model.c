@@ -78,18 +78,16 @@ double event_collectives(const struct soft_step_traffic *collectives, int known_
 
 /* --- parts of a soft step ---------------------------------------------------------------------------------------- */
 
-static double tree_seconds(const struct machine *m, double particles)
-{
-  return m->tree_floor + particles / m->order_rate + particles / m->build_rate;
-}
-
 /* The exchange of boxes and LETs of a class, lets[first ... last - 1]. */
 static void exchange(struct model *e, int64_t first, int64_t last, enum event_phase phase)
 {
   const struct soft_step_let *let = e->in->let;
   int ranks = e->in->ranks;
   memset(e->ready, 0, sizeof *e->ready * (size_t)ranks);
-  for (int r = 0; r < ranks && ranks > 1; r++) works(e, r, phase, e->in->split && phase == EVENT_hard_let ? e->m->hard_let_floor : e->m->let_floor);
+  for (int r = 0; r < ranks && ranks > 1; r++) {
+    int hard = e->in->split && phase == EVENT_hard_let;
+    works(e, r, phase, hard ? e->m->hard_let_floor + (double)e->in->local[r] / e->m->hard_let_rate : e->m->let_floor);
+  }
   for (int64_t k = first; k < last; k++) e->ready[let[k].from] = fmax(e->ready[let[k].from], sends(e, let[k].to, let[k].from, phase, let[k].boxes));
   for (int64_t k = first; k < last; k++) {
     waits(e, let[k].from, e->ready[let[k].from]);
@@ -125,7 +123,7 @@ static void synchronise(struct model *e, int64_t lets)
     works(e, r, EVENT_migration, part * (double)t->messages * (e->m->overhead + e->m->message_copy + machine_latency(e->m, in->ranks, r, (r + 1) % in->ranks)) +
                                  part * (double)t->bytes / machine_bandwidth(e->m, in->ranks, r, (r + 1) % in->ranks));
     step_work(e, r);
-    works(e, r, EVENT_tree, tree_seconds(e->m, (double)in->local[r]));
+    works(e, r, EVENT_tree, machine_tree(e->m, (double)in->local[r]));
   }
   meets(e, 1);
   exchange(e, 0, lets, EVENT_let_select);
@@ -158,7 +156,7 @@ static void block_step(struct model *e, int rank, double n)
 {
   const struct event_input *in = e->in;
   const struct machine *m = e->m;
-  double pairs = n * in->hard_pairs, seconds = in->split ? pairs / m->hard_rate : machine_walk(m, pairs, m->block_rate);
+  double pairs = n * in->hard_pairs, seconds = in->split ? n / m->hard_target_rate + pairs / m->hard_rate : machine_walk(m, pairs, m->block_rate);
   if (in->ranks > 1) seconds += m->ranks_substep_floor;
   works(e, rank, EVENT_hard_walk, m->substep_floor + m->walk_floor + seconds + n / m->correct_rate);
 }
@@ -207,7 +205,7 @@ static void substeps_alone(struct model *e)
   for (int64_t t = 0; t < TICKS; t += substep_interval(s)) {
     struct schedule_line line = substep_line(s, (int32_t)t, in->step->schedule.walks_tree, &built);
     double now = t > 0 ? active(e, 0, line.level) : 0;
-    if (line.rebuild != REBUILT_NONE) works(e, 0, EVENT_tree, tree_seconds(e->m, n));
+    if (line.rebuild != REBUILT_NONE) works(e, 0, EVENT_tree, machine_rebuild(e->m, n));
     else if (line.moments != MOMENTS_KEPT) works(e, 0, EVENT_tree, n / e->m->update_rate);
     if (now > 0) block_step(e, 0, now);
   }
@@ -225,7 +223,7 @@ static void section(struct model *e, const struct soft_step_class *c, int64_t fi
     double n = (double)in->local[r];
     int build = c->tick > 0 && s->builds != BUILDS_NONE;
     if (build) works(e, r, EVENT_migration, n / e->m->domain_rate);
-    works(e, r, EVENT_tree, build ? tree_seconds(e->m, n) : n / e->m->update_rate);
+    works(e, r, EVENT_tree, build ? machine_rebuild(e->m, n) : n / e->m->update_rate);
   }
   exchange(e, first, last, EVENT_hard_let);
   if (c->tick > 0) tick(e, first, last, c->aligned, 0, 1);

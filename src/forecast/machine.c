@@ -42,7 +42,10 @@ static const struct optional {
                 {"WalkFill", NULL, SMALLEST},    {"SplitRate", "WalkRate", LARGEST},    {"BlockRate", "WalkRate", LARGEST},
                 {"UpdateRate", "BuildRate", LARGEST}, {"CorrectRate", NULL, LARGEST},   {"NodeFactor", NULL, LARGEST},
                 {"RanksFloor", NULL, SMALLEST},  {"RanksSubstepFloor", NULL, SMALLEST}, {"DomainRate", NULL, LARGEST},
-                {"LetFloor", NULL, SMALLEST},    {"HardLetFloor", "LetFloor", SMALLEST}, {"LetRate", NULL, LARGEST}};
+                {"LetFloor", NULL, SMALLEST},    {"HardLetFloor", "LetFloor", SMALLEST}, {"HardTargetRate", NULL, LARGEST},
+                {"RebuildRate", NULL, LARGEST},
+                {"HardLetRate", NULL, LARGEST},
+                {"LetRate", NULL, LARGEST}};
 
 /* Words, whose lines follow those of the numbers. */
 enum { NAME = NUMBERS, TOPOLOGY, DEVICE, KEYS };
@@ -208,8 +211,8 @@ void machine_write(FILE *out, const struct machine *m, const char *source)
 
 /* Bytes of LETs that are made in the time in which the tree of one particle is built, on machines without LetRate. */
 enum { BYTES_PER_PARTICLE = 64 };
-/* The rate of LETs of a file without one. */
-#define NO_LET_RATE 1e18
+/* The rate of a file without it: no time is needed, or another rate is used. */
+#define NO_RATE 1e18
 
 struct machine machine_shared(const struct machine *m, double ranks)
 {
@@ -217,9 +220,9 @@ struct machine machine_shared(const struct machine *m, double ranks)
   double beside = fmin(ranks, m->ranks_per_node) - 1, most = m->ranks_per_node - 1;
   double factor = ranks <= 1 ? 1 : most > 0 ? 1 + (m->node_factor - 1) * beside / most : m->node_factor;
   double *rates[] = {&own.step_rate, &own.walk_rate, &own.split_rate, &own.block_rate, &own.hard_rate, &own.order_rate, &own.build_rate,
-                     &own.update_rate, &own.correct_rate, &own.domain_rate};
-  for (size_t k = 0; k < sizeof rates / sizeof *rates; k++) *rates[k] *= factor;
-  if (own.let_rate < NO_LET_RATE) own.let_rate *= factor;
+                     &own.update_rate, &own.correct_rate, &own.domain_rate, &own.hard_let_rate, &own.hard_target_rate, &own.rebuild_rate, &own.let_rate};
+  for (size_t k = 0; k < sizeof rates / sizeof *rates; k++)
+    if (*rates[k] < NO_RATE) *rates[k] *= factor;
   return own;
 }
 
@@ -229,12 +232,22 @@ double machine_walk(const struct machine *m, double pairs, double rate)
   return (pairs + filling) / rate;
 }
 
-double machine_let(const struct machine *m, double bytes)
+double machine_tree(const struct machine *m, double particles)
 {
-  return bytes / (m->let_rate < NO_LET_RATE ? m->let_rate : BYTES_PER_PARTICLE * m->build_rate);
+  return m->tree_floor + particles / m->order_rate + particles / m->build_rate;
 }
 
-double machine_let_update(const struct machine *m, double bytes) { return m->let_rate < NO_LET_RATE ? bytes / m->let_rate : 0; }
+double machine_rebuild(const struct machine *m, double particles)
+{
+  return m->rebuild_rate < NO_RATE ? m->tree_floor + particles / m->rebuild_rate : machine_tree(m, particles);
+}
+
+double machine_let(const struct machine *m, double bytes)
+{
+  return bytes / (m->let_rate < NO_RATE ? m->let_rate : BYTES_PER_PARTICLE * m->build_rate);
+}
+
+double machine_let_update(const struct machine *m, double bytes) { return m->let_rate < NO_RATE ? bytes / m->let_rate : 0; }
 
 /* --- the network ------------------------------------------------------------------------------------------------- */
 

@@ -30,8 +30,10 @@ enum machine_device { DEVICE_cpu, DEVICE_gpu, DEVICES };
   X(Device, SplitRate, split_rate, 1, 1e18, "the same with a split, lists of neighbours included where the device makes them")     \
   X(Device, BlockRate, block_rate, 1, 1e18, "the same in block steps without a split, of some particles")                          \
   X(Device, HardRate, hard_rate, 1, 1e18, "the same in hard forces of a hybrid, whose lists are short")                            \
+  X(Device, HardTargetRate, hard_target_rate, 1, 1e18, "particles whose hard forces take a second beside their interactions")      \
   X(Device, OrderRate, order_rate, 1, 1e18, "particles that are sorted in a second")                                               \
   X(Device, BuildRate, build_rate, 1, 1e18, "particles of which the tree with moments and groups is built in a second")            \
+  X(Device, RebuildRate, rebuild_rate, 1, 1e18, "particles of which a new tree within a soft step takes a second")                 \
   X(Device, UpdateRate, update_rate, 1, 1e18, "particles of which a moment update within a soft step takes a second")               \
   X(Device, CorrectRate, correct_rate, 1, 1e18, "particles that are kicked or corrected, and get new steps, in a second")          \
   X(Device, SubstepFloor, substep_floor, 0, 1e3, "seconds of a block step of few particles, beside WalkFloor")                     \
@@ -42,6 +44,7 @@ enum machine_device { DEVICE_cpu, DEVICE_gpu, DEVICES };
   X(Device, DomainRate, domain_rate, 1, 1e18, "particles of which the new ranks are found in a second")                            \
   X(Device, LetFloor, let_floor, 0, 1e3, "seconds of an exchange of LETs of few particles, beside messages")                       \
   X(Device, HardLetFloor, hard_let_floor, 0, 1e3, "the same within the soft steps of a hybrid, whose boxes are many")              \
+  X(Device, HardLetRate, hard_let_rate, 1, 1e18, "particles of a rank for which the boxes of these are made in a second")          \
   X(Device, LetRate, let_rate, 1, 1e18, "bytes of LETs and their updates that a rank makes in a second, and reads")
 
 struct machine {
@@ -57,6 +60,9 @@ struct machine {
 struct machine machine_shared(const struct machine *m, double ranks);
 /* Seconds of an evaluation of `pairs` interactions at a rate of the machine, on a device that is empty at first. Pure. */
 double machine_walk(const struct machine *m, double pairs, double rate);
+/* Seconds of a tree of so many particles at a synchronisation, and within a soft step. Pure. */
+double machine_tree(const struct machine *m, double particles);
+double machine_rebuild(const struct machine *m, double particles);
 /* Seconds in which LETs of so many bytes are made and read. Pure. */
 double machine_let(const struct machine *m, double bytes);
 /* The same of their updates; none where the file has no LetRate. Pure. */

@@ -81,6 +81,7 @@ static void benchmark_parameters(const struct bench_task *task, struct params *p
   par->Tuning = TUNING_FROZEN;
   params_use_walks(par);
   study_use_scheme(par, task->scheme);
+  if (task->radius_factor > 0) par->R1OverR0 = task->radius_factor * params_r1_over_r0(par);
 }
 
 /* --- soft steps -------------------------------------------------------------------------------------------------- */

@@ -28,6 +28,7 @@ struct bench_task {
   const struct params *par;            /* whose accuracy, criteria and kernel are used */
   enum study_scheme scheme;
   int64_t particles;                   /* of each rank */
+  double radius_factor;                /* of R1; 0: one */
 };
 
 /* Carry out soft steps of a Plummer sphere in equilibrium; *b becomes the one of median seconds, without waiting, of this rank. Collective over

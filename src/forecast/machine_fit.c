@@ -76,30 +76,55 @@ static double block_work(const struct machine *m, const struct bench_step *b)
   return sum > b->hard_pairs ? sum : b->hard_pairs;
 }
 
-/* Moment updates, from the scheme with fewest builds. */
+/* Moment updates, most of which are in the scheme with fewest builds, and new trees, of which the other one has most. */
 static void fit_updates(struct machine *m, const struct bench_step many[STUDY_SCHEMES])
 {
-  int which = many[STUDY_BLOCK].builds < many[STUDY_HYBRID].builds ? STUDY_BLOCK : STUDY_HYBRID;
-  const struct bench_step *b = &many[which];
-  double n = b->particles, build = m->tree_floor + n / m->order_rate + n / m->build_rate;
-  double seconds = tree_seconds(b, &many[STUDY_SHARED]) - b->builds * build;
-  m->update_rate = b->updates > 0 && seconds > 0 ? rate(n * b->updates, seconds) : m->build_rate;
+  int fewer = many[STUDY_BLOCK].builds < many[STUDY_HYBRID].builds;
+  const struct bench_step *updated = &many[fewer ? STUDY_BLOCK : STUDY_HYBRID], *built = &many[fewer ? STUDY_HYBRID : STUDY_BLOCK];
+  double n = updated->particles, update = 0, build = machine_tree(m, n);
+  for (int k = 0; k < ROUNDS; k++) {
+    if (updated->updates > 0) update = positive(tree_seconds(updated, &many[STUDY_SHARED]) - updated->builds * build) / updated->updates;
+    if (built->builds > 0) build = positive(tree_seconds(built, &many[STUDY_SHARED]) - built->updates * update) / built->builds;
+  }
+  m->update_rate = rate(n, update);
+  m->rebuild_rate = rate(n, build - m->tree_floor);
 }
 
-static void fit_block_steps(struct machine *m, const struct bench_step few[STUDY_SCHEMES], const struct bench_step many[STUDY_SCHEMES])
+/* Seconds of hard forces: of particles, and of interactions. From two hybrids with lists of other lengths. */
+static void fit_hard(struct machine *m, const struct bench_step *shared, const struct bench_step *wide, const struct bench_step *near)
 {
-  const struct bench_step *tiny = &few[STUDY_HYBRID], *block = &many[STUDY_BLOCK], *hybrid = &many[STUDY_HYBRID];
+  const struct bench_step *b[2] = {wide, near};
+  double left[2], floor = m->substep_floor + m->walk_floor;
+  for (int k = 0; k < 2; k++) left[k] = block_seconds(b[k], shared) - b[k]->substeps * floor - b[k]->targets / m->correct_rate;
+  double both = wide->hard_pairs * near->targets - near->hard_pairs * wide->targets;
+  double pair = (left[0] * near->targets - left[1] * wide->targets) / both, target = (left[1] * wide->hard_pairs - left[0] * near->hard_pairs) / both;
+  if (both > 0 && pair > 0 && target > 0) {
+    m->hard_rate = 1 / pair;
+    m->hard_target_rate = 1 / target;
+  } else {
+    m->hard_rate = rate(wide->hard_pairs, left[0]);
+    m->hard_target_rate = RATE_MAX;
+  }
+}
+
+static double hard_seconds(const struct machine *m, const struct bench_step *b)
+{
+  return b->hard_pairs / m->hard_rate + b->targets / m->hard_target_rate + b->targets / m->correct_rate;
+}
+
+static void fit_block_steps(struct machine *m, const struct machine_runs *r)
+{
+  const struct bench_step *few = r->alone[BENCH_FEW], *many = r->alone[BENCH_MANY], *tiny = &few[STUDY_HYBRID], *block = &many[STUDY_BLOCK];
   double tiny_seconds = block_seconds(tiny, &few[STUDY_SHARED]), steps = fmax(tiny->substeps, 1);
   double tiny_correct = correct_seconds(tiny, &few[STUDY_SHARED]) / steps;
-  double of_block = block_seconds(block, &many[STUDY_SHARED]), of_hybrid = block_seconds(hybrid, &many[STUDY_SHARED]);
+  double of_block = block_seconds(block, &many[STUDY_SHARED]);
   m->correct_rate = rate(block->targets, correct_seconds(block, &many[STUDY_SHARED]) - block->substeps * tiny_correct);
   m->substep_floor = positive(tiny_seconds / steps - m->walk_floor);
   for (int k = 0; k < ROUNDS; k++) {
-    double floor = m->substep_floor + m->walk_floor;
-    m->hard_rate = rate(hybrid->hard_pairs, of_hybrid - hybrid->substeps * floor - hybrid->targets / m->correct_rate);
-    m->block_rate = rate(block_work(m, block), of_block - block->substeps * floor - block->targets / m->correct_rate);
-    m->substep_floor = positive((tiny_seconds - tiny->hard_pairs / m->hard_rate - tiny->targets / m->correct_rate) / steps - m->walk_floor);
+    fit_hard(m, &many[STUDY_SHARED], &many[STUDY_HYBRID], &r->near);
+    m->substep_floor = positive((tiny_seconds - hard_seconds(m, tiny)) / steps - m->walk_floor);
   }
+  m->block_rate = rate(block_work(m, block), of_block - block->substeps * (m->substep_floor + m->walk_floor) - block->targets / m->correct_rate);
 }
 
 /* --- several ranks ----------------------------------------------------------------------------------------------- */
@@ -107,24 +132,32 @@ static void fit_block_steps(struct machine *m, const struct bench_step few[STUDY
 /* What a block step of few particles takes beside its interactions. */
 static double one_block_step(const struct machine *m, const struct bench_step *b)
 {
-  double seconds = b->seconds[PHASE_hard_walk] + b->seconds[PHASE_correct] - b->hard_pairs / m->hard_rate - b->targets / m->correct_rate;
+  double seconds = b->seconds[PHASE_hard_walk] + b->seconds[PHASE_correct] - hard_seconds(m, b);
   return b->substeps > 0 ? seconds / b->substeps : 0;
 }
 
 static double let_seconds(const struct bench_step *b, const struct bench_step *alone) { return positive(b->seconds[PHASE_hard_let] - alone->seconds[PHASE_hard_let]); }
 
-/* LETs, from soft LETs of few particles, and from block and hybrid steps of many. */
+/* Seconds of an exchange of LETs within a soft step, beside their bytes. */
+static double one_exchange(const struct machine *m, const struct bench_step *b, const struct bench_step *alone)
+{
+  return b->exchanges > 0 ? positive(let_seconds(b, alone) - b->update_bytes / m->let_rate) / b->exchanges : 0;
+}
+
+/* LETs: soft ones of few particles, block steps of many, whose bytes are many, and hybrids of both. */
 static void fit_lets(struct machine *m, const struct machine_runs *r)
 {
-  const struct bench_step *few = &r->beside[BENCH_FEW][STUDY_SHARED], *block = &r->beside[BENCH_MANY][STUDY_BLOCK];
-  const struct bench_step *hybrid = &r->beside[BENCH_MANY][STUDY_HYBRID], *alone = r->alone[BENCH_MANY];
-  double of_block = let_seconds(block, &alone[STUDY_BLOCK]), of_hybrid = let_seconds(hybrid, &alone[STUDY_HYBRID]);
+  const struct bench_step *few = r->beside[BENCH_FEW], *many = r->beside[BENCH_MANY], *block = &many[STUDY_BLOCK];
+  double of_block = let_seconds(block, &r->alone[BENCH_MANY][STUDY_BLOCK]);
   m->let_floor = 0;
   for (int k = 0; k < ROUNDS; k++) {
     m->let_rate = rate(block->update_bytes, of_block - block->exchanges * m->let_floor);
-    m->let_floor = positive(few->seconds[PHASE_let_select] - few->let_bytes / m->let_rate);
+    m->let_floor = positive(few[STUDY_SHARED].seconds[PHASE_let_select] - few[STUDY_SHARED].let_bytes / m->let_rate);
   }
-  m->hard_let_floor = hybrid->exchanges > 0 ? positive(of_hybrid - hybrid->update_bytes / m->let_rate) / hybrid->exchanges : m->let_floor;
+  double short_one = one_exchange(m, &few[STUDY_HYBRID], &r->alone[BENCH_FEW][STUDY_HYBRID]);
+  double long_one = one_exchange(m, &many[STUDY_HYBRID], &r->alone[BENCH_MANY][STUDY_HYBRID]);
+  m->hard_let_rate = rate(many[STUDY_HYBRID].particles - few[STUDY_HYBRID].particles, long_one - short_one);
+  m->hard_let_floor = positive(short_one - few[STUDY_HYBRID].particles / m->hard_let_rate);
 }
 
 static void fit_ranks(struct machine *m, const struct machine_runs *r)
@@ -151,7 +184,7 @@ void machine_fit(struct machine *m, const struct machine_runs *r)
   fit_walk(m, &few[STUDY_SHARED], &r->alone[BENCH_SOME][STUDY_SHARED], &many[STUDY_SHARED]);
   m->split_rate = rate(machine_walk(m, many[STUDY_HYBRID].full_pairs, 1), many[STUDY_HYBRID].seconds[PHASE_walk] - m->walk_floor);
   fit_updates(m, many);
-  fit_block_steps(m, few, many);
+  fit_block_steps(m, r);
   m->node_factor = fmin(r->node_factor, 1);
   fit_ranks(m, r);
 }

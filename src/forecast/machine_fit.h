@@ -11,6 +11,7 @@ enum bench_size { BENCH_FEW, BENCH_SOME, BENCH_MANY, BENCH_SIZES };
 struct machine_runs {
   struct bench_step alone[BENCH_SIZES][STUDY_SCHEMES];   /* one rank, the others wait; BENCH_SOME: full forces alone, 0 particles: not measured */
   struct bench_step beside[BENCH_SIZES][STUDY_SCHEMES];  /* all ranks of a run, as many particles on each */
+  struct bench_step near;                                /* a hybrid of BENCH_MANY, alone, with half the R1: shorter lists */
   double node_factor;
 };
 

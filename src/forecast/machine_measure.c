@@ -105,6 +105,12 @@ static int measure_alone(const struct comm *c, const struct bench_task *task, st
     own.particles = size_of((enum bench_size)size, on_device);
     if (own.particles > 0) measure_schemes(&own, (enum bench_size)size, r->alone, f);
   }
+  if (c->rank == 0 && !f->text[0]) {
+    own.scheme = STUDY_HYBRID;
+    own.radius_factor = 0.5;
+    bench_soft_steps(&own, &r->near, f);
+    own.radius_factor = 0;
+  }
   if (comm_agree(c, f) == 0) {
     struct bench_step together;
     own.scheme = STUDY_BLOCK;
@@ -125,10 +131,9 @@ static void use_direct(struct machine *m, const struct machine_runs *r)
   m->node_bandwidth = many->direct_bytes / fmax(many->direct_seconds - many->direct_messages * m->node_latency, 0.1 * many->direct_seconds);
 }
 
-static int measure_device(const struct comm *c, const struct params *par, struct machine *m, struct fault *f)
+static int measure_device(const struct comm *c, const struct params *par, struct machine *m, struct machine_runs *r, struct fault *f)
 {
   const struct backend *be;
-  struct machine_runs *r = memory_alloc("study", sizeof *r);
   if (sim_choose_backend(c, par, &be, f) == 0) {
     int on_device = be->particle_bytes > 0;
     struct bench_task task = {.c = c, .be = be, .par = par};
@@ -141,8 +146,30 @@ static int measure_device(const struct comm *c, const struct params *par, struct
     if (!failed && c->rank == 0) machine_fit(m, r);
     if (!failed && c->rank == 0) use_direct(m, r);
   }
-  memory_free(r);
   return f->text[0] ? -1 : 0;
+}
+
+static void write_step(FILE *out, int scheme, const struct bench_step *b)
+{
+  if (b->ranks == 0) return;
+  fprintf(out, "# %s,%d,%.0f", study_scheme_names[scheme], b->ranks, b->particles);
+  for (int p = 0; p < PHASE_COUNT; p++) fprintf(out, ",%.6g", b->seconds[p]);
+  fprintf(out, ",%.6g,%.6g,%.6g,%.0f,%.0f,%.0f,%.0f,%.0f,%.6g,%.6g\n", b->full_pairs, b->hard_pairs, b->targets, b->substeps, b->builds, b->updates,
+          b->exchanges, b->migrations, b->let_bytes, b->update_bytes);
+}
+
+/* The soft steps from which the numbers of the device are, as comments. */
+static void write_runs(FILE *out, const struct machine_runs *r)
+{
+  fprintf(out, "\n# Soft steps that were measured, seconds of rank 0 without waiting:\n# scheme,ranks,particles_of_a_rank");
+  for (int p = 0; p < PHASE_COUNT; p++) fprintf(out, ",%s", phase_names[p]);
+  fprintf(out, ",pairs_full,pairs_hard,evaluations_hard,substeps,builds,updates,exchanges,migrations,let_bytes,update_bytes\n");
+  for (int size = 0; size < BENCH_SIZES; size++)
+    for (int k = 0; k < STUDY_SCHEMES; k++) {
+      write_step(out, k, &r->alone[size][k]);
+      write_step(out, k, &r->beside[size][k]);
+    }
+  write_step(out, STUDY_HYBRID, &r->near);   /* half the R1 */
 }
 
 /* --- the file ---------------------------------------------------------------------------------------------------- */
@@ -152,6 +179,7 @@ int machine_study(const struct comm *c, const struct params *par, const char *ou
   struct fault f = {""};
   struct result_file out = {.file = NULL};
   struct machine m = {.topology = TOPOLOGY_flat, .topology_factor = 1};
+  struct machine_runs *r = memory_alloc("study", sizeof *r);
   char host[64] = "this machine", source[400];
   if (c->size < 2) fault_set(&f, "study machine measures messages between ranks: start it on at least 2, for example mpirun -n 2");
   if (c->rank == 0 && !f.text[0]) result_open(&out, output, overwrite, par, &f);
@@ -159,15 +187,17 @@ int machine_study(const struct comm *c, const struct params *par, const char *ou
     gethostname(host, sizeof host - 1);
     snprintf(m.name, sizeof m.name, "%s", host);
     measure_messages(c, &m);
-    measure_device(c, par, &m, &f);
+    measure_device(c, par, &m, r, &f);
   }
   if (comm_agree(c, &f) == 0 && c->rank == 0 && result_begin(&out, &f) == 0) {
     snprintf(source, sizeof source, "measured by espalier study machine, %s (%s), on %d ranks, %d of a node\n"
              "messages between nodes: %s; topology: set it by hand", PACKAGE_VERSION, revision, c->size, (int)m.ranks_per_node,
              m.ranks_per_node == c->size ? "not measured, as within the node" : "measured");
     machine_write(out.file ? out.file : stdout, &m, source);
+    write_runs(out.file ? out.file : stdout, r);
   }
   if (c->rank == 0) result_close(&out, &f);
+  memory_free(r);
   comm_verdict(c, &f);
   comm_print_fault(c, "error", &f);
   return f.text[0] != 0;

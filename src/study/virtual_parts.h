@@ -9,6 +9,7 @@ struct virtual_exchange {
   const struct comm *c;
   struct global_particles *w;
   int ranks, threads;          /* threads: those of the process before the count */
+  int device_ranks;            /* of the device: 0: one; l->ranks: LETs of all are attached at a time */
   struct domain domain;
   struct device *d;            /* holds the particles of one domain after the other */
   int64_t *begin, *index;
@@ -21,7 +22,8 @@ struct virtual_exchange {
   /* Called for every LET that was selected, with the bytes of its boxes: by the process of the sender, whose tree the device has. */
   void (*selected)(struct virtual_exchange *l, int sender, int receiver, size_t box_bytes, struct let_choice *choice);
   void (*top)(struct virtual_exchange *l, int receiver, int cells);   /* the receiver needs cells of a summary alone; or NULL */
-  void *sink;                  /* of these two */
+  void (*received)(struct virtual_exchange *l);   /* called when all LETs are selected, with summaries and boxes; or NULL */
+  void *sink;                  /* of these three */
   double begun, share;         /* parts of the whole work: done before this exchange; of this exchange */
   void (*progress)(void *of, double done);
   void *of;
@@ -31,6 +33,8 @@ struct virtual_exchange {
 void virtual_open(struct virtual_exchange *l);
 /* Make the trees of this process's domains, and select all LETs of an exchange. Collective. */
 void virtual_exchange_lets(struct virtual_exchange *l);
+/* Make the device that of rank r, with its particles and its tree. Local. */
+void virtual_build_tree(struct virtual_exchange *l, int r);
 /* Free everything. Local. */
 void virtual_close(struct virtual_exchange *l);
 #endif
