@@ -28,6 +28,7 @@ struct model {
   double (*spent)[EVENT_PHASES_COUNT];   /* [ranks] in the present section */
   double *ready;                 /* [ranks] the last arrival of messages for the next work */
   double *arrived;               /* [lets] arrival of the last message of a LET */
+  int *trees;                    /* [ranks] LETs that it walks at present */
 };
 
 static void works(struct model *e, int rank, enum event_phase phase, double seconds)
@@ -96,6 +97,13 @@ static void exchange(struct model *e, int64_t first, int64_t last, enum event_ph
   }
 }
 
+/* Count the LETs of a class that each rank has. */
+static void count_trees(struct model *e, int64_t first, int64_t last)
+{
+  memset(e->trees, 0, sizeof *e->trees * (size_t)e->in->ranks);
+  for (int64_t k = first; k < last; k++) e->trees[e->in->let[k].to] += e->in->let[k].bytes > 0;
+}
+
 /* Ranks wait for the messages of a class that have been sent. */
 static void wait_for_lets(struct model *e, int64_t first, int64_t last)
 {
@@ -127,6 +135,7 @@ static void synchronise(struct model *e, int64_t lets)
   }
   meets(e, 1);
   exchange(e, 0, lets, EVENT_let_select);
+  count_trees(e, 0, lets);
   for (int64_t k = 0; k < lets; k++) received[in->let[k].to] += (double)in->let[k].bytes / BYTES_PER_ENTRY;
   const double rate = in->split ? e->m->split_rate : e->m->walk_rate;
   for (int r = 0; r < in->ranks; r++) {   /* the local tree first: its part of the entries that are walked */
@@ -137,7 +146,7 @@ static void synchronise(struct model *e, int64_t lets)
   wait_for_lets(e, 0, lets);
   for (int r = 0; r < in->ranks; r++) {
     double n = (double)in->local[r], all = machine_walk(e->m, n * in->full_pairs, rate);
-    works(e, r, EVENT_walk, (n > 0 ? received[r] / (n + received[r]) : 0) * all);
+    works(e, r, EVENT_walk, (n > 0 ? received[r] / (n + received[r]) : 0) * all + n * e->trees[r] / e->m->let_walk_rate);
   }
   meets(e, 1);
   memory_free(received);
@@ -157,7 +166,7 @@ static void block_step(struct model *e, int rank, double n)
   const struct event_input *in = e->in;
   const struct machine *m = e->m;
   double pairs = n * in->hard_pairs, seconds = in->split ? n / m->hard_target_rate + pairs / m->hard_rate : machine_walk(m, pairs, m->block_rate);
-  if (in->ranks > 1) seconds += m->ranks_substep_floor;
+  if (in->ranks > 1) seconds += m->ranks_substep_floor + (in->split ? 0 : n * e->trees[rank] / m->let_walk_rate);
   works(e, rank, EVENT_hard_walk, m->substep_floor + m->walk_floor + seconds + n / m->correct_rate);
 }
 
@@ -226,6 +235,7 @@ static void section(struct model *e, const struct soft_step_class *c, int64_t fi
     works(e, r, EVENT_tree, build ? machine_rebuild(e->m, n) : n / e->m->update_rate);
   }
   exchange(e, first, last, EVENT_hard_let);
+  count_trees(e, first, last);
   if (c->tick > 0) tick(e, first, last, c->aligned, 0, 1);
   for (int64_t j = 1; j < ticks && followed < most; j++, followed++) {
     int32_t at = (int32_t)(c->tick + j * finest);
@@ -253,6 +263,7 @@ void event_model(const struct event_input *in, const struct machine *m, struct e
   e.ready = memory_alloc("study", sizeof *e.ready * n);
   e.spent = memory_alloc("study", sizeof *e.spent * n);
   e.arrived = memory_alloc("study", sizeof *e.arrived * (size_t)(in->lets + 1));
+  e.trees = memory_alloc("study", sizeof *e.trees * n);
   times->floors[EVENT_step] = own.step_floor;
   times->floors[EVENT_tree] = own.tree_floor;
   times->floors[EVENT_walk] = own.walk_floor;
@@ -275,4 +286,5 @@ void event_model(const struct event_input *in, const struct machine *m, struct e
   memory_free(e.ready);
   memory_free(e.spent);
   memory_free(e.arrived);
+  memory_free(e.trees);
 }

@@ -173,6 +173,8 @@ static void fit_ranks(struct machine *m, const struct machine_runs *r)
   m->domain_rate = rate(more * many[STUDY_SHARED].particles, domains);
   m->ranks_floor = positive(bench_other_seconds(&few[STUDY_SHARED]) - few[STUDY_SHARED].seconds[PHASE_let_select] - bench_other_seconds(&alone[STUDY_SHARED]) -
                             few[STUDY_SHARED].particles / m->domain_rate);
+  double local = m->walk_floor + machine_walk(m, many[STUDY_SHARED].full_pairs, m->walk_rate * m->node_factor);
+  m->let_walk_rate = rate(many[STUDY_SHARED].particles * (many[STUDY_SHARED].ranks - 1), many[STUDY_SHARED].seconds[PHASE_walk] - local);
   m->ranks_substep_floor = positive(one_block_step(m, &few[STUDY_HYBRID]) - one_block_step(m, &alone[STUDY_HYBRID]));
   fit_lets(m, r);
 }
