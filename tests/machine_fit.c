@@ -91,6 +91,12 @@ int main(void)
   MACHINE_NUMBERS(X)
 #undef X
 
+  /* a device, whose corrections end in other phases: the same seconds in all */
+  struct machine device = {.device = DEVICE_gpu};
+  machine_fit(&device, &r);
+  double n = r.alone[BENCH_MANY][STUDY_HYBRID].particles, target[2] = {1 / device.hard_target_rate + 1 / device.correct_rate, 1 / given.hard_target_rate + 1 / given.correct_rate};
+  same("HardTargetRate with CorrectRate on a device", n * target[0], n * target[1]);
+
   /* seconds without any work, or less than those of few particles, as noise makes them: finite numbers, as files must have them */
   for (int k = 0; k < BENCH_SIZES; k++)
     for (int scheme = 0; scheme < STUDY_SCHEMES; scheme++)

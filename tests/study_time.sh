@@ -62,7 +62,7 @@ printf '%s\n' 'StepFloor = 0.5' 'StepRate = 1e3' 'CorrectRate = 1e5' 'TreeFloor 
 espalier 1 study time --machine machine.ini --ranks 1 --overwrite -o table.csv plummer.ini
 echo "$base $(value shared 1 step_mean) $(value shared 1 tree_mean) $(value shared 1 walk_mean) $(value shared 1 soft_step_seconds)" | awk '
   function near(a, b) { return (a / b - 1) ^ 2 < 1e-12 }
-  { pairs = $1 * 1.93e12; walk = 0.125 + (pairs + 3e6 * (1 - exp(-pairs / 3e6))) / 1.93e12
+  { pairs = $1 * 1.93e12; walk = 0.125 + (pairs + 3e6 * (1 - exp(-2 * pairs / 3e6))) / 1.93e12
     exit !(near($6, 0.5 + 5000 / 1e3 + 5000 / 1e5) && near($7, 0.25 + 5000 / 1e4 + 5000 / 2e4) && near($8, walk) && near($9, $6 + $7 + $8)) }'
 ok $? "a shared step of one rank: fixed costs, and counts divided by rates"
 

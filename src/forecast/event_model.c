@@ -48,7 +48,7 @@ static double sends(struct model *e, int from, int to, enum event_phase phase, d
   int ranks = e->in->ranks;
   works(e, from, phase, e->m->overhead + e->m->message_copy);
   e->link[from] = fmax(e->link[from], e->clock[from]) + bytes / machine_bandwidth(e->m, ranks, from, to);
-  return e->link[from] + machine_latency(e->m, ranks, from, to);
+  return e->link[from] + machine_latency(e->m, ranks, from, to) + e->m->message_delay;
 }
 
 /* All ranks meet; `times`: how often what has happened since they last met happens in a soft step. */

@@ -42,7 +42,7 @@ static const struct optional {
                 {"WalkFill", NULL, SMALLEST},    {"SplitRate", "WalkRate", LARGEST},    {"BlockRate", "WalkRate", LARGEST},
                 {"UpdateRate", "BuildRate", LARGEST}, {"CorrectRate", NULL, LARGEST},   {"NodeFactor", NULL, LARGEST},
                 {"RanksFloor", NULL, SMALLEST},  {"RanksSubstepFloor", NULL, SMALLEST}, {"DomainRate", NULL, LARGEST},
-                {"LetFloor", NULL, SMALLEST},    {"HardLetFloor", "LetFloor", SMALLEST}, {"HardTargetRate", NULL, LARGEST},
+                {"LetFloor", NULL, SMALLEST},    {"HardLetFloor", "LetFloor", SMALLEST}, {"MessageDelay", NULL, SMALLEST},     {"HardTargetRate", NULL, LARGEST},
                 {"LetWalkRate", NULL, LARGEST},
                 {"RebuildRate", NULL, LARGEST},
                 {"HardLetRate", NULL, LARGEST},
@@ -229,7 +229,7 @@ struct machine machine_shared(const struct machine *m, double ranks)
 
 double machine_walk(const struct machine *m, double pairs, double rate)
 {
-  double filling = m->walk_fill > 0 ? m->walk_fill * -expm1(-pairs / m->walk_fill) : 0;
+  double filling = m->walk_fill > 0 ? m->walk_fill * -expm1(-2 * pairs / m->walk_fill) : 0;
   return (pairs + filling) / rate;
 }
 

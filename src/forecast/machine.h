@@ -38,6 +38,7 @@ enum machine_device { DEVICE_cpu, DEVICE_gpu, DEVICES };
   X(Device, CorrectRate, correct_rate, 1, 1e18, "particles that are kicked or corrected, and get new steps, in a second")          \
   X(Device, SubstepFloor, substep_floor, 0, 1e3, "seconds of a block step of few particles, beside WalkFloor")                     \
   X(Device, MessageCopy, message_copy, 0, 1, "seconds in which a message is copied between device and host; 0: it is not")         \
+  X(Device, MessageDelay, message_delay, 0, 1, "seconds by which a message from device to device is later than one of hosts")      \
   X(Device, NodeFactor, node_factor, 1e-3, 1, "rates of a rank where all ranks of its node compute, over those of one alone")      \
   X(Device, RanksFloor, ranks_floor, 0, 1e3, "seconds that a soft step of few particles takes more on several ranks, beside messages") \
   X(Device, RanksSubstepFloor, ranks_substep_floor, 0, 1e3, "the same of a block step")                                            \

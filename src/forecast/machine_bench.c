@@ -39,7 +39,8 @@ static double part_of_escape(uint64_t *state)
 {
   for (;;) {
     double q = uniform(state);
-    if (0.1 * uniform(state) < q * q * pow(1 - q * q, 3.5)) return q;
+    double rest = 1 - q * q;
+    if (0.1 * uniform(state) < q * q * rest * rest * rest * sqrt(rest)) return q;
   }
 }
 
@@ -51,7 +52,7 @@ static void make_sphere(struct particles *p, const struct comm *c, int64_t n)
   particles_init(p);
   particles_reserve(p, n);
   for (int64_t i = 0; i < n; i++) {
-    double r = 1 / sqrt(pow(0.99 * uniform(&state) + 0.005, -2.0 / 3) - 1), escape = sqrt(2 / scale) / pow(1 + r * r, 0.25);
+    double part = cbrt(0.99 * uniform(&state) + 0.005), r = part / sqrt(1 - part * part), escape = sqrt(2 / scale) / sqrt(sqrt(1 + r * r));
     direction(&state, r * scale, &p->pos[3 * i]);
     direction(&state, escape * part_of_escape(&state), &p->vel[3 * i]);
     p->mass[i] = (float)(1.0 / ((double)n * c->size));
@@ -81,6 +82,7 @@ static void benchmark_parameters(const struct bench_task *task, struct params *p
   par->Tuning = TUNING_FROZEN;
   params_use_walks(par);
   study_use_scheme(par, task->scheme);
+  if (task->scheme == STUDY_SHARED) par->Eta = 0;   /* with it the shared step would be a block step of all particles */
   if (task->radius_factor > 0) par->R1OverR0 = task->radius_factor * params_r1_over_r0(par);
 }
 

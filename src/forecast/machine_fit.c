@@ -4,13 +4,20 @@
 
 #include <math.h>
 
-/* The largest rate: what took no time. */
+/* The rate of what took no time that can be seen: it is in that of others. */
 #define RATE_MAX 1e17
 enum { ROUNDS = 20 };   /* of equations that are solved in turns */
 
 /* What was done in these seconds, at most RATE_MAX a second. */
 static double rate(double done, double seconds) { return seconds > done / RATE_MAX && done > 0 ? done / seconds : RATE_MAX; }
 static double positive(double x) { return x > 0 ? x : 0; }
+
+/* The rate of particles from the seconds of few and of many; where many take no longer, from theirs alone. */
+static double slope(const struct bench_step *few, double few_seconds, const struct bench_step *many, double many_seconds)
+{
+  double found = rate(many->particles - few->particles, many_seconds - few_seconds);
+  return found < RATE_MAX ? found : rate(many->particles, many_seconds);
+}
 
 /* --- one rank ---------------------------------------------------------------------------------------------------- */
 
@@ -19,11 +26,10 @@ static double tree_without_order(const struct bench_step *b) { return bench_tree
 /* A soft step beside its forces, and its tree. */
 static void fit_step(struct machine *m, const struct bench_step *few, const struct bench_step *many)
 {
-  double n = many->particles - few->particles;
-  m->step_rate = rate(n, bench_other_seconds(many) - bench_other_seconds(few));
+  m->step_rate = slope(few, bench_other_seconds(few), many, bench_other_seconds(many));
   m->step_floor = positive(bench_other_seconds(few) - few->particles / m->step_rate);
-  m->order_rate = rate(n, many->seconds[PHASE_order] - few->seconds[PHASE_order]);
-  m->build_rate = rate(n, tree_without_order(many) - tree_without_order(few));
+  m->order_rate = slope(few, few->seconds[PHASE_order], many, many->seconds[PHASE_order]);
+  m->build_rate = slope(few, tree_without_order(few), many, tree_without_order(many));
   m->tree_floor = positive(bench_tree_seconds(few) - few->particles / m->order_rate - few->particles / m->build_rate);
 }
 
@@ -61,7 +67,11 @@ static void fit_walk(struct machine *m, const struct bench_step *few, const stru
 /* --- block steps of one rank ------------------------------------------------------------------------------------- */
 
 /* What a soft step takes more than that of a shared step with as many particles: block steps; trees. */
-static double block_seconds(const struct bench_step *b, const struct bench_step *shared) { return positive(bench_other_seconds(b) - bench_other_seconds(shared)); }
+static double block_seconds(const struct bench_step *b, const struct bench_step *shared)
+{
+  return fmax(bench_other_seconds(b) - bench_other_seconds(shared), b->seconds[PHASE_hard_walk]);   /* the phase alone, where noise exceeds the rest */
+}
+
 static double correct_seconds(const struct bench_step *b, const struct bench_step *shared) { return positive(b->seconds[PHASE_correct] - shared->seconds[PHASE_correct]); }
 static double tree_seconds(const struct bench_step *b, const struct bench_step *shared) { return positive(bench_tree_seconds(b) - bench_tree_seconds(shared)); }
 
@@ -118,7 +128,8 @@ static void fit_block_steps(struct machine *m, const struct machine_runs *r)
   double tiny_seconds = block_seconds(tiny, &few[STUDY_SHARED]), steps = fmax(tiny->substeps, 1);
   double tiny_correct = correct_seconds(tiny, &few[STUDY_SHARED]) / steps;
   double of_block = block_seconds(block, &many[STUDY_SHARED]);
-  m->correct_rate = rate(block->targets, correct_seconds(block, &many[STUDY_SHARED]) - block->substeps * tiny_correct);
+  /* kernels of a device end in a later phase: there corrections are in the rates of walks */
+  m->correct_rate = m->device == DEVICE_gpu ? RATE_MAX : rate(block->targets, correct_seconds(block, &many[STUDY_SHARED]) - block->substeps * tiny_correct);
   m->substep_floor = positive(tiny_seconds / steps - m->walk_floor);
   for (int k = 0; k < ROUNDS; k++) {
     fit_hard(m, &many[STUDY_SHARED], &many[STUDY_HYBRID], &r->near);
@@ -187,6 +198,9 @@ void machine_fit(struct machine *m, const struct machine_runs *r)
   m->split_rate = rate(machine_walk(m, many[STUDY_HYBRID].full_pairs, 1), many[STUDY_HYBRID].seconds[PHASE_walk] - m->walk_floor);
   fit_updates(m, many);
   fit_block_steps(m, r);
+  double *unknown[] = {&m->split_rate, &m->block_rate, &m->hard_rate};
+  for (int k = 0; k < 3; k++)
+    if (*unknown[k] >= RATE_MAX) *unknown[k] = m->walk_rate;
   m->node_factor = fmin(r->node_factor, 1);
   fit_ranks(m, r);
 }

@@ -12,6 +12,7 @@ struct machine_runs {
   struct bench_step alone[BENCH_SIZES][STUDY_SCHEMES];   /* one rank, the others wait; BENCH_SOME: full forces alone, 0 particles: not measured */
   struct bench_step beside[BENCH_SIZES][STUDY_SCHEMES];  /* all ranks of a run, as many particles on each */
   struct bench_step near;                                /* a hybrid of BENCH_MANY, alone, with half the R1: shorter lists */
+  struct bench_step together;                            /* block steps of BENCH_MANY, each rank by itself at the same time */
   double node_factor;
 };
 

@@ -80,7 +80,7 @@ static int measure_schemes(const struct bench_task *of, enum bench_size size, st
 /* Numbers of particles of a rank, for a host and for a device; 0: not measured. */
 static int64_t size_of(enum bench_size size, int on_device)
 {
-  static const int64_t few = 1024, some = 1 << 18, many[2] = {16384, 1 << 21};
+  static const int64_t few = 1024, some = 1 << 19, many[2] = {16384, 1 << 21};
   return size == BENCH_FEW ? few : size == BENCH_MANY ? many[on_device] : on_device ? some : 0;
 }
 
@@ -116,19 +116,22 @@ static int measure_alone(const struct comm *c, const struct bench_task *task, st
     own.scheme = STUDY_BLOCK;
     own.particles = size_of(BENCH_MANY, on_device);
     bench_soft_steps(&own, &together, f);
+    r->together = together;
     r->node_factor = c->rank == 0 ? side_by_side(&r->alone[BENCH_MANY][STUDY_BLOCK], &together) : 0;
   }
   comm_close(&self);
   return comm_agree(c, f);
 }
 
-/* Messages from device to device, where there were any. */
+/* Messages from device to device, where there were any; collectives go from host to host. */
 static void use_direct(struct machine *m, const struct machine_runs *r)
 {
   const struct bench_step *few = &r->beside[BENCH_FEW][STUDY_BLOCK], *many = &r->beside[BENCH_MANY][STUDY_BLOCK];
   if (!(few->direct_seconds > 0 && many->direct_seconds > 0)) return;
-  m->node_latency = few->direct_seconds / few->direct_messages;
-  m->node_bandwidth = many->direct_bytes / fmax(many->direct_seconds - many->direct_messages * m->node_latency, 0.1 * many->direct_seconds);
+  double message = few->direct_seconds / few->direct_messages, all = many->direct_seconds;
+  m->message_delay = fmax(message - m->node_latency, 0);
+  m->node_bandwidth = many->direct_bytes / fmax(all - many->direct_messages * message, 0.1 * all);
+  if (m->ranks_per_node == many->ranks) m->bandwidth = m->node_bandwidth * m->ranks_per_node;
 }
 
 static int measure_device(const struct comm *c, const struct params *par, struct machine *m, struct machine_runs *r, struct fault *f)
@@ -154,8 +157,11 @@ static void write_step(FILE *out, int scheme, const struct bench_step *b)
   if (b->ranks == 0) return;
   fprintf(out, "# %s,%d,%.0f", study_scheme_names[scheme], b->ranks, b->particles);
   for (int p = 0; p < PHASE_COUNT; p++) fprintf(out, ",%.6g", b->seconds[p]);
-  fprintf(out, ",%.6g,%.6g,%.6g,%.0f,%.0f,%.0f,%.0f,%.0f,%.6g,%.6g\n", b->full_pairs, b->hard_pairs, b->targets, b->substeps, b->builds, b->updates,
+  fprintf(out, ",%.6g,%.6g,%.6g,%.0f,%.0f,%.0f,%.0f,%.0f,%.6g,%.6g", b->full_pairs, b->hard_pairs, b->targets, b->substeps, b->builds, b->updates,
           b->exchanges, b->migrations, b->let_bytes, b->update_bytes);
+  fprintf(out, ",%.6g,%.0f,%.6g,", b->direct_bytes, b->direct_messages, b->direct_seconds);
+  for (int l = 0; l < 8; l++) fprintf(out, "%s%.0f", l ? " " : "", b->level[l]);
+  fputc('\n', out);
 }
 
 /* The soft steps from which the numbers of the device are, as comments. */
@@ -163,13 +169,15 @@ static void write_runs(FILE *out, const struct machine_runs *r)
 {
   fprintf(out, "\n# Soft steps that were measured, seconds of rank 0 without waiting:\n# scheme,ranks,particles_of_a_rank");
   for (int p = 0; p < PHASE_COUNT; p++) fprintf(out, ",%s", phase_names[p]);
-  fprintf(out, ",pairs_full,pairs_hard,evaluations_hard,substeps,builds,updates,exchanges,migrations,let_bytes,update_bytes\n");
+  fprintf(out, ",pairs_full,pairs_hard,evaluations_hard,substeps,builds,updates,exchanges,migrations,let_bytes,update_bytes,direct_bytes,direct_messages,direct_seconds,level_0_to_7\n");
   for (int size = 0; size < BENCH_SIZES; size++)
     for (int k = 0; k < STUDY_SCHEMES; k++) {
       write_step(out, k, &r->alone[size][k]);
       write_step(out, k, &r->beside[size][k]);
     }
-  write_step(out, STUDY_HYBRID, &r->near);   /* half the R1 */
+  fprintf(out, "# half the R1; each rank by itself, at the same time:\n");
+  write_step(out, STUDY_HYBRID, &r->near);
+  write_step(out, STUDY_BLOCK, &r->together);
 }
 
 /* --- the file ---------------------------------------------------------------------------------------------------- */
