@@ -23,6 +23,7 @@ void comm_open(struct comm *c, MPI_Comm parent)
   MPI_Comm_dup(parent, &c->mpi);
   MPI_Comm_rank(c->mpi, &c->rank);
   MPI_Comm_size(c->mpi, &c->size);
+  c->node_offset = 0;
   c->ledger = ledger_open(c->size);
   c->recorder = recorder_open(c->rank, c->size);
   c->largest_message = (size_t)1 << 30;
@@ -278,7 +279,7 @@ int comm_node_rank(const struct comm *c)
 {
   int rank, size;
   node_position(c, &rank, &size);
-  return rank;
+  return rank + c->node_offset;
 }
 
 void comm_barrier(const struct comm *c)

@@ -14,6 +14,7 @@
 struct comm {
   MPI_Comm mpi;
   int rank, size;
+  int node_offset;          /* added to this rank's number on its node: that of a process that works by itself beside others; 0 */
   struct ledger *ledger;
   struct recorder *recorder;
   size_t largest_message;   /* bytes; longer ones go in parts (1 GiB; tests set ESPALIER_LARGEST_MESSAGE lower) */

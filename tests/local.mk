@@ -36,6 +36,7 @@ unit_tests = \
   %D%/lets \
   %D%/lets_joined \
   %D%/mac \
+  %D%/machine_fit \
   %D%/massless \
   %D%/neighbours \
   %D%/octree \
@@ -388,6 +389,7 @@ clean-local:
 %C%_upper_SOURCES = %D%/upper.c %D%/chance.h %D%/house.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h
 %C%_lets_joined_SOURCES = %D%/lets_joined.c %D%/chance.h %D%/house.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h
 %C%_mac_SOURCES = %D%/mac.c %D%/chance.h %D%/tap.h
+%C%_machine_fit_SOURCES = %D%/machine_fit.c %D%/tap.h
 %C%_neighbours_SOURCES = %D%/neighbours.c %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h %D%/walks.h
 %C%_outputs_SOURCES = %D%/outputs.c %D%/tap.h
 %C%_debug_SOURCES = %D%/debug.c %D%/tap.h

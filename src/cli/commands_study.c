@@ -344,15 +344,26 @@ static int act_time(const struct command *self, const struct comm *c, int argc, 
 static int act_machine(const struct command *self, const struct comm *c, int argc, char **argv)
 {
   static const struct option longs[] = {{"overwrite", no_argument, NULL, 'O'}, {"output", required_argument, NULL, 'o'}, COMMAND_LONG};
-  const char *output = NULL;
+  static struct params par;
+  struct overrides overrides = {.count = 0};
+  struct param_origin origin;
+  struct fault f = {""};
+  const char *output = NULL, *file = NULL;
   int status = STATUS_OK, option, overwrite = 0;
-  while ((option = command_option(self, c, argc - 1, argv + 1, COMMAND_SHORT "o:", longs, &status)) != -1) {
+  while ((option = command_option(self, c, argc - 1, argv + 1, COMMAND_SHORT "P:o:", longs, &status)) != -1) {
     if (option == COMMAND_DONE) return status;
+    if (option == 'P' && overrides_add(&overrides, optarg)) return overrides_misused(self, c, optarg);
     if (option == 'o') output = optarg;
     if (option == 'O') overwrite = 1;
   }
-  if (optind < argc - 1) return command_misused(self, c, "study machine: nothing expected, found '%s'", argv[optind + 1]);
-  return machine_study(c, output, overwrite);
+  params_defaults(&par);
+  if (optind >= argc - 1 && overrides.count > 0) return command_misused(self, c, "study machine: -P replaces values of a parameter file: give FILE.ini too");
+  if (optind < argc - 1 && !(file = command_operand(self, c, argc - 1, argv + 1, "parameter file", &status))) return status;
+  if (file && command_load_params(c, file, &overrides, 0, &par, &origin, &f)) return command_failed(c, &f);
+  watchdog_start(par.WatchdogMinutes);
+  status = machine_study(c, &par, output, overwrite);
+  watchdog_stop();
+  return status;
 }
 
 static int act_study(const struct command *self, const struct comm *c, int argc, char **argv)
@@ -369,7 +380,7 @@ const struct command command_study = {
     "Study communication; let: LETs and messages of a soft step, counted with virtual ranks; time: seconds on a machine; machine: measure this one; trace: a recording of messages",
     "study let [--ranks P,...] [--r1 X,...] [--scheme S,...] [-o TABLE.csv] [--pairs PAIRS.csv] [--trace KIND NAME] FILE.ini\n"
     "study time --machine MACHINE.ini [--ranks P,...] [--scheme S,...] [--weak N] [-o TABLE.csv] FILE.ini\n"
-    "study machine [-o MACHINE.ini]\n"
+    "study machine [-o MACHINE.ini] [FILE.ini]\n"
     "study trace [--steps FIRST:LAST] [--trace KIND NAME]... [--latency S] [--bandwidth B] [--topology NAME] DIR\n"
     "\n"
     "study let cuts the particles into P domains as real ranks would. For every domain it counts the cells and particles that\n"
@@ -404,7 +415,9 @@ const struct command command_study = {
     "      --scheme S,S,...    [shared,block,hybrid]\n"
     "  -o, --output TABLE.csv  write the rows, with means over ranks too\n"
     "\n"
-    "study machine measures messages between two ranks and the backend, and writes a machine file.\n"
+    "study machine measures messages between ranks and soft steps of a Plummer sphere, of few particles and of many, on one rank\n"
+    "and on all, and writes a machine file. With FILE.ini, whose particles are not read: by its accuracy, opening criterion,\n"
+    "order of multipoles, kernel, R1OverR0, xs, ys and Eta.\n"
     "  -o, --output FILE.ini   write it here [the terminal]\n"
     "\n"
     "study trace reads such a recording, OutputDir/trace_STEP of a run with CommTrace = on, and prints messages, work, and the\n"

@@ -9,7 +9,8 @@
 
 /* Phases of the model, and the phases of timers.csv that they hold. */
 #define EVENT_PHASES(X)                                                     \
-  X(migration, "messages with particles that change their rank (domain)")   \
+  X(migration, "domains, and messages with particles that change their rank (domain)")   \
+  X(step, "what a soft step takes beside forces and trees: kicks, sums, tables (correct, diagnostics, other)") \
   X(tree, "sort, tree, moments, groups (order, build, moments, groups)")    \
   X(let_select, "selection and messages of LETs of the synchronisation")    \
   X(walk, "full forces")                                                    \

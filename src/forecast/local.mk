@@ -5,7 +5,13 @@ libespalier_a_SOURCES += \
   %D%/laws.h \
   %D%/machine.c \
   %D%/machine.h \
+  %D%/machine_bench.c \
+  %D%/machine_bench.h \
+  %D%/machine_fit.c \
+  %D%/machine_fit.h \
   %D%/machine_measure.c \
+  %D%/substep_lines.c \
+  %D%/substep_lines.h \
   %D%/time_study.c \
   %D%/time_study.h
 

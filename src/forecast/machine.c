@@ -32,10 +32,21 @@ static const struct number {
     MACHINE_NUMBERS(X)
 #undef X
 };
-/* Keys that a file may lack: they have the value of another one, or of one that costs no time. */
+/* Keys that a file may lack: they have the value of another one, or the one that costs no time, which is the largest of a rate or factor and
+ * the smallest of others. */
+enum free_value { LARGEST, SMALLEST };
 static const struct optional {
   const char *key, *as;
-} optional[] = {{"SplitRate", "WalkRate"}, {"BlockRate", "WalkRate"}, {"UpdateRate", "BuildRate"}, {"CorrectRate", NULL}};
+  enum free_value free;
+} optional[] = {{"StepFloor", NULL, SMALLEST},   {"StepRate", NULL, LARGEST},           {"TreeFloor", NULL, SMALLEST},
+                {"WalkFill", NULL, SMALLEST},    {"SplitRate", "WalkRate", LARGEST},    {"BlockRate", "WalkRate", LARGEST},
+                {"UpdateRate", "BuildRate", LARGEST}, {"CorrectRate", NULL, LARGEST},   {"NodeFactor", NULL, LARGEST},
+                {"RanksFloor", NULL, SMALLEST},  {"RanksSubstepFloor", NULL, SMALLEST}, {"DomainRate", NULL, LARGEST},
+                {"LetFloor", NULL, SMALLEST},    {"HardLetFloor", "LetFloor", SMALLEST}, {"MessageDelay", NULL, SMALLEST},     {"HardTargetRate", NULL, LARGEST},
+                {"LetWalkRate", NULL, LARGEST},
+                {"RebuildRate", NULL, LARGEST},
+                {"HardLetRate", NULL, LARGEST},
+                {"LetRate", NULL, LARGEST}};
 
 /* Words, whose lines follow those of the numbers. */
 enum { NAME = NUMBERS, TOPOLOGY, DEVICE, KEYS };
@@ -150,7 +161,8 @@ static void fill(struct source *s)
   for (size_t i = 0; i < sizeof optional / sizeof *optional; i++)
     for (int k = 0; k < NUMBERS; k++)
       if (!s->line[k] && strcmp(numbers[k].key, optional[i].key) == 0) {
-        *number_of(s->m, optional[i].key) = optional[i].as ? *number_of(s->m, optional[i].as) : numbers[k].high;
+        double none = optional[i].free == LARGEST ? numbers[k].high : numbers[k].low;
+        *number_of(s->m, optional[i].key) = optional[i].as ? *number_of(s->m, optional[i].as) : none;
         s->line[k] = -1;
       }
 }
@@ -195,6 +207,48 @@ void machine_write(FILE *out, const struct machine *m, const char *source)
     fprintf(out, "# %s\n%s = %.6g\n", n->meaning, n->key, *(const double *)((const char *)m + n->offset));
   }
 }
+
+/* --- the device ------------------------------------------------------------------------------------------------- */
+
+/* Bytes of LETs that are made in the time in which the tree of one particle is built, on machines without LetRate. */
+enum { BYTES_PER_PARTICLE = 64 };
+/* The rate of a file without it: no time is needed, or another rate is used. */
+#define NO_RATE 1e18
+
+struct machine machine_shared(const struct machine *m, double ranks)
+{
+  struct machine own = *m;
+  double beside = fmin(ranks, m->ranks_per_node) - 1, most = m->ranks_per_node - 1;
+  double factor = ranks <= 1 ? 1 : most > 0 ? 1 + (m->node_factor - 1) * beside / most : m->node_factor;
+  double *rates[] = {&own.step_rate, &own.walk_rate, &own.split_rate, &own.block_rate, &own.hard_rate, &own.order_rate, &own.build_rate,
+                     &own.update_rate, &own.correct_rate, &own.domain_rate, &own.hard_let_rate, &own.hard_target_rate, &own.rebuild_rate, &own.let_walk_rate, &own.let_rate};
+  for (size_t k = 0; k < sizeof rates / sizeof *rates; k++)
+    if (*rates[k] < NO_RATE) *rates[k] *= factor;
+  return own;
+}
+
+double machine_walk(const struct machine *m, double pairs, double rate)
+{
+  double filling = m->walk_fill > 0 ? m->walk_fill * -expm1(-2 * pairs / m->walk_fill) : 0;
+  return (pairs + filling) / rate;
+}
+
+double machine_tree(const struct machine *m, double particles)
+{
+  return m->tree_floor + particles / m->order_rate + particles / m->build_rate;
+}
+
+double machine_rebuild(const struct machine *m, double particles)
+{
+  return m->rebuild_rate < NO_RATE ? m->tree_floor + particles / m->rebuild_rate : machine_tree(m, particles);
+}
+
+double machine_let(const struct machine *m, double bytes)
+{
+  return bytes / (m->let_rate < NO_RATE ? m->let_rate : BYTES_PER_PARTICLE * m->build_rate);
+}
+
+double machine_let_update(const struct machine *m, double bytes) { return m->let_rate < NO_RATE ? bytes / m->let_rate : 0; }
 
 /* --- the network ------------------------------------------------------------------------------------------------- */
 

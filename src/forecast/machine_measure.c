@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The machine file of this machine: messages between two ranks, and short benchmarks of the backend. */
+/* The machine file of this machine: messages between two ranks, and soft steps as those of a run, of few particles and of many. */
 #include <config.h>
 #include <math.h>
 #include <string.h>
@@ -8,17 +8,14 @@
 #include "base/memory.h"
 #include "base/revision.h"
 #include "params/params.h"
+#include "mpi/start.h"
 #include "run/start.h"
-#include "step/plan.h"
-#include "step/step.h"
-#include "study/bench.h"
-#include "forecast/machine.h"
+#include "forecast/machine_fit.h"
 #include "study/result_file.h"
 #include "forecast/time_study.h"
 
-/* Particles of a rank in benchmarks of rates, on a host and on a device, and of fixed costs; repeats of short messages, pieces of a message
- * that is sent as many, bytes of long messages. */
-enum { MANY_HOST = 32768, MANY_DEVICE = 1 << 20, FEW = 64, REPEATS = 20, SHORT = 200, PIECES = 256, LONG = 4 << 20 };
+/* Repeats of short messages, pieces of a message that is sent as many, bytes of long messages. */
+enum { SHORT = 200, PIECES = 256, LONG = 4 << 20 };
 
 /* --- messages ---------------------------------------------------------------------------------------------------- */
 
@@ -68,170 +65,147 @@ static void measure_messages(const struct comm *c, struct machine *m)
 
 /* --- the device -------------------------------------------------------------------------------------------------- */
 
-/* A number in [0, 1) from a counter (splitmix64). */
-static double uniform(uint64_t *state)
+/* Soft steps of all schemes with so many particles on each rank of c. Collective over c. 0 or -1. */
+static int measure_schemes(const struct bench_task *of, enum bench_size size, struct bench_step b[BENCH_SIZES][STUDY_SCHEMES], struct fault *f)
 {
-  uint64_t z = *state += 0x9e3779b97f4a7c15;
-  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-  z = (z ^ z >> 27) * 0x94d049bb133111eb;
-  return (double)((z ^ z >> 31) >> 11) * 0x1p-53;
-}
-
-/* Plummer's sphere at rest, n particles of this rank. */
-static void make_sphere(struct particles *p, const struct comm *c, int64_t n)
-{
-  uint64_t state = 17 + (uint64_t)c->rank;
-  particles_init(p);
-  particles_reserve(p, n);
-  for (int64_t i = 0; i < n; i++) {
-    double r = 0.59 / sqrt(pow(0.99 * uniform(&state) + 0.005, -2.0 / 3) - 1), z = 2 * uniform(&state) - 1, phi = 2 * M_PI * uniform(&state);
-    p->pos[3 * i] = r * sqrt(1 - z * z) * cos(phi);
-    p->pos[3 * i + 1] = r * sqrt(1 - z * z) * sin(phi);
-    p->pos[3 * i + 2] = r * z;
-    for (int k = 0; k < 3; k++) p->vel[3 * i + k] = uniform(&state) - 0.5;
-    p->mass[i] = (float)(1.0 / ((double)n * c->size));
-    p->id[i] = (uint64_t)(c->rank * n + i);
-    p->type[i] = 1;
+  struct bench_task task = *of;
+  for (int k = 0; k < STUDY_SCHEMES; k++) {
+    task.scheme = (enum study_scheme)k;
+    if (size == BENCH_SOME && task.scheme != STUDY_SHARED) continue;
+    if (bench_soft_steps(&task, &b[size][k], f)) return -1;
   }
-  p->n = n;
+  return 0;
 }
 
-/* Steps of a sphere of n particles, with the program's own softening and soft step. */
-static void benchmark_parameters(struct params *par, int mode, double n)
+/* Numbers of particles of a rank, for a host and for a device; 0: not measured. */
+static int64_t size_of(enum bench_size size, int on_device)
 {
-  params_defaults(par);
-  par->GravityConstantInternal = 1;
-  par->Softening = 0.1 * pow(n, -0.26);
-  par->Mode = mode;
-  par->Scheme = SCHEME_BLOCK;
-  par->Tuning = TUNING_FROZEN;
-  par->MaxSizeTimestep = 1.0 / 16;
-  par->Eta = 1;
-  params_use_walks(par);
+  static const int64_t few = 1024, some = 1 << 19, many[2] = {16384, 1 << 21};
+  return size == BENCH_FEW ? few : size == BENCH_MANY ? many[on_device] : on_device ? some : 0;
 }
 
-static void drain_device(void *of)
+/* The seconds of a soft step of block steps that ranks take side by side, over those of one alone. */
+static double side_by_side(const struct bench_step *alone, const struct bench_step *together)
 {
-  struct sim *s = of;
-  s->be->wait(s->dev);
+  double a = 0, b = 0;
+  for (int p = 0; p < PHASE_COUNT; p++) a += alone->seconds[p], b += together->seconds[p];
+  return b > 0 ? a / b : 1;
 }
 
-/* What a soft step of block steps takes. */
-struct soft_step_rates {
-  double step;      /* seconds of a block step */
-  double pairs;     /* interactions of a second in block steps, with what else is done for the active particles; 0: none */
-  double updates;   /* particles of a second in moment updates; 0: none */
-  double corrects;  /* particles of a second that are kicked or corrected */
-};
-
-/* A soft step and its block steps. Collective. */
-static struct soft_step_rates measure_soft_step(struct sim *s)
+/* Each rank by itself: rank 0 while the others wait, then all. Collective. 0 or -1. */
+static int measure_alone(const struct comm *c, const struct bench_task *task, struct machine_runs *r, struct fault *f)
 {
-  struct soft_step_rates r = {0};
-  struct plan plan = plan_next(s->par, &s->now, &s->system, s->time, 1, s->split.r2, s->split.on, 0);
-  memset(&s->counts, 0, sizeof s->counts);
-  s->be->wait(s->dev);
-  timer_reset(&s->timer);
-  s->timer.drain = drain_device;
-  s->timer.drain_argument = s;
-  step_open(s, &plan);
-  double opened = s->timer.seconds[PHASE_correct], begun = timer_computing(&s->timer), n = (double)s->be->count(s->dev);
-  while (step_substeps(s, &plan, HUGE_VAL) != STEP_SUBSTEPS_ENDED) continue;
-  timer_phase(&s->timer, PHASE_other);
-  s->timer.drain = NULL;
-  const double *spent = s->timer.seconds, steps = (double)s->counts.substeps;
-  if (steps > 0) r.step = (timer_computing(&s->timer) - begun) / steps;
-  if (steps > 0 && spent[PHASE_hard_walk] > 0)
-    r.pairs = (double)(s->counts.hard.particle_pairs + s->counts.hard.cell_pairs) / spent[PHASE_hard_walk];
-  /* both kicks of a synchronisation; what corrections of active particles take beyond that, such as finding them, goes with N */
-  double each = 2 * opened / n, rest = fmax(spent[PHASE_correct] - opened - each * (double)s->counts.hard.targets, 0);
-  if (s->counts.moment_updates > 0) r.updates = n * (double)s->counts.moment_updates / fmax(spent[PHASE_moments] + rest, 1e-12);
-  r.corrects = 1 / fmax(each, 1e-18);
-  comm_max_double(s->comm, &r.step, 1);
-  step_close(s, &plan, 0);
-  return r;
-}
-
-/* Times of a force of n particles a rank in a mode, its interactions, and what its block steps take. Collective. 0 or -1. */
-static int benchmark(const struct comm *c, const struct backend *be, int64_t n, int mode, struct bench_times *t, double *pairs,
-                     struct soft_step_rates *r, struct fault *f)
-{
-  struct sim s;
-  struct params par;
-  struct particles p;
-  benchmark_parameters(&par, mode, (double)n * c->size);
-  make_sphere(&p, c, n);
-  int failed = sim_open(&s, c, &par, be, &p, f);
-  if (!failed) {
-    sim_first_force(&s);
-    for (int p = 0; p < PHASE_COUNT; p++) t->phase[p] = 1e300;
-    for (int k = 0; k < REPEATS; k++) {   /* the least disturbed one, phase by phase; a walk without its waiting */
-      struct bench_times again;
-      bench_once(&s, 0, &again);
-      again.phase[PHASE_walk] = s.counts.full.seconds;
-      for (int p = 0; p < PHASE_COUNT; p++) t->phase[p] = fmin(t->phase[p], again.phase[p]);
-    }
-    *pairs = (double)(s.counts.full.particle_pairs + s.counts.full.cell_pairs);
-    measure_soft_step(&s);   /* memory grows in the first one */
-    *r = measure_soft_step(&s);
+  struct comm self;
+  struct bench_task own = *task;
+  int on_device = task->be->particle_bytes > 0;
+  start_alone(&self);
+  self.node_offset = comm_node_rank(c);
+  own.c = &self;
+  for (int size = 0; size < BENCH_SIZES && c->rank == 0 && !f->text[0]; size++) {
+    own.particles = size_of((enum bench_size)size, on_device);
+    if (own.particles > 0) measure_schemes(&own, (enum bench_size)size, r->alone, f);
   }
-  sim_close(&s);
-  return failed;
+  if (c->rank == 0 && !f->text[0]) {
+    own.scheme = STUDY_HYBRID;
+    own.radius_factor = 0.5;
+    bench_soft_steps(&own, &r->near, f);
+    own.radius_factor = 0;
+  }
+  if (comm_agree(c, f) == 0) {
+    struct bench_step together;
+    own.scheme = STUDY_BLOCK;
+    own.particles = size_of(BENCH_MANY, on_device);
+    bench_soft_steps(&own, &together, f);
+    r->together = together;
+    r->node_factor = c->rank == 0 ? side_by_side(&r->alone[BENCH_MANY][STUDY_BLOCK], &together) : 0;
+  }
+  comm_close(&self);
+  return comm_agree(c, f);
 }
 
-static int measure_device(const struct comm *c, struct machine *m, struct fault *f)
+/* Messages from device to device, where there were any; collectives go from host to host. */
+static void use_direct(struct machine *m, const struct machine_runs *r)
+{
+  const struct bench_step *few = &r->beside[BENCH_FEW][STUDY_BLOCK], *many = &r->beside[BENCH_MANY][STUDY_BLOCK];
+  if (!(few->direct_seconds > 0 && many->direct_seconds > 0)) return;
+  double message = few->direct_seconds / few->direct_messages, all = many->direct_seconds;
+  m->message_delay = fmax(message - m->node_latency, 0);
+  m->node_bandwidth = many->direct_bytes / fmax(all - many->direct_messages * message, 0.1 * all);
+  if (m->ranks_per_node == many->ranks) m->bandwidth = m->node_bandwidth * m->ranks_per_node;
+}
+
+static int measure_device(const struct comm *c, const struct params *par, struct machine *m, struct machine_runs *r, struct fault *f)
 {
   const struct backend *be;
-  struct params par;
-  struct bench_times many, split, few;
-  struct soft_step_rates block, hard, few_steps;
-  double pairs, split_pairs, few_pairs;
-  benchmark_parameters(&par, MODE_HYBRID, FEW);
-  if (sim_choose_backend(c, &par, &be, f)) return -1;
-  m->device = be->particle_bytes > 0 ? DEVICE_gpu : DEVICE_cpu;
-  int64_t n = m->device == DEVICE_gpu ? MANY_DEVICE : MANY_HOST;
-  if (benchmark(c, be, n, MODE_TREE, &many, &pairs, &block, f) || benchmark(c, be, n, MODE_HYBRID, &split, &split_pairs, &hard, f) ||
-      benchmark(c, be, FEW, MODE_HYBRID, &few, &few_pairs, &few_steps, f))
-    return -1;
-  const double tiny = 1e-12, *s = many.phase;
-  m->walk_floor = few.phase[PHASE_walk];
-  m->walk_rate = pairs / fmax(s[PHASE_walk], tiny);
-  m->split_rate = split_pairs / fmax(split.phase[PHASE_walk], tiny);
-  m->block_rate = block.pairs > 0 ? block.pairs : m->walk_rate;
-  m->hard_rate = hard.pairs > 0 ? hard.pairs : m->walk_rate;
-  m->order_rate = (double)n / fmax(s[PHASE_order], tiny);
-  m->build_rate = (double)n / fmax(s[PHASE_build] + s[PHASE_moments] + s[PHASE_groups], tiny);
-  m->update_rate = hard.updates > 0 ? hard.updates : m->build_rate;
-  m->correct_rate = hard.corrects;
-  m->substep_floor = fmax(few_steps.step - m->walk_floor, 0);
-  return 0;
+  if (sim_choose_backend(c, par, &be, f) == 0) {
+    int on_device = be->particle_bytes > 0;
+    struct bench_task task = {.c = c, .be = be, .par = par};
+    int failed = measure_alone(c, &task, r, f);
+    for (int size = BENCH_FEW; size < BENCH_SIZES && !failed; size++) {
+      task.particles = size == BENCH_SOME ? 0 : size_of((enum bench_size)size, on_device);
+      if (task.particles > 0) failed = measure_schemes(&task, (enum bench_size)size, r->beside, f);
+    }
+    m->device = on_device ? DEVICE_gpu : DEVICE_cpu;
+    if (!failed && c->rank == 0) machine_fit(m, r);
+    if (!failed && c->rank == 0) use_direct(m, r);
+  }
+  return f->text[0] ? -1 : 0;
+}
+
+static void write_step(FILE *out, int scheme, const struct bench_step *b)
+{
+  if (b->ranks == 0) return;
+  fprintf(out, "# %s,%d,%.0f", study_scheme_names[scheme], b->ranks, b->particles);
+  for (int p = 0; p < PHASE_COUNT; p++) fprintf(out, ",%.6g", b->seconds[p]);
+  fprintf(out, ",%.6g,%.6g,%.6g,%.0f,%.0f,%.0f,%.0f,%.0f,%.6g,%.6g", b->full_pairs, b->hard_pairs, b->targets, b->substeps, b->builds, b->updates,
+          b->exchanges, b->migrations, b->let_bytes, b->update_bytes);
+  fprintf(out, ",%.6g,%.0f,%.6g,", b->direct_bytes, b->direct_messages, b->direct_seconds);
+  for (int l = 0; l < 8; l++) fprintf(out, "%s%.0f", l ? " " : "", b->level[l]);
+  fputc('\n', out);
+}
+
+/* The soft steps from which the numbers of the device are, as comments. */
+static void write_runs(FILE *out, const struct machine_runs *r)
+{
+  fprintf(out, "\n# Soft steps that were measured, seconds of rank 0 without waiting:\n# scheme,ranks,particles_of_a_rank");
+  for (int p = 0; p < PHASE_COUNT; p++) fprintf(out, ",%s", phase_names[p]);
+  fprintf(out, ",pairs_full,pairs_hard,evaluations_hard,substeps,builds,updates,exchanges,migrations,let_bytes,update_bytes,direct_bytes,direct_messages,direct_seconds,level_0_to_7\n");
+  for (int size = 0; size < BENCH_SIZES; size++)
+    for (int k = 0; k < STUDY_SCHEMES; k++) {
+      write_step(out, k, &r->alone[size][k]);
+      write_step(out, k, &r->beside[size][k]);
+    }
+  fprintf(out, "# half the R1; each rank by itself, at the same time:\n");
+  write_step(out, STUDY_HYBRID, &r->near);
+  write_step(out, STUDY_BLOCK, &r->together);
 }
 
 /* --- the file ---------------------------------------------------------------------------------------------------- */
 
-int machine_study(const struct comm *c, const char *output, int overwrite)
+int machine_study(const struct comm *c, const struct params *par, const char *output, int overwrite)
 {
   struct fault f = {""};
   struct result_file out = {.file = NULL};
-  struct params par;
   struct machine m = {.topology = TOPOLOGY_flat, .topology_factor = 1};
+  struct machine_runs *r = memory_alloc("study", sizeof *r);
   char host[64] = "this machine", source[400];
-  params_defaults(&par);
   if (c->size < 2) fault_set(&f, "study machine measures messages between ranks: start it on at least 2, for example mpirun -n 2");
-  if (c->rank == 0 && !f.text[0]) result_open(&out, output, overwrite, &par, &f);
+  if (c->rank == 0 && !f.text[0]) result_open(&out, output, overwrite, par, &f);
   if (comm_verdict(c, &f) == 0) {
     gethostname(host, sizeof host - 1);
     snprintf(m.name, sizeof m.name, "%s", host);
     measure_messages(c, &m);
-    measure_device(c, &m, &f);
+    measure_device(c, par, &m, r, &f);
   }
   if (comm_agree(c, &f) == 0 && c->rank == 0 && result_begin(&out, &f) == 0) {
     snprintf(source, sizeof source, "measured by espalier study machine, %s (%s), on %d ranks, %d of a node\n"
              "messages between nodes: %s; topology: set it by hand", PACKAGE_VERSION, revision, c->size, (int)m.ranks_per_node,
              m.ranks_per_node == c->size ? "not measured, as within the node" : "measured");
     machine_write(out.file ? out.file : stdout, &m, source);
+    write_runs(out.file ? out.file : stdout, r);
   }
   if (c->rank == 0) result_close(&out, &f);
+  memory_free(r);
   comm_verdict(c, &f);
   comm_print_fault(c, "error", &f);
   return f.text[0] != 0;

@@ -12,10 +12,14 @@
 #include "forecast/laws.h"
 #include "study/result_file.h"
 #include "study/study_system.h"
+#include "study/virtual_walk.h"
 
 /* Fewest particles of a rank for which P is counted; fewest numbers of ranks to which a law is fitted, and largest one of these that is
  * counted for the laws alone. */
 enum { PARTICLES_MIN = 16, LAW_MIN = 3, LAW_RANKS_MIN = 16, LAW_RANKS_MAX = 1024 };
+/* Most ranks, and most interactions of full forces, for which these are counted on virtual ranks: minutes of a core. */
+enum { WALKED_RANKS_MAX = 64 };
+#define WALKED_PAIRS_MAX 2e11
 
 struct time_study {
   const struct comm *c;
@@ -27,6 +31,7 @@ struct time_study {
   struct soft_step_together together;   /* of the last count */
   int known_ranks;
   int split;   /* 1: the scheme under way is a hybrid */
+  double pairs_alone;   /* interactions of full forces on one virtual rank; 0: not counted yet */
 };
 
 /* --- one number of ranks ----------------------------------------------------------------------------------------- */
@@ -69,6 +74,14 @@ static void count_levels(const struct study_system *y, int ranks, const struct c
   domain_close(&domain);
 }
 
+/* How many more interactions full forces have on `ranks` ranks than on one. Collective. */
+static double more_pairs(struct time_study *t, struct study_system *y, int ranks)
+{
+  if (ranks == 1 || ranks > WALKED_RANKS_MAX || y->full_pairs * y->facts.particles > WALKED_PAIRS_MAX) return 1;
+  if (t->pairs_alone == 0) t->pairs_alone = virtual_walk_pairs(t->c, &y->synchronised, 1);
+  return virtual_walk_pairs(t->c, &y->synchronised, ranks) / t->pairs_alone;
+}
+
 /* Count a soft step and predict its times on rank 0. Collective. */
 static void predict(struct time_study *t, struct study_system *y, int ranks, struct event_times *times)
 {
@@ -79,13 +92,14 @@ static void predict(struct time_study *t, struct study_system *y, int ranks, str
   int64_t *local = memory_alloc("study", sizeof *local * n), (*level)[SCHEDULE_LEVELS] = memory_alloc("study", sizeof *level * n);
   struct soft_step step = soft_step_count(t->c, &y->synchronised, &y->kicked, &y->input, ranks, rows, &wants);
   count_levels(y, ranks, t->c, local, level);
+  double more = more_pairs(t, y, ranks);
   struct soft_step_let *all = comm_gather_root(t->c, list.let, sizeof *all * (size_t)list.count, &bytes);
   memory_free(list.let);
   memset(times, 0, sizeof *times);
   if (t->c->rank == 0) {
     int64_t lets = (int64_t)(bytes / sizeof *all);
     qsort(all, (size_t)lets, sizeof *all, by_class);
-    struct event_input in = {ranks, &step, local, (const int64_t (*)[SCHEDULE_LEVELS])level, all, lets, y->full_pairs, y->hard_pairs, y->input.split};
+    struct event_input in = {ranks, &step, local, (const int64_t (*)[SCHEDULE_LEVELS])level, all, lets, more * y->full_pairs, y->hard_pairs, y->input.split};
     event_model(&in, &t->m, times);
   }
   if (ranks > 1) {
@@ -225,6 +239,7 @@ static int open_system(struct time_study *t, const struct params *par, enum stud
   if (study_system_open(y, t->c, &own, 1, f)) return -1;
   set_device(t, y);
   t->split = y->input.split;
+  t->pairs_alone = 0;
   double particles = y->facts.particles;
   if (needs_laws(t, particles) && counted_limit(t, particles) < LAW_RANKS_MIN << 2 * (LAW_MIN - 1)) {
     fault_set(f, "--ranks: %d particles can be counted on at most %d ranks (%d particles each); other numbers need laws, which need at least %d "

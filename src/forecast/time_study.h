@@ -20,7 +20,7 @@ struct time_options {
  * to be counted, by laws that are fitted to smaller P. `par`: [files] parameters, of which the first is studied; the others give the laws
  * further numbers of particles. Collective. Returns the exit status (0 or 1). */
 int time_study(const struct comm *c, const struct params *par, int files, const struct time_options *options);
-/* Measure this machine and write its file; on two ranks and more also the messages between ranks 0 and 1. Collective. Returns the exit
- * status. */
-int machine_study(const struct comm *c, const char *output, int overwrite);
+/* Measure this machine and write its file, on two ranks or more: messages between them, and soft steps of a Plummer sphere by the accuracy,
+ * criteria and kernel of the parameters. Collective. Returns the exit status. */
+int machine_study(const struct comm *c, const struct params *par, const char *output, int overwrite);
 #endif

@@ -37,8 +37,7 @@ static void assign_to_domains(struct virtual_exchange *l)
   memory_free(owner_rank);
 }
 
-/* Make the device that of rank r, with its particles and its tree. */
-static void build_virtual_tree(struct virtual_exchange *l, int r)
+void virtual_build_tree(struct virtual_exchange *l, int r)
 {
   struct particles p;
   int64_t n = l->begin[r + 1] - l->begin[r];
@@ -89,7 +88,7 @@ static void summarise_domains(struct virtual_exchange *l)
       room = 2 * count + 64 * LET_BOXES;
       boxes = memory_resize("study", boxes, sizeof *boxes * room);
     }
-    build_virtual_tree(l, r);
+    virtual_build_tree(l, r);
     let_summarise(be, l->d, l->ranks, &l->request, boxes + count, &summary[made]);
     count += (size_t)summary[made++].boxes;
     report(l, 0.1 * made / own_ranks);
@@ -155,12 +154,13 @@ void virtual_exchange_lets(struct virtual_exchange *l)
   virtual_gather_make(&l->gather, l->c, (const int[3]){l->domain.px, l->domain.py, l->domain.pz}, &l->w->lattice, &l->request, l->summary, l->staged, l);
   if (l->gathered) l->gathered(l);
   for (int r = l->c->rank; r < l->ranks; r += l->c->size) {
-    build_virtual_tree(l, r);
+    virtual_build_tree(l, r);
     send_all(l, r);
     count_groups(l, r);
     report(l, 0.1 + 0.9 * (r + 1) / l->ranks);
   }
   l->begun += l->share;
+  if (l->received) l->received(l);
   virtual_gather_free(&l->gather);
   memory_free(l->box_memory);
   l->box_memory = NULL;
@@ -178,7 +178,7 @@ void virtual_open(struct virtual_exchange *l)
   l->index = memory_alloc("study", sizeof *l->index * (size_t)(l->w->all.n + 1));
   assign_to_domains(l);
   choose_threads(l->w->all.n / l->ranks, l->threads);
-  l->d = global_particles_open_device(l->w, 1);
+  l->d = global_particles_open_device(l->w, l->device_ranks > 1 ? l->device_ranks : 1);
   l->summary = memory_alloc("study", sizeof *l->summary * n);
   l->boxes = memory_alloc("study", sizeof *l->boxes * n);
 }

@@ -10,6 +10,7 @@ struct virtual_exchange {
   const struct comm *c;
   struct global_particles *w;
   int ranks, threads;          /* threads: those of the process before the count */
+  int device_ranks;            /* of the device: 0: one; l->ranks: LETs of all are attached at a time */
   struct domain domain;
   struct device *d;            /* holds the particles of one domain after the other */
   int64_t *begin, *index;
@@ -25,7 +26,8 @@ struct virtual_exchange {
   void (*gathered)(struct virtual_exchange *l);   /* called when summaries are in `gather`; or NULL */
   virtual_stage_message *staged;                  /* called with this struct for messages of stages; or NULL */
   void (*top)(struct virtual_exchange *l, int receiver, int cells);   /* of a rank or a group the receiver needs cells of the summary alone; or NULL */
-  void *sink;                  /* of these two */
+  void (*received)(struct virtual_exchange *l);   /* called when all LETs are selected, with summaries and boxes; or NULL */
+  void *sink;                  /* of these three */
   double begun, share;         /* parts of the whole work: done before this exchange; of this exchange */
   void (*progress)(void *of, double done);
   void *of;
@@ -35,6 +37,8 @@ struct virtual_exchange {
 void virtual_open(struct virtual_exchange *l);
 /* Make the trees of this process's domains, and select all LETs of an exchange. Collective. */
 void virtual_exchange_lets(struct virtual_exchange *l);
+/* Make the device that of rank r, with its particles and its tree. Local. */
+void virtual_build_tree(struct virtual_exchange *l, int r);
 /* Free everything. Local. */
 void virtual_close(struct virtual_exchange *l);
 #endif

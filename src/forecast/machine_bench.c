@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <config.h>
+#include "forecast/machine_bench.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "forecast/substep_lines.h"
+#include "run/logs.h"
+#include "step/plan.h"
+#include "step/step.h"
+
+/* Soft steps before those that count, in which memory grows and domains move from equal numbers to equal work; those that count, on a host
+ * and on a device, whose soft steps are short. */
+enum { WARM_UPS = 2, REPEATS_HOST = 5, REPEATS_DEVICE = 9, REPEATS_MAX = 9 };
+
+/* --- the sphere -------------------------------------------------------------------------------------------------- */
+
+/* A number in [0, 1) from a counter (splitmix64). */
+static double uniform(uint64_t *state)
+{
+  uint64_t z = *state += 0x9e3779b97f4a7c15;
+  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+  z = (z ^ z >> 27) * 0x94d049bb133111eb;
+  return (double)((z ^ z >> 31) >> 11) * 0x1p-53;
+}
+
+static void direction(uint64_t *state, double length, double x[3])
+{
+  double z = 2 * uniform(state) - 1, phi = 2 * M_PI * uniform(state);
+  x[0] = length * sqrt(1 - z * z) * cos(phi);
+  x[1] = length * sqrt(1 - z * z) * sin(phi);
+  x[2] = length * z;
+}
+
+/* The part of the velocity of escape that a particle of Plummer's sphere has: its distribution is q^2 (1 - q^2)^3.5. */
+static double part_of_escape(uint64_t *state)
+{
+  for (;;) {
+    double q = uniform(state);
+    double rest = 1 - q * q;
+    if (0.1 * uniform(state) < q * q * rest * rest * rest * sqrt(rest)) return q;
+  }
+}
+
+/* Plummer's sphere of the scale length `scale` in equilibrium, n particles of this rank, with G = 1 and a mass of 1. */
+static void make_sphere(struct particles *p, const struct comm *c, int64_t n)
+{
+  const double scale = 3 * M_PI / 16;   /* the energy is then -1/4 */
+  uint64_t state = 17 + (uint64_t)c->rank;
+  particles_init(p);
+  particles_reserve(p, n);
+  for (int64_t i = 0; i < n; i++) {
+    double part = cbrt(0.99 * uniform(&state) + 0.005), r = part / sqrt(1 - part * part), escape = sqrt(2 / scale) / sqrt(sqrt(1 + r * r));
+    direction(&state, r * scale, &p->pos[3 * i]);
+    direction(&state, escape * part_of_escape(&state), &p->vel[3 * i]);
+    p->mass[i] = (float)(1.0 / ((double)n * c->size));
+    p->id[i] = (uint64_t)(c->rank * n + i);
+    p->type[i] = 1;
+  }
+  p->n = n;
+}
+
+/* --- parameters -------------------------------------------------------------------------------------------------- */
+
+/* Parameters without units, which a sphere of any size may have, are those of the caller; others follow from the number of particles. */
+static void benchmark_parameters(const struct bench_task *task, struct params *par)
+{
+  const struct params *own = task->par;
+  double n = (double)task->particles * task->c->size;
+  params_defaults(par);
+  par->Backend = own->Backend, par->Transport = own->Transport, par->WalkMethod = own->WalkMethod;
+  if (par->WalkMethod == METHOD_AUTO) par->WalkMethod = METHOD_GROUPS;   /* few particles show the fixed costs of trees */
+  strcpy(par->Accuracy, own->Accuracy);
+  par->TypeOfOpeningCriterion = own->TypeOfOpeningCriterion, par->ErrTolForceAcc = own->ErrTolForceAcc, par->ErrTolTheta = own->ErrTolTheta;
+  par->MultipoleOrder = own->MultipoleOrder, par->MaxLeafSize = own->MaxLeafSize, par->MaxGroupSize = own->MaxGroupSize;
+  par->Kernel = own->Kernel, par->R1OverR0 = own->R1OverR0, par->RQuantile = own->RQuantile, par->xs = own->xs, par->ys = own->ys;
+  par->Criterion = own->Criterion, par->Eta = own->Eta, par->RebuildInterval = own->RebuildInterval;
+  par->GravityConstantInternal = 1;
+  par->Softening = 0.1 * pow(n, -0.26);
+  par->Tuning = TUNING_FROZEN;
+  params_use_walks(par);
+  study_use_scheme(par, task->scheme);
+  if (task->scheme == STUDY_SHARED) par->Eta = 0;   /* with it the shared step would be a block step of all particles */
+  if (task->radius_factor > 0) par->R1OverR0 = task->radius_factor * params_r1_over_r0(par);
+}
+
+/* --- soft steps -------------------------------------------------------------------------------------------------- */
+
+/* Seconds of each phase since the reset of timer and ledger, and of the sums of a run's tables, without waiting. Collective. */
+static void busy(struct sim *s, const struct plan *plan, double seconds[PHASE_COUNT])
+{
+  struct step_report report;
+  memcpy(seconds, s->timer.seconds, sizeof s->timer.seconds);
+  double begun = timer_clock();
+  logs_collect(&report, s, plan->soft_step);
+  seconds[PHASE_other] += timer_clock() - begun;
+  for (int p = 0; p < PHASE_COUNT; p++) {
+    struct ledger_sum messages = ledger_sum(s->comm->ledger, (enum phase)p);
+    seconds[p] = fmax(seconds[p] - messages.peers.waited - messages.collectives.waited, 0);
+  }
+}
+
+static void note_direct(const struct sim *s, struct bench_step *b)
+{
+  for (int p = 0; p < PHASE_COUNT; p++) {
+    struct ledger_sum messages = ledger_sum(s->comm->ledger, (enum phase)p);
+    b->direct_bytes += (double)messages.direct_bytes;
+    b->direct_messages += (double)messages.direct_messages;
+    b->direct_seconds += messages.direct_seconds;
+  }
+}
+
+/* What the schedule of the soft step says. */
+static void note_schedule(const struct sim *s, struct bench_step *b)
+{
+  struct substep_lines lines;
+  b->schedule = s->substeps.schedule;
+  substep_lines_count(&b->schedule, s->be->keeps_tree && s->be->keeps_tree(s->dev) ? 0 : 1, &lines);
+  b->builds = lines.builds;
+  b->updates = lines.updates;
+  b->exchanges = lines.selections;
+  b->migrations = 1 + lines.migrations;
+}
+
+static double pairs(const struct tally *t) { return (double)(t->particle_pairs + t->cell_pairs); }
+
+static void note_counts(const struct sim *s, struct bench_step *b)
+{
+  const struct step_counts *n = &s->counts;
+  b->full_pairs = pairs(&n->full);
+  b->hard_pairs = pairs(&n->hard);
+  b->targets = (double)n->hard.targets;
+  b->substeps = (double)n->substeps;
+  b->let_bytes = (double)n->soft_let.bytes;
+  b->update_bytes = (double)(n->step_let.bytes + n->updates.bytes);
+}
+
+/* Collective. */
+static void one_step(struct sim *s, struct bench_step *b)
+{
+  int64_t levels[SCHEDULE_LEVELS];
+  struct plan plan = plan_next(s->par, &s->now, &s->system, s->time, 1e30, s->split.on ? s->split.r2 : s->radius_rule, s->split.on, s->step);
+  plan.measure_radius = 0;   /* of which a run has one in eight soft steps */
+  s->be->wait(s->dev);
+  comm_barrier(s->comm);
+  ledger_reset(s->comm->ledger);
+  timer_reset(&s->timer);
+  step_open(s, &plan);
+  while (step_substeps(s, &plan, HUGE_VAL) != STEP_SUBSTEPS_ENDED) continue;
+  note_schedule(s, b);
+  s->be->histogram(s->dev, levels);
+  for (int l = 0; l < SCHEDULE_LEVELS; l++) b->level[l] = (double)levels[l];
+  timer_phase(&s->timer, PHASE_other);
+  step_close(s, &plan, 0);
+  s->be->wait(s->dev);
+  timer_phase(&s->timer, PHASE_other);
+  note_counts(s, b);   /* of this rank; the report adds up those of all */
+  busy(s, &plan, b->seconds);
+  note_direct(s, b);
+}
+
+/* Sort soft steps by their seconds. */
+static int by_seconds(const void *a, const void *b)
+{
+  const struct bench_step *x = a, *y = b;
+  double sums[2] = {bench_tree_seconds(x) + bench_other_seconds(x) + x->seconds[PHASE_walk], bench_tree_seconds(y) + bench_other_seconds(y) + y->seconds[PHASE_walk]};
+  return (sums[0] > sums[1]) - (sums[0] < sums[1]);
+}
+
+int bench_soft_steps(const struct bench_task *task, struct bench_step *b, struct fault *f)
+{
+  struct sim s;
+  struct params par;
+  struct particles p;
+  struct bench_step step[REPEATS_MAX], warm;
+  int count = task->be->particle_bytes > 0 ? REPEATS_DEVICE : REPEATS_HOST;
+  benchmark_parameters(task, &par);
+  make_sphere(&p, task->c, task->particles);
+  int failed = sim_open(&s, task->c, &par, task->be, &p, f);
+  if (!failed) sim_first_force(&s);
+  for (int k = -WARM_UPS; k < count && !failed; k++) {
+    struct bench_step *to = k < 0 ? &warm : &step[k];
+    *to = (struct bench_step){.particles = (double)task->particles, .ranks = task->c->size};
+    one_step(&s, to);
+  }
+  sim_close(&s);
+  if (failed) return -1;
+  qsort(step, (size_t)count, sizeof *step, by_seconds);
+  *b = step[count / 2];
+  return 0;
+}
+
+double bench_tree_seconds(const struct bench_step *b)
+{
+  return b->seconds[PHASE_order] + b->seconds[PHASE_build] + b->seconds[PHASE_moments] + b->seconds[PHASE_groups];
+}
+
+double bench_other_seconds(const struct bench_step *b)
+{
+  double sum = 0;
+  for (int p = 0; p < PHASE_COUNT; p++) sum += b->seconds[p];
+  return sum - bench_tree_seconds(b) - b->seconds[PHASE_walk];
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <config.h>
+#include "study/virtual_walk.h"
+
+#include <string.h>
+
+#include "backend/let_verbs.h"
+#include "base/memory.h"
+#include "mpi/start.h"
+#include "study/virtual_parts.h"
+#include "tree/upper.h"
+
+static const struct backend *const be = &backend_cpu;
+
+/* The LETs of all pairs of ranks. */
+struct walking {
+  void **message;    /* [ranks * ranks] of a sender and a receiver */
+  size_t *bytes;     /* of it */
+  int *peers;        /* [ranks] trees that a rank walks beside its own */
+  struct tally tally;
+};
+
+/* Callback: keep a LET. */
+static void keep(struct virtual_exchange *l, int sender, int receiver, size_t box_bytes, struct let_choice *choice)
+{
+  struct walking *k = l->sink;
+  size_t at = (size_t)sender * (size_t)l->ranks + (size_t)receiver;
+  (void)box_bytes;
+  k->bytes[at] = choice->bytes;
+  if (choice->bytes == 0) return;
+  k->message[at] = memory_alloc("study", choice->bytes);
+  memcpy(k->message[at], choice->message, choice->bytes);
+}
+
+/* Give the device the cells that a receiver needs of summaries alone. Returns whether there are any. */
+static int attach_upper(struct virtual_exchange *l, int receiver)
+{
+  const struct let_summary **tops = memory_alloc("study", sizeof *tops * (size_t)l->ranks);
+  struct let_request r = l->request;
+  struct upper u;
+  int count = 0;
+  for (int s = 0; s < l->ranks; s++)
+    if (s != receiver && let_contact(&l->w->lattice, &l->summary[s], &l->summary[receiver], &l->request) == NEED_CELL) tops[count++] = &l->summary[s];
+  r.boxes = l->boxes[receiver];
+  r.box_count = l->summary[receiver].boxes;
+  upper_make(&u, &l->w->lattice, count, tops, &l->summary[receiver].box, &r);
+  be->let->upper(l->d, LET_SOFT, receiver, u.nodes, u.node, (const float(*)[6])u.quad);
+  upper_free(&u);
+  memory_free(tops);
+  return count > 0;
+}
+
+/* Attach the LETs that a rank receives. Returns their number. */
+static int attach_lets(struct virtual_exchange *l, int receiver)
+{
+  struct walking *k = l->sink;
+  struct let_count count = {0};
+  int trees = 0;
+  if (attach_upper(l, receiver)) k->peers[trees++] = receiver;
+  for (int s = 0; s < l->ranks; s++) {
+    size_t at = (size_t)s * (size_t)l->ranks + (size_t)receiver;
+    if (k->bytes[at] == 0) continue;
+    memcpy(be->let->room(l->d, LET_SOFT, s, k->bytes[at]), k->message[at], k->bytes[at]);
+    be->let->attach(l->d, LET_SOFT, s, k->bytes[at], &count);
+    memory_free(k->message[at]);
+    k->message[at] = NULL;
+    k->peers[trees++] = s;
+  }
+  return trees;
+}
+
+/* Callback: each domain walks. */
+static void walk_all(struct virtual_exchange *l)
+{
+  struct walking *k = l->sink;
+  for (int r = 0; r < l->ranks; r++) {
+    be->let->clear(l->d, LET_SOFT);
+    virtual_build_tree(l, r);
+    int trees = l->ranks > 1 ? attach_lets(l, r) : 0;
+    struct walk_request walk = {.kind = WALK_TOTAL, .mac = l->w->mac, .a_floor = l->w->a_floor, .let = LET_SOFT, .local = 1, .last = trees == 0};
+    be->walk(l->d, &walk, &k->tally);
+    if (trees == 0) continue;
+    walk.local = 0, walk.last = 1;
+    walk.peers = k->peers, walk.peer_count = trees;
+    be->walk(l->d, &walk, &k->tally);
+  }
+  be->let->clear(l->d, LET_SOFT);
+}
+
+/* On one process. */
+static double count_pairs(struct global_particles *w, int ranks)
+{
+  struct comm self;
+  size_t n = (size_t)ranks;
+  struct walking k = {.message = memory_alloc("study", sizeof *k.message * n * n), .bytes = memory_alloc("study", sizeof *k.bytes * n * n),
+                      .peers = memory_alloc("study", sizeof *k.peers * (n + 1))};
+  start_alone(&self);
+  struct virtual_exchange l = {.c = &self, .w = w, .ranks = ranks, .device_ranks = ranks, .selected = keep, .received = walk_all, .sink = &k,
+                               .kind = LET_SOFT, .share = 1};
+  virtual_open(&l);
+  l.request = global_particles_request(w, LET_SOFT, ranks);
+  virtual_exchange_lets(&l);
+  virtual_close(&l);
+  comm_close(&self);
+  memory_free(k.peers);
+  memory_free(k.bytes);
+  memory_free(k.message);
+  return (double)(k.tally.particle_pairs + k.tally.cell_pairs);
+}
+
+double virtual_walk_pairs(const struct comm *c, struct global_particles *w, int ranks)
+{
+  struct lattice lattice = w->lattice;
+  double pairs = c->rank == 0 ? count_pairs(w, ranks) : 0;
+  w->lattice = lattice;
+  comm_sum_double(c, &pairs, 1);
+  return pairs;
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The fit of study machine: soft steps whose seconds follow from a known machine give its numbers back. */
+#include <config.h>
+#include <math.h>
+#include <string.h>
+
+#include "forecast/machine_fit.h"
+#include "tap.h"
+
+static const struct machine given = {
+    .step_floor = 2e-4, .step_rate = 4e9, .tree_floor = 1e-4, .walk_floor = 3e-4, .walk_rate = 1.7e12, .walk_fill = 4e8, .split_rate = 1.2e12,
+    .block_rate = 1.1e12, .hard_rate = 1e11, .hard_target_rate = 5e9, .order_rate = 4e9, .build_rate = 6e9, .rebuild_rate = 3e9,
+    .update_rate = 1e10, .correct_rate = 4e9, .substep_floor = 5e-5, .node_factor = 0.9, .ranks_floor = 7e-4, .ranks_substep_floor = 2e-4,
+    .domain_rate = 5e9, .let_walk_rate = 1e9, .let_floor = 4e-4, .hard_let_floor = 6e-4, .hard_let_rate = 1e10, .let_rate = 1e11};
+
+/* Counts of a soft step of n particles: block steps at 7 ticks, in which a quarter is active in the mean. */
+static void count(struct bench_step *b, double n, int ranks, enum study_scheme scheme, double list)
+{
+  memset(b, 0, sizeof *b);
+  b->particles = n;
+  b->ranks = ranks;
+  b->full_pairs = 5000 * n;
+  b->migrations = 1;
+  b->let_bytes = 20 * n;
+  b->level[0] = n;
+  if (scheme == STUDY_SHARED) return;
+  b->level[0] = 0.5 * n, b->level[1] = 0.3 * n, b->level[2] = 0.15 * n, b->level[3] = 0.05 * n;
+  b->substeps = 7;
+  b->targets = 0.5 * n + 2 * 0.2 * n + 4 * 0.05 * n;
+  b->hard_pairs = b->targets * (scheme == STUDY_BLOCK ? 5000 : list);
+  b->builds = scheme == STUDY_BLOCK ? 7 : 1;
+  b->updates = scheme == STUDY_BLOCK ? 1 : 4;
+  b->exchanges = 4;
+  b->migrations = scheme == STUDY_HYBRID ? 3 : 1;
+  b->update_bytes = scheme == STUDY_BLOCK ? 600 * n : 40 * n;
+}
+
+/* What it takes on the machine. */
+static void spend(struct bench_step *b, enum study_scheme scheme)
+{
+  const struct machine *m = &given;
+  double n = b->particles, *s = b->seconds;
+  s[PHASE_diagnostics] = m->step_floor + n / m->step_rate;
+  s[PHASE_order] = m->tree_floor + n / m->order_rate + b->builds * machine_rebuild(m, n);
+  s[PHASE_build] = n / m->build_rate;
+  s[PHASE_moments] = b->updates * n / m->update_rate;
+  s[PHASE_walk] = m->walk_floor + machine_walk(m, b->full_pairs, scheme == STUDY_HYBRID ? m->split_rate : m->walk_rate);
+  s[PHASE_correct] = b->targets / m->correct_rate;
+  s[PHASE_hard_walk] = b->substeps * (m->substep_floor + m->walk_floor);
+  if (scheme == STUDY_HYBRID) s[PHASE_hard_walk] += b->targets / m->hard_target_rate + b->hard_pairs / m->hard_rate;
+  if (scheme == STUDY_BLOCK)
+    for (int l = 1; l < 4; l++)
+      s[PHASE_hard_walk] += exp2(l - 1) * machine_walk(m, 5000 * (b->level[3] + (l < 3 ? b->level[2] : 0) + (l < 2 ? b->level[1] : 0)), m->block_rate);
+  if (b->ranks == 1) return;
+  s[PHASE_domain] = m->ranks_floor + b->migrations * n / m->domain_rate;
+  if (scheme == STUDY_SHARED) s[PHASE_walk] = m->walk_floor + machine_walk(m, b->full_pairs, m->walk_rate * m->node_factor) + n / m->let_walk_rate;
+  s[PHASE_let_select] = m->let_floor + b->let_bytes / m->let_rate;
+  s[PHASE_hard_walk] += b->substeps * m->ranks_substep_floor;
+  if (b->exchanges > 0)
+    s[PHASE_hard_let] = b->update_bytes / m->let_rate + b->exchanges * (scheme == STUDY_HYBRID ? m->hard_let_floor + n / m->hard_let_rate : m->let_floor);
+}
+
+static void one(struct bench_step *b, double n, int ranks, enum study_scheme scheme, double list)
+{
+  count(b, n, ranks, scheme, list);
+  spend(b, scheme);
+}
+
+static void same(const char *key, double found, double wanted)
+{
+  char what[120];
+  snprintf(what, sizeof what, "%s: %.8g, of %.8g", key, found, wanted);
+  tap_ok(fabs(found / wanted - 1) < 1e-3, what);
+}
+
+int main(void)
+{
+  static const double size[BENCH_SIZES] = {1024, 1 << 18, 1 << 21};
+  static struct machine_runs r;
+  struct machine found = {.walk_floor = 0};
+  for (int k = 0; k < BENCH_SIZES; k++)
+    for (int scheme = 0; scheme < STUDY_SCHEMES; scheme++) {
+      if (k == BENCH_SOME && scheme != STUDY_SHARED) continue;
+      one(&r.alone[k][scheme], size[k], 1, (enum study_scheme)scheme, 100);
+      one(&r.beside[k][scheme], size[k], 2, (enum study_scheme)scheme, 100);
+    }
+  one(&r.near, size[BENCH_MANY], 1, STUDY_HYBRID, 20);
+  r.node_factor = given.node_factor;
+  machine_fit(&found, &r);
+#define X(section, key, member, low, high, meaning) if (strcmp(#section, "Device") == 0 && given.member > 0) same(#key, found.member, given.member);
+  MACHINE_NUMBERS(X)
+#undef X
+
+  /* a device, whose corrections end in other phases: the same seconds in all */
+  struct machine device = {.device = DEVICE_gpu};
+  machine_fit(&device, &r);
+  double n = r.alone[BENCH_MANY][STUDY_HYBRID].particles, target[2] = {1 / device.hard_target_rate + 1 / device.correct_rate, 1 / given.hard_target_rate + 1 / given.correct_rate};
+  same("HardTargetRate with CorrectRate on a device", n * target[0], n * target[1]);
+
+  /* seconds without any work, or less than those of few particles, as noise makes them: finite numbers, as files must have them */
+  for (int k = 0; k < BENCH_SIZES; k++)
+    for (int scheme = 0; scheme < STUDY_SCHEMES; scheme++)
+      for (int p = 0; p < PHASE_COUNT; p++) r.alone[k][scheme].seconds[p] = r.beside[k][scheme].seconds[p] = k == BENCH_FEW ? 1e-3 : 1e-9;
+  machine_fit(&found, &r);
+  int good = 1;
+#define X(section, key, member, low, high, meaning) good &= strcmp(#section, "Device") != 0 || strcmp(#key, "MessageCopy") == 0 || (found.member >= (low) && found.member <= (high));
+  MACHINE_NUMBERS(X)
+#undef X
+  tap_ok(good, "many particles that take less than few: every number is one that a file may have");
+  return tap_end();
+}
