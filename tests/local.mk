@@ -9,7 +9,7 @@ SH_LOG_COMPILER = $(SHELL)
 # Tests start more threads than there are cores: those that wait sleep, and leave the core to those that work.
 AM_TESTS_ENVIRONMENT += OMP_WAIT_POLICY=$${OMP_WAIT_POLICY:-passive}; export OMP_WAIT_POLICY;
 # Where a rank of Open MPI ends with an error, mpirun sleeps for one or two seconds between SIGTERM and SIGKILL, even if all have ended: that
-# is a minute for tests of bad input. The program's ranks end together, and have said why before.
+# is a minute for tests of bad input. The program's ranks end together, and have said why before; watchdog.sh kills one, and takes the default.
 AM_TESTS_ENVIRONMENT += OMPI_MCA_odls_base_sigkill_timeout=$${OMPI_MCA_odls_base_sigkill_timeout:-0}; export OMPI_MCA_odls_base_sigkill_timeout;
 # Open MPI counts the cores of the machine, not those of a lane (lane.sh), so ranks that wait would not yield where two share its core: each
 # message then takes a time slice.
