@@ -18,7 +18,7 @@ int topology_read(struct topology *o, const char *text, struct fault *f)
   }
   int least = o->side[0] < o->side[1] ? o->side[0] : o->side[1];
   if (o->kind == TOPOLOGY_FLAT || least < 1 || o->side[2] < 1 || o->ports < 1 || o->ports > NETWORK_PORTS)
-    return fault_set(f, "topology: expected flat, torus:X,Y,Z, torus:X,Y,Z:PORTS with 1 to %d ports, or fat-tree:RANKS_PER_LEAF, found '%.60s'",
+    return fault_set(f, "topology: expected flat, torus:X,Y,Z or fat-tree:RANKS_PER_LEAF, where :PORTS (1 to %d) may follow a torus, found '%.60s'",
                      NETWORK_PORTS, text);
   return 0;
 }
