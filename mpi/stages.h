@@ -21,11 +21,10 @@
 
 enum { STAGES_DEPTH = 31 };
 
-/* The number of a group or a rank in struct halves, and its summary, or the summary as it is in a message. */
+/* The number of a group or a rank in struct halves, and its summary: a struct let_summary or, packed 1, as it is in a message. */
 struct stage_entry {
-  int32_t number;
-  const struct let_summary *summary;
-  const char *packed;
+  int32_t number, packed;
+  const void *summary;
 };
 struct stage_list {
   struct stage_entry *entry;   /* [count] */
