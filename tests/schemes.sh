@@ -23,7 +23,7 @@ done
 tool() {
   name=$1
   shift
-  timeout 120 "$python" "$src/tools/$name" "$@" > "$dir/out" 2> "$dir/err" < /dev/null
+  timeout 600 "$python" "$src/tools/$name" "$@" > "$dir/out" 2> "$dir/err" < /dev/null
   status=$?
 }
 # refuses NAME FRAGMENT ARGUMENT...: one sentence before the first run

@@ -59,10 +59,11 @@ launch() {
 for_model() {
   printf '%s\n' '[Input]' 'InitCondFile = ic.hdf5' '[Output]' "TimeBetSnapshot = $1" 'TimeBetStatistics = 1e-9' '[Units]' 'GravityConstantInternal = 1' '[Time]' "TimeMax = $2"
 }
-# with_python MODULES: $python, a python3 that has these modules ("h5py, numpy"); none where it is empty
+# with_python MODULES: $python, the path of a python3 that has these modules ("h5py, numpy"); none where it is empty. A path, because
+# mpirun puts the folder of its own programs before those of PATH.
 with_python() {
   for python in "${PYTHON-}" python3 /usr/bin/python3; do
-    test -n "$python" && "$python" -c "import $1" 2> /dev/null && return 0
+    test -n "$python" && "$python" -c "import $1" 2> /dev/null && python=$(command -v "$python") && return 0
   done
   python=
   return 1
