@@ -76,7 +76,7 @@ void let_tops(const struct backend *be, struct let_request *r)
 void let_summarise(const struct backend *be, struct device *d, int ranks, const struct let_request *request, struct let_box *boxes,
                    struct let_summary *summary)
 {
-  int most = let_by_reach(request) ? boxes_let_by_reach(be, ranks) : LET_BOXES_ALL, soft = !(request->horizon > 0);
+  int most = let_by_reach(request) ? boxes_by_reach(be, ranks) : LET_BOXES_ALL, soft = !(request->horizon > 0);
   int count = soft ? be->let->boxes(d, request, most, boxes) : 0;   /* before the summary: a device waits once for both */
   be->let->summary(d, request, summary);
   if (soft) top_cut(&summary->top, top_most());

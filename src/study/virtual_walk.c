@@ -45,8 +45,10 @@ static int attach_upper(struct virtual_exchange *l, int receiver)
     const struct let_summary *sender = &l->summary[q->known[k]];
     if (let_contact(&l->w->lattice, sender, own, &l->request) == NEED_CELL) top[count++] = &sender->top;
   }
-  for (int k = 0; k < q->groups; k++)
-    if (q->group[k]->top.cells > 0) top[count++] = &q->group[k]->top;
+  for (int k = 0; k < q->groups; k++) {
+    const struct let_summary *group = l->gather.table[q->group[k]];
+    if (group && group->top.cells > 0) top[count++] = &group->top;
+  }
   r.boxes = l->boxes[receiver];
   r.box_count = own->boxes;
   upper_open(&u, count);
