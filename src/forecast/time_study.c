@@ -12,7 +12,7 @@
 #include "forecast/laws.h"
 #include "study/result_file.h"
 #include "study/study_system.h"
-#include "study/virtual_walk.h"
+#include "forecast/more_pairs.h"
 
 /* Fewest particles of a rank for which P is counted; fewest numbers of ranks to which a law is fitted, and largest one of these that is
  * counted for the laws alone. */

@@ -25,8 +25,6 @@ libespalier_a_SOURCES += \
   %D%/virtual.h \
   %D%/virtual_parts.h \
   %D%/virtual_real.c \
-  %D%/virtual_walk.c \
-  %D%/virtual_walk.h \
   %D%/virtual_trace.c \
   %D%/virtual_trace.h
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <config.h>
-#include "study/virtual_walk.h"
+#include "forecast/more_pairs.h"
 
 #include <string.h>
 
