@@ -29,8 +29,7 @@ struct let_box let_union(const struct let_box *boxes, int count, double horizon)
   return u;
 }
 
-/* 1: contacts and boxes are those of particles that can come within the cutoff of each other. */
-static int by_reach(const struct let_request *r) { return r->horizon > 0 && r->cutoff >= 0; }
+static int by_reach(const struct let_request *r) { return let_by_reach(r); }
 
 enum need let_contact(const struct lattice *l, const struct let_summary *sender, const struct let_summary *receiver,
                       const struct let_request *r)
@@ -48,10 +47,21 @@ enum need let_contact(const struct lattice *l, const struct let_summary *sender,
 
 /* --- summaries --------------------------------------------------------------------------------------------------- */
 
-/* Most ranks whose tops have TOP_CELLS: summaries with second moments are 3.4 MB then. */
-enum { TOP_RANKS = 2048 };
+static float rounded_down(double x)
+{
+  float f = (float)x;
+  return (double)f > x ? nextafterf(f, -HUGE_VALF) : f;
+}
 
-int let_top_cells(int ranks) { return ranks <= TOP_RANKS ? TOP_CELLS : TOP_FEW; }
+static float rounded_up(double x) { return -rounded_down(-x); }
+
+/* A box at rest that a message holds without rounding. */
+static void round_box(struct let_box *b)
+{
+  const struct let_box at = *b;
+  *b = (struct let_box){.a_old = rounded_down(at.a_old)};
+  for (int c = 0; c < 3; c++) b->low[c] = rounded_down(at.low[c]), b->high[c] = rounded_up(at.high[c]);
+}
 
 /* The most boxes of an exchange in which boxes are sent only to ranks near them. */
 static int boxes_by_reach(const struct backend *be, int ranks)
@@ -60,119 +70,152 @@ static int boxes_by_reach(const struct backend *be, int ranks)
   return (int)debug_value("let_boxes", some > LET_BOXES_ALL ? some : LET_BOXES_ALL);
 }
 
-void let_tops(const struct backend *be, int ranks, struct let_request *r)
+void let_tops(const struct backend *be, struct let_request *r)
 {
   r->quads = be->let->quads ? be->let->quads(r) : r->mac->order == 2;
-  r->cells = let_top_cells(ranks);
 }
 
 void let_summarise(const struct backend *be, struct device *d, int ranks, const struct let_request *request, struct let_box *boxes,
                    struct let_summary *summary)
 {
-  int most = by_reach(request) ? boxes_by_reach(be, ranks) : LET_BOXES_ALL;
+  int most = by_reach(request) ? boxes_by_reach(be, ranks) : LET_BOXES_ALL, soft = !(request->horizon > 0);
+  int count = soft ? be->let->boxes(d, request, most, boxes) : 0;   /* before the summary: a device waits once for both */
   be->let->summary(d, request, summary);
-  if (!(request->horizon > 0)) top_cut(&summary->top, top_most(request));
+  if (soft) top_cut(&summary->top, top_most());
   if (by_reach(request) && request->active) {   /* sources are all particles */
     struct let_request all = *request;
     all.active = 0;
     reach_make(&summary->source, boxes, be->let->boxes(d, &all, most, boxes), &all);
   }
-  summary->boxes = be->let->boxes(d, request, most, boxes);
+  summary->boxes = soft ? count : be->let->boxes(d, request, most, boxes);
   summary->box = let_union(boxes, summary->boxes, request->horizon);
+  if (soft) round_box(&summary->box);
   if (by_reach(request)) reach_make(request->active ? &summary->target : &summary->source, boxes, summary->boxes, request);
 }
 
-/* A summary as a message of an exchange at a synchronisation: this, its cells [top_most], for each of them a byte with its children, and
- * where walks use them the second moments. */
+/* A summary as a message of an exchange at a synchronisation: this, its cells, for each of them a byte with its children, and where walks use
+ * them the second moments. */
 struct soft_summary {
-  int64_t particles;
-  int32_t boxes, cells;
-  double low[3], high[3], a_old;   /* of the box around all */
+  float low[3], high[3], a_old;    /* of the box around all */
+  uint8_t cells, particles, boxes, pad;   /* particles, boxes: 1 where there are any */
 };
 struct top_cell {
   int32_t x[3];
   float mass, b, reach;
 };
-/* The byte of children: the first one, and FIRST times their number less one; 0: closed. */
-enum { FIRST = 32, SUMMARY_HEAD = offsetof(struct let_summary, box) };
+/* The byte of children: the first one, and FIRST times their number less one; CLOSED, ENOUGH: there are none. */
+enum { FIRST = 32, CLOSED = 0, ENOUGH = FIRST, SUMMARY_HEAD = offsetof(struct let_summary, box) };
 _Static_assert((int)TOP_CELLS <= (int)FIRST, "the place of a child fits into five bits, the number of children less one into three");
 
-/* The bytes of a summary for substeps: [0, SUMMARY_HEAD), and so many from `source` on. */
-static size_t reach_bytes(const struct let_request *r)
-{
-  if (!by_reach(r)) return 0;
-  return (r->active ? sizeof(struct let_summary) : offsetof(struct let_summary, target)) - offsetof(struct let_summary, source);
-}
+size_t let_cell_bytes(const struct let_request *r) { return sizeof(struct top_cell) + 1 + (r->quads ? sizeof(float[6]) : 0); }
+
+static size_t soft_bytes(const struct let_request *r, int cells) { return sizeof(struct soft_summary) + (size_t)cells * let_cell_bytes(r); }
+
+/* Of a summary for substeps: its begin, [0, SUMMARY_HEAD), and of each reach the cuboid of all, the number of parts and the parts. */
+enum { REACH_HEAD = 6 * sizeof(double) + 2 * sizeof(int32_t), REACH_PART = 6 * sizeof(uint16_t) };
+
+static int reach_count(const struct let_request *r) { return by_reach(r) ? 1 + r->active : 0; }
 
 size_t let_summary_bytes(const struct let_request *r)
 {
-  if (r->horizon > 0) return SUMMARY_HEAD + reach_bytes(r);
-  size_t cell = sizeof(struct top_cell) + 1 + (r->quads ? sizeof(float[6]) : 0);
-  return sizeof(struct soft_summary) + (size_t)top_most(r) * cell;
+  if (r->horizon > 0) return SUMMARY_HEAD + (size_t)reach_count(r) * (REACH_HEAD + REACH_PARTS * REACH_PART);
+  return soft_bytes(r, top_most());
 }
 
-/* The arrays of cells and of their children in a message; second moments follow. */
-static char *cells_at(const void *message) { return (char *)(uintptr_t)message + sizeof(struct soft_summary); }
-static char *children_at(const struct let_request *r, const void *message) { return cells_at(message) + sizeof(struct top_cell) * (size_t)top_most(r); }
-
-static void pack_soft(const struct let_request *r, const struct let_summary *s, void *message)
+static size_t pack_soft(const struct let_request *r, const struct let_summary *s, char *message)
 {
-  struct soft_summary c = {.particles = s->particles, .boxes = s->boxes, .cells = s->top.cells, .a_old = s->box.a_old};
-  char *cell = cells_at(message), *children = children_at(r, message);
-  memset(message, 0, let_summary_bytes(r));
-  memcpy(c.low, s->box.low, sizeof c.low);
-  memcpy(c.high, s->box.high, sizeof c.high);
+  struct soft_summary c = {.a_old = (float)s->box.a_old, .cells = (uint8_t)s->top.cells, .particles = s->particles > 0, .boxes = s->boxes > 0};
+  char *cell = message + sizeof c, *children = cell + sizeof(struct top_cell) * (size_t)c.cells;
+  for (int k = 0; k < 3; k++) c.low[k] = (float)s->box.low[k], c.high[k] = (float)s->box.high[k];
   memcpy(message, &c, sizeof c);
   for (int k = 0; k < c.cells; k++) {
     const struct node *n = &s->top.node[k];
     struct top_cell to = {{n->x[0], n->x[1], n->x[2]}, n->mass, n->b, n->reach};
     memcpy(cell + sizeof to * (size_t)k, &to, sizeof to);
-    children[k] = n->info & NODE_TERMINAL ? 0 : (char)((uint32_t)n->first + FIRST * (n->info - 1));
+    children[k] = n->info == TOP_ENOUGH ? ENOUGH : n->info & NODE_TERMINAL ? CLOSED : (char)((uint32_t)n->first + FIRST * (n->info - 1));
   }
-  if (r->quads) memcpy(children + top_most(r), s->top.quad, sizeof *s->top.quad * (size_t)c.cells);
+  if (r->quads && c.cells) memcpy(children + c.cells, s->top.quad, sizeof *s->top.quad * (size_t)c.cells);
+  return soft_bytes(r, c.cells);
 }
 
-static void unpack_soft(const struct let_request *r, const void *message, struct let_summary *s)
+static size_t unpack_soft(const struct let_request *r, const char *message, struct let_summary *s)
 {
   struct soft_summary c;
-  const char *cell = cells_at(message), *children_of = children_at(r, message);
   memcpy(&c, message, sizeof c);
+  const char *cell = message + sizeof c, *children_of = cell + sizeof(struct top_cell) * (size_t)c.cells;
   s->particles = c.particles;
   s->boxes = c.boxes;
   s->box.a_old = c.a_old;
-  memcpy(s->box.low, c.low, sizeof c.low);
-  memcpy(s->box.high, c.high, sizeof c.high);
+  for (int k = 0; k < 3; k++) s->box.low[k] = c.low[k], s->box.high[k] = c.high[k];
   s->top.cells = c.cells;
   for (int k = 0; k < c.cells; k++) {
     struct top_cell from;
     uint32_t children = (uint8_t)children_of[k];
     memcpy(&from, cell + sizeof from * (size_t)k, sizeof from);
     struct node n = {.x = {from.x[0], from.x[1], from.x[2]}, .mass = from.mass, .b = from.b, .reach = from.reach, .info = NODE_TERMINAL};
-    if (children > 0) n.first = (int32_t)(children % FIRST), n.info = children / FIRST + 1;
+    if (children == ENOUGH) n.info = TOP_ENOUGH;
+    else if (children != CLOSED) n.first = (int32_t)(children % FIRST), n.info = children / FIRST + 1;
     s->top.node[k] = n;
   }
-  if (r->quads) memcpy(s->top.quad, children_of + top_most(r), sizeof *s->top.quad * (size_t)c.cells);
+  if (r->quads && c.cells) memcpy(s->top.quad, children_of + c.cells, sizeof *s->top.quad * (size_t)c.cells);
+  return soft_bytes(r, c.cells);
 }
 
-void let_summary_pack(const struct let_request *r, const struct let_summary *s, void *message)
+static size_t pack_reach(const struct let_reach *from, char *message)
 {
-  if (!(r->horizon > 0)) {
-    pack_soft(r, s, message);
-    return;
+  const int32_t parts[2] = {from->parts, 0};
+  char *at = message + REACH_HEAD;
+  memcpy(message, from->low, sizeof from->low);
+  memcpy(message + sizeof from->low, from->high, sizeof from->high);
+  memcpy(message + 2 * sizeof from->low, parts, sizeof parts);
+  for (int k = 0; k < parts[0]; k++, at += REACH_PART) {
+    memcpy(at, from->part_low[k], REACH_PART / 2);
+    memcpy(at + REACH_PART / 2, from->part_high[k], REACH_PART / 2);
   }
-  memcpy(message, s, SUMMARY_HEAD);
-  memcpy((char *)message + SUMMARY_HEAD, (const char *)s + offsetof(struct let_summary, source), reach_bytes(r));
+  return (size_t)(at - message);
 }
 
-void let_summary_unpack(const struct let_request *r, const void *message, struct let_summary *s)
+static size_t unpack_reach(const char *message, struct let_reach *to)
+{
+  const char *at = message + REACH_HEAD;
+  memcpy(to->low, message, sizeof to->low);
+  memcpy(to->high, message + sizeof to->low, sizeof to->high);
+  memcpy(&to->parts, message + 2 * sizeof to->low, sizeof to->parts);
+  for (int k = 0; k < to->parts; k++, at += REACH_PART) {
+    memcpy(to->part_low[k], at, REACH_PART / 2);
+    memcpy(to->part_high[k], at + REACH_PART / 2, REACH_PART / 2);
+  }
+  return (size_t)(at - message);
+}
+
+size_t let_summary_length(const struct let_request *r, const struct let_summary *s)
+{
+  if (!(r->horizon > 0)) return soft_bytes(r, s->top.cells);
+  const struct let_reach *reach[] = {&s->source, &s->target};
+  size_t bytes = SUMMARY_HEAD;
+  for (int k = 0; k < reach_count(r); k++) bytes += REACH_HEAD + (size_t)reach[k]->parts * REACH_PART;
+  return bytes;
+}
+
+size_t let_summary_pack(const struct let_request *r, const struct let_summary *s, void *message)
+{
+  if (!(r->horizon > 0)) return pack_soft(r, s, message);
+  const struct let_reach *reach[] = {&s->source, &s->target};
+  size_t bytes = SUMMARY_HEAD;
+  memcpy(message, s, SUMMARY_HEAD);
+  for (int k = 0; k < reach_count(r); k++) bytes += pack_reach(reach[k], (char *)message + bytes);
+  return bytes;
+}
+
+size_t let_summary_unpack(const struct let_request *r, const void *message, struct let_summary *s)
 {
   memset(s, 0, sizeof *s);
-  if (!(r->horizon > 0)) {
-    unpack_soft(r, message, s);
-    return;
-  }
+  if (!(r->horizon > 0)) return unpack_soft(r, message, s);
+  struct let_reach *reach[] = {&s->source, &s->target};
+  size_t bytes = SUMMARY_HEAD;
   memcpy(s, message, SUMMARY_HEAD);
-  memcpy((char *)s + offsetof(struct let_summary, source), (const char *)message + SUMMARY_HEAD, reach_bytes(r));
+  for (int k = 0; k < reach_count(r); k++) bytes += unpack_reach((const char *)message + bytes, reach[k]);
+  return bytes;
 }
 
 /* --- boxes of a receiver ----------------------------------------------------------------------------------------- */
@@ -181,14 +224,6 @@ void let_summary_unpack(const struct let_request *r, const void *message, struct
 struct packed_box {
   float low[3], high[3], v[3], a_old, a_spread;
 };
-
-static float rounded_down(double x)
-{
-  float f = (float)x;
-  return (double)f > x ? nextafterf(f, -HUGE_VALF) : f;
-}
-
-static float rounded_up(double x) { return -rounded_down(-x); }
 
 /* Round a box outwards; so that the particles stay in it in the frame of the rounded velocity, by the difference of the displacements, too. */
 static struct packed_box pack_box(const struct let_box *b, const double origin[3], double horizon)

@@ -16,9 +16,9 @@ enum { SUM_BITS = 61 };
 /* An aligned cut moves by at most 1/ALIGN of a domain's weight, and the middle cut, which gains most, by MIDDLE times as much. FACES_MAX:
  * number of cell sizes whose faces are considered; CENTRE_BITS: significant bits of their centre. */
 enum { ALIGN = 128, MIDDLE = 4, FACES_MAX = 31, CENTRE_BITS = 40 };
-/* Numbers of buckets as powers of two: largest and smallest number of an interval; largest number of all intervals on several ranks, and on
- * one. */
-enum { BITS_MAX = 11, BITS_MIN = 4, BITS_RANKS = 12, BITS_ALONE = 15 };
+/* Numbers of buckets as powers of two: largest and smallest number of an interval; largest number of all intervals on several ranks, on at most
+ * RANKS_FEW, where a sum of short messages (2 KB) is faster although it takes more rounds, and on one. */
+enum { BITS_MAX = 11, BITS_MIN = 4, BITS_RANKS = 12, BITS_FEW = 7, RANKS_FEW = 8, BITS_ALONE = 15 };
 
 struct bucket {
   int64_t weight, count;
@@ -124,7 +124,8 @@ static int64_t share(int64_t sum, int part, int parts) { return sum / parts * pa
 /* Number of bits that a round resolves; `rest`: number of bits that remain. */
 static int round_bits(const struct cutter *k, int intervals, int rest)
 {
-  int bits = (k->c && k->c->size > 1 ? BITS_RANKS : BITS_ALONE) - bits_of((uint64_t)intervals - 1);
+  int ranks = k->c ? k->c->size : 1, most = ranks == 1 ? BITS_ALONE : ranks <= RANKS_FEW ? BITS_FEW : BITS_RANKS;
+  int bits = most - bits_of((uint64_t)intervals - 1);
   if (bits > BITS_MAX) bits = BITS_MAX;
   if (bits < BITS_MIN) bits = BITS_MIN;
   return bits < rest ? bits : rest;
@@ -252,22 +253,37 @@ static int ascend(const void *a, const void *b)
   return (x > y) - (x < y);
 }
 
+/* The inverse of `ascending`; `none` for the keys 0 and UINT64_MAX, which no coordinate has. */
+static double coordinate(uint64_t key, double none)
+{
+  double x;
+  if (key == 0 || key == UINT64_MAX) return none;
+  key = key >> 63 ? key & ~((uint64_t)1 << 63) : ~key;
+  memcpy(&x, &key, sizeof x);
+  return x;
+}
+
+/* Whole numbers, which the compiler chooses from without branches: these would be wrong for half of the samples. */
+static inline uint64_t larger(uint64_t a, uint64_t b) { return a > b ? a : b; }
+static inline uint64_t smaller(uint64_t a, uint64_t b) { return a < b ? a : b; }
+
 /* The largest coordinate below each search; after these the smallest coordinate above each cut. They do not depend on the number of ranks,
  * while the last keys of searches do. Owner: caller. */
 static double *neighbours_of(const struct cutter *k, int axis, int groups, int parts)
 {
   int cuts = parts - 1, all = groups * cuts;
   double *below = memory_alloc("domain", sizeof *below * 4 * (size_t)all), *above = below + 3 * all;
-  for (int q = 0; q < 4 * all; q++) below[q] = -HUGE_VAL;
+  uint64_t *low = memory_alloc("domain", sizeof *low * 4 * (size_t)all), *high = low + 3 * all;
+  for (int q = 0; q < all; q++) high[q] = UINT64_MAX;
   for (int64_t i = 0; i < k->count; i++) {
-    double x = k->s[i].pos[axis] + 0.0;
-    uint64_t key = ascending(x);
+    uint64_t key = ascending(k->s[i].pos[axis]);
     int first = k->group[i] * cuts;
-    for (int q = 3 * first; q < 3 * (first + cuts); q++)
-      if (key <= k->search[q].last && x > below[q]) below[q] = x;
-    for (int q = first; q < first + cuts; q++)
-      if (key > k->search[3 * q + 1].last && -x > above[q]) above[q] = -x;
+    for (int q = 3 * first; q < 3 * (first + cuts); q++) low[q] = larger(low[q], key <= k->search[q].last ? key : 0);
+    for (int q = first; q < first + cuts; q++) high[q] = smaller(high[q], key > k->search[3 * q + 1].last ? key : UINT64_MAX);
   }
+  for (int q = 0; q < 3 * all; q++) below[q] = coordinate(low[q], -HUGE_VAL);
+  for (int q = 0; q < all; q++) above[q] = -coordinate(high[q], HUGE_VAL);
+  memory_free(low);
   if (k->c && k->c->size > 1) comm_max_double(k->c, below, 4 * all);
   for (int q = 0; q < all; q++) above[q] = -above[q];
   return below;

@@ -22,15 +22,14 @@ static void let_sent(void *of, int peer, int tag)
   if (l->be->let->sent) l->be->let->sent(l->d, (enum let_kind)(tag - MESSAGE_LET), peer);
 }
 
-struct lets *lets_open(const struct comm *c, const struct backend *be, struct device *d, struct transport *t)
+struct lets *lets_open(const struct comm *c, const struct backend *be, struct device *d, struct transport *t, const int grid[3])
 {
   size_t ranks = (size_t)c->size;
   struct lets *l = memory_alloc("let", sizeof *l);
   *l = (struct lets){.c = c, .be = be, .d = d, .t = t, .violation_request = MPI_REQUEST_NULL};
   l->round = memory_alloc("let", sizeof *l->round * 2 * ranks);
   l->peer = memory_alloc("let", sizeof *l->peer * ranks);
-  l->summary = memory_alloc("let", sizeof *l->summary * ranks);
-  l->upper = memory_alloc("let", sizeof *l->upper * ranks);
+  halves_open(&l->tree, grid);
   l->choice = memory_alloc("let", sizeof *l->choice * ranks);
   for (int k = 0; k < LET_SETS; k++) {
     l->forest[k] = memory_alloc("let", sizeof **l->forest * ranks);
@@ -62,9 +61,8 @@ void lets_close(struct lets *l)
     memory_free(l->receiver[k]);
   }
   memory_free(l->round);
-  memory_free(l->upper);
+  halves_close(&l->tree);
   memory_free(l->choice);
-  memory_free(l->summary);
   memory_free(l->peer);
   memory_free(l);
 }
@@ -164,39 +162,33 @@ double let_wait_for_all(struct lets *l)
 
 /* --- the exchange ------------------------------------------------------------------------------------------------ */
 
-/* Give all ranks the summaries of all, in l->summary. Collective. */
-static void gather_summaries(struct lets *l, const struct let_summary *mine)
-{
-  size_t bytes = let_summary_bytes(&l->request);
-  char *packed = memory_alloc("let", bytes * (size_t)(l->c->size + 1)), *all = packed + bytes;
-  let_summary_pack(&l->request, mine, packed);
-  comm_allgather(l->c, packed, bytes, all);
-  for (int r = 0; r < l->c->size; r++) let_summary_unpack(&l->request, all + bytes * (size_t)r, &l->summary[r]);
-  memory_free(packed);
-}
-
 /* Ask a rank for its LET: send it the boxes. */
-static void send_boxes(struct lets *l, int peer, const struct let_box *boxes, int count)
+static void send_boxes(struct lets *l, int peer, const struct let_summary *sender, const struct let_box *boxes, int count)
 {
   void *message = memory_alloc("messages", sizeof *boxes * (size_t)(count + 1));
-  size_t bytes = let_boxes_pack(&l->summary[peer], boxes, count, &l->request, message);
+  size_t bytes = let_boxes_pack(sender, boxes, count, &l->request, message);
   inbox_expect(&l->peer[peer].let[l->kind], l->c);
   outbox_send(&l->out, peer, MESSAGE_BOXES, 0, message, bytes, OUTBOX_TAKES);
   let_account(l->exchanged[l->kind], l->c, bytes);
   let_advance(l, peer, LET_RECEIVER, l->kind, LET_EVENT_NEED);
 }
 
-/* Make the upper tree of the cells that this rank needs of the first `count` summaries in l->upper. */
-static void make_upper(struct lets *l, const struct lattice *lattice, int count, const struct let_box *boxes)
+/* Make the upper tree of the cells that this rank needs of the entries k with top[k]; `tops`: their number. */
+static void make_upper(struct lets *l, const struct lattice *lattice, const struct gathered *g, const char *top, int tops, const struct let_summary *own,
+                       const struct let_box *boxes)
 {
-  const struct let_summary *own = &l->summary[l->c->rank];
   struct let_request r = l->request;
+  struct let_summary *room = memory_alloc("let", sizeof *room);
   struct upper u;
   r.boxes = boxes;
   r.box_count = own->boxes;
-  upper_make(&u, lattice, count, l->upper, &own->box, &r);
+  upper_open(&u, tops);
+  for (int k = 0; k < g->count + g->groups; k++)
+    if (top[k]) upper_add(&u, lattice, &stage_see(&l->request, &g->entry[k], room)->top, &own->box, &r);
+  upper_finish(&u);
   l->be->let->upper(l->d, l->kind, l->c->rank, u.nodes, u.node, (const float(*)[6])u.quad);
   upper_free(&u);
+  memory_free(room);
 }
 
 /* Exchange summaries, derive which ranks send LETs to which, and send the boxes of this rank to its senders. */
@@ -205,30 +197,37 @@ static void exchange_summaries(struct lets *l, const struct lattice *lattice)
   enum let_kind kind = l->kind;
   int self = l->c->rank, tops = 0, receivers = 0, *forest = l->forest[kind] + 1, trees = 0;
   struct let_box *boxes = memory_alloc("let", sizeof *boxes * LET_BOXES);
-  struct let_summary *summary = memory_alloc("let", sizeof *summary);
-  let_summarise(l->be, l->d, l->c->size, &l->request, boxes, summary);
-  gather_summaries(l, summary);
-  for (int k = 1; k < l->c->size; k++) {
-    int r = (self + k) % l->c->size;
-    enum need mine = let_contact(lattice, &l->summary[r], &l->summary[self], &l->request);
-    if (mine == NEED_CELL) l->upper[tops++] = &l->summary[r];
-    if (let_contact(lattice, &l->summary[self], &l->summary[r], &l->request) == NEED_OPEN) {
+  struct let_summary *own = memory_alloc("let", 2 * sizeof *own), *room = own + 1;
+  struct gathered g;
+  let_summarise(l->be, l->d, l->c->size, &l->request, boxes, own);
+  let_gather(l, lattice, own, &g);
+  char *top = memory_alloc("let", (size_t)(g.count + g.groups + 1));   /* cells of these suffice */
+  for (int k = 0; k < g.count; k++) {
+    int r = g.rank[k];
+    const struct let_summary *other = stage_see(&l->request, &g.entry[k], room);
+    enum need mine = let_contact(lattice, other, own, &l->request);
+    tops += top[k] = mine == NEED_CELL;
+    if (let_contact(lattice, own, other, &l->request) == NEED_OPEN) {
       l->receiver[kind][receivers++] = r;
       inbox_expect(&l->peer[r].boxes, l->c);
       let_advance(l, r, LET_SENDER, kind, LET_EVENT_NEED);
     }
     if (mine != NEED_OPEN) continue;
     forest[trees++] = r;
-    send_boxes(l, r, boxes, summary->boxes);
+    send_boxes(l, r, other, boxes, own->boxes);
   }
+  for (int k = g.count; k < g.count + g.groups; k++)
+    tops += top[k] = let_contact(lattice, stage_see(&l->request, &g.entry[k], room), own, &l->request) == NEED_CELL;
   if (tops > 0)
     *--forest = self, trees++;
   else
     memmove(forest - 1, forest, sizeof *forest * (size_t)trees);
   l->trees[kind] = trees;
   l->receivers[kind] = receivers;
-  make_upper(l, lattice, tops, boxes);
-  memory_free(summary);
+  make_upper(l, lattice, &g, top, tops, own, boxes);
+  memory_free(top);
+  let_gather_free(&g);
+  memory_free(own);
   memory_free(boxes);
 }
 
@@ -335,7 +334,7 @@ void let_exchange(struct lets *l, enum let_kind kind, const struct lattice *latt
   outbox_flush(&l->out);   /* the selection overwrites the buffers of sent messages */
   l->kind = kind;
   l->request = request;
-  let_tops(l->be, l->c->size, &l->request);
+  let_tops(l->be, &l->request);
   l->next_moment_update = next_moment_update;
   l->exchanged[kind] = traffic;
   l->tick = 0;
@@ -356,6 +355,9 @@ void let_exchange(struct lets *l, enum let_kind kind, const struct lattice *latt
 
 /* --- the walk ---------------------------------------------------------------------------------------------------- */
 
+/* Whether the walk need not poll: the LETs of all its peers are here, and no message passes through the host. */
+static int nothing_to_poll(struct lets *l) { return transport_carries(l->t) && outbox_tidy(&l->out) == 0; }
+
 void let_walk(struct lets *l, struct walk_request request, struct tally *tally, struct let_traffic *updates)
 {
   int listed = let_listed(l, request.let), count = l->trees[listed], done = 0, *forest = l->forest[listed];
@@ -368,17 +370,17 @@ void let_walk(struct lets *l, struct walk_request request, struct tally *tally, 
   request.poll_messages = l->c->size > 1 ? poll_messages : NULL;
   request.polled = l;
   request.local = 1;
-  if (l->be->walks_at_once && l->be->walks_at_once(l->d, &request)) {
-    waited = let_wait_for_all(l);
+  int at_once = l->be->walks_at_once && l->be->walks_at_once(l->d, &request);
+  if (at_once) waited = let_wait_for_all(l);
+  if (count > 0 && (at_once || (request.poll_messages && poll_messages(l) == POLL_COMPLETE))) {
     request.peers = forest;
     request.peer_count = done = count;
-    /* if no message is still to be received or to pass through the host, polling is not needed and the device can queue more work */
-    if (transport_direct(l->t) && transport_done(l->t) && outbox_tidy(&l->out) == 0) request.poll_messages = NULL;
   }
   request.last = done == count;
+  if (request.last && nothing_to_poll(l)) request.poll_messages = NULL;   /* then the device can queue more work */
   double before = tally->seconds;
   l->be->walk(l->d, &request, tally);
-  tally->local_seconds += tally->seconds - before;
+  if (done == 0) tally->local_seconds += tally->seconds - before;
   request.local = 0;
   while (done < count) {
     int ready = 0;
@@ -392,6 +394,7 @@ void let_walk(struct lets *l, struct walk_request request, struct tally *tally, 
     request.peer_count = ready;
     done += ready;
     request.last = done == count;
+    if (request.last && nothing_to_poll(l)) request.poll_messages = NULL;
     l->be->walk(l->d, &request, tally);
   }
   ledger_hidden(l->c->ledger, fmax(l->arrived - begin - waited, 0));

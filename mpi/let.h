@@ -26,7 +26,8 @@ enum { LET_BOXES = 512, LET_BOXES_ALL = 64, LET_BOXES_RANK = 16 };
 
 struct let_traffic {
   struct let_count received;   /* cells and particles of LETs (without cells of summaries); entries of updates */
-  int64_t messages, bytes;     /* sent */
+  int64_t messages, bytes;     /* sent, without summaries */
+  int64_t summary_messages, summary_bytes;   /* of summaries in stages, sent */
 };
 
 /* Add a message (boxes, a LET, an update) of `bytes` to the sent traffic. */
@@ -35,6 +36,8 @@ void let_account(struct let_traffic *t, const struct comm *c, size_t bytes);
 /* Returns the box that contains boxes[count] for the time `horizon`, in the frame of their mean velocity. count 0: an empty box. Pure. */
 struct let_box let_union(const struct let_box *boxes, int count, double horizon);
 
+/* 1: LETs of substeps with a cutoff, whose contacts and boxes are those of particles that can come within it of each other. Pure. */
+static inline int let_by_reach(const struct let_request *r) { return r->horizon > 0 && r->cutoff >= 0; }
 /* What `receiver` needs of `sender`'s tree, by their summaries: NEED_NOTHING; NEED_CELL, cells in the summary (soft LETs only: for
  * substeps they are sent as a LET, because they move); NEED_OPEN, a LET. For substeps with a cutoff it is NEED_NOTHING unless particles of
  * both can come within the cutoff of each other, as far as cuboids tell. Ignores the boxes of the request. Pure, so both ranks get the
@@ -42,17 +45,18 @@ struct let_box let_union(const struct let_box *boxes, int count, double horizon)
 enum need let_contact(const struct lattice *l, const struct let_summary *sender, const struct let_summary *receiver,
                       const struct let_request *r);
 
-/* Most cells of a top in a summary of `ranks` ranks. Pure. */
-int let_top_cells(int ranks);
-/* Set what a request says of summaries at a synchronisation (`quads`, `cells`), for `ranks` ranks with this backend. Pure. */
-void let_tops(const struct backend *be, int ranks, struct let_request *r);
+/* Set what a request says of summaries at a synchronisation (`quads`) with this backend. Pure. */
+void let_tops(const struct backend *be, struct let_request *r);
 /* Write the summary and the boxes[LET_BOXES] of a rank of `ranks` for a request, whose own boxes are ignored. Before: moments, groups. Local. */
 void let_summarise(const struct backend *be, struct device *d, int ranks, const struct let_request *request, struct let_box *boxes,
                    struct let_summary *summary);
-/* A summary as a message, which has only what the exchange of this request needs: its length, writing and reading it. Pure. */
+/* A summary as a message, which has only what the exchange of this request needs: the most bytes of one, the bytes of this one, writing and
+ * reading it, which return them too. Pure. */
 size_t let_summary_bytes(const struct let_request *r);
-void let_summary_pack(const struct let_request *r, const struct let_summary *s, void *message);
-void let_summary_unpack(const struct let_request *r, const void *message, struct let_summary *s);
+size_t let_summary_length(const struct let_request *r, const struct let_summary *s);
+size_t let_cell_bytes(const struct let_request *r);   /* of a cell of a top in it */
+size_t let_summary_pack(const struct let_request *r, const struct let_summary *s, void *message);
+size_t let_summary_unpack(const struct let_request *r, const void *message, struct let_summary *s);
 
 /* The message with which a receiver asks for a LET: those of its boxes[count] that `sender` has particles near to (all, where there is no
  * cutoff). `message` has room for count + 1 boxes. Returns its bytes; 0: no box is near. Pure. */
@@ -62,8 +66,9 @@ int let_boxes_unpack(const struct let_request *r, const void *message, size_t by
 
 /* The LETs of a rank, sent and received. */
 struct lets;
-/* Open; c, be, d and t must outlive it. t: transport of the bodies of LETs; NULL: through the host. Owner: caller (lets_close). Local. */
-struct lets *lets_open(const struct comm *c, const struct backend *be, struct device *d, struct transport *t);
+/* Open; c, be, d and t must outlive it. t: transport of the bodies of LETs; NULL: through the host. grid: numbers of
+ * domains along the axes, for the groups of ranks in summaries. Owner: caller (lets_close). Local. */
+struct lets *lets_open(const struct comm *c, const struct backend *be, struct device *d, struct transport *t, const int grid[3]);
 /* Waits for this rank's messages. Local. */
 void lets_close(struct lets *l);
 

@@ -3,6 +3,7 @@
  *
  *   let_peer.c     protocol: states and transitions
  *   let.c          exchange and walk
+ *   let_gather.c   summaries of ranks and groups
  *   let_round.c    LETs and updates from device to device, in rounds
  *   let_update.c   updates of LETs of substeps */
 #ifndef LET_PARTS_H
@@ -10,6 +11,7 @@
 #include "mpi/let.h"
 #include "mpi/let_peer.h"
 #include "mpi/message.h"
+#include "mpi/stages.h"
 
 /* Message that announces a LET or an update whose body goes from device to device. */
 struct announcement {
@@ -35,8 +37,7 @@ struct lets {
   struct transport *t;
   struct outbox out;
   struct peer *peer;                    /* [ranks] */
-  struct let_summary *summary;          /* [ranks] */
-  const struct let_summary **upper;     /* [ranks] summaries of ranks of which this rank needs their cells alone */
+  struct halves tree;                   /* over the ranks, for summaries in stages */
   struct let_choice *choice;            /* [ranks] receivers whose boxes have arrived */
   struct link_message *round;           /* [2 ranks] bodies of the next round */
   int round_count;
@@ -75,6 +76,20 @@ void let_advance(struct lets *l, int peer, enum let_side side, enum let_kind kin
 
 /* Memory of the host for a message, for inbox_poll. Owner: caller (memory_free). */
 void *let_host_room(void *unused, int peer, size_t bytes);
+
+/* --- let_gather.c ------------------------------------------------------------------------------------------------ */
+
+/* What a rank knows of the others: summaries of ranks, in the order r + 1, r + 2, ... after this rank r, then of groups of the others. */
+struct gathered {
+  int count, *rank;             /* [count] */
+  int groups;
+  struct stage_entry *entry;    /* [count + groups] within these: */
+  struct stages *stages;        /* or NULL */
+  char *packed;                 /* or NULL */
+};
+/* Exchange the summaries of all ranks. Owner: caller (let_gather_free). Collective. */
+void let_gather(struct lets *l, const struct lattice *lattice, const struct let_summary *mine, struct gathered *g);
+void let_gather_free(struct gathered *g);
 
 /* --- let.c: arrivals --------------------------------------------------------------------------------------------- */
 

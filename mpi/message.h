@@ -6,7 +6,7 @@
 #define MESSAGE_H
 #include "mpi/comm.h"
 
-enum message_tag { MESSAGE_BOXES = 200, MESSAGE_LET, MESSAGE_UPDATE = MESSAGE_LET + 3, MESSAGE_HALO };   /* MESSAGE_LET + enum let_kind */
+enum message_tag { MESSAGE_BOXES = 200, MESSAGE_LET, MESSAGE_UPDATE = MESSAGE_LET + 3, MESSAGE_HALO, MESSAGE_SUMMARY };   /* MESSAGE_LET + enum let_kind */
 
 enum { MESSAGE_HEAD = 16 };   /* bytes that a message adds to its contents */
 

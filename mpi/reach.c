@@ -8,8 +8,9 @@
 #include "base/memory.h"
 #include "tree/essential.h"
 
-/* Cuboids of which the pairs to be joined are sought among all: the search takes the square of their number. */
-enum { RUNS = 96 };
+/* Cuboids of which the pairs to be joined are sought among all: the search takes the square of their number. They are at most RUNS, and half
+ * as many as all where these are more than 2 RUNS_MIN. */
+enum { RUNS = 96, RUNS_MIN = 32 };
 
 /* --- cuboids at rest --------------------------------------------------------------------------------------------- */
 
@@ -25,13 +26,14 @@ struct cuboid cuboid_of(const struct let_box *b, const struct let_request *r)
   return a;
 }
 
-static struct cuboid around(const struct cuboid *a, const struct cuboid *b)
+/* As fmin and fmax, which are calls; bounds are numbers. */
+static inline double smaller(double a, double b) { return a < b ? a : b; }
+static inline double larger(double a, double b) { return a > b ? a : b; }
+
+static inline struct cuboid around(const struct cuboid *a, const struct cuboid *b)
 {
   struct cuboid u;
-  for (int c = 0; c < 3; c++) {   /* calls of fmin and fmax would take most of the time of a search for partners */
-    u.low[c] = a->low[c] < b->low[c] ? a->low[c] : b->low[c];
-    u.high[c] = a->high[c] > b->high[c] ? a->high[c] : b->high[c];
-  }
+  for (int c = 0; c < 3; c++) u.low[c] = smaller(a->low[c], b->low[c]), u.high[c] = larger(a->high[c], b->high[c]);
   return u;
 }
 
@@ -56,23 +58,30 @@ static double volume(const struct cuboid *a, double margin)
 
 /* --- reach ------------------------------------------------------------------------------------------------------- */
 
-/* Cuboids that are being joined: the best partner of each, and the volume that joining them adds. */
+/* Cuboids that are being joined: the volume that joining two of them adds, and the best partner of each. */
 struct joining {
   struct cuboid *at;
-  double *volume, *cost;
+  double *volume, (*added)[RUNS];
   int *partner, count;
   double margin;
 };
 
 static void find_partner(struct joining *j, int k)
 {
-  j->cost[k] = HUGE_VAL;
-  j->partner[k] = k;
-  for (int i = 0; i < j->count; i++) {
-    if (i == k) continue;
+  const double *added = j->added[k];
+  int best = k == 0 && j->count > 1;
+  for (int i = best + 1; i < j->count; i++)
+    if (added[i] < added[best] && i != k) best = i;
+  j->partner[k] = best;
+}
+
+/* Measure a cuboid, alone and with those before `end`. */
+static void measure(struct joining *j, int k, int end)
+{
+  j->volume[k] = volume(&j->at[k], j->margin);
+  for (int i = 0; i < end; i++) {
     struct cuboid both = around(&j->at[i], &j->at[k]);
-    double cost = volume(&both, j->margin) - j->volume[i] - j->volume[k];
-    if (cost < j->cost[k]) j->cost[k] = cost, j->partner[k] = i;
+    j->added[k][i] = j->added[i][k] = i == k ? HUGE_VAL : volume(&both, j->margin) - j->volume[i] - j->volume[k];
   }
 }
 
@@ -81,49 +90,53 @@ static void join_two(struct joining *j)
 {
   int a = 0;
   for (int k = 1; k < j->count; k++)
-    if (j->cost[k] < j->cost[a]) a = k;
+    if (j->added[k][j->partner[k]] < j->added[a][j->partner[a]]) a = k;
   int b = j->partner[a], last = j->count - 1;
   if (b < a) {
     b = a;
     a = j->partner[a];
   }
   j->at[a] = around(&j->at[a], &j->at[b]);
-  j->volume[a] = volume(&j->at[a], j->margin);
-  j->at[b] = j->at[last], j->volume[b] = j->volume[last], j->cost[b] = j->cost[last], j->partner[b] = j->partner[last];
+  j->at[b] = j->at[last], j->volume[b] = j->volume[last], j->partner[b] = j->partner[last];
+  for (int i = 0; i <= last; i++) j->added[b][i] = j->added[i][b] = j->added[i][last];
+  j->added[b][b] = HUGE_VAL;
   j->count = last;
+  measure(j, a, last);
   for (int k = 0; k < last; k++) {
     int was = j->partner[k];
     if (k == a || was == a || was == b || was >= last) find_partner(j, k);
   }
 }
 
-/* Join cuboids until at most `most` are left; returns their number. Margin: half the distance from which cuboids are apart. */
+/* Join cuboids until at most `most` are left; returns their number. At most RUNS. Margin: half the distance from which cuboids are apart. */
 static int join(struct cuboid *at, int count, int most, double margin)
 {
   if (count <= most) return count;
   struct joining j = {.at = at, .count = count, .margin = margin};
-  j.volume = memory_alloc("let", sizeof *j.volume * 2 * (size_t)count);
-  j.cost = j.volume + count;
+  j.volume = memory_alloc("let", sizeof *j.volume * (size_t)count);
+  j.added = memory_alloc("let", sizeof *j.added * (size_t)count);
   j.partner = memory_alloc("let", sizeof *j.partner * (size_t)count);
-  for (int k = 0; k < count; k++) j.volume[k] = volume(&at[k], margin);
+  for (int k = 0; k < count; k++) measure(&j, k, k + 1);
   for (int k = 0; k < count; k++) find_partner(&j, k);
   while (j.count > most) join_two(&j);
   memory_free(j.partner);
+  memory_free(j.added);
   memory_free(j.volume);
   return j.count;
 }
 
-/* Join runs of cuboids of equal lengths, neighbours along the curve, into at most RUNS; returns their number. */
+/* Join runs of cuboids of equal lengths, neighbours along the curve; returns their number. */
 static int join_runs(struct cuboid *at, int count)
 {
-  if (count <= RUNS) return count;
-  for (int k = 0; k < RUNS; k++) {
-    int first = (int)((int64_t)count * k / RUNS), end = (int)((int64_t)count * (k + 1) / RUNS);
+  int runs = count / 2 > RUNS ? RUNS : count / 2 < RUNS_MIN ? RUNS_MIN : count / 2;
+  if (count <= runs) return count;
+  for (int k = 0; k < runs; k++) {
+    int first = (int)((int64_t)count * k / runs), end = (int)((int64_t)count * (k + 1) / runs);
     struct cuboid all = at[first];
     for (int i = first + 1; i < end; i++) all = around(&all, &at[i]);
     at[k] = all;
   }
-  return RUNS;
+  return runs;
 }
 
 static double reach_at(const struct let_reach *r, int c, int step) { return r->low[c] + (r->high[c] - r->low[c]) / REACH_STEPS * step; }

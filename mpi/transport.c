@@ -189,6 +189,11 @@ void transport_close(struct transport *t)
 
 int transport_direct(const struct transport *t) { return t && t->kind != TRANSPORT_STAGED; }
 
+int transport_carries(struct transport *t)
+{
+  return t && (t->kind == TRANSPORT_NCCL || (transport_direct(t) && transport_done(t)));
+}
+
 int transport_messages(const struct transport *t, size_t bytes)
 {
   if (t->kind == TRANSPORT_NCCL) return bytes > 0;

@@ -58,6 +58,8 @@ void transport_close(struct transport *t);
 
 /* Returns 1 where long messages do not pass through the host. t NULL: staged. Local. */
 int transport_direct(const struct transport *t);
+/* Returns 1 where the rounds that are posted proceed without calls of this rank. Does not wait. */
+int transport_carries(struct transport *t);
 /* Wait for the last round, then post m[count]. Messages of 0 bytes are left out. Buffers must stay valid until the round is complete.
  * Local; the peers must post the same round. */
 void transport_post(struct transport *t, int count, const struct link_message *m);

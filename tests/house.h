@@ -143,7 +143,9 @@ static inline void exchange_summaries(struct house *h, enum let_kind kind, int r
   h->tops += tops;
   own.boxes = mine->box;
   own.box_count = mine->summary.boxes;
-  upper_make(&upper, &h->lattice, tops, top, &mine->summary.box, &own);
+  upper_open(&upper, tops);
+  for (int k = 0; k < tops; k++) upper_add(&upper, &h->lattice, &top[k]->top, &mine->summary.box, &own);
+  upper_finish(&upper);
   h->be->let->upper(mine->dev, kind, r, upper.nodes, upper.node, (const float(*)[6])upper.quad);
   upper_free(&upper);
 }

@@ -1,5 +1,5 @@
 # A test prints TAP. NAME runs on one rank; NAME.mpi runs on several rank counts (tests/ranks).
-TAP_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
+TAP_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/tests/seconds.sh $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
 TEST_EXTENSIONS = .mpi .sh
 LOG_DRIVER = $(TAP_DRIVER)
 MPI_LOG_DRIVER = $(TAP_DRIVER)
@@ -8,6 +8,12 @@ SH_LOG_DRIVER = $(TAP_DRIVER)
 SH_LOG_COMPILER = $(SHELL)
 # Tests start more threads than there are cores: those that wait sleep, and leave the core to those that work.
 AM_TESTS_ENVIRONMENT += OMP_WAIT_POLICY=$${OMP_WAIT_POLICY:-passive}; export OMP_WAIT_POLICY;
+# Where a rank of Open MPI ends with an error, mpirun sleeps for one or two seconds between SIGTERM and SIGKILL, even if all have ended: that
+# is a minute for tests of bad input. The program's ranks end together, and have said why before; watchdog.sh kills one, and takes the default.
+AM_TESTS_ENVIRONMENT += OMPI_MCA_odls_base_sigkill_timeout=$${OMPI_MCA_odls_base_sigkill_timeout:-0}; export OMPI_MCA_odls_base_sigkill_timeout;
+# Open MPI counts the cores of the machine, not those of a lane (lane.sh), so ranks that wait would not yield where two share its core: each
+# message then takes a time slice.
+AM_TESTS_ENVIRONMENT += OMPI_MCA_mpi_yield_when_idle=$${OMPI_MCA_mpi_yield_when_idle:-1}; export OMPI_MCA_mpi_yield_when_idle;
 
 unit_tests = \
   %D%/bound_pairs \
@@ -56,6 +62,7 @@ unit_tests = \
   %D%/split \
   %D%/softening \
   %D%/soft_walk \
+  %D%/stages \
   %D%/stall \
   %D%/spool \
   %D%/timeline \
@@ -92,6 +99,7 @@ mpi_tests = \
   %D%/snapshot.mpi \
   %D%/snapshot_faults.mpi \
   %D%/snapshot_files.mpi \
+  %D%/stages_ranks.mpi \
   %D%/study.mpi
 script_tests = \
   %D%/analysis.sh \
@@ -166,6 +174,14 @@ alone_tests = \
   %D%/stops.sh \
   %D%/tuning.sh \
   %D%/watchdog.sh
+# Those that take longest begin first, so that two end at about the same time.
+long_tests = \
+  %D%/ranks.sh \
+  %D%/plots.sh \
+  %D%/comoving.sh \
+  %D%/study_time.sh \
+  %D%/traces.sh \
+  %D%/cuts_ranks.mpi
 # Those by script that take seconds: rules of the source tree, pages, the command line.
 quick_scripts = \
   %D%/convert.sh \
@@ -277,6 +293,7 @@ EXTRA_DIST += \
   %D%/comoving.py \
   %D%/schemes.py \
   %D%/lane.sh \
+  %D%/seconds.sh \
   %D%/recipe.sh \
   %D%/tap.sh \
   %D%/restart_common.sh \
@@ -302,24 +319,25 @@ EXTRA_DIST += \
 TESTS_AT_ONCE = 2
 # Ranks are not bound to cores, since two programs that run at once would be bound to the same; the lines of a test stay together.
 SUITE = OMPI_MCA_hwloc_base_binding_policy=$${OMPI_MCA_hwloc_base_binding_policy:-none} $(MAKE) $(AM_MAKEFLAGS) -j$(TESTS_AT_ONCE) -Otarget check
-# Tests by script, two at a time, have half of the cores each.
-LANES = $(SUITE) SH_LOG_COMPILER='$(SHELL) $(top_srcdir)/tests/lane.sh $(SHELL)'
+# Tests of MPI and by script, two at a time, have half of the cores each; the former two threads a rank, on two cores as everywhere.
+LANE = $(SHELL) $(top_srcdir)/tests/lane.sh
+LANES = $(SUITE) SH_LOG_COMPILER='$(LANE) $(SHELL)' MPI_LOG_COMPILER='env OMP_NUM_THREADS=$${OMP_NUM_THREADS:-2} $(LANE) $(MPI_LOG_COMPILER)'
 # Programs are compiled side by side all the same.
 COMPILED = $(MAKE) $(AM_MAKEFLAGS) -j$(TESTS_AT_ONCE) $(check_PROGRAMS)
 ALONE = $(COMPILED) && $(MAKE) $(AM_MAKEFLAGS) -j1 check
 check-quick: all
 	$(ALONE) TESTS='$(unit_tests) $(mpi_tests) $(quick_scripts)' TEST_SUITE_LOG=quick-suite.log
 check-together: all
-	status=0; \
-	$(ALONE) TESTS='$(unit_tests) $(mpi_tests)' TEST_SUITE_LOG=unit-suite.log || status=1; \
-	$(LANES) TESTS='%D%/ranks.sh $(filter-out %D%/ranks.sh $(alone_tests),$(script_tests))' TEST_SUITE_LOG=together-suite.log || status=1; \
+	status=0; rm -f test-seconds; \
+	$(ALONE) TESTS='$(unit_tests)' TEST_SUITE_LOG=unit-suite.log || status=1; \
+	$(LANES) TESTS='$(long_tests) $(filter-out $(long_tests) $(alone_tests),$(mpi_tests) $(script_tests))' TEST_SUITE_LOG=together-suite.log || status=1; \
 	$(ALONE) TESTS='$(alone_tests)' TEST_SUITE_LOG=alone-suite.log || status=1; exit $$status
 check-slow: all
-	status=0; \
+	status=0; rm -f test-seconds; \
 	$(LANES) TESTS='$(slow_together)' TEST_SUITE_LOG=slow-suite.log || status=1; \
 	$(ALONE) TESTS='$(slow_alone)' TEST_SUITE_LOG=slow-alone-suite.log || status=1; exit $$status
 .PHONY: check-quick check-together check-slow
-CLEANFILES += lane-1.lock lane-2.lock quick-suite.log unit-suite.log together-suite.log alone-suite.log slow-suite.log slow-alone-suite.log
+CLEANFILES += test-seconds lane-1.lock lane-2.lock quick-suite.log unit-suite.log together-suite.log alone-suite.log slow-suite.log slow-alone-suite.log
 clean-local:
 	-chmod -R u+w slow-sanitizers slow-valgrind slow-chain slow-clusters slow-distcheck slow-emulator slow-gallery slow-energy slow-faults slow-simgrid slow-slurm 2>/dev/null
 	-rm -rf fuzz-* slow-sanitizers slow-valgrind slow-chain slow-clusters slow-distcheck slow-emulator slow-gallery slow-energy slow-faults slow-simgrid slow-slurm
@@ -396,6 +414,7 @@ clean-local:
 %C%_physics_SOURCES = %D%/physics.c %D%/tap.h
 %C%_placement_SOURCES = %D%/placement.c %D%/tap.h
 %C%_plan_SOURCES = %D%/plan.c %D%/tap.h
+%C%_stages_SOURCES = %D%/stages.c %D%/chance.h %D%/tap.h
 %C%_stall_SOURCES = %D%/stall.c %D%/tap.h
 %C%_spool_SOURCES = %D%/spool.c %D%/tap.h
 %C%_split_SOURCES = %D%/split.c %D%/kernels.h %D%/tap.h
@@ -415,4 +434,5 @@ clean-local:
 %C%_soft_walk_SOURCES = %D%/soft_walk.c %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/soft_sums.h %D%/tap.h %D%/walks.h
 %C%_fof_ranks_mpi_SOURCES = %D%/fof_ranks.c %D%/chance.h %D%/tap.h
 %C%_force_ranks_mpi_SOURCES = %D%/force_ranks.c %D%/chance.h %D%/everywhere.h %D%/kernels.h %D%/sets.h %D%/tap.h
+%C%_stages_ranks_mpi_SOURCES = %D%/stages_ranks.c %D%/chance.h %D%/kernels.h %D%/sets.h %D%/tap.h
 %C%_study_mpi_SOURCES = %D%/study.c %D%/chance.h %D%/kernels.h %D%/sets.h %D%/tap.h

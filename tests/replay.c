@@ -10,6 +10,7 @@
 
 #include "tap.h"
 #include "trace/simulators.h"
+#include "trace/topology.h"
 
 static char folder[] = "replay-XXXXXX";
 
@@ -67,6 +68,69 @@ static void check_links(void)
   for (int p = 1; p < 3; p++) events_add(&t, event(0, EVENT_receive, p, 100, 0, -1));
   tap_ok(near(seconds(&t, n, &r, NULL), 2.25), "two messages arrive at a rank one after the other");
   events_close(&t);
+}
+
+/* Seconds of messages of 100 bytes over links of 100 bytes a second and a latency of 0.25 s: from[k] to to[k], sent after work[k]. */
+static double on(const char *network, int messages, const int *from, const int *to, const double *work)
+{
+  struct events t;
+  struct replay r;
+  struct topology o;
+  struct network n = {.latency = 0.25, .bandwidth = 100};
+  struct fault f = {""};
+  events_open(&t, 8);
+  for (int k = 0; k < messages; k++) events_add(&t, event(from[k], EVENT_send, to[k], 100, work[k], -1));
+  for (int k = 0; k < messages; k++) events_add(&t, event(to[k], EVENT_receive, from[k], 100, 0, -1));
+  double s = topology_read(&o, network, &f) || topology_apply(&o, &n, 8, &f) ? (double)NAN : seconds(&t, n, &r, NULL);
+  events_close(&t);
+  return s;
+}
+
+/* Links of a torus of 8 ranks in a ring. */
+static void check_torus_links(void)
+{
+  static const double none[3] = {0}, later[2] = {0, 0.125};
+  tap_ok(near(on("torus:8,1,1", 2, (int[]){0, 0}, (int[]){1, 7}, none), 1.25), "torus: messages in two directions leave a rank at once");
+  tap_ok(near(on("torus:2,2,2", 3, (int[]){0, 0, 0}, (int[]){1, 2, 4}, none), 1.25), "torus: messages in three dimensions leave a rank at once");
+  tap_ok(near(on("torus:8,1,1:1", 2, (int[]){0, 0}, (int[]){1, 7}, none), 2.25), "torus: with one port they leave one after the other");
+  tap_ok(near(on("torus:2,2,2:2", 3, (int[]){0, 0, 0}, (int[]){1, 2, 4}, none), 2.25), "torus: with two ports the third message waits");
+  tap_ok(near(on("torus:8,1,1", 2, (int[]){0, 0}, (int[]){1, 2}, none), 2.5), "torus: messages in the same direction leave one after the other");
+  tap_ok(near(on("torus:8,1,1", 2, (int[]){1, 7}, (int[]){0, 0}, none), 1.25), "torus: messages from two directions arrive at a rank at once");
+  tap_ok(near(on("torus:8,1,1:1", 2, (int[]){1, 7}, (int[]){0, 0}, none), 2.25), "torus: with one port they arrive one after the other");
+  tap_ok(near(on("torus:8,1,1", 2, (int[]){0, 1}, (int[]){2, 2}, later), 2.5), "torus: a link on the way is shared");
+  tap_ok(near(on("fat-tree:8", 2, (int[]){0, 0}, (int[]){1, 7}, none), 2.5), "fat tree: a rank has one link");
+}
+
+/* Every way leads to its end, by links of its own places, and is as long as topology_links. */
+static void check_ways(void)
+{
+  static const int sides[][3] = {{4, 4, 4}, {3, 5, 2}, {8, 1, 1}, {1, 2, 7}};
+  int good = 1, read = 1;
+  for (size_t t = 0; t < sizeof sides / sizeof *sides; t++) {
+    struct topology o = {.kind = TOPOLOGY_TORUS, .side = {sides[t][0], sides[t][1], sides[t][2]}};
+    int places = sides[t][0] * sides[t][1] * sides[t][2], link[16], stride[3] = {1, sides[t][0], sides[t][0] * sides[t][1]};
+    for (int pair = 0; pair < places * places; pair++) {
+      int from = pair / places, at = from, count = topology_way(&o, from, pair % places, link);
+      good &= count == topology_links(&o, from, pair % places);
+      for (int k = 0; k < count; k++) {
+        int axis = link[k] % 6 / 2, side = sides[t][axis], x = at / stride[axis] % side, next = (x + (link[k] % 2 ? side - 1 : 1)) % side;
+        good &= link[k] / 6 == at && (k == 0 || axis >= link[k - 1] % 6 / 2);
+        at += (next - x) * stride[axis];
+      }
+      good &= at == pair % places;
+    }
+  }
+  tap_ok(good, "ways in a torus: the shorter way in x, then in y, then in z");
+  static const struct { const char *text; int ports; } words[] = {{"torus:4,4,4", 6}, {"torus:4,4,4:6", 6}, {"torus:4,4,4:1", 1}, {"fat-tree:8", 1},
+    {"flat", 1}, {"torus:4,4,4:0", -1}, {"torus:4,4,4:7", -1}, {"torus:4,4,4:", -1}, {"torus:4,4,4:2x", -1}, {"torus:4,4,4x", -1}, {"torus:4,4", -1},
+    {"fat-tree:8:1", -1}};
+  for (size_t k = 0; k < sizeof words / sizeof *words; k++) {
+    struct topology o;
+    struct fault f = {""};
+    int failed = topology_read(&o, words[k].text, &f);
+    read &= words[k].ports < 0 ? failed && strstr(f.text, words[k].text) : !failed && o.ports == words[k].ports;
+  }
+  tap_ok(read, "links of a rank that carry its messages at once");
 }
 
 /* A collective that waits, and one that a rank begins before it works. */
@@ -215,6 +279,8 @@ int main(void)
   if (!mkdtemp(folder)) return 99;
   check_message();
   check_links();
+  check_torus_links();
+  check_ways();
   check_collectives();
   check_faults();
   check_files();

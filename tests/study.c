@@ -6,6 +6,7 @@
 #include <mpi.h>
 
 #include "base/debug.h"
+#include "mpi/stages.h"
 #include "sets.h"
 #include "step/plan.h"
 #include "study/soft_step.h"
@@ -109,6 +110,8 @@ static int sums_hold(const struct global_particles *w, const struct virtual_rank
       contacts[k] += rows[r].contacts[k];
     }
     if (rows[r].tops + rows[r].contacts[LET_SOFT] > ranks - 1) return 0;
+    for (int k = 0; k < LET_KINDS; k++)
+      if (rows[r].summaries[k].messages == 0 && rows[r].summaries[k].known != ranks - 1) return 0;
     if (rows[r].local == 0 && (rows[r].let[LET_SOFT].received.cells > 0 || rows[r].let[LET_STEP].bytes > 0)) return 0;
   }
   /* boxes one way and a LET the other; a message that is cut counts as its pieces */
@@ -235,7 +238,8 @@ static void check_soft_step(const struct comm *c, const struct comm *alone, cons
   for (int k = 0; k < SOFT_STEP_PART_COUNT; k++) {
     struct soft_step_traffic t = soft_step_sum(&one, ranks, (enum soft_step_part)k);
     all.messages += t.messages, all.bytes += t.bytes;
-    sums &= k == SOFT_STEP_moments ? t.messages == 0 : t.messages > 0 || ranks > n;
+    sums &= k == SOFT_STEP_moments ? t.messages == 0 : t.messages > 0 || ranks > n || k == SOFT_STEP_soft_summaries || k == SOFT_STEP_hard_summaries;
+    sums &= (t.messages > 0) == (ranks >= stages_ranks()) || (k != SOFT_STEP_soft_summaries && k != SOFT_STEP_hard_summaries);
   }
   for (int64_t i = 0; i < one.pairs; i++) {
     paired.messages += one.pair[i].sent.messages, paired.bytes += one.pair[i].sent.bytes;
@@ -268,6 +272,15 @@ int main(int argc, char **argv)
   check_counts(&world, &alone, &sets[1], 2000, 64);
   check_counts(&world, &alone, &sets[0], 30, 50);
   check_counts(&world, &alone, &sets[0], 300, 1);
+  debug_set("let_stages", 2);   /* summaries in stages */
+  check_real(&world, &sets[0], 3000, 1, 0);
+  check_real(&world, &sets[1], 2000, 2, 0);
+  check_real(&world, &sets[11], 3, 1, 0);
+  check_real(&small, &sets[0], 1000, 2, 0);
+  check_counts(&world, &alone, &sets[0], 2000, 27);
+  check_counts(&world, &alone, &sets[0], 30, 50);
+  check_soft_step(&world, &alone, &sets[0], 1000, 7);
+  debug_set("let_stages", NAN);
   check_tops(&world, &sets[0], 8000, 125);
   if (world.rank == 0) check_schedules();
   check_soft_step(&world, &alone, &sets[0], 1000, 7);

@@ -49,10 +49,19 @@ for n in 2 4; do
   done
 done
 
+# LET summaries in stages, in both
+export ESPALIER_DEBUG=let_stages=2
+rm -f "$dir/table.csv"
+espalier 1 study let --ranks 4 --scheme hybrid -o table.csv plummer.ini && espalier 4 run --overwrite -n 3 -P Split:Mode=hybrid -P Steps:Scheme=block plummer.ini &&
+  agrees hybrid 4 && awk -F, '/^#/ { next } $1 == "scheme" { for (i = 1; i <= NF; i++) at[$i] = i; next }
+    { exit !($(at["step_soft_summaries_messages"]) > 0 && $(at["step_hard_summaries_messages"]) > 0) }' "$dir/table.csv"
+ok $? "plummer, hybrid, 4 ranks, summaries in stages: messages and bytes of a soft step, study and run: $(cat "$dir/compared")"
+
 espalier 2 study let --ranks 3,8 --scheme hybrid --domains -o domains.csv --pairs pairs.csv plummer.ini
+unset ESPALIER_DEBUG
 awk -F, '/^#/ { next } $1 == "scheme" { for (i = 1; i <= NF; i++) at[$i] = i; next }
-  FNR == NR { for (name in at) if (name ~ /^step_/) { split(name, word, "_"); phase = word[2] == "migration" ? "domain" : word[2] == "soft" ? "let_select" : "hard_let"
-    sum[$(at["ranks"]) " " phase " " $(at["domain"]) " " word[3]] += $(at[name]) } next }
+  FNR == NR { for (name in at) if (name ~ /^step_/) { split(name, word, "_"); phase = word[2] == "migration" ? "domain" : word[2] == "soft" ? "let_select" : "hard_let"; what = name; sub(/.*_/, "", what)
+    sum[$(at["ranks"]) " " phase " " $(at["domain"]) " " what] += $(at[name]) } next }
   { key = $(at["ranks"]) " " $(at["phase"]) " " $(at["rank"]); sum[key " messages"] -= $(at["messages"]); sum[key " bytes"] -= $(at["bytes"])
     if ($(at["rank"]) == $(at["peer"])) bad = 1; n++ }
   END { for (k in sum) if (sum[k] != 0) { print "#", k, sum[k]; bad = 1 } exit bad || n < 40 }' "$dir/domains.csv" "$dir/pairs.csv" > "$dir/log"

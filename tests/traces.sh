@@ -118,6 +118,19 @@ awk -F, '/^#/ || /^espalier/ { next } /R1_over_R0/ { for (i = 1; i <= NF; i++) a
   END { print "# bytes", bytes, sent, "messages", n, m; exit !(bytes > 0 && bytes == sent && n == m) }' table.csv virtual-events-1/rank_*.csv
 ok $? "bytes and messages of their boxes and LETs are those of study let"
 
+# LET summaries in stages: recorded on ranks, and those of virtual ranks, in place of two allgathers
+export ESPALIER_DEBUG=let_stages=2
+start 3 run --overwrite -n 2 -P Output:OutputDir=staged run.ini && start 1 study trace --trace ti ti-staged staged/trace_000000 && ti_agrees ti-staged
+ok $? "summaries in stages, 3 ranks: every message has two ends"
+start 1 study let --ranks 16 --trace ti virtual-staged --trace goal virtual-staged.goal --trace events staged-events -P Output:OutputDir=none run.ini &&
+  ti_agrees virtual-staged && goal_agrees 16 virtual-staged.goal && start 1 study trace staged-events
+ok $? "... and 16 virtual ranks"
+unset ESPALIER_DEBUG
+# their tag is 206; up and down through four depths, or three where a rank shares a leaf with none
+awk -F, '/^#/ || /^seq/ { next } $5 == "allgather" { gathers++ } $5 == "send" && $7 == 206 { n++; if ($8 > 32768 - 1) bad = 1 }
+  END { print "# allgathers", gathers + 0, "messages", n; exit bad || gathers + 0 != 0 || n < 16 * 2 * 8 }' staged-events/rank_*.csv
+ok $? "... send messages in place of allgathers"
+
 # bad STATUS SENTENCE ARGUMENT...
 bad() {
   want=$1 fragment=$2
@@ -134,6 +147,7 @@ bad 1 'rank 2 has [0-9]* collectives, rank 0 has' study trace broken
 bad 1 'no event of the soft steps 90 to 91' study trace --steps 90:91 again-3
 bad 1 'a torus of 2 x 1 x 1 has no place for 3 ranks' study trace --topology torus:2,1,1 again-3
 bad 2 'expected flat, torus:X,Y,Z or fat-tree' study trace --topology ring again-3
+bad 2 'where :PORTS (1 to 6) may follow a torus, found .torus:3,1,1:7.' study trace --topology torus:3,1,1:7 again-3
 bad 2 'expected ti, goal or events' study trace --trace otf FILE again-3
 bad 2 'expected a kind and a name' study trace again-3 --trace ti
 bad 2 'expected soft steps FIRST:LAST' study trace --steps 4:3 again-3

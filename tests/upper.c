@@ -50,7 +50,7 @@ static int survives(const struct let_summary *s, int quads)
   let_summary_pack(&q, s, message);
   let_summary_unpack(&q, message, back);
   size_t cells = (size_t)s->top.cells;
-  int same = back->particles == s->particles && back->boxes == s->boxes && back->top.cells == s->top.cells && back->box.a_old == s->box.a_old;
+  int same = (back->particles > 0) == (s->particles > 0) && (back->boxes > 0) == (s->boxes > 0) && back->top.cells == s->top.cells && back->box.a_old == s->box.a_old;
   same &= memcmp(back->box.low, s->box.low, sizeof s->box.low) == 0 && memcmp(back->box.high, s->box.high, sizeof s->box.high) == 0;
   same &= memcmp(back->top.node, s->top.node, sizeof *s->top.node * cells) == 0;
   same &= !quads || memcmp(back->top.quad, s->top.quad, sizeof *s->top.quad * cells) == 0;
@@ -78,7 +78,9 @@ static int upper_of(struct house *h, int r, const struct let_request *request)
     top[tops++] = &h->side[s].summary;
     wanted += h->side[s].summary.top.node[0].mass;
   }
-  upper_make(&u, &h->lattice, tops, top, &mine->summary.box, &own);
+  upper_open(&u, tops);
+  for (int k = 0; k < tops; k++) upper_add(&u, &h->lattice, &top[k]->top, &mine->summary.box, &own);
+  upper_finish(&u);
   int *parents = memory_alloc("test", sizeof *parents * (size_t)(u.nodes + 1));
   for (int64_t k = 0; k < u.nodes; k++) {
     const struct node *n = &u.node[k];
@@ -116,8 +118,8 @@ static struct errors forces(const struct backend *be, const struct set *s, int o
     int count = upper_of(&h, r, &h.soft);
     *cells = count < 0 || *cells < 0 ? -1 : *cells + count;
     struct let_top few = h.side[r].summary.top;
-    top_cut(&few, TOP_FEW);
-    *linked_all &= linked(&few) && few.cells <= TOP_FEW && widest_closed(&few) >= widest_closed(&h.side[r].summary.top);
+    top_cut(&few, TOP_CELLS / 2);
+    *linked_all &= linked(&few) && few.cells <= TOP_CELLS / 2 && widest_closed(&few) >= widest_closed(&h.side[r].summary.top);
     *linked_all &= linked(&h.side[r].summary.top) && survives(&h.side[r].summary, 0) && survives(&h.side[r].summary, 1);
     *reach = fmax(*reach, widest_closed(&h.side[r].summary.top));
   }

@@ -36,11 +36,13 @@ static void fill(struct particles *p)
   }
 }
 
-static void check_bounds(const struct rig *g, const struct set *s, const struct particles *p)
+/* 1: the verb gives the box of what the particles (NULL: those of the device) may reach. */
+static int is_box(const struct rig *g, const struct particles *p, double horizon)
 {
-  double low[3], high[3], horizon = 0.3;
+  double low[3], high[3];
   int good = 1;
   g->be->bounds(g->dev, horizon, low, high);
+  if (!p) p = g->be->view(g->dev);
   for (int c = 0; c < 3; c++) {
     double min_value = 1e300, max_value = -1e300;
     for (int64_t i = 0; i < p->n; i++) {
@@ -50,7 +52,37 @@ static void check_bounds(const struct rig *g, const struct set *s, const struct 
     }
     good &= near(low[c], min_value, fabs(min_value)) && near(high[c], max_value, fabs(max_value));
   }
-  say(good, s, "the box of what particles may reach");
+  return good;
+}
+
+static void check_bounds(const struct rig *g, const struct set *s, const struct particles *p)
+{
+  say(is_box(g, p, 0.3), s, "the box of what particles may reach");
+}
+
+/* A device may know numbers before it is asked: they are those of the present particles. */
+static void check_ahead(const struct rig *g, const struct set *s)
+{
+  const struct backend *be = g->be;
+  struct step_rule rule = {.eta = 0.3, .softening = s->softening, .use_velocity = 1, .soft_step = 0.25};
+  struct field none = {.count = 0};
+  struct sample *out = memory_alloc("test", sizeof *out * (size_t)be->count(g->dev));
+  int64_t count[32], again[32];
+  be->levels(g->dev, &rule, -1);
+  int good = is_box(g, NULL, 0.25) && is_box(g, NULL, 0.125) && is_box(g, NULL, 0.25);
+  say(good, s, "the box after levels");
+  be->histogram(g->dev, count);
+  be->kick(g->dev, &none, 0.125);
+  say(is_box(g, NULL, 0.25), s, "the box after a kick");
+  be->histogram(g->dev, again);
+  say(memcmp(count, again, sizeof count) == 0, s, "a kick changes no level");
+  be->levels(g->dev, &rule, 3);
+  be->histogram(g->dev, again);
+  say(again[3] == be->count(g->dev) && be->next_tick(g->dev) == timeline_ticks(3), s, "histogram and next tick of new levels");
+  be->drift_to_end(g->dev, 0.25 / TICKS);
+  be->sample(g->dev, UINT64_MAX / 2, 0, be->count(g->dev), out, NULL);
+  say(is_box(g, NULL, 0.25), s, "the box after a drift and a sample");
+  memory_free(out);
 }
 
 static void check_sample(const struct rig *g, const struct set *s, const struct particles *p)
@@ -434,6 +466,7 @@ static void check_set(const struct backend *be, const struct set *s)
   check_polls(&g, s);
   check_field(&g, s, p.n);
   check_terms(&g, s, &p);
+  check_ahead(&g, s);
   particles_free(&p);
   rig_close(&g);
 }

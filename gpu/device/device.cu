@@ -113,6 +113,7 @@ struct device *gpu_open(const struct device_config *config)
   CHECK(cudaStreamCreateWithFlags(&d->copy.stream, cudaStreamNonBlocking));
   CHECK(cudaEventCreateWithFlags(&d->copy.permuted, cudaEventDisableTiming));
   CHECK(cudaEventCreateWithFlags(&d->copy.copied, cudaEventDisableTiming));
+  CHECK(cudaEventCreateWithFlags(&d->sampled, cudaEventDisableTiming));
   CHECK(cudaEventCreate(&d->timing.from));
   CHECK(cudaEventCreate(&d->timing.to));
   for (int k = 0; k < DEVICE_EVENTS; k++) CHECK(cudaEventCreate(&d->timing.event[k]));
@@ -185,8 +186,10 @@ void gpu_close(struct device *d)
   energy_state_free(&d->energy);
   array_free(&d->scratch);
   array_free(&d->points);
+  pinned_free(&d->samples);
   device_free("device", d->device_results, sizeof *d->device_results);
   CHECK(cudaFreeHost(d->host_results));
+  CHECK(cudaEventDestroy(d->sampled));
   CHECK(cudaEventDestroy(d->timing.from));
   CHECK(cudaEventDestroy(d->timing.to));
   for (int k = 0; k < DEVICE_EVENTS; k++) CHECK(cudaEventDestroy(d->timing.event[k]));
@@ -248,6 +251,7 @@ const struct device_results *device_read_results(struct device *d)
 {
   CHECK(cudaMemcpyAsync(d->host_results, d->device_results, sizeof *d->host_results, cudaMemcpyDeviceToHost, d->stream));
   gpu_wait(d);
+  d->results_read++;
   d->tree.fast_results_valid = 1;
   if (d->walk.pending_tally) walk_complete_tally(d);
   return d->host_results;

@@ -36,7 +36,7 @@ struct device_results {
   double box[6], sums[SUMS], work;
   unsigned long long outside, active, targets, particle_pairs, cell_pairs, split_pairs, tests, groups;
   struct walk_count walked[COUNT_SLOTS];
-  int32_t pieces[2];
+  int32_t pieces[4];     /* of stages 1 and 2, of the longest groups and of the others */
   int32_t few;           /* pieces of few active targets */
   unsigned long long histogram[LEVEL_BINS];
   int32_t count;         /* of a selection */
@@ -47,6 +47,7 @@ struct device_results {
   int32_t supergroups;
   int32_t queue;         /* next group to be walked */
   int32_t violations;    /* particles that left the trajectories of the neighbour lists */
+  unsigned long long left[2];   /* particles that will leave the bounds of LETs, and that have left them */
   int32_t items[3];      /* to be walked, by class */
   unsigned long long handed_sum;   /* nodes that supergroups handed down */
   int32_t unsorted;      /* the fast particles could not be sorted in buckets */
@@ -75,10 +76,13 @@ struct device {
   struct particles p, spare;         /* device arrays: the particles, and a second set */
   struct particles mirror;           /* host arrays between upload and download */
   struct lattice lattice;
-  struct device_results *device_results, *host_results;   /* on the device; pinned host copy */
+  struct device_results *device_results, *host_results;   /* on the device; pinned host copy, */
+  int64_t results_read;              /* and how often it was read */
   struct timing_state timing;
   struct copy_state copy;
   struct array<char> scratch;        /* temporary storage of CUB and of partial sums */
+  struct pinned samples;             /* of the verb `sample`, */
+  cudaEvent_t sampled;               /* which are on the host then */
   struct array<double> points;       /* positions of direct sums and nearest, cuts of the domain */
   struct order_state order;
   struct tree_state tree;
@@ -98,6 +102,8 @@ struct device {
 
 /* Copy the device's results to the host and wait for them. Completes a pending tally. Valid until the next call. */
 const struct device_results *device_read_results(struct device *d);
+/* Queue what the verb bounds with this horizon asks for, so that it is read with other results; `histogram`: 1: they have that of levels. */
+void device_look_ahead(struct device *d, double horizon, int histogram);
 /* Set a member of the device's results to zero. Queued. */
 #define device_zero(d, field) CHECK(cudaMemsetAsync(&(d)->device_results->field, 0, sizeof (d)->device_results->field, (d)->stream))
 /* Make the capacity of a set of device arrays at least n particles; the contents are lost when it grows. */

@@ -26,3 +26,22 @@ void device_free(const char *label, void *block, size_t bytes)
   CHECK(cudaFree(block));
   memory_note(label, 0, bytes);
 }
+
+void *pinned_room(struct pinned *p, size_t bytes)
+{
+  if (bytes <= p->room) return p->at;
+  pinned_free(p);
+  p->room = (size_t)with_slack((int64_t)bytes);
+  CHECK(cudaMallocHost(&p->at, p->room));
+  memory_note("page-locked", p->room, 0);
+  return p->at;
+}
+
+void pinned_free(struct pinned *p)
+{
+  if (!p->at) return;
+  CHECK(cudaFreeHost(p->at));
+  memory_note("page-locked", 0, p->room);
+  p->at = NULL;
+  p->room = 0;
+}

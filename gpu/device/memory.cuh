@@ -61,4 +61,13 @@ template <typename T> T *array_keep(struct array<T> *a, const char *label, int64
   array_free(&old);
   return a->at;
 }
+
+/* Page-locked host memory, for asynchronous copies. Zero-initialise. */
+struct pinned {
+  char *at;
+  size_t room;   /* capacity, bytes */
+};
+/* Make the capacity at least so many bytes; the contents are lost when it grows. Returns the memory. */
+void *pinned_room(struct pinned *p, size_t bytes);
+void pinned_free(struct pinned *p);
 #endif

@@ -31,14 +31,29 @@ static __global__ void box_rows(struct particles p, double horizon, double *rows
   reduce_block<max_op>(largest, rows + (int64_t)blockIdx.x * 6);
 }
 
+/* The results on the host, which need not be read if the numbers ahead are `known` and have been read since. */
+static const struct device_results *device_results_since(struct device *d, int known)
+{
+  return known && d->results_read > d->step.ahead.reads ? d->host_results : device_read_results(d);
+}
+
+static void queue_bounds(struct device *d, double horizon)
+{
+  double *rows = rows_room(d, 6);
+  LAUNCH(d, box_rows, runs(d), THREADS, d->p, horizon, rows);
+  LAUNCH(d, (reduce_rows<max_op, 6>), 1, WARP * REDUCE_ROWS, rows, (int)runs(d), d->device_results->box);
+}
+
 void gpu_bounds(struct device *d, double horizon, double low[3], double high[3])
 {
   for (int c = 0; c < 3; c++) low[c] = 1e300, high[c] = -1e300;
   if (d->p.n == 0) return;
-  double *rows = rows_room(d, 6);
-  LAUNCH(d, box_rows, runs(d), THREADS, d->p, horizon, rows);
-  LAUNCH(d, (reduce_rows<max_op, 6>), 1, WARP * REDUCE_ROWS, rows, (int)runs(d), d->device_results->box);
-  const double *box = device_read_results(d)->box;
+  int known = d->step.ahead.bounds && d->step.ahead.horizon == horizon;
+  if (!known) {
+    d->step.ahead.bounds = 0;
+    queue_bounds(d, horizon);
+  }
+  const double *box = device_results_since(d, known)->box;
   for (int c = 0; c < 3; c++) low[c] = -box[c], high[c] = box[3 + c];
 }
 
@@ -51,10 +66,10 @@ struct is_sample {
   __device__ bool operator()(int32_t i) const { return sampling_hash(id[i]) <= threshold && (!mass || mass[i] > 0); }
 };
 
-static __global__ void take_samples(struct particles p, const int32_t *chosen, int32_t n, struct sample *out)
+static __global__ void take_samples(struct particles p, const int32_t *chosen, const int32_t *count, int32_t most, struct sample *out)
 {
   int32_t k = (int32_t)(blockIdx.x * THREADS + threadIdx.x);
-  if (k >= n) return;
+  if (k >= min(*count, most)) return;
   int64_t i = chosen[k];
   struct sample s = {{p.pos[3 * i], p.pos[3 * i + 1], p.pos[3 * i + 2]}, p.work[i], p.id[i]};
   out[k] = s;
@@ -76,6 +91,22 @@ static void sum_work(struct device *d)
   LAUNCH(d, (reduce_rows<add_op, 1>), 1, WARP * REDUCE_ROWS, rows, (int)runs(d), &d->device_results->work);
 }
 
+enum { SAMPLES_AT_ONCE = 1 << 16 };   /* so many are copied through page-locked memory together with their number, which takes one wait */
+
+struct sampled {
+  double work;
+  int32_t count;
+  struct sample sample[];
+};
+
+/* Copy the first so many samples. Queued. */
+static void copy_samples(struct device *d, const int32_t *chosen, int64_t most, struct sample *to)
+{
+  struct sample *taken = (struct sample *)array_room(&d->points, "device points", most * (int64_t)(sizeof *taken / sizeof(double)));
+  LAUNCH(d, take_samples, blocks_for(most, THREADS), THREADS, d->p, chosen, &d->device_results->count, (int32_t)most, taken);
+  if (most > 0) CHECK(cudaMemcpyAsync(to, taken, sizeof *to * (size_t)most, cudaMemcpyDeviceToHost, d->stream));
+}
+
 int64_t gpu_sample(struct device *d, uint64_t threshold, int sources, int64_t max_count, struct sample *out, double *work)
 {
   int64_t n = d->p.n;
@@ -85,15 +116,26 @@ int64_t gpu_sample(struct device *d, uint64_t threshold, int sources, int64_t ma
   const struct is_sample rule = {d->p.id, sources ? d->p.mass : NULL, threshold};
   int32_t *chosen = array_room(&d->order.place[0], "device order", n);
   select_numbers(d, rule, 0, n, chosen);
-  const struct device_results *host_results = device_read_results(d);
-  int64_t count = host_results->count;
-  if (work) *work = host_results->work;
-  if (count > max_count) count = max_count;
-  struct sample *taken = (struct sample *)array_room(&d->points, "device points", count * (int64_t)(sizeof *taken / sizeof(double)));
-  LAUNCH(d, take_samples, blocks_for(count, THREADS), THREADS, d->p, chosen, (int32_t)count, taken);
-  if (count > 0) CHECK(cudaMemcpyAsync(out, taken, sizeof *out * (size_t)count, cudaMemcpyDeviceToHost, d->stream));
-  gpu_wait(d);
-  return count;
+  if (max_count > n) max_count = n;
+  if (max_count > SAMPLES_AT_ONCE) {
+    const struct device_results *host_results = device_read_results(d);
+    if (host_results->count < max_count) max_count = host_results->count;
+    if (work) *work = host_results->work;
+    copy_samples(d, chosen, max_count, out);
+    gpu_wait(d);
+    return max_count;
+  }
+  struct sampled *there = (struct sampled *)pinned_room(&d->samples, sizeof *there + sizeof *out * (size_t)max_count);
+  copy_samples(d, chosen, max_count, there->sample);
+  CHECK(cudaMemcpyAsync(&there->count, &d->device_results->count, sizeof there->count, cudaMemcpyDeviceToHost, d->stream));
+  CHECK(cudaMemcpyAsync(&there->work, &d->device_results->work, sizeof there->work, cudaMemcpyDeviceToHost, d->stream));
+  CHECK(cudaEventRecord(d->sampled, d->stream));
+  if (d->step.ahead.next_horizon > 0) device_look_ahead(d, d->step.ahead.next_horizon, 0);   /* while the host uses the samples */
+  CHECK(cudaEventSynchronize(d->sampled));
+  if (there->count < max_count) max_count = there->count;
+  if (work) *work = there->work;
+  memcpy(out, there->sample, sizeof *out * (size_t)max_count);
+  return max_count;
 }
 
 /* --- sums -------------------------------------------------------------------------------------------------------- */
@@ -152,12 +194,25 @@ static __global__ void count_levels(struct particles p, unsigned long long *coun
   if (threadIdx.x < LEVEL_BINS && bin[threadIdx.x] > 0) atomicAdd(&count[threadIdx.x], (unsigned long long)bin[threadIdx.x]);
 }
 
+static void queue_histogram(struct device *d)
+{
+  device_zero(d, histogram);
+  LAUNCH(d, count_levels, blocks_for(d->p.n, REDUCE_RUN), THREADS, d->p, d->device_results->histogram);
+}
+
+void device_look_ahead(struct device *d, double horizon, int histogram)
+{
+  if (d->p.n == 0) return;
+  queue_bounds(d, horizon);
+  const struct ahead ahead = {1, histogram, horizon, d->results_read};
+  d->step.ahead = ahead;
+}
+
 void gpu_histogram(struct device *d, int64_t *count)
 {
-  int64_t blocks = blocks_for(d->p.n, REDUCE_RUN);
-  device_zero(d, histogram);
-  LAUNCH(d, count_levels, blocks, THREADS, d->p, d->device_results->histogram);
-  const struct device_results *host_results = device_read_results(d);
+  int known = d->step.ahead.histogram;
+  if (!known) queue_histogram(d);
+  const struct device_results *host_results = device_results_since(d, known);
   for (int k = 0; k < LEVEL_BINS; k++) count[k] = (int64_t)host_results->histogram[k];
 }
 
@@ -187,6 +242,7 @@ static __global__ void __launch_bounds__(THREADS) sum_shares(struct particles p,
 void gpu_shares(struct device *d, int level, double sums[2])
 {
   int64_t blocks = blocks_for((int64_t)d->targets.groups * WARP, THREADS), max_blocks = SHARE_BLOCKS * (int64_t)d->multiprocessors;
+  d->step.ahead.histogram = 0;
   device_zero(d, histogram);
   LAUNCH(d, sum_shares, blocks < max_blocks ? blocks : max_blocks, THREADS, d->p, d->targets.group.at, d->targets.groups, level,
          d->device_results->histogram);

@@ -9,6 +9,8 @@
 #include "particles/timeline.h"
 #include "tree/cuboids.h"
 
+enum { PARTICLE_FIELDS_MAX = 16 };
+
 /* Owner keys: 0 for a particle that stays, r + 1 for one that migrates to rank r. */
 static __global__ void find_owner_ranks(struct particles p, struct domain domain, int self, int32_t tick, double tick_length,
                                         uint32_t *owner_key)
@@ -53,17 +55,44 @@ static __global__ void find_bounds(const uint32_t *owner_key, int32_t n, int cou
   first[k] = begin;
 }
 
-/* Copy one field between its array and records of `stride` bytes, byte by byte, since records have no alignment. */
-static __global__ void pack_field(char *record, size_t stride, const char *field, size_t bytes, const int32_t *order, int64_t n)
+/* The fields of particles, and their places in records of `stride` bytes. */
+struct record_fields {
+  char *field[PARTICLE_FIELDS_MAX];
+  int bytes[PARTICLE_FIELDS_MAX], at[PARTICLE_FIELDS_MAX], count, stride;
+};
+
+static struct record_fields record_fields_of(const struct particles *p, int64_t first)
 {
-  int64_t k = (int64_t)blockIdx.x * THREADS + threadIdx.x, i = k / (int64_t)bytes, b = k % (int64_t)bytes;
-  if (i < n) record[i * (int64_t)stride + b] = field[order[i] * (int64_t)bytes + b];
+  struct record_fields r = {};
+  if (particle_field_count > PARTICLE_FIELDS_MAX) fatal("particles have %d fields, at most %d are exchanged", particle_field_count, PARTICLE_FIELDS_MAX);
+  for (int f = 0; f < particle_field_count; f++) {
+    const struct particle_field *field = &particle_fields[f];
+    r.field[f] = *(char **)((char *)(uintptr_t)p + field->offset) + field->bytes * (size_t)first;
+    r.bytes[f] = (int)field->bytes;
+    r.at[f] = r.stride;
+    r.stride += r.bytes[f];
+  }
+  r.count = particle_field_count;
+  return r;
 }
 
-static __global__ void unpack_field(const char *record, size_t stride, char *field, size_t bytes, int64_t n)
+/* Copy between fields and records, byte by byte, since records have no alignment: a thread for each byte of the records. */
+static __global__ void pack_records(char *record, const __grid_constant__ struct record_fields r, const int32_t *order, int64_t n)
 {
-  int64_t k = (int64_t)blockIdx.x * THREADS + threadIdx.x, i = k / (int64_t)bytes, b = k % (int64_t)bytes;
-  if (i < n) field[i * (int64_t)bytes + b] = record[i * (int64_t)stride + b];
+  int64_t k = (int64_t)blockIdx.x * THREADS + threadIdx.x, i = k / r.stride;
+  int b = (int)(k % r.stride), f = 0;
+  if (i >= n) return;
+  while (f + 1 < r.count && b >= r.at[f + 1]) f++;
+  record[k] = r.field[f][order[i] * (int64_t)r.bytes[f] + b - r.at[f]];
+}
+
+static __global__ void unpack_records(const char *record, const __grid_constant__ struct record_fields r, int64_t n)
+{
+  int64_t k = (int64_t)blockIdx.x * THREADS + threadIdx.x, i = k / r.stride;
+  int b = (int)(k % r.stride), f = 0;
+  if (i >= n) return;
+  while (f + 1 < r.count && b >= r.at[f + 1]) f++;
+  r.field[f][i * r.bytes[f] + b - r.at[f]] = record[k];
 }
 
 /* Copy the cuts of the domain to the device. Queued. */
@@ -108,12 +137,17 @@ static struct leaving find_leaving(struct device *d, const struct domain *domain
   return l;
 }
 
-/* Sort by owner; counts[r] becomes the number of particles that leave for rank r. Waits. */
-static void sort_leaving(struct device *d, const struct leaving *l, int64_t *counts)
+/* Sort by owner; counts[r] becomes the number of particles that leave for rank r. Waits if there are several. */
+static void sort_leaving(struct device *d, int self, struct leaving *l, int64_t *counts)
 {
   int ranks = d->config.ranks, bits = 1;
   size_t bytes = 0;
   int32_t n = (int32_t)l->count;
+  if (ranks == 2) {   /* all leave for the other rank, in the same order as after a sort */
+    counts[1 - self] = n;
+    l->order = l->place;
+    return;
+  }
   while (bits < 31 && 1 << bits < ranks + 1) bits++;
   uint32_t *key = (uint32_t *)array_room(&d->order.key[1], "device order", d->p.n), *sorted = key + n;   /* a key has room for two */
   LAUNCH(d, gather_owner_ranks, blocks_for(n, THREADS), THREADS, l->owner_key, l->place, n, key);
@@ -160,28 +194,22 @@ int64_t gpu_pack(struct device *d, const struct domain *domain, int self, int32_
   memset(counts, 0, sizeof *counts * (size_t)ranks);
   *buffer = d->exchange.host_packed;
   if (n == 0) return 0;
+  step_state_changed(&d->step);
   device_wait_for_copy(d);
-  const struct leaving l = find_leaving(d, domain, self, tick, tick_length);
+  struct leaving l = find_leaving(d, domain, self, tick, tick_length);
   int64_t leaving = l.count, kept = n - leaving;
   if (leaving == 0) return kept;
-  sort_leaving(d, &l, counts);
+  sort_leaving(d, self, &l, counts);
   if (!d->bypass && stride * (size_t)leaving > d->exchange.host_packed_bytes) {
     d->exchange.host_packed_bytes = stride * (size_t)with_slack(leaving);
     memory_free(d->exchange.host_packed);
     d->exchange.host_packed = memory_alloc("exchange", d->exchange.host_packed_bytes);
   }
   char *record = array_room(&d->exchange.packed, "device exchange", (int64_t)stride * leaving);
-  size_t at = 0;
-  for (int f = 0; f < particle_field_count; f++) {
-    const struct particle_field *field = &particle_fields[f];
-    const char *from = *(char **)((char *)&d->p + field->offset);
-    LAUNCH(d, pack_field, blocks_for((int64_t)field->bytes * leaving, THREADS), THREADS, record + at, stride, from, field->bytes,
-           l.order, leaving);
-    at += field->bytes;
-  }
+  LAUNCH(d, pack_records, blocks_for((int64_t)stride * leaving, THREADS), THREADS, record, record_fields_of(&d->p, 0), l.order, leaving);
   if (!d->bypass) CHECK(cudaMemcpyAsync(d->exchange.host_packed, record, stride * (size_t)leaving, cudaMemcpyDeviceToHost, d->stream));
   fill_gaps(d, &l);
-  gpu_wait(d);
+  if (!d->bypass) gpu_wait(d);
   *buffer = d->bypass ? record : d->exchange.host_packed;
   return kept;
 }
@@ -191,7 +219,7 @@ void *gpu_unpack_room(struct device *d, size_t bytes) { return array_room(&d->ex
 void gpu_unpack(struct device *d, const void *buffer, int64_t count)
 {
   int64_t n = d->p.n;
-  size_t stride = particle_bytes(), at = 0;
+  size_t stride = particle_bytes();
   if (count == 0) return;
   if (n + count > INT32_MAX / 2) fatal("%lld particles on one device, at most %d: use more ranks", (long long)(n + count), INT32_MAX / 2);
   device_particles_grow(d, n + count);
@@ -201,17 +229,12 @@ void gpu_unpack(struct device *d, const void *buffer, int64_t count)
     CHECK(cudaMemcpyAsync(copy, buffer, stride * (size_t)count, cudaMemcpyHostToDevice, d->stream));
     record = copy;
   }
-  for (int f = 0; f < particle_field_count; f++) {
-    const struct particle_field *field = &particle_fields[f];
-    char *to = *(char **)((char *)&d->p + field->offset) + field->bytes * (size_t)n;
-    LAUNCH(d, unpack_field, blocks_for((int64_t)field->bytes * count, THREADS), THREADS, record + at, stride, to, field->bytes, count);
-    at += field->bytes;
-  }
+  LAUNCH(d, unpack_records, blocks_for((int64_t)stride * count, THREADS), THREADS, record, record_fields_of(&d->p, n), count);
   d->p.n = n + count;
   d->sources.stale = 1;
   if (count > n) d->order.deepest = 0;   /* the last tree does not predict the depth of the next one */
   step_state_invalidate(&d->step);
-  gpu_wait(d);   /* the caller owns the buffer */
+  if (!d->bypass) gpu_wait(d);   /* the caller owns the buffer */
 }
 
 void exchange_state_free(struct exchange_state *s)

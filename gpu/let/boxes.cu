@@ -134,9 +134,22 @@ static void launch_rows(struct device *d, const struct boxes_job &job)
   LAUNCH(d, join_rows, job.boxes, WARP, job.rows, (int)ENDS, 0, job.result + ADDED, (int)COLUMNS);
 }
 
+/* Copy the top of the local tree to the host. Queued. Returns the number of nodes. */
+static int32_t copy_top(struct device *d, const struct let_request *r)
+{
+  const struct part *part = lets_part(d, r);
+  int32_t seen = d->tree.view.nodes == 0 ? 0 : part->nodes < TOP_SEEN ? part->nodes : TOP_SEEN;
+  struct node *node = (struct node *)pinned_room(&d->let->top, (sizeof *node + sizeof(struct quad)) * TOP_SEEN);
+  if (seen == 0) return 0;
+  CHECK(cudaMemcpyAsync(node, d->tree.view.node + part->base, sizeof *node * (size_t)seen, cudaMemcpyDeviceToHost, d->stream));
+  CHECK(cudaMemcpyAsync(node + TOP_SEEN, d->tree.view.quad + part->base, sizeof(struct quad) * (size_t)seen, cudaMemcpyDeviceToHost, d->stream));
+  return seen;
+}
+
 int gpu_boxes(struct device *d, const struct let_request *r, int max_count, struct let_box *boxes)
 {
   struct let_state *l = d->let;
+  l->top_copied = 0;
   if (max_count > BOX_MAX) max_count = BOX_MAX;
   l->boxes = d->targets.groups < max_count ? d->targets.groups : max_count;
   if (l->boxes == 0) return 0;
@@ -154,6 +167,7 @@ int gpu_boxes(struct device *d, const struct let_request *r, int max_count, stru
   launch_rows(d, job);
   const double *row = (const double *)pinned_room(&l->numbers, bytes);
   CHECK(cudaMemcpyAsync(l->numbers.at, job.result, bytes, cudaMemcpyDeviceToHost, d->stream));
+  if (!(r->horizon > 0)) l->top_copied = copy_top(d, r), l->top_moments = d->tree.moments_made;   /* for the summary, which follows */
   gpu_wait(d);
   int count = 0;
   for (int b = 0; b < l->boxes; b++, row += COLUMNS) {
@@ -176,14 +190,15 @@ void gpu_let_summary(struct device *d, const struct let_request *r, struct let_s
   const struct part *part = lets_part(d, r);
   memset(summary, 0, sizeof *summary);
   summary->particles = part->count;
-  if (r->horizon > 0 || d->tree.view.nodes == 0 || part->nodes == 0) return;
-  int32_t seen = part->nodes < TOP_SEEN ? part->nodes : TOP_SEEN;
-  struct node *node = (struct node *)pinned_room(&l->numbers, (sizeof *node + sizeof(struct quad)) * TOP_SEEN);
-  struct quad *quad = (struct quad *)(node + TOP_SEEN);
-  CHECK(cudaMemcpyAsync(node, d->tree.view.node + part->base, sizeof *node * (size_t)seen, cudaMemcpyDeviceToHost, d->stream));
-  CHECK(cudaMemcpyAsync(quad, d->tree.view.quad + part->base, sizeof *quad * (size_t)seen, cudaMemcpyDeviceToHost, d->stream));
-  gpu_wait(d);
-  top_choose(&summary->top, node, seen, part->base, (const float(*)[6])quad);
+  if (r->horizon > 0) return;
+  int32_t seen = l->top_copied;
+  if (seen == 0 || l->top_moments != d->tree.moments_made) {
+    seen = copy_top(d, r);
+    gpu_wait(d);
+  }
+  l->top_copied = 0;
+  const struct node *node = (const struct node *)l->top.at;
+  if (seen > 0) top_choose(&summary->top, node, seen, part->base, (const float(*)[6])(node + TOP_SEEN));
 }
 
 int gpu_let_quads(const struct let_request *r) { return carries_quads(r); }

@@ -94,19 +94,20 @@ static int local_tree(struct device *d, struct forest *f)
   return 1;
 }
 
-/* The number of the first supergroups. */
-static int32_t first_supergroups(const struct device *d)
+/* The number of the first supergroups: none where the construction of neighbour lists keeps the device busy. */
+static int32_t first_supergroups(const struct device *d, const struct walk_request *r)
 {
-  double part = debug_value("first_part", FIRST_SUPERGROUPS_FRACTION);
+  int lists = r->kind == WALK_TOTAL && r->split.on && d->softening.classes < 2 && neighbours_expected(&d->hard);
+  double part = debug_value("first_part", lists ? 0 : FIRST_SUPERGROUPS_FRACTION);
   return (int32_t)(fmin(fmax(part, 0), 1) * d->targets.supergroups);
 }
 
 /* The first supergroups walk the local tree, whose roots are the first in the list of all. */
-static int join_local(struct device *d, struct forest *f)
+static int join_local(struct device *d, const struct walk_request *r, struct forest *f)
 {
   struct let_state *l = d->let;
   local_tree(d, f);
-  l->joined.supergroups = f->supergroups = first_supergroups(d);
+  l->joined.supergroups = f->supergroups = first_supergroups(d, r);
   for (int k = 0; k < d->tree.parts; k++) l->waiting.root[l->waiting.count++] = d->tree.part[k].base;
   return 1;
 }
@@ -126,7 +127,7 @@ static int next_joined(struct device *d, const struct walk_request *r, struct fo
   struct waiting *w = &d->let->waiting;
   if (r->local && !p->local_done) {
     p->local_done = 1;
-    return join_local(d, f);
+    return join_local(d, r, f);
   }
   if (p->done) return 0;
   for (; p->at < trees_of(r); p->at++) {

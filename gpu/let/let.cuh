@@ -13,15 +13,6 @@
 
 enum { BOX_MAX = TABLE_MAX };
 
-/* Page-locked host memory, for asynchronous copies. Zero-initialise. */
-struct pinned {
-  char *at;
-  size_t room;   /* capacity, bytes */
-};
-/* Make the capacity at least so many bytes; the contents are lost when it grows. Returns the memory. */
-void *pinned_room(struct pinned *p, size_t bytes);
-void pinned_free(struct pinned *p);
-
 /* --- messages ---------------------------------------------------------------------------------------------------- */
 
 /* The head of a LET message, before its arrays. All ranks of a run have the same backend, so the arrays have the device's own types. */
@@ -110,11 +101,12 @@ struct waiting {
   int32_t motion_tick;
 };
 
-/* A walk of all particles from the local tree and LETs together. The first supergroups begin with the local tree while LETs are in
- * transit. */
+/* A walk from the local tree and LETs in several calls, while LETs are in transit. A walk of all particles joins them: its first supergroups
+ * begin with the local tree. */
 struct joined {
   int32_t supergroups;         /* number of the first supergroups */
-  bool two_launches;           /* the last walk was in two launches, and idle between these events: */
+  bool two_launches;           /* the last walk was in several calls, and idle between these events: */
+  bool remainder;              /* the second of them is recorded */
   cudaEvent_t first_done, remainder_began;
 };
 
@@ -133,6 +125,9 @@ struct let_state {
   struct array<int32_t> box_begin;   /* particles of box b: box_begin[b] up to box_begin[b + 1] */
   struct array<double> rows;
   struct pinned numbers;
+  struct pinned top;                 /* nodes and second moments of the top of the local tree, */
+  int32_t top_copied;                /* how many `boxes` has copied for the summary that follows; 0: none, */
+  int64_t top_moments;               /* and the moment update that they are of */
 
   struct choosing *choosing;         /* see choose.cu */
 

@@ -1,27 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The state of LETs: page-locked memory, opening and closing. */
+/* The state of LETs: opening and closing. */
 #include <config.h>
 #include "base/memory.h"
 #include "gpu/let/choice.cuh"
-
-void *pinned_room(struct pinned *p, size_t bytes)
-{
-  if (bytes <= p->room) return p->at;
-  pinned_free(p);
-  p->room = (size_t)with_slack((int64_t)bytes);
-  CHECK(cudaMallocHost(&p->at, p->room));
-  memory_note("page-locked", p->room, 0);
-  return p->at;
-}
-
-void pinned_free(struct pinned *p)
-{
-  if (!p->at) return;
-  CHECK(cudaFreeHost(p->at));
-  memory_note("page-locked", 0, p->room);
-  p->at = NULL;
-  p->room = 0;
-}
 
 void device_lets_open(struct device *d)
 {
@@ -83,6 +64,7 @@ void device_lets_close(struct device *d)
   array_free(&l->staging);
   array_free(&l->root);
   pinned_free(&l->numbers);
+  pinned_free(&l->top);
   pinned_free(&l->staged);
   CHECK(cudaEventDestroy(l->joined.first_done));
   CHECK(cudaEventDestroy(l->joined.remainder_began));

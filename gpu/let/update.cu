@@ -115,13 +115,12 @@ static __global__ void __launch_bounds__(THREADS) pack_entries(struct tree t, co
   }
 }
 
-/* Pack the entries that were corrected at the tick, and copy their number and the next tick for each peer to the host. Waits. */
-static void collect(struct device *d, int32_t tick)
+int lets_collect(struct device *d, int32_t tick)
 {
   struct watch *w = &d->let->watch;
   int ranks = d->config.ranks;
   size_t at_once = sizeof(struct update_entry) * (size_t)(w->entries < ENTRIES_WITH_COUNT ? w->entries : ENTRIES_WITH_COUNT);
-  if (w->collected == tick || w->entries == 0) return;
+  if (w->collected == tick || w->entries == 0) return 0;
   w->collected = tick;
   struct numbers n = numbers_in(d, w->numbers.at);
   const struct is_corrected rule = {w->from.at, d->p.tick, tick};
@@ -136,7 +135,7 @@ static void collect(struct device *d, int32_t tick)
          ranks, packed);
   CHECK(cudaMemcpyAsync(w->host_results.at, w->numbers.at, sizeof(int32_t) * (size_t)numbers_count(d), cudaMemcpyDeviceToHost, d->stream));
   CHECK(cudaMemcpyAsync(pinned_room(&w->host_packed, at_once), packed, at_once, cudaMemcpyDeviceToHost, d->stream));
-  gpu_wait(d);
+  return 1;
 }
 
 /* --- updates ----------------------------------------------------------------------------------------------------- */
@@ -194,7 +193,7 @@ size_t gpu_let_update(struct device *d, int peer, int32_t tick, enum let_update_
   int cells = scope == SCOPE_CELLS, bypassed = scope != SCOPE_CORRECTED && d->bypass;   /* all but the head stays on the device */
   *next = TICKS;
   if (!w->on || out->nodes + d->let->out[LET_SLOW][peer].nodes == 0) return 0;
-  collect(d, tick);
+  if (lets_collect(d, tick)) gpu_wait(d);
   struct numbers host_results = numbers_in(d, w->host_results.at);
   int32_t begin = host_results.begin[peer], count = host_results.begin[peer + 1] - begin;
   int few = host_results.begin[d->config.ranks] <= ENTRIES_WITH_COUNT;

@@ -65,6 +65,8 @@ static __global__ void __launch_bounds__(THREADS) record_trajectories(const __gr
     job.trajectory[i] = trajectory_of(job, i, job.boxes > 0 ? fminf(leaf, job.limit[box_of(job, i)]) : leaf);
 }
 
+/* Queued. The host writes the page-locked memory of the last watch again: since then it has waited for the device, for the boxes of this
+ * selection. */
 static void watch_trajectories(struct device *d, const struct let_request *r)
 {
   struct let_state *l = d->let;
@@ -138,7 +140,6 @@ void gpu_let_watch(struct device *d, const struct let_request *r)
   if (w->watch_bounds) watch_trajectories(d, r);
   watch_entries(d);
   watch_numbers(d);
-  gpu_wait(d);   /* the copies read shared page-locked memory */
 }
 
 /* --- bound violations -------------------------------------------------------------------------------------------- */
@@ -184,23 +185,31 @@ static __global__ void __launch_bounds__(THREADS) count_violations(const __grid_
   if (late > 0) atomicAdd(&job.violations[1], (unsigned long long)late);
 }
 
-int64_t gpu_violations(struct device *d, int64_t *late)
+/* Count the violations of the active particles into the device's results. Queued. */
+static void queue_violations(struct device *d)
 {
-  struct let_state *l = d->let;
-  const struct watch *w = &l->watch;
-  unsigned long long host_results[2];
-  if (!w->on || !w->watch_bounds || d->active.groups == 0) return 0;
+  const struct watch *w = &d->let->watch;
   struct motion_bound_job job = {d->tree.view, d->p, w->trajectory.at, d->targets.group.at, d->active.group.at, d->active.groups,
                               d->active.tick};
   job.gone = (d->active.tick - w->tick) * w->tick_length;
   job.left = (w->end - d->active.tick) * w->tick_length;
   job.spacing = d->lattice.spacing;
-  job.violations = (unsigned long long *)array_room(&l->rows, "device LETs", 2);
-  CHECK(cudaMemsetAsync(job.violations, 0, sizeof host_results, d->stream));
+  job.violations = d->device_results->left;
+  device_zero(d, left);
   LAUNCH(d, count_violations, blocks_for((int64_t)d->active.groups * WARP, THREADS), THREADS, job);
-  unsigned long long *numbers = (unsigned long long *)pinned_room(&l->numbers, sizeof host_results);
-  CHECK(cudaMemcpyAsync(numbers, job.violations, sizeof host_results, cudaMemcpyDeviceToHost, d->stream));
-  gpu_wait(d);
-  *late += (int64_t)numbers[1];
-  return (int64_t)numbers[0];
+}
+
+/* The corrections that `update` will ask for are collected too: the host then waits once. */
+int64_t gpu_violations(struct device *d, int64_t *late)
+{
+  const struct watch *w = &d->let->watch;
+  if (!w->on || d->active.groups == 0) return 0;
+  int counts = w->watch_bounds, collects = lets_collect(d, d->active.tick);
+  if (counts) queue_violations(d);
+  if (!counts && !collects) return 0;
+  const struct device_results *host_results = device_read_results(d);
+  d->step.next_read = 1;
+  if (!counts) return 0;
+  *late += (int64_t)host_results->left[1];
+  return (int64_t)host_results->left[0];
 }

@@ -29,4 +29,8 @@ static inline struct numbers numbers_in(const struct device *d, void *block)
   return n;
 }
 static inline int64_t numbers_count(const struct device *d) { return 3 * (int64_t)d->config.ranks + 2; }
+
+/* Pack the entries that were corrected at the tick, and copy their number and the next tick for each peer to the host, unless that was done.
+ * Returns 1 if it has been queued: they are there after the next wait. */
+int lets_collect(struct device *d, int32_t tick);
 #endif

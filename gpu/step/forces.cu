@@ -2,6 +2,7 @@
 /* The verb `walk`: forces of all particles at a synchronisation, or of the active ones, from the local tree and from LETs; by direct
  * sums, depth-first walks, full walks or hard forces. */
 #include <config.h>
+#include <sched.h>
 #include <time.h>
 
 #include "gpu/direct/depth_first.cuh"
@@ -9,7 +10,8 @@
 #include "gpu/hard/hard.cuh"
 #include "gpu/let/let.cuh"
 
-enum { POLL_NANOSECONDS = 50000 };   /* between polls for messages */
+/* Polls for messages follow each other at once for POLLS_AT_ONCE times, then after POLL_NANOSECONDS. */
+enum { POLLS_AT_ONCE = 64, POLL_NANOSECONDS = 20000 };
 
 static __global__ void decay_work(float *work, int64_t n)
 {
@@ -25,10 +27,12 @@ static void wait_for_walk(cudaEvent_t event, const struct walk_request *r, bool 
   cudaError_t status;
   if (!r->poll_messages) return;
   enum poll_status poll = r->poll_messages(r->polled);
+  int polls = 0;
   while (!(early && poll == POLL_COMPLETE) && (status = cudaEventQuery(event)) != cudaSuccess) {
     if (status != cudaErrorNotReady) CHECK(status);
     cudaGetLastError();   /* clears cudaErrorNotReady, which a later check would find */
-    nanosleep(&poll_interval, NULL);
+    if (++polls > POLLS_AT_ONCE) nanosleep(&poll_interval, NULL);
+    else sched_yield();
     poll = r->poll_messages(r->polled);
   }
 }
@@ -87,18 +91,20 @@ static void walk(struct device *d, const struct walk_request *r, struct tally *t
     return;
   }
   struct joined *joined = &d->let->joined;
-  bool joins = forest_joins(r), begins = !joins || r->local;
+  bool joins = forest_joins(r);
   d->walk.split_off = !r->split.on;
-  if (begins) {
+  if (r->local) {
     size_t counts = offsetof(struct device_results, histogram) - offsetof(struct device_results, targets);
     CHECK(cudaMemsetAsync(&d->device_results->targets, 0, counts, d->stream));
     CHECK(cudaEventRecord(d->timing.from, d->stream));
     if (walk_decays_work_first(r)) LAUNCH(d, decay_work, blocks_for(d->p.n, THREADS), THREADS, d->p.work, d->p.n);
-  } else if (r->last) {
+    d->walk.few_listed = 0;
+    joined->two_launches = !r->last;
+    joined->remainder = false;
+  } else if (!joined->remainder && (r->last || !joins)) {
     CHECK(cudaEventRecord(joined->remainder_began, d->stream));
+    joined->remainder = true;
   }
-  joined->two_launches = joins && !(r->local && r->last);
-  d->walk.few_listed = 0;
   device_stall(d);
   for (struct forest_parts parts = {}; forest_next(d, r, &parts, &f);) {
     if (f.t.nodes >= NODES_MAX) fatal("%d tree nodes on one device, at most %d: use more ranks", f.t.nodes, NODES_MAX);
@@ -106,7 +112,7 @@ static void walk(struct device *d, const struct walk_request *r, struct tally *t
     if (r->split.on && r->kind != WALK_SOFT) hard_forces(d, r, &f);
     forest_walked(d, &f);
   }
-  if (joins && !r->last) {
+  if (!r->last) {
     if (!r->local) return;
     CHECK(cudaEventRecord(joined->first_done, d->stream));
     wait_for_walk(joined->first_done, r, true);
@@ -139,6 +145,7 @@ static void walk_apart(struct device *d, struct walk_request r, struct tally *ta
 
 void gpu_walk(struct device *d, const struct walk_request *r, struct tally *tally)
 {
+  step_state_changed(&d->step);
   if (r->kind == WALK_POTENTIAL)
     walk_apart(d, *r, tally);
   else

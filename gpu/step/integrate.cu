@@ -21,6 +21,7 @@ static __global__ void kick_with_field(struct particles p, const __grid_constant
 
 void gpu_kick(struct device *d, const struct field *field, double dt)
 {
+  step_state_changed(&d->step);
   if (field_none(field))
     LAUNCH(d, kick, blocks_for(3 * d->p.n, THREADS), THREADS, d->p, dt);
   else
@@ -35,6 +36,7 @@ static __global__ void add_change(struct particles p, const double *change)
 
 void gpu_push(struct device *d, const double *change)
 {
+  step_state_changed(&d->step);
   if (d->p.n == 0) return;
   double *there = array_room(&d->points, "device points", 3 * d->p.n);
   CHECK(cudaMemcpyAsync(there, change, sizeof *change * (size_t)(3 * d->p.n), cudaMemcpyHostToDevice, d->stream));
@@ -59,6 +61,7 @@ static __global__ void add_field(struct particles p, const __grid_constant__ str
 
 void gpu_add_field(struct device *d, const struct field *field, enum walk_kind kind, int split, int32_t tick)
 {
+  step_state_changed(&d->step);
   LAUNCH(d, add_field, blocks_for(d->p.n, THREADS), THREADS, d->p, *field, kind == WALK_TOTAL, !split, tick);
 }
 
@@ -74,26 +77,6 @@ static __device__ int choose_level(const struct particles &p, int64_t i, const s
 {
   if (shared >= 0) return shared;
   return timeline_level(rule.soft_step, timeline_criterion_step(&rule, rule.by_type ? p.type[i] : 0, &p.acc_hard[3 * i], &p.acc_soft[3 * i], &p.vel[3 * i]));
-}
-
-static __global__ void choose_levels(struct particles p, struct step_rule rule, int shared, int32_t *deepest)
-{
-  int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
-  int level = 0;
-  if (i < p.n) {
-    level = choose_level(p, i, rule, shared);
-    p.level[i] = (uint8_t)level;
-  }
-  level = __reduce_max_sync(FULL, level);
-  if (lane_id() == 0 && level > 0) atomicMax(deepest, level);
-}
-
-int gpu_levels(struct device *d, const struct step_rule *rule, int shared)
-{
-  step_state_invalidate(&d->step);
-  device_zero(d, level_max);
-  LAUNCH(d, choose_levels, blocks_for(d->p.n, THREADS), THREADS, d->p, *rule, shared, &d->device_results->level_max);
-  return device_read_results(d)->level_max;
 }
 
 /* *smallest becomes the minimum of itself and the values of a warp's lanes. */
@@ -113,13 +96,57 @@ static __global__ void find_next(struct particles p, int32_t *next)
   lower(next, end);
 }
 
+static __global__ void begin_levels(struct device_results *a)
+{
+  if (threadIdx.x < LEVEL_BINS) a->histogram[threadIdx.x] = 0;
+  if (threadIdx.x == 0) a->level_max = 0, a->next = TICKS;
+}
+
+/* The levels, the deepest one, their histogram, and the next tick. */
+static __global__ void __launch_bounds__(THREADS) choose_levels(struct particles p, struct step_rule rule, int shared, struct device_results *a)
+{
+  __shared__ unsigned bin[LEVEL_BINS];
+  int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+  int32_t end = TICKS;
+  int level = 0;
+  if (threadIdx.x < LEVEL_BINS) bin[threadIdx.x] = 0;
+  __syncthreads();
+  if (i < p.n) {
+    level = choose_level(p, i, rule, shared);
+    p.level[i] = (uint8_t)level;
+    end = timeline_end(&p, i);
+    atomicAdd(&bin[level % LEVEL_BINS], 1u);
+  }
+  lower(&a->next, end);
+  level = __reduce_max_sync(FULL, level);
+  if (lane_id() == 0 && level > 0) atomicMax(&a->level_max, level);
+  __syncthreads();
+  if (threadIdx.x < LEVEL_BINS && bin[threadIdx.x] > 0) atomicAdd(&a->histogram[threadIdx.x], (unsigned long long)bin[threadIdx.x]);
+}
+
+/* Find the next tick. Queued. */
+static void queue_next(struct device *d)
+{
+  LAUNCH(d, set_number, 1, 1, &d->device_results->next, TICKS);
+  LAUNCH(d, find_next, blocks_for(d->p.n, 8 * THREADS), THREADS, d->p, &d->device_results->next);
+  d->step.next_known = 1;
+}
+
+int gpu_levels(struct device *d, const struct step_rule *rule, int shared)
+{
+  step_state_invalidate(&d->step);
+  LAUNCH(d, begin_levels, 1, WARP, d->device_results);
+  LAUNCH(d, choose_levels, blocks_for(d->p.n, THREADS), THREADS, d->p, *rule, shared, d->device_results);
+  device_look_ahead(d, rule->soft_step, 1);
+  int level_max = device_read_results(d)->level_max;
+  d->step.next_known = d->step.next_read = 1;
+  return level_max;
+}
+
 int32_t gpu_next_tick(struct device *d)
 {
-  if (!d->step.next_known) {
-    LAUNCH(d, set_number, 1, 1, &d->device_results->next, TICKS);
-    LAUNCH(d, find_next, blocks_for(d->p.n, 8 * THREADS), THREADS, d->p, &d->device_results->next);
-    d->step.next_known = 1;
-  }
+  if (d->step.next_known && d->step.next_read && !d->walk.pending_tally) return d->host_results->next;
+  if (!d->step.next_known) queue_next(d);
   return device_read_results(d)->next;
 }
 
@@ -151,8 +178,10 @@ static __global__ void drift(struct particles p, double tick_length)
 
 void gpu_drift_to_end(struct device *d, double tick_length)
 {
+  step_state_changed(&d->step);
   d->step.closed = 0;
   LAUNCH(d, drift, blocks_for(d->p.n, THREADS), THREADS, d->p, tick_length);
+  d->step.ahead.next_horizon = TICKS * tick_length;   /* for the lattice of the next tree */
 }
 
 static __global__ void close_steps(struct particles p, double tick_length)
@@ -316,6 +345,7 @@ static const struct device_results *select_now(struct device *d, int32_t tick, d
 int64_t gpu_select(struct device *d, int32_t tick, double tick_length, int64_t *outside)
 {
   device_wait_for_copy(d);
+  step_state_changed(&d->step);
   if (d->step.selected) d->step.tiles_known = 0;   /* the last selection was not corrected */
   validate_tiles(d);
   const struct device_results *host_results = select_now(d, tick, tick_length);
@@ -327,6 +357,7 @@ int64_t gpu_select(struct device *d, int32_t tick, double tick_length, int64_t *
   d->active.tick = tick;
   d->step.selected = host_results->active > 0;
   d->step.next_known = host_results->active == 0;   /* of the inactive particles; correct adds the active ones */
+  d->step.next_read = d->step.next_known;
   return (int64_t)host_results->active;
 }
 
@@ -388,6 +419,8 @@ void gpu_correct(struct device *d, int32_t tick, double tick_length, const struc
     LAUNCH(d, correct_active, blocks_for((int64_t)d->active.groups * WARP, THREADS), THREADS, d->p, d->tree.view, d->targets.group.at,
            d->active.group.at, d->active.groups, tick, tick_length, *rule, shared, d->step.tile_next.at, &d->device_results->next);
   neighbours_check_motion(d, tick, tick_length);
+  step_state_changed(&d->step);
+  d->step.next_read = 0;
   d->step.selected &= tick != d->active.tick;
   d->step.next_known = tick == d->active.tick;
 }

@@ -4,9 +4,19 @@
 #define GPU_STEP_STATE_CUH
 #include "gpu/device/memory.cuh"
 
+/* Numbers of all particles that are queued before a verb asks for them, and read together; valid until particles change. */
+struct ahead {
+  int bounds, histogram;              /* device_results has the box of `horizon`, the histogram of levels */
+  double horizon;
+  int64_t reads;                      /* of the results, before they were queued */
+  double next_horizon;                /* `sample` queues the box of this horizon; 0: none */
+};
+
 struct step_state {
+  struct ahead ahead;
   int closed;                         /* this soft step has had its closing kicks */
   int next_known;                     /* device_results->next holds the next tick */
+  int next_read;                      /* so does host_results->next */
   int selected;                       /* active particles were selected and are not corrected yet */
   struct array<int32_t> tile_next;    /* the first tick at which a step of a tile's particles ends; 0: not known */
   int32_t tiles_known;                /* tile_next is valid for particles before this one */
@@ -22,7 +32,13 @@ struct energy_state {
 };
 void energy_state_free(struct energy_state *s);
 
+/* To be called when positions, velocities, accelerations or levels of particles have changed. */
+static inline void step_state_changed(struct step_state *s) { s->ahead.bounds = s->ahead.histogram = 0, s->ahead.next_horizon = 0; }
 /* To be called when particles, their order or their levels have changed: no end of a step is known. */
-static inline void step_state_invalidate(struct step_state *s) { s->next_known = s->tiles_known = 0; }
+static inline void step_state_invalidate(struct step_state *s)
+{
+  step_state_changed(s);
+  s->next_known = s->next_read = s->tiles_known = 0;
+}
 void step_state_free(struct step_state *s);
 #endif

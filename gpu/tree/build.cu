@@ -305,31 +305,38 @@ int device_resolve_counts(struct device *d)
   return 0;
 }
 
+void device_begin_build(struct device *d)
+{
+  int64_t n = d->p.n, places = (blocks_for(n, TILE) + 1) * LEVELS + PARTS_MAX;
+  const uint64_t *key = d->order.key[d->order.current].at;
+  if (d->config.max_leaf > WINDOW_MAX) fatal("leaves of %d particles, at most %d", d->config.max_leaf, WINDOW_MAX);
+  array_room(&d->tree.span, "device build", n);
+  array_room(&d->tree.tile_count, "device build", places);
+  array_room(&d->tree.tile_place, "device build", places);
+  for (int k = parts_begin(d); k < d->tree.parts; k++) {
+    const struct part *p = &d->tree.part[k];
+    LAUNCH(d, mark, tiles_of(p), THREADS, key + p->first, p->count, d->config.max_leaf, d->order.levels, d->tree.span.at + p->first,
+           d->tree.tile_count.at + place_of(d, k));
+    scan_tiles(d, k);
+  }
+}
+
 void gpu_build(struct device *d, const double low[3], const double high[3])
 {
   const struct faces faces = {{low[0], low[1], low[2]}, {high[0], high[1], high[2]}};
-  int64_t n = d->p.n, places = (blocks_for(n, TILE) + 1) * LEVELS + PARTS_MAX;
   const uint64_t *key = d->order.key[d->order.current].at;
-  int begin = parts_begin(d), max_leaf = d->config.max_leaf;
-  if (max_leaf > WINDOW_MAX) fatal("leaves of %d particles, at most %d", max_leaf, WINDOW_MAX);
+  int begin = parts_begin(d), max_leaf = d->config.max_leaf, begun = d->order.build_begun;
+  d->order.build_begun = 0;
   neighbours_invalidate(&d->hard);
   lets_reset_storage(d);
   memcpy(d->tree.face_low, low, sizeof d->tree.face_low);
   memcpy(d->tree.face_high, high, sizeof d->tree.face_high);
   if (!d->tree.renewing) place_tree(d, 0);
-  if (n == 0 || begin == d->tree.parts || pairwise_applies(d)) return;
-  array_room(&d->tree.span, "device build", n);
-  array_room(&d->tree.tile_count, "device build", places);
-  array_room(&d->tree.tile_place, "device build", places);
-  for (int k = begin; k < d->tree.parts; k++) {
-    const struct part *p = &d->tree.part[k];
-    LAUNCH(d, mark, tiles_of(p), THREADS, key + p->first, p->count, max_leaf, d->order.levels, d->tree.span.at + p->first,
-           d->tree.tile_count.at + place_of(d, k));
-    scan_tiles(d, k);
-  }
+  if (d->p.n == 0 || begin == d->tree.parts || pairwise_applies(d)) return;
+  if (!begun) device_begin_build(d);
   d->tree.counts_pending = may_skip_wait(d);
   if (!d->tree.counts_pending) {
-    gpu_wait(d);
+    if (!begun) gpu_wait(d);
     set_parts(d);
   }
   for (int k = begin; k < d->tree.parts; k++) {

@@ -441,6 +441,7 @@ void gpu_moments(struct device *d, const struct mac *mac, int32_t tick, double t
     part_moments(d, job);
   }
   if (ESP_CHECKS && tick == 0) device_check_tree(d);   /* at later ticks the sources have moved since the tree was built */
+  d->tree.moments_made++;
   if (!d->tree.renewing) d->tree.motion_tick = tick;
   d->tree.fast_tick = tick;
   d->sources.present_tick = present && !d->tree.renewing ? tick : -1;

@@ -95,13 +95,17 @@ int64_t gpu_order(struct device *d, const struct lattice *lattice)
   d->hard.passing = 0;
   d->lattice = *lattice;
   step_state_invalidate(&d->step);
+  d->order.build_begun = 0;
   divide(d, 0);
   if (d->p.n == 0) return 0;
   room_for_keys(d);
   device_zero(d, outside);
   LAUNCH(d, make_keys, blocks_for(d->p.n, THREADS), THREADS, d->p, d->lattice, d->order.key[0].at, d->order.place[0].at,
          &d->device_results->outside);
-  device_permute_sources(d, sort_keys(d, 0, pairwise_applies(d) ? (int)ROUGH_LEVELS : (int)KEY_LEVELS, 0));
+  int alone = pairwise_applies(d);
+  device_permute_sources(d, sort_keys(d, 0, alone ? (int)ROUGH_LEVELS : (int)KEY_LEVELS, 0));
+  if (!alone) device_begin_build(d);
+  d->order.build_begun = !alone;
   return (int64_t)device_read_results(d)->outside;
 }
 
@@ -140,6 +144,7 @@ void gpu_reorder(struct device *d, int32_t tick, double tick_length, int fast, i
 {
   int levels = renew && d->tree.parts == 2 ? d->order.levels : fast > LEVEL_MAX ? whole_levels(d) : needed_levels(d);
   int all = !renew || d->tree.parts < 2;
+  d->order.build_begun = 0;
   if (d->p.n == 0) divide(d, 0);
   if (d->p.n == 0 || pairwise_applies(d)) return;   /* without a tree the order need not change */
   if (d->sources.stale) device_make_sources(d);
@@ -161,6 +166,11 @@ void gpu_reorder(struct device *d, int32_t tick, double tick_length, int fast, i
     return;
   }
   const int32_t *order = sort_later(d, &keys, levels, 1);
+  if (fast > LEVEL_MAX) {   /* no particle is fast */
+    device_permute_sources(d, order);
+    divide(d, (int32_t)d->p.n);
+    return;
+  }
   LAUNCH(d, find_fast_begin, 1, 1, d->order.key[d->order.current].at, (int32_t)d->p.n, &d->device_results->fast_begin);
   device_permute_sources(d, order);
   int32_t fast_begin = device_read_results(d)->fast_begin, n = (int32_t)d->p.n;

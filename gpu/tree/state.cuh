@@ -109,6 +109,7 @@ struct order_state {
     int32_t tick;
     double tick_length;
   } reordered;                        /* arguments of the last reorder */
+  int build_begun;                    /* order has queued device_begin_build, and waited for it */
   int levels;                         /* digits of the keys that the last sort used */
   int deepest;                        /* deepest level of the last tree of whole keys; 0: unknown */
 };
@@ -123,6 +124,7 @@ struct tree_state {
   double face_low[3], face_high[3];   /* faces of the domain at the last build, code length */
   int renewing;                       /* order, build, groups and moments concern the fast particles alone */
   int fast_results_valid;             /* host_results holds the first group and supergroup of the fast particles */
+  int64_t moments_made;               /* number of moment updates */
   int32_t motion_tick;                /* tick of the centres of the nodes, */
   int32_t fast_tick;                  /* and of the nodes of the fast particles */
   struct array<uint16_t> span;        /* levels of the nodes that begin at a particle */

@@ -15,6 +15,9 @@ void groups_resolve_counts(struct device *d);
 /* The part for kernels that make its nodes and groups. */
 struct build_view device_build_view(const struct device *d, int part);
 
+/* Queue the part of the build that needs the sorted keys alone; host_level_begin is valid after the next wait. */
+void device_begin_build(struct device *d);
+
 /* Reorder all particle fields, and make the sources in the new order: new particle i is old particle order[i]. Exchanges d->p and
  * d->spare. Queued. */
 void device_permute_sources(struct device *d, const int32_t *order);

@@ -93,6 +93,11 @@ static __global__ void __launch_bounds__(WARP_TEAM_THREADS, WARP_TEAM_BLOCKS) fe
 
 void walk_state_open(struct walk_state *s)
 {
+  int low, high;
+  CHECK(cudaDeviceGetStreamPriorityRange(&low, &high));
+  CHECK(cudaStreamCreateWithPriority(&s->beside, cudaStreamNonBlocking, high));
+  CHECK(cudaEventCreateWithFlags(&s->listed, cudaEventDisableTiming));
+  CHECK(cudaEventCreateWithFlags(&s->walked, cudaEventDisableTiming));
   s->few_pieces = (int)debug_value("few_pieces", FEW_PIECES);
 }
 

@@ -114,6 +114,9 @@ void walk_items(struct device *d, struct walk_job *job, int how, int cut, int pi
 
 void walk_state_free(struct walk_state *s)
 {
+  CHECK(cudaEventDestroy(s->listed));
+  CHECK(cudaEventDestroy(s->walked));
+  CHECK(cudaStreamDestroy(s->beside));
   array_free(&s->handed);
   array_free(&s->piece);
   array_free(&s->single);

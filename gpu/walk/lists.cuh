@@ -34,7 +34,11 @@ struct run {
 /* Number of runs of this stage. */
 static __device__ __forceinline__ int32_t runs_of(const struct walk_job &job)
 {
-  if (job.stage == job.items_stage) return job.item_count[0] + job.item_count[1] + job.item_count[2];
+  if (job.stage == job.items_stage) {
+    int32_t runs = 0;
+    for (int c = job.class_begin; c < job.class_end; c++) runs += job.item_count[c];
+    return runs;
+  }
   return job.stage == 0 ? job.groups : job.piece_count[job.stage - 1];
 }
 
@@ -42,8 +46,8 @@ static __device__ __forceinline__ int32_t runs_of(const struct walk_job &job)
 static __device__ __forceinline__ struct run run_of(const struct walk_job &job, int32_t q)
 {
   if (job.stage == job.items_stage) {
-    for (int c = 0, before = 0; c < ITEM_CLASSES; before += job.item_count[c], c++)
-      if (q - before < job.item_count[c] || c == ITEM_CLASSES - 1) {
+    for (int c = job.class_begin, before = 0; c < job.class_end; before += job.item_count[c], c++)
+      if (q - before < job.item_count[c] || c == job.class_end - 1) {
         const int4 g = __ldg((const int4 *)&job.item[job.item_begin[c] + q - before]);
         return {g.x, g.y, g.z};
       }

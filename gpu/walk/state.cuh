@@ -25,6 +25,8 @@ struct walk_count {
 };
 
 struct walk_state {
+  cudaStream_t beside;                  /* the longest groups are walked beside the others; */
+  cudaEvent_t listed, walked;           /* the items are listed; the longest groups are walked */
   struct array<int32_t> handed;         /* handed_max nodes for each supergroup, which it hands down to its groups */
   struct array<int2> piece;             /* pieces of heavy groups: particles [x, y) */
   struct array<int32_t> single;         /* single targets of heavy pieces */
@@ -37,8 +39,8 @@ struct walk_state {
   struct tally *pending_tally;          /* receives the counts of the last walk when they are read back; NULL: none */
 };
 
-/* Read the debug switches of the room. */
+/* Open streams and events, and read the debug switches of the room. */
 void walk_state_open(struct walk_state *s);
-/* Free all device memory of the room. */
+/* Free all that the room holds on the device. */
 void walk_state_free(struct walk_state *s);
 #endif

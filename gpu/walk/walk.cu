@@ -10,6 +10,7 @@
 enum {
   FAR_CELLS = 1,                 /* 0: no cell is expanded, for comparison */
   HEAVY_NEAR = 1024, HEAVY_LEAVES = 384, HANDED = 1024, HANDED_MAX = 4096,   /* see set_list_limits */
+  LONGEST_PART = 4,              /* thread blocks for the longest groups: one for so many of all groups */
   MANY_ACTIVE = 8                /* all sources are predicted first if more than one in MANY_ACTIVE groups is active */
 };
 
@@ -97,6 +98,7 @@ struct walk_job walk_job_of(struct device *d, const struct walk_request *r, cons
   job.split_off = !r->split.on;
   job.count = d->device_results->walked;
   job.stride = r->stride > 1 ? r->stride : 1;
+  job.class_end = ITEM_CLASSES;
   return job;
 }
 
@@ -173,13 +175,16 @@ void walk_choose_all(struct device *d, struct walk_job *job, int32_t supergroups
 /* One thread clears the counts of pieces and items, and sets the roots of the local trees if the walk starts there. */
 static __global__ void begin_walk(struct device_results *a, int32_t *root, int32_t second)
 {
-  a->pieces[0] = a->pieces[1] = 0;
+  for (int k = 0; k < 4; k++) a->pieces[k] = 0;
   for (int c = 0; c < ITEM_CLASSES; c++) a->items[c] = 0;
   a->handed_sum = 0;
   if (!root) return;
   root[0] = 0;
   root[1] = second;
 }
+
+/* Most pieces, which are of groups of more than PIECE targets. There are two lists of them. */
+static int64_t pieces_max(const struct device *d) { return 2 * d->p.n / (PIECE + 1) + 1; }
 
 void walk_place(struct device *d, struct walk_job *job)
 {
@@ -195,7 +200,7 @@ void walk_place(struct device *d, struct walk_job *job)
   job->group = d->targets.group.at;
   job->group_index = d->targets.group_of.at;
   job->a_old = d->targets.a_old.at;
-  job->pieces = array_room(&d->walk.piece, "device walk", 2 * d->p.n / (PIECE + 1) + 1);   /* of groups of more than PIECE targets */
+  job->pieces = array_room(&d->walk.piece, "device walk", 2 * pieces_max(d));
   job->singles = array_room(&d->walk.single, "device walk", d->p.n);
   job->piece_count = d->device_results->pieces;
   job->handed_sum = &d->device_results->handed_sum;
@@ -210,13 +215,35 @@ int64_t walk_groups_count(const struct device *d, const struct walk_job *job)
   return (int64_t)job->groups * job->supergroups / d->targets.supergroups + 1;
 }
 
+/* Queue the walk of the longest groups, class 0, on a stream of its own, with the pieces and single targets of the heavy ones: after the
+ * other groups these would take a sixth of the time of a walk, since there are too few of them for the device. */
+static void walk_longest_beside(struct device *d, struct walk_job job, int cells, int how, int64_t groups)
+{
+  cudaStream_t stream = d->stream;
+  CHECK(cudaEventRecord(d->walk.listed, stream));
+  CHECK(cudaStreamWaitEvent(d->walk.beside, d->walk.listed, 0));
+  d->stream = d->walk.beside;
+  job.class_end = 1;
+  for (job.stage = 0; job.stage < 3; job.stage++)
+    walk_groups(d, &job, cells, how, job.stage == 0 ? groups / LONGEST_PART + 1 : (int64_t)PIECE_WARPS * d->multiprocessors);
+  CHECK(cudaEventRecord(d->walk.walked, d->stream));
+  d->stream = stream;
+}
+
 /* Queue the walks of groups, of pieces of heavy groups, and of single targets of heavy pieces. Few groups are cut into pieces first. */
 static void walk_stages(struct device *d, struct walk_job job, int cells, int how)
 {
   int64_t resident = (int64_t)PIECE_WARPS * d->multiprocessors, groups = walk_groups_count(d, &job);
   int cut = groups <= FEW_GROUPS * d->multiprocessors;
   walk_items(d, &job, how, cut ? CUT_ALL : CUT_NONE, PIECE, 0);
+  if (!cut) {
+    walk_longest_beside(d, job, cells, how, groups);
+    job.class_begin = 1;
+    job.pieces += pieces_max(d);
+    job.piece_count += 2;
+  }
   for (job.stage = job.items_stage; job.stage < 3; job.stage++) {
+    if (!cut && job.stage == 1) CHECK(cudaStreamWaitEvent(d->stream, d->walk.walked, 0));   /* stage 1 writes the list of single targets again */
     int64_t max_blocks = groups * (job.stage == 1 ? GROUP_MAX / PIECE : GROUP_MAX);
     walk_groups(d, &job, cells, how,
                 job.stage == job.items_stage ? (cut ? max_blocks : groups) : max_blocks < resident ? max_blocks : resident);

@@ -79,6 +79,7 @@ struct walk_job {
   int add_potential;           /* and added to what is there */
   struct weights weights;
   int32_t stride;              /* every stride-th group is walked */
+  int class_begin, class_end;  /* classes of items that are walked */
   /* where softenings differ, in the walk's unit: squares of those of the classes, the difference of the largest and the smallest one, and by
    * OF_SUPERGROUP, OF_GROUP the smallest d^2 of a far cell beside that of the criterion: */
   float class_eps2[SOFTENING_CLASSES], eps2_spread, far_spread[2];

@@ -28,6 +28,12 @@ enum { PARTS = sizeof parts / sizeof *parts };
 #define NEIGHBOUR_POWER 0.55
 #define LET_HYBRID 0.55
 enum { NEIGHBOURS_MAX = 26 };
+/* Bytes of LET summaries: of each rank in one allgather; with stages, from STAGES ranks on, for the square of the logarithm of their number
+ * (doc/measurements.md, LET summaries in stages). Bytes of a rank's tables for each other rank. */
+#define SUMMARY_BYTES 1600
+#define STAGE_BYTES 16e3
+#define PEER_BYTES 2000
+enum { STAGES = 512 };
 /* Copies of the particles of a device that the host may hold at once. */
 enum { HOST_COPIES = 3 };
 /* The buffer for files; memory that libraries allocate from the first file on, and from the first snapshot on. */
@@ -50,12 +56,18 @@ static double per_particle(const struct need_input *in)
 
 static double buffer(const struct need_input *in) { return fmin(FILE_BUFFER, FILE_BUFFER_BYTES * in->particles); }
 
+static double summaries(double ranks)
+{
+  return ranks < STAGES ? SUMMARY_BYTES * ranks : STAGE_BYTES * log2(ranks) * log2(ranks);
+}
+
 struct memory_need need_estimate(const struct need_input *in)
 {
   struct memory_need n = {.fixed = in->baseline + buffer(in) + LIBRARY_BYTES, .particles = in->particles * per_particle(in)};
   double near = fmin(in->ranks - 1, NEIGHBOURS_MAX);
   if (in->ranks > 1 && !in->on_device)
     n.lets = LET_BYTES * pow(in->particles, LET_POWER) * pow(near, NEIGHBOUR_POWER) * (in->hybrid ? LET_HYBRID : 1);
+  if (in->ranks > 1) n.lets += summaries(in->ranks) + PEER_BYTES * (double)in->ranks;
   return n;
 }
 

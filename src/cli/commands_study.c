@@ -425,9 +425,9 @@ const struct command command_study = {
     "      --steps FIRST:LAST  these soft steps only [all]\n"
     "      --trace KIND NAME   write it for a network simulator, as above\n"
     "      --latency S         seconds of a message beside its bytes [1e-6]\n"
-    "      --topology NAME     flat, torus:X,Y,Z or fat-tree:RANKS_PER_LEAF: the latency is that of a link, of which a message\n"
-    "                          passes several [flat]\n"
-    "      --bandwidth B       bytes per second into and out of a rank; 0: unlimited [1e10]\n"
+    "      --topology NAME     flat, fat-tree:RANKS_PER_LEAF, torus:X,Y,Z or torus:X,Y,Z:PORTS: the latency is that of a link, of\n"
+    "                          which a message passes several; a rank of a torus sends on PORTS of its six links at once [flat; 6]\n"
+    "      --bandwidth B       bytes per second of a link, into and out of a rank; 0: unlimited [1e10]\n"
     "      --overhead S        processor seconds for each message sent or received [0]\n"
     "      --speed X           work takes its seconds divided by X [1]\n",
     act_study};

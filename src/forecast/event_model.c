@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "forecast/substep_lines.h"
+#include "mpi/stages.h"
 #include "particles/timeline.h"
 
 const char *const event_phase_names[EVENT_PHASES_COUNT] = {
@@ -66,15 +67,30 @@ static void meets(struct model *e, double times)
   }
 }
 
-double event_collectives(const struct soft_step_traffic *collectives, int known_ranks, double ranks, const struct machine *m)
+/* Seconds of the collectives of a phase. */
+static double of_phase(const struct soft_step_traffic *t, int known_ranks, double ranks, const struct machine *m, int gathers)
+{
+  double count = (double)t->messages / known_ranks, bytes = count > 0 ? (double)t->bytes / (double)t->messages : 0;
+  return count * machine_collective(m, ranks, bytes, gathers);
+}
+
+/* Seconds of LET summaries in stages: each exchange goes up and down through all groups, as two reductions do. */
+static double stages(const struct soft_step_together *t, int known_ranks, double ranks, const struct machine *m)
+{
+  double grown = log2(ranks) / log2(known_ranks), bytes = (double)t->staged_bytes / known_ranks * grown * grown;
+  double startup = machine_collective(m, ranks, 0, 0);
+  return 2 * (double)t->exchanges * startup + machine_collective(m, ranks, 0.5 * bytes, 0) - startup;
+}
+
+double event_collectives(const struct soft_step_together *together, int known_ranks, double ranks, const struct machine *m)
 {
   double seconds = 0;
+  int few = ranks < stages_ranks();
   for (int p = 0; p < PHASE_COUNT; p++) {
-    double count = (double)collectives[p].messages / known_ranks, bytes = count > 0 ? (double)collectives[p].bytes / (double)collectives[p].messages : 0;
-    int gathers = p == PHASE_let_select || p == PHASE_hard_let;
-    seconds += count * machine_collective(m, ranks, bytes, gathers);
+    seconds += of_phase(&together->collectives[p], known_ranks, ranks, m, 0);
+    if (few || !together->staged[p]) seconds += of_phase(&together->gathers[p], known_ranks, ranks, m, 1);
   }
-  return seconds;
+  return few || together->exchanges == 0 ? seconds : seconds + stages(together, known_ranks, ranks, m);
 }
 
 /* --- parts of a soft step ---------------------------------------------------------------------------------------- */
@@ -278,7 +294,7 @@ void event_model(const struct event_input *in, const struct machine *m, struct e
   }
   if (in->ranks == 1 && in->step->schedule.moment_interval > 0)   /* no LETs are selected */
     substeps_alone(&e);
-  double collective = event_collectives(in->step->collectives, in->ranks, in->ranks, &own);
+  double collective = event_collectives(&in->step->together, in->ranks, in->ranks, &own);
   times->mean[EVENT_collective] += collective;
   times->critical[EVENT_collective] += collective;
   memory_free(e.clock);

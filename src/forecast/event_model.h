@@ -48,6 +48,8 @@ struct event_input {
 void event_model(const struct event_input *in, const struct machine *m, struct event_times *times);
 /* The sum over phases. */
 double event_total(const double *phase);
-/* Seconds of the collectives of a soft step of `ranks` ranks, of which one of P ranks is known. Pure. */
-double event_collectives(const struct soft_step_traffic *collectives, int known_ranks, double ranks, const struct machine *m);
+/* Seconds of the collectives of a soft step of `ranks` ranks, exchanges of LET summaries included, where that of known_ranks is known. Bytes of
+ * summaries in stages grow with the square of the logarithm of the number of ranks: each depth of groups adds a message, and to each message
+ * the groups of one more depth. Pure. */
+double event_collectives(const struct soft_step_together *together, int known_ranks, double ranks, const struct machine *m);
 #endif

@@ -32,18 +32,23 @@ static void keep(struct virtual_exchange *l, int sender, int receiver, size_t bo
   memcpy(k->message[at], choice->message, choice->bytes);
 }
 
-/* Give the device the cells that a receiver needs of summaries alone. Returns whether there are any. */
+/* Give the device the cells that a receiver needs of summaries alone, of ranks and of groups. Returns whether there are any. */
 static int attach_upper(struct virtual_exchange *l, int receiver)
 {
-  const struct let_summary **tops = memory_alloc("study", sizeof *tops * (size_t)l->ranks);
+  const struct virtual_gathered *q = &l->gather.rank[receiver];
+  const struct let_summary *own = &l->summary[receiver], **tops = memory_alloc("study", sizeof *tops * (size_t)(q->count + q->groups + 1));
   struct let_request r = l->request;
   struct upper u;
   int count = 0;
-  for (int s = 0; s < l->ranks; s++)
-    if (s != receiver && let_contact(&l->w->lattice, &l->summary[s], &l->summary[receiver], &l->request) == NEED_CELL) tops[count++] = &l->summary[s];
+  for (int k = 0; k < q->count + q->groups; k++) {
+    const struct let_summary *other = k < q->count ? &l->summary[q->known[k]] : q->group[k - q->count];
+    if (other->top.cells > 0 && let_contact(&l->w->lattice, other, own, &l->request) == NEED_CELL) tops[count++] = other;
+  }
   r.boxes = l->boxes[receiver];
-  r.box_count = l->summary[receiver].boxes;
-  upper_make(&u, &l->w->lattice, count, tops, &l->summary[receiver].box, &r);
+  r.box_count = own->boxes;
+  upper_open(&u, count);
+  for (int k = 0; k < count; k++) upper_add(&u, &l->w->lattice, &tops[k]->top, &own->box, &r);
+  upper_finish(&u);
   be->let->upper(l->d, LET_SOFT, receiver, u.nodes, u.node, (const float(*)[6])u.quad);
   upper_free(&u);
   memory_free(tops);
@@ -98,7 +103,7 @@ static double count_pairs(struct global_particles *w, int ranks)
   struct virtual_exchange l = {.c = &self, .w = w, .ranks = ranks, .device_ranks = ranks, .selected = keep, .received = walk_all, .sink = &k,
                                .kind = LET_SOFT, .share = 1};
   virtual_open(&l);
-  l.request = global_particles_request(w, LET_SOFT, ranks);
+  l.request = global_particles_request(w, LET_SOFT);
   virtual_exchange_lets(&l);
   virtual_close(&l);
   comm_close(&self);

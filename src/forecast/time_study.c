@@ -28,7 +28,7 @@ struct time_study {
   struct result_file out;
   struct law_point point[LAW_POINTS];
   int points;
-  struct soft_step_traffic collectives[PHASE_COUNT];   /* of the last count */
+  struct soft_step_together together;   /* of the last count */
   int known_ranks;
   int split;   /* 1: the scheme under way is a hybrid */
   double pairs_alone;   /* interactions of full forces on one virtual rank; 0: not counted yet */
@@ -103,7 +103,7 @@ static void predict(struct time_study *t, struct study_system *y, int ranks, str
     event_model(&in, &t->m, times);
   }
   if (ranks > 1) {
-    memcpy(t->collectives, step.collectives, sizeof t->collectives);
+    t->together = step.together;
     t->known_ranks = ranks;
   }
   soft_step_free(&step);
@@ -212,8 +212,7 @@ static void rows_by_law(struct time_study *t, const struct study_facts *f)
     double ranks = o->ranks[k], per_rank = o->weak > 0 ? o->weak : f->particles / ranks;
     if (!by_law(t, k, f->particles)) continue;
     laws_predict(&laws, ranks, per_rank, &times);
-    t->collectives[PHASE_let_select].bytes = t->known_ranks * study_summary_bytes(f, (int)ranks);   /* shorter on many ranks */
-    double collective = event_collectives(t->collectives, t->known_ranks, ranks, &t->m);
+    double collective = event_collectives(&t->together, t->known_ranks, ranks, &t->m);
     times.mean[EVENT_collective] = times.critical[EVENT_collective] = collective;
     row(t, f, ranks, per_rank, per_rank < laws.smallest[1] || ranks > laws.largest[0] ? "law*" : "law", &times);
   }
@@ -269,15 +268,14 @@ static int one_scheme(struct time_study *t, const struct params *par, int files,
   int laws = needs_laws(t, facts.particles);
   if (laws) count_for_laws(t, &y);
   study_system_close(&y);
-  struct soft_step_traffic own[PHASE_COUNT];   /* those of the other files are not of this system */
+  struct soft_step_together own = t->together;   /* those of the other files are not of this system */
   int own_ranks = t->known_ranks;
-  memcpy(own, t->collectives, sizeof own);
   for (int i = 1; laws && i < files; i++) {
     if (open_system(t, &par[i], scheme, &y, f)) return -1;
     count_for_laws(t, &y);
     study_system_close(&y);
   }
-  memcpy(t->collectives, own, sizeof own);
+  t->together = own;
   t->known_ranks = own_ranks;
   if (laws && t->c->rank == 0) rows_by_law(t, &facts);
   return 0;

@@ -58,6 +58,9 @@ static inline struct softening softening_make(double common, const double of[PAR
   return s;
 }
 
+/* Their squares where there are several; else NULL. */
+static inline const float *softening_classes2(const struct softening *s) { return s->classes > 1 ? s->eps2 : NULL; }
+
 HD uint32_t softening_bits(float x)
 {
   uint32_t bits;

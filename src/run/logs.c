@@ -377,65 +377,7 @@ int logs_close(struct logs *l, const struct sim *s, struct fault *f)
   return comm_agree(s->comm, f);
 }
 
-/* --- numbers ----------------------------------------------------------------------------------------------------- */
-
-/* Sum a tally over ranks; its seconds become those of the slowest rank. Collective. */
-static void reduce_tally(const struct comm *c, struct tally *t)
-{
-  int64_t sums[] = {t->targets, t->particle_pairs, t->cell_pairs, t->split_pairs, t->tests, t->groups};
-  comm_sum_int64(c, sums, 6);
-  comm_max_double(c, &t->seconds, 1);
-  *t = (struct tally){t->seconds, sums[0], sums[1], sums[2], sums[3], sums[4], sums[5], t->evaluating, t->local_seconds};
-}
-
-static double pairs(const struct tally *t) { return (double)(t->particle_pairs + t->cell_pairs); }
-
-/* The imbalances of the report: maximum over ranks divided by the mean. Collective. */
-static void compute_imbalances(struct step_report *r, const struct sim *s)
-{
-  const struct let_count *hard = &s->counts.step_let.received;
-  double local = (double)s->counts.local, largest[5], sum[5];
-  const double mine[5] = {s->work, local, local + (double)(hard->cells + hard->particles), pairs(&s->counts.hard), s->computing};
-  memcpy(largest, mine, sizeof largest);
-  memcpy(sum, mine, sizeof sum);
-  comm_max_double(s->comm, largest, 5);
-  comm_sum_double(s->comm, sum, 5);
-  double *to[5] = {&r->imbalance, &r->imbalance_particles, &r->imbalance_hard, &r->imbalance_pairs_hard, &r->imbalance_seconds};
-  for (int k = 0; k < 5; k++) *to[k] = sum[k] > 0 ? largest[k] * s->comm->size / sum[k] : 1;
-}
-
-void logs_collect(struct step_report *r, struct sim *s, double dt)
-{
-  memset(r, 0, sizeof *r);
-  r->dt = dt;
-  r->full = s->counts.full;
-  r->hard = s->counts.hard;
-  reduce_tally(s->comm, &r->full);
-  reduce_tally(s->comm, &r->hard);
-  timer_phase(&s->timer, PHASE_other);
-  if (hard_used(s)) r->hermite = hard_total(s);
-  r->neighbours = (double)r->hermite.entries / s->now.count;
-  compute_imbalances(r, s);
-  r->wall = timer_total(&s->timer);
-  memcpy(r->seconds, s->timer.seconds, sizeof r->seconds);
-  comm_max_double(s->comm, r->seconds, PHASE_COUNT);
-  timer_reset(&s->timer);
-  int64_t sums[] = {s->counts.soft_let.received.cells + s->counts.step_let.received.cells,
-                    s->counts.soft_let.received.particles + s->counts.step_let.received.particles,
-                    s->counts.soft_let.bytes + s->counts.step_let.bytes + s->counts.updates.bytes, s->counts.outside, s->counts.migrated,
-                    s->counts.updates.messages, s->counts.updates.bytes, s->counts.violations, s->counts.late};
-  comm_sum_int64(s->comm, sums, sizeof sums / sizeof *sums);
-  r->cells = (double)sums[0], r->particles = (double)sums[1], r->bytes = (double)sums[2], r->outside = sums[3];
-  s->counts.migrated = sums[4];
-  r->update_messages = sums[5], r->update_bytes = sums[6], r->violations = sums[7], r->late = sums[8];
-  s->counts.substeps = comm_max_int64(s->comm, s->counts.substeps);
-  s->be->histogram(s->dev, r->levels);
-  comm_sum_int64(s->comm, r->levels, 32);
-  if (r->full.targets) r->list_full = pairs(&r->full) / (double)r->full.targets;
-  if (r->hard.targets) r->list_hard = pairs(&r->hard) / (double)r->hard.targets;
-  if (r->hard.targets && r->full.seconds > 0)
-    r->h = r->hard.seconds / (double)r->hard.targets / (r->full.seconds / (double)r->full.targets);
-}
+/* --- rows -------------------------------------------------------------------------------------------------------- */
 
 void logs_traffic(struct logs *l, const struct sim *s) { traffic_step(&l->traffic, s->comm, s->step, s->time); }
 
@@ -474,6 +416,8 @@ void logs_choice(struct logs *l, const struct sim *s)
   choose_rows(s, l->choice);
   fflush(l->choice);
 }
+
+static double pairs(const struct tally *t) { return (double)(t->particle_pairs + t->cell_pairs); }
 
 void logs_step(struct logs *l, struct sim *s, const struct step_report *r, int energy)
 {

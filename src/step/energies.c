@@ -154,11 +154,12 @@ int energies_coarsest(const struct sim *s)
 static void walk_sample(struct sim *s, const struct mac *mac, int32_t stride, struct tally *tally)
 {
   int soft = hard_used(s);
-  struct let_request request = {.mac = mac, .a_floor = s->a_floor, .cutoff = -1, .open_within = soft ? split_widest(&s->split) : 0};
+  struct let_request request = {.mac = mac, .a_floor = s->a_floor, .cutoff = -1, .open_within = soft ? split_widest(&s->split) : 0,
+                                .eps2 = softening_classes2(&s->softening)};
   struct walk_request walk = {.kind = WALK_POTENTIAL, .mac = *mac, .a_floor = s->a_floor, .split = s->split, .let = LET_SOFT, .potential = 1,
                               .stride = stride};
   walk.split.on = soft;
-  s->energy.traffic = (struct let_traffic){{0}, 0, 0};
+  s->energy.traffic = (struct let_traffic){.messages = 0};
   s->be->moments(s->dev, mac, 0, 0);
   let_exchange(s->lets, LET_SOFT, &s->lattice, request, TICKS, &s->energy.traffic);
   let_walk(s->lets, walk, tally, &s->energy.traffic);

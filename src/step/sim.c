@@ -67,17 +67,18 @@ int sim_open(struct sim *s, const struct comm *c, const struct params *par, cons
                                  .node_rank = comm_node_rank(c),
                                  .method = (enum walk_method)par->WalkMethod};
   config.softening = params_softening(par, config.softening_of);
+  s->softening = softening_make(config.softening, config.softening_of);
   energies_open(s, p);
   s->dev = be->open(&config);
   be->upload(s->dev, p);
   int failed = transport_open(&s->transport, c, be, s->dev, (enum transport_choice)par->Transport, f);
-  s->lets = lets_open(c, be, s->dev, &s->transport);
   s->timer.ledger = c->ledger;
   s->timer.follow = be->phase;
   int grid[3];
   params_grid(par->DomainGrid, grid);
   domain_open_grid(&s->domain, c->size, grid);
   s->domain.align = c->size > 1;
+  s->lets = lets_open(c, be, s->dev, &s->transport, (const int[3]){s->domain.px, s->domain.py, s->domain.pz});
   timer_reset(&s->timer);
   s->log.table = par->SubstepLog && c->rank == 0;
   tuning_open(&s->tuning, par, be->tunes, c->size, c->rank);
@@ -150,11 +151,9 @@ static void build(struct sim *s)
   s->be->build(s->dev, low, high);
 }
 
-/* Make the lattice, sort the particles and build the tree. Collective. */
-static void build_local_tree(struct sim *s, double horizon)
+/* Make the lattice that covers the box, sort the particles and build the tree. Local. */
+static void build_local_tree(struct sim *s, const double box[6])
 {
-  double box[6];
-  global_bounds(s, horizon, box);
   double began = timer_clock();
   s->lattice = domain_lattice(&s->domain, box, params_softening(s->par, NULL));
   timer_phase(&s->timer, PHASE_order);
@@ -200,13 +199,14 @@ void sim_decompose(struct sim *s)
 
 void sim_arrange(struct sim *s, int decompose)
 {
+  double box[6];
   s->counts.local = s->be->count(s->dev);
   timer_phase(&s->timer, PHASE_domain);
-  if (s->comm->size > 1) {
-    if (decompose) sim_decompose(s);
-    s->counts.migrated += domain_exchange(&s->domain, s->comm, s->be, s->dev, &s->transport, 0, 0);
-  }
-  build_local_tree(s, s->soft_step);
+  if (decompose) sim_decompose(s);
+  global_bounds(s, s->soft_step, box);   /* of all ranks: before they migrate, while a device may know it */
+  timer_phase(&s->timer, PHASE_domain);
+  if (s->comm->size > 1) s->counts.migrated += domain_exchange(&s->domain, s->comm, s->be, s->dev, &s->transport, 0, 0);
+  build_local_tree(s, box);
 }
 
 void sim_make_room(struct sim *s, double horizon)
@@ -217,7 +217,7 @@ void sim_make_room(struct sim *s, double horizon)
   global_bounds(s, horizon, box);
   for (int c = 0; c < 3; c++) inside &= box[c] >= s->lattice.corner[c] && box[c + 3] <= s->lattice.corner[c] + side;
   if (inside) return;
-  build_local_tree(s, horizon);
+  build_local_tree(s, box);
   s->be->groups(s->dev);
 }
 
@@ -251,7 +251,7 @@ void sim_force(struct sim *s, const struct mac *mac, int potential)
   make_groups(s);
   timer_phase(&s->timer, PHASE_let_select);
   struct let_request request = {.mac = mac, .a_floor = s->a_floor, .cutoff = -1,
-                                .open_within = hard_used(s) ? split_widest(&s->split) : 0};
+                                .open_within = hard_used(s) ? split_widest(&s->split) : 0, .eps2 = softening_classes2(&s->softening)};
   let_exchange(s->lets, LET_SOFT, &s->lattice, request, TICKS, &s->counts.soft_let);
   timer_phase(&s->timer, PHASE_walk);
   if (potential && hard_used(s) && s->be->energy) s->be->energy->keep(s->dev);

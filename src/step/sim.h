@@ -14,6 +14,7 @@
 #include "mpi/let.h"
 #include "mpi/transport.h"
 #include "params/params.h"
+#include "particles/softening.h"
 #include "system/diagnostics.h"
 #include "system/frame.h"
 #include "step/plan.h"
@@ -140,6 +141,7 @@ struct sim {
   struct lets *lets;
   struct domain domain;
   struct lattice lattice;
+  struct softening softening;
   struct split split;        /* .on: hybrid */
   struct field field;        /* external field, at the time of the next kick */
   struct external external;  /* what the parameters say of it */

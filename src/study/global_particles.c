@@ -54,17 +54,19 @@ void global_particles_gather(struct global_particles *w, const struct sim *s, do
                       .a_floor = s->a_floor,
                       .a_typical = s->now.a_rms_plain,
                       .cutoff = s->split.on ? s->split.r2 : -1,
-                      .soft_step = soft_step};
+                      .soft_step = soft_step,
+                      .softening = s->softening};
   unpack_sorted(&w->all, packed, (int64_t)(total / bytes));
   memory_free(packed);
 }
 
 void global_particles_free(struct global_particles *w) { particles_free(&w->all); }
 
-struct let_request global_particles_request(const struct global_particles *w, enum let_kind kind, int ranks)
+struct let_request global_particles_request(const struct global_particles *w, enum let_kind kind)
 {
-  struct let_request r = {.mac = &w->mac, .a_floor = w->a_floor, .a_typical = w->a_typical, .cutoff = -1};
-  let_tops(be, ranks, &r);
+  struct let_request r = {.mac = &w->mac, .a_floor = w->a_floor, .a_typical = w->a_typical, .cutoff = -1,
+                          .eps2 = softening_classes2(&w->softening)};
+  let_tops(be, &r);
   if (kind == LET_SOFT) return r;
   r.cutoff = w->cutoff;
   r.horizon = w->soft_step;

@@ -15,14 +15,15 @@ struct global_particles {
   double a_floor, a_typical;   /* see struct let_request */
   double cutoff;               /* R2 of the split; negative without one */
   double soft_step;
+  struct softening softening;
 };
 
 /* Gather the particles of a system with forces; `soft_step`: length of the soft step that LETs must last. Collective. */
 void global_particles_gather(struct global_particles *w, const struct sim *s, double soft_step);
 /* Free the particles. */
 void global_particles_free(struct global_particles *w);
-/* The request of a receiver to a sender, one of `ranks` ranks, at the start of the substeps, without its boxes. */
-struct let_request global_particles_request(const struct global_particles *w, enum let_kind kind, int ranks);
+/* The request of a receiver to a sender at the start of the substeps, without its boxes. */
+struct let_request global_particles_request(const struct global_particles *w, enum let_kind kind);
 
 /* A device without particles, configured for `ranks` ranks; owner: caller (close). */
 struct device *global_particles_open_device(const struct global_particles *w, int ranks);

@@ -25,6 +25,8 @@ libespalier_a_SOURCES += \
   %D%/virtual.h \
   %D%/virtual_parts.h \
   %D%/virtual_real.c \
+  %D%/virtual_stages.c \
+  %D%/virtual_stages.h \
   %D%/virtual_trace.c \
   %D%/virtual_trace.h
 

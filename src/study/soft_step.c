@@ -21,7 +21,8 @@ const char *const soft_step_part_names[SOFT_STEP_PART_COUNT] = {
 
 enum phase soft_step_phase(enum soft_step_part part)
 {
-  return part == SOFT_STEP_migration ? PHASE_domain : part == SOFT_STEP_soft ? PHASE_let_select : PHASE_hard_let;
+  if (part == SOFT_STEP_migration) return PHASE_domain;
+  return part == SOFT_STEP_soft || part == SOFT_STEP_soft_summaries ? PHASE_let_select : PHASE_hard_let;
 }
 
 /* --- the schedule ------------------------------------------------------------------------------------------------ */
@@ -151,6 +152,16 @@ static void selected(struct virtual_exchange *l, int sender, int receiver, size_
   tell_let(k, l->d, (struct soft_step_let){class, sender, receiver, (uint32_t)box_bytes, (uint32_t)choice->bytes, 0, deepest, {0}}, deeper);
 }
 
+/* Callback of virtual_exchange_lets: a message of LET summaries, of which every process knows. */
+static void staged(void *of, int step, int from, int to, int64_t bytes)
+{
+  struct virtual_exchange *l = of;
+  struct counting *k = l->sink;
+  (void)step;
+  if (from % k->c->size != k->c->rank) return;
+  sent_message(k, k->class ? SOFT_STEP_hard_summaries : SOFT_STEP_soft_summaries, from, to, k->class ? k->class->times : 1, (size_t)bytes);
+}
+
 /* --- the particles at a tick ------------------------------------------------------------------------------------- */
 
 /* Positions, velocities and accelerations at the synchronisation, in the order of the particles. */
@@ -271,24 +282,30 @@ static void gather_pairs(const struct comm *c, struct soft_step *s)
 }
 
 /* Collectives of a soft step without statistics, output and a measurement of R2: how many of a rank, and what it contributes. */
-static void count_collectives(struct soft_step *s, const struct global_particles *w, int ranks, int64_t kept)
+static void count_together(struct soft_step *s, const struct global_particles *w, int ranks, int64_t kept)
 {
   enum { CUTS = 7, CUT_BYTES = 82064, LEVELS = SCHEDULE_LEVELS + 2, SUMS = 40 };   /* cuts: rounds and bytes differ a little */
-  struct let_request soft = global_particles_request(w, LET_SOFT, ranks), first = global_particles_request(w, LET_STEP, ranks), later = first;
+  struct let_request soft = global_particles_request(w, LET_SOFT), first = global_particles_request(w, LET_STEP), later = first;
   later.active = 1;
   int64_t exchange = (int64_t)sizeof(size_t) * ranks;
   int64_t summaries = s->selections > 0 ? (int64_t)(let_summary_bytes(&first) + (size_t)(s->selections - 1) * let_summary_bytes(&later)) : 0;
-  struct soft_step_traffic *t = s->collectives;
+  struct soft_step_traffic *t = s->together.collectives, *g = s->together.gathers;
   t[PHASE_domain] = (struct soft_step_traffic){CUTS + 1 + s->migrations, CUT_BYTES + (1 + s->migrations) * exchange};
-  t[PHASE_let_select] = (struct soft_step_traffic){1, (int64_t)let_summary_bytes(&soft)};
-  t[PHASE_hard_let] = (struct soft_step_traffic){2 * s->selections + kept, summaries + 8 * s->selections + 8 * kept};
+  t[PHASE_hard_let] = (struct soft_step_traffic){s->selections + kept, 8 * s->selections + 8 * kept};
   t[PHASE_correct] = (struct soft_step_traffic){1, 8 * LEVELS};
   t[PHASE_wait] = (struct soft_step_traffic){3, 14 * 8};
   t[PHASE_diagnostics] = (struct soft_step_traffic){1, 8 * SUMS};
+  g[PHASE_let_select] = (struct soft_step_traffic){1, (int64_t)let_summary_bytes(&soft)};
+  g[PHASE_hard_let] = (struct soft_step_traffic){s->selections, summaries};
   for (int p = 0; p < PHASE_COUNT; p++) {
-    t[p].messages *= ranks;
-    t[p].bytes *= ranks;
+    t[p].messages *= ranks, g[p].messages *= ranks;
+    t[p].bytes *= ranks, g[p].bytes *= ranks;
   }
+  int *staged = s->together.staged;
+  staged[PHASE_let_select] = stages_wanted(&soft, ranks);
+  staged[PHASE_hard_let] = stages_wanted(&first, ranks);
+  s->together.exchanges = staged[PHASE_let_select] + (staged[PHASE_hard_let] ? s->selections : 0);
+  s->together.staged_bytes = soft_step_sum(s, ranks, SOFT_STEP_soft_summaries).bytes + soft_step_sum(s, ranks, SOFT_STEP_hard_summaries).bytes;
 }
 
 /* Whether a small change of the block levels would change how often moments are updated: this happens from one soft step to the next. */
@@ -308,11 +325,14 @@ static void count_soft(struct counting *k, struct virtual_exchange *l, const str
 {
   if (k->wants->pairs || k->wants->let) {
     l->kind = LET_SOFT;
-    l->request = global_particles_request(l->w, LET_SOFT, l->ranks);
+    l->request = global_particles_request(l->w, LET_SOFT);
     virtual_exchange_lets(l);
   } else if (k->c->rank == 0) {
-    for (int r = 0; r < k->ranks; r++)
+    for (int r = 0; r < k->ranks; r++) {
+      const struct virtual_summaries *t = &rows[r].summaries[LET_SOFT];
       k->s->rank[r].sent[SOFT_STEP_soft] = (struct soft_step_traffic){rows[r].let[LET_SOFT].messages, rows[r].let[LET_SOFT].bytes};
+      k->s->rank[r].sent[SOFT_STEP_soft_summaries] = (struct soft_step_traffic){t->messages, t->bytes};
+    }
   }
 }
 
@@ -321,7 +341,7 @@ static void count_class(struct counting *k, struct virtual_exchange *l, const st
   double tick_length = l->w->soft_step / TICKS;
   k->class = class;
   l->kind = LET_STEP;
-  l->request = global_particles_request(l->w, LET_STEP, l->ranks);
+  l->request = global_particles_request(l->w, LET_STEP);
   l->request.tick = class->tick;
   l->request.horizon = class->horizon * tick_length;
   l->request.active = class->tick > 0;
@@ -344,7 +364,7 @@ struct soft_step soft_step_count(const struct comm *c, struct global_particles *
   while (s.classes > 0 && timeline_ticks(k.interval_log2) > s.schedule.moment_interval) k.interval_log2++;
   s.migrations = builds;
   s.edge = near_edge(&input, &s.schedule);
-  struct virtual_exchange l = {.c = c, .w = w, .ranks = ranks, .selected = selected, .sink = &k, .share = 1.0 / (s.classes + 1),
+  struct virtual_exchange l = {.c = c, .w = w, .ranks = ranks, .selected = selected, .staged = staged, .sink = &k, .share = 1.0 / (s.classes + 1),
                                .progress = wants->progress, .of = wants->of};
   virtual_open(&l);
   count_soft(&k, &l, rows);
@@ -361,7 +381,7 @@ struct soft_step soft_step_count(const struct comm *c, struct global_particles *
   virtual_close(&l);
   comm_sum_int64(c, (int64_t *)s.rank, (int)((size_t)ranks * sizeof *s.rank / sizeof(int64_t)));
   if (wants->pairs) gather_pairs(c, &s);
-  count_collectives(&s, w, ranks, s.moment_updates - (s.selections > 0 ? s.selections - 1 : 0));
+  count_together(&s, w, ranks, s.moment_updates - (s.selections > 0 ? s.selections - 1 : 0));
   return s;
 }
 

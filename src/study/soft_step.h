@@ -11,10 +11,12 @@
 #include "step/schedule.h"
 #include "study/virtual.h"
 
-/* Parts of the traffic, in the phases `domain`, `let_select` and (the last four) `hard_let` of comm.csv. */
+/* Parts of the traffic, in the phases `domain`, `let_select` (twice) and `hard_let` of comm.csv. */
 #define SOFT_STEP_PARTS(X)                                                         \
   X(migration, "particles that change their rank")                                 \
   X(soft, "boxes and LETs of the synchronisation")                                 \
+  X(soft_summaries, "LET summaries of the synchronisation, in stages")             \
+  X(hard_summaries, "LET summaries of the substeps, in stages")                    \
   X(hard, "boxes and LETs of the substeps, chosen at the start")                   \
   X(again, "the same, chosen again at moment updates")                               \
   X(updates, "particles of LETs corrected in substeps")                            \
@@ -73,6 +75,14 @@ struct soft_step_wants {
   void *of;
 };
 
+/* Collectives, of all ranks, as in comm.csv (collectives, collective_bytes); LET summaries are exchanged by allgathers or in stages. */
+struct soft_step_together {
+  struct soft_step_traffic collectives[PHASE_COUNT];   /* without LET summaries */
+  struct soft_step_traffic gathers[PHASE_COUNT];       /* the exchanges of LET summaries, as if they were allgathers */
+  int staged[PHASE_COUNT];                             /* 1: they are in stages instead */
+  int64_t exchanges, staged_bytes;                     /* in stages, in a soft step; bytes that they send */
+};
+
 struct soft_step {
   struct soft_step_rank *rank;       /* [ranks]; the same on every process */
   struct soft_step_pair *pair;       /* [pairs] in the order of phase, from, to; on rank 0; NULL where they were not asked for */
@@ -82,7 +92,7 @@ struct soft_step {
   struct soft_step_class class[SOFT_STEP_CLASSES];   /* [classes] */
   int classes;
   int edge;                          /* 1: with 5 % more or fewer steps of particles moment updates are half or twice as frequent */
-  struct soft_step_traffic collectives[PHASE_COUNT];   /* of all ranks, as in comm.csv (collectives, collective_bytes) */
+  struct soft_step_together together;
 };
 
 /* Count the messages of a soft step of `ranks` ranks.

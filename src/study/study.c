@@ -59,9 +59,9 @@ static void count(struct study *s, struct study_system *y, int which, int kinds)
   struct virtual_messages messages = {0};
   int trace = to->ti || to->goal || to->events;
   virtual_count_messages(s->c, w, s->ranks, kinds, s->rows[which], progress, s, trace ? &messages : NULL);
-  struct let_request soft = global_particles_request(w, LET_SOFT, s->ranks);
+  struct let_request soft = global_particles_request(w, LET_SOFT);
   if (trace) virtual_trace(s->c, s->ranks, s->rows[which], &messages, &soft, to, &s->trace_fault);
-  memory_free(messages.message);
+  virtual_messages_free(&messages);
   s->printed = timer_clock();
   struct soft_step_wants wants = {.pairs = s->options->pairs != NULL, .progress = progress, .of = s};
   struct soft_step step = soft_step_count(s->c, w, &y->kicked, &y->input, s->ranks, s->rows[which], &wants);

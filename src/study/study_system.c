@@ -77,7 +77,7 @@ int study_system_open(struct study_system *y, const struct comm *c, const struct
                                   .r1 = sim.split.on ? sim.split.r1 : 0,
                                   .r2 = sim.split.on ? sim.split.r2 : 0,
                                   .soft_step = plan.soft_step};
-  y->facts.quads = global_particles_request(&y->synchronised, LET_SOFT, 1).quads;
+  y->facts.quads = global_particles_request(&y->synchronised, LET_SOFT).quads;
   sim_close(&sim);
   return failed;
 }

@@ -21,7 +21,7 @@ struct summary {
   double selections, moment_updates;
   struct spread local, tops, own, updates;
   struct {
-    struct spread entries, cells, particles, contacts, messages, bytes;
+    struct spread entries, cells, particles, contacts, messages, bytes, summary_messages, summary_bytes, known, groups, held;
   } let[LET_KINDS];
 };
 
@@ -36,6 +36,11 @@ static int64_t particles(const struct virtual_rank *q, int kind) { return q->let
 static int64_t contacts(const struct virtual_rank *q, int kind) { return q->contacts[kind]; }
 static int64_t messages(const struct virtual_rank *q, int kind) { return q->let[kind].messages; }
 static int64_t bytes(const struct virtual_rank *q, int kind) { return q->let[kind].bytes; }
+static int64_t summary_messages(const struct virtual_rank *q, int kind) { return q->summaries[kind].messages; }
+static int64_t summary_bytes(const struct virtual_rank *q, int kind) { return q->summaries[kind].received; }
+static int64_t known(const struct virtual_rank *q, int kind) { return q->summaries[kind].known; }
+static int64_t groups(const struct virtual_rank *q, int kind) { return q->summaries[kind].groups; }
+static int64_t held(const struct virtual_rank *q, int kind) { return q->summaries[kind].held; }
 /* N_soft and N_hard: entries of a walk beside the local tree. Cells of LET summaries are cells of the soft walk. */
 static int64_t entries(const struct virtual_rank *q, int kind)
 {
@@ -69,7 +74,10 @@ static struct summary summarise(const struct virtual_rank *rows, const struct so
     s.part[k] = soft_step_sum(step, ranks, (enum soft_step_part)k);
     add_traffic(&s.all, s.part[k]);
   }
-  for (int p = 0; p < PHASE_COUNT; p++) add_traffic(&s.collectives, step->collectives[p]);
+  for (int p = 0; p < PHASE_COUNT; p++) {
+    add_traffic(&s.collectives, step->together.collectives[p]);
+    if (!step->together.staged[p]) add_traffic(&s.collectives, step->together.gathers[p]);
+  }
   for (int k = 0; k < LET_KINDS; k++) {
     s.let[k].entries = spread_of(rows, ranks, entries, k);
     s.let[k].cells = spread_of(rows, ranks, cells, k);
@@ -77,14 +85,19 @@ static struct summary summarise(const struct virtual_rank *rows, const struct so
     s.let[k].contacts = spread_of(rows, ranks, contacts, k);
     s.let[k].messages = spread_of(rows, ranks, messages, k);
     s.let[k].bytes = spread_of(rows, ranks, bytes, k);
+    s.let[k].summary_messages = spread_of(rows, ranks, summary_messages, k);
+    s.let[k].summary_bytes = spread_of(rows, ranks, summary_bytes, k);
+    s.let[k].known = spread_of(rows, ranks, known, k);
+    s.let[k].groups = spread_of(rows, ranks, groups, k);
+    s.let[k].held = spread_of(rows, ranks, held, k);
   }
   return s;
 }
 
 /* The two curves of Watanabe & Nakasato 2014, fig. 4 (the first is not a number where nothing is received). */
-int64_t study_summary_bytes(const struct study_facts *f, int ranks)
+int64_t study_summary_bytes(const struct study_facts *f)
 {
-  struct let_request r = {.quads = f->quads, .cells = let_top_cells(ranks)};
+  struct let_request r = {.quads = f->quads};
   return (int64_t)let_summary_bytes(&r);
 }
 
@@ -118,7 +131,14 @@ static double with_local(const struct summary *s)
   X(name##_messages, s.let[kind].messages.mean, "messages that a rank sends: boxes and LETs, without LET summaries")           \
   X(name##_messages_max, s.let[kind].messages.largest, "the same, maximum over ranks")                                         \
   X(name##_bytes, s.let[kind].bytes.mean, "bytes of these messages, mean")                                                     \
-  X(name##_bytes_max, s.let[kind].bytes.largest, "the same, maximum over ranks")
+  X(name##_bytes_max, s.let[kind].bytes.largest, "the same, maximum over ranks")                                               \
+  X(name##_summary_bytes, s.let[kind].summary_bytes.mean, "bytes of LET summaries that a rank receives, mean")                 \
+  X(name##_summary_bytes_max, s.let[kind].summary_bytes.largest, "the same, maximum over ranks")                               \
+  X(name##_summary_messages, s.let[kind].summary_messages.mean, "messages with them that a rank sends; 0: one allgather")      \
+  X(name##_summary_known, s.let[kind].known.mean, "ranks whose summaries a rank has in the end, mean")                         \
+  X(name##_summary_groups, s.let[kind].groups.mean, "groups of the other ranks, whose summaries it has")                       \
+  X(name##_summary_held, s.let[kind].held.mean, "bytes of summaries in its memory, mean")                                       \
+  X(name##_summary_held_max, s.let[kind].held.largest, "the same, maximum over ranks")
 
 #define PART_COLUMNS(X, which, text)                                                                  \
   X(step_##which##_messages, s.part[SOFT_STEP_##which].messages, "of a soft step, all ranks: messages: " text) \
@@ -126,7 +146,9 @@ static double with_local(const struct summary *s)
 #define STEP_COLUMNS(X)                                                                                                    \
   PART_COLUMNS(X, migration, "particles that change their rank (phase domain of comm.csv)")                               \
   PART_COLUMNS(X, soft, "boxes and LETs of the synchronisation (let_select)")                                              \
-  PART_COLUMNS(X, hard, "boxes and LETs of the substeps, chosen at the start (hard_let, as the next ones)")               \
+  PART_COLUMNS(X, soft_summaries, "LET summaries in stages (let_select)")                                                   \
+  PART_COLUMNS(X, hard_summaries, "the same of the substeps (hard_let, as the next ones)")                                  \
+  PART_COLUMNS(X, hard, "boxes and LETs of the substeps, chosen at the start")               \
   PART_COLUMNS(X, again, "the same, chosen again at moment updates")                                                         \
   PART_COLUMNS(X, updates, "particles of LETs corrected in substeps")                                                      \
   PART_COLUMNS(X, moments, "particles and all cells of LETs, at moment updates without new LETs")                          \
@@ -140,8 +162,8 @@ static double with_local(const struct summary *s)
 #define RANK_COLUMNS(X)                                                                                                    \
   X(local_mean, s.local.mean, "particles of a rank: N / P")                                                                \
   X(local_max, s.local.largest, "the same, maximum over ranks")                                                            \
-  X(card_bytes, study_summary_bytes(f, ranks) * (ranks - 1), "bytes of LET summaries that a rank receives at a synchronisation, in one allgather") \
-  X(soft_roots, s.tops.mean, "ranks of which cells in the LET summary suffice, mean")                                      \
+  X(card_bytes, s.let[LET_SOFT].summary_bytes.mean, "bytes of LET summaries that a rank receives at a synchronisation: soft_summary_bytes") \
+  X(soft_roots, s.tops.mean, "ranks and groups of which cells in the LET summary suffice, mean")                                    \
   X(soft_upper, s.own.mean, "these cells, mean")                                                                           \
   KIND_COLUMNS(X, soft, LET_SOFT)                                                                                          \
   KIND_COLUMNS(X, hard, LET_STEP)                                                                                          \
@@ -173,6 +195,8 @@ static double with_local(const struct summary *s)
   X(update_bytes, q->updates, "bytes sent in a substep in which all entries, also cells, were corrected") \
   PART_DOMAIN_COLUMNS(X, migration)                                                        \
   PART_DOMAIN_COLUMNS(X, soft)                                                             \
+  PART_DOMAIN_COLUMNS(X, soft_summaries)                                                   \
+  PART_DOMAIN_COLUMNS(X, hard_summaries)                                                   \
   PART_DOMAIN_COLUMNS(X, hard)                                                             \
   PART_DOMAIN_COLUMNS(X, again)                                                             \
   PART_DOMAIN_COLUMNS(X, updates)                                                          \
@@ -278,7 +302,7 @@ void study_table_begin(const struct study_table *t, const struct study_facts *f,
     printf("R1 = %.4g R0 = %.4g, R2 = %.4g; ", f->r1 / f->r0, f->r1, f->r2);
   else
     printf("no split: hard LETs are for the total force; ");
-  printf("soft step %.4g; LET summaries of up to %lld bytes\n", f->soft_step, (long long)study_summary_bytes(f, 1));
+  printf("soft step %.4g; LET summaries of up to %lld bytes\n", f->soft_step, (long long)study_summary_bytes(f));
   printf("%6s %9s %9s | %9s %9s %6s %6s %7s %8s | %9s %9s %6s %7s %8s %8s | %6s %6s %7s\n", "P", "N/P", "max", "N_soft", "max", "tops",
          "LETs", "sent", "MB", "N_hard", "max", "LETs", "sent", "MB", "update", "h/s", "l+h/s", "seconds");
   fflush(stdout);
@@ -288,6 +312,18 @@ static const char *ratio(double x, char text[16])
 {
   snprintf(text, 16, isfinite(x) ? "%.3f" : "-", x);
   return text;
+}
+
+static void print_summaries(int ranks, const struct summary *s)
+{
+  static const char *const name[LET_KINDS] = {[LET_SOFT] = "soft", [LET_STEP] = "hard"};
+  printf("# P = %d: LET summaries, mean (most):", ranks);
+  for (int k = 0; k < LET_KINDS; k++)
+    printf("%s %s %.0f message%s, %.4g (%.4g) MB received, %.1f (%.0f) ranks known, %.1f groups, %.4g (%.4g) MB in memory", k ? ";" : "", name[k],
+           s->let[k].summary_messages.mean, s->let[k].summary_messages.mean == 1 ? "" : "s", s->let[k].summary_bytes.mean / 1e6,
+           s->let[k].summary_bytes.largest / 1e6, s->let[k].known.mean, s->let[k].known.largest, s->let[k].groups.mean, s->let[k].held.mean / 1e6,
+           s->let[k].held.largest / 1e6);
+  printf("\n");
 }
 
 /* The messages of a soft step of all ranks. */
@@ -314,6 +350,7 @@ void study_table_row(const struct study_table *t, const struct study_facts *f, i
          s.let[LET_SOFT].messages.mean, s.let[LET_SOFT].bytes.mean / 1e6, s.let[LET_STEP].entries.mean, s.let[LET_STEP].entries.largest,
          s.let[LET_STEP].contacts.mean, s.let[LET_STEP].messages.mean, s.let[LET_STEP].bytes.mean / 1e6, s.updates.mean / 1e6,
          ratio(hard_over_soft(&s), text[0]), ratio(with_local(&s), text[1]), seconds);
+  if (ranks > 1) print_summaries(ranks, &s);
   if (ranks > 1) print_step(f, ranks, &s, step->edge);
   fflush(stdout);
   if (t->pairs.file) write_pairs(t, f, ranks, step);

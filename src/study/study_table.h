@@ -18,8 +18,8 @@ struct study_facts {
   double particles, r0, r1, r2, soft_step;   /* r1 and r2: 0 without a split */
   int quads;                                 /* 1: cells of LET summaries carry second moments */
 };
-/* Bytes of a LET summary at a synchronisation of `ranks` ranks. Pure. */
-int64_t study_summary_bytes(const struct study_facts *f, int ranks);
+/* Most bytes of the LET summary of a rank at a synchronisation. Pure. */
+int64_t study_summary_bytes(const struct study_facts *f);
 
 /* Open o->output and o->pairs, if given; an earlier file keeps its content (result_file.h). 0 or -1. */
 int study_table_open(struct study_table *t, const struct study_options *o, const struct params *par, struct fault *f);

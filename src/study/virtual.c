@@ -113,23 +113,32 @@ static void send_let(struct virtual_exchange *l, int sender, int receiver)
   memory_free(near);
 }
 
-/* The number of cells in the summary of a rank that another one needs. */
-static int needed_cells(const struct virtual_exchange *l, int sender, int receiver)
+/* The number of cells in a summary that a rank needs. */
+static int needed_cells(const struct virtual_exchange *l, const struct let_summary *summary, int receiver)
 {
   enum need need[TOP_CELLS];
   struct let_request r = l->request;
   r.boxes = l->boxes[receiver];
   r.box_count = l->summary[receiver].boxes;
-  return top_cells(&l->w->lattice, &l->summary[sender].top, &l->summary[receiver].box, &r, need);
+  return top_cells(&l->w->lattice, &summary->top, &l->summary[receiver].box, &r, need);
+}
+
+/* Count the cells of groups that a rank needs. */
+static void count_groups(struct virtual_exchange *l, int receiver)
+{
+  const struct virtual_gathered *q = &l->gather.rank[receiver];
+  for (int k = 0; k < q->groups && l->top; k++)
+    if (q->group[k]->top.cells > 0) l->top(l, receiver, needed_cells(l, q->group[k], receiver));
 }
 
 static void send_all(struct virtual_exchange *l, int sender)
 {
-  for (int r = 0; r < l->ranks; r++) {
-    if (r == sender) continue;
+  const struct virtual_gathered *q = &l->gather.rank[sender];   /* knows those that know it */
+  for (int k = 0; k < q->count; k++) {
+    int r = q->known[k];
     watchdog_progress();
     enum need need = let_contact(&l->w->lattice, &l->summary[sender], &l->summary[r], &l->request);
-    if (need == NEED_CELL && l->top) l->top(l, r, needed_cells(l, sender, r));
+    if (need == NEED_CELL && l->top) l->top(l, r, needed_cells(l, &l->summary[sender], r));
     if (need == NEED_OPEN) send_let(l, sender, r);
   }
 }
@@ -142,13 +151,17 @@ void virtual_exchange_lets(struct virtual_exchange *l)
   be->upload(l->d, &none);
   be->order(l->d, &l->w->lattice);
   summarise_domains(l);
+  virtual_gather_make(&l->gather, l->c, (const int[3]){l->domain.px, l->domain.py, l->domain.pz}, &l->w->lattice, &l->request, l->summary, l->staged, l);
+  if (l->gathered) l->gathered(l);
   for (int r = l->c->rank; r < l->ranks; r += l->c->size) {
     virtual_build_tree(l, r);
     send_all(l, r);
+    count_groups(l, r);
     report(l, 0.1 + 0.9 * (r + 1) / l->ranks);
   }
   l->begun += l->share;
   if (l->received) l->received(l);
+  virtual_gather_free(&l->gather);
   memory_free(l->box_memory);
   l->box_memory = NULL;
 }
@@ -201,6 +214,26 @@ static void note_message(struct virtual_messages *list, struct virtual_message m
   list->message[list->count++] = m;
 }
 
+/* Callback of virtual_exchange_lets, for each message of summaries, on every process. */
+static void note_stage(void *of, int step, int from, int to, int64_t bytes)
+{
+  const struct virtual_exchange *l = of;
+  struct virtual_messages *list = ((struct counts *)l->sink)->messages;
+  if (l->c->rank > 0) return;
+  if (list->stages == list->stage_capacity) {
+    list->stage_capacity = (int64_t)memory_grown((size_t)list->stages, sizeof *list->stage);
+    list->stage = memory_resize("study", list->stage, sizeof *list->stage * (size_t)list->stage_capacity);
+  }
+  list->stage[list->stages++] = (struct virtual_stage){(int32_t)l->kind, step, from, to, bytes};
+}
+
+void virtual_messages_free(struct virtual_messages *m)
+{
+  memory_free(m->message);
+  memory_free(m->stage);
+  *m = (struct virtual_messages){.message = NULL};
+}
+
 /* Attach the LET as the receiver does; count its entries, messages and bytes. */
 static void count_let(struct virtual_exchange *l, int sender, int receiver, size_t box_bytes, struct let_choice *choice)
 {
@@ -231,6 +264,16 @@ static void count_top(struct virtual_exchange *l, int receiver, int cells)
   k->rows[receiver].cells += cells;
 }
 
+static void count_gather(struct virtual_exchange *l)
+{
+  struct counts *k = l->sink;
+  for (int r = l->c->rank; r < l->ranks; r += l->c->size) {
+    const struct virtual_gathered *q = &l->gather.rank[r];
+    struct virtual_summaries *to = &k->rows[r].summaries[l->kind];
+    *to = (struct virtual_summaries){q->messages, q->bytes, q->received_bytes, q->count, q->groups, q->held};
+  }
+}
+
 /* Copy the counts of these kinds. */
 static void copy_counts(struct virtual_rank *rows, const struct virtual_rank *sums, int ranks, int kinds)
 {
@@ -240,6 +283,7 @@ static void copy_counts(struct virtual_rank *rows, const struct virtual_rank *su
       if (!(kinds >> kind & 1)) continue;
       rows[r].let[kind] = sums[r].let[kind];
       rows[r].contacts[kind] = sums[r].contacts[kind];
+      rows[r].summaries[kind] = sums[r].summaries[kind];
     }
     if (kinds & 1 << LET_SOFT) rows[r].tops = sums[r].tops, rows[r].cells = sums[r].cells;
     if (kinds & 1 << LET_STEP) rows[r].updates = sums[r].updates;
@@ -255,17 +299,18 @@ void virtual_count(const struct comm *c, struct global_particles *w, int ranks, 
 void virtual_count_messages(const struct comm *c, struct global_particles *w, int ranks, int kinds, struct virtual_rank *rows,
                             void (*progress)(void *of, double done), void *of, struct virtual_messages *messages)
 {
-  struct virtual_exchange l = {.c = c, .w = w, .ranks = ranks, .selected = count_let, .progress = progress, .of = of};
+  struct virtual_exchange l = {.c = c, .w = w, .ranks = ranks, .selected = count_let, .gathered = count_gather, .progress = progress, .of = of};
   size_t n = (size_t)ranks;
   struct virtual_rank *sums = memory_alloc("study", sizeof *sums * n);
   virtual_open(&l);
   struct counts counts = {sums, messages};
   l.sink = &counts;
+  l.staged = messages ? note_stage : NULL;
   for (int r = c->rank; r < ranks; r += c->size) sums[r].local = l.begin[r + 1] - l.begin[r];
   for (int kind = 0; kind < LET_KINDS; kind++) {   /* boxes and summaries differ by kind */
     if (!(kinds >> kind & 1)) continue;
     l.kind = (enum let_kind)kind;
-    l.request = global_particles_request(w, l.kind, ranks);
+    l.request = global_particles_request(w, l.kind);
     l.top = kind == LET_SOFT ? count_top : NULL;
     l.share = kinds == VIRTUAL_ALL ? 0.5 : 1;
     virtual_exchange_lets(&l);

@@ -8,13 +8,22 @@
 #define VIRTUAL_H
 #include "study/global_particles.h"
 
+/* The gather of LET summaries. Messages and bytes of stages, which are none with one allgather, and what the rank has of others. */
+struct virtual_summaries {
+  int64_t messages, bytes;     /* sent in stages */
+  int64_t received;            /* bytes, also of an allgather */
+  int64_t known, groups;       /* ranks and groups whose summaries it has in the end */
+  int64_t held;                /* bytes of summaries in memory, its own included */
+};
+
 /* Counts of one of P ranks for one soft exchange and the exchange at the start of the substeps. Integers only, because rows are summed
  * over processes as one array. */
 struct virtual_rank {
   int64_t local;               /* particles */
   struct let_traffic let[LET_KINDS];
   int64_t contacts[LET_KINDS]; /* ranks whose LETs it receives */
-  int64_t tops, cells;         /* soft: ranks of which cells in the LET summary suffice; these cells */
+  int64_t tops, cells;         /* soft: ranks and groups of which cells in the LET summary suffice; these cells */
+  struct virtual_summaries summaries[LET_KINDS];
   int64_t updates;             /* bytes that it sends in a substep in which all entries, also cells, were corrected */
 };
 
@@ -28,11 +37,21 @@ struct virtual_message {
   int64_t boxes, let, update;       /* bytes: of the receiver's boxes, of the LET, of an update of all its entries (substeps) */
 };
 
-/* A list of them, in the order in which each sender selects them. */
-struct virtual_messages {
-  struct virtual_message *message;  /* [count]; owner: caller (memory_free) */
-  int64_t count, capacity;
+/* A message of LET summaries in stages. */
+struct virtual_stage {
+  int32_t kind, step, from, to;
+  int64_t bytes;
 };
+
+/* A list of them, in the order in which each sender selects them; messages of summaries on rank 0 alone. Owner: caller
+ * (virtual_messages_free). */
+struct virtual_messages {
+  struct virtual_message *message;  /* [count] */
+  int64_t count, capacity;
+  struct virtual_stage *stage;      /* [stages] */
+  int64_t stages, stage_capacity;
+};
+void virtual_messages_free(struct virtual_messages *m);
 
 /* Count the exchanges of `ranks` virtual ranks for the LETs of `kinds` (bits as in VIRTUAL_ALL).
  * \param rows      [ranks] the counts, the same on every process; counts of other kinds are not changed

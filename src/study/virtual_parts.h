@@ -3,6 +3,7 @@
 #ifndef VIRTUAL_PARTS_H
 #define VIRTUAL_PARTS_H
 #include "study/virtual.h"
+#include "study/virtual_stages.h"
 
 /* The work of a process. The particles of domain r are index[begin[r]], ..., index[begin[r + 1] - 1] of all particles. */
 struct virtual_exchange {
@@ -21,7 +22,10 @@ struct virtual_exchange {
   void *box_memory;
   /* Called for every LET that was selected, with the bytes of its boxes: by the process of the sender, whose tree the device has. */
   void (*selected)(struct virtual_exchange *l, int sender, int receiver, size_t box_bytes, struct let_choice *choice);
-  void (*top)(struct virtual_exchange *l, int receiver, int cells);   /* the receiver needs cells of a summary alone; or NULL */
+  struct virtual_gather gather;
+  void (*gathered)(struct virtual_exchange *l);   /* called when summaries are in `gather`; or NULL */
+  virtual_stage_message *staged;                  /* called with this struct for messages of stages; or NULL */
+  void (*top)(struct virtual_exchange *l, int receiver, int cells);   /* of a rank or a group the receiver needs cells of the summary alone; or NULL */
   void (*received)(struct virtual_exchange *l);   /* called when all LETs are selected, with summaries and boxes; or NULL */
   void *sink;                  /* of these three */
   double begun, share;         /* parts of the whole work: done before this exchange; of this exchange */

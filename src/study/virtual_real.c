@@ -10,8 +10,8 @@
 
 static const struct backend *const be = &backend_cpu;
 
-/* Give each rank an equal part of the particles, migrate them to the owner ranks, and build the trees. Collective. */
-static void migrate(const struct comm *c, struct global_particles *w, struct device *d)
+/* Give each rank an equal part of the particles, migrate them to the owner ranks, and build the trees. Sets the numbers of domains. Collective. */
+static void migrate(const struct comm *c, struct global_particles *w, struct device *d, int grid[3])
 {
   struct domain domain;
   struct particles p;
@@ -25,6 +25,7 @@ static void migrate(const struct comm *c, struct global_particles *w, struct dev
   domain_exchange(&domain, c, be, d, NULL, 0, 0);
   global_particles_sort_by_id(d);
   global_particles_build_tree(w, d, &domain, c->rank);
+  grid[0] = domain.px, grid[1] = domain.py, grid[2] = domain.pz;
   domain_close(&domain);
 }
 
@@ -33,7 +34,7 @@ static void exchange_soft(const struct global_particles *w, struct lets *lets, s
 {
   struct tally tally = {0};
   struct walk_request walk = {.kind = WALK_TOTAL, .mac = w->mac, .a_floor = w->a_floor, .let = LET_SOFT};
-  struct let_request request = global_particles_request(w, LET_SOFT, 1);   /* the exchange sets what depends on ranks */
+  struct let_request request = global_particles_request(w, LET_SOFT);
   let_exchange(lets, LET_SOFT, &w->lattice, request, TICKS, &row->let[LET_SOFT]);
   let_walk(lets, walk, &tally, &row->let[LET_SOFT]);
 }
@@ -48,7 +49,7 @@ static void exchange_step(const struct global_particles *w, struct device *d, st
   struct let_traffic updates = {.bytes = 0};
   int64_t outside = 0;
   be->levels(d, &rule, LEVEL);
-  let_exchange(lets, LET_STEP, &w->lattice, global_particles_request(w, LET_STEP, 1), MIDDLE, &row->let[LET_STEP]);
+  let_exchange(lets, LET_STEP, &w->lattice, global_particles_request(w, LET_STEP), MIDDLE, &row->let[LET_STEP]);
   let_take_updates(lets, 0, &row->let[LET_STEP]);
   be->select(d, MIDDLE, tick_length, &outside);
   be->moments(d, &w->mac, MIDDLE, tick_length);
@@ -62,9 +63,10 @@ static void exchange_step(const struct global_particles *w, struct device *d, st
 static void exchange(const struct comm *c, struct global_particles *w, enum let_kind kind, struct virtual_rank *row)
 {
   struct device *d = global_particles_open_device(w, c->size);
-  migrate(c, w, d);
+  int grid[3];
+  migrate(c, w, d, grid);
   row->local = be->count(d);
-  struct lets *lets = lets_open(c, be, d, NULL);
+  struct lets *lets = lets_open(c, be, d, NULL, grid);
   if (kind == LET_SOFT)
     exchange_soft(w, lets, row);
   else
@@ -85,7 +87,7 @@ void virtual_real(const struct comm *c, struct global_particles *w, int kinds, s
 
 int virtual_differ(const struct virtual_rank *counted, const struct virtual_rank *real, int rank, int kinds, struct fault *f)
 {
-  static const char *const names[] = {"cells received", "particles received", "messages sent", "bytes sent"};
+  static const char *const names[] = {"cells received", "particles received", "messages sent", "bytes sent", "messages with summaries", "bytes of these"};
   if (counted->local != real->local)
     return fault_set(f, "rank %d has %lld particles, its virtual one %lld", rank, (long long)real->local, (long long)counted->local);
   for (int kind = 0; kind < LET_KINDS; kind++) {
@@ -93,8 +95,10 @@ int virtual_differ(const struct virtual_rank *counted, const struct virtual_rank
     const int64_t pair[][2] = {{a->received.cells, b->received.cells},
                                {a->received.particles, b->received.particles},
                                {a->messages, b->messages},
-                               {a->bytes, b->bytes}};
-    for (int k = 0; k < 4 && kinds >> kind & 1; k++)
+                               {a->bytes, b->bytes},
+                               {a->summary_messages, counted->summaries[kind].messages},
+                               {a->summary_bytes, counted->summaries[kind].bytes}};
+    for (int k = 0; k < 6 && kinds >> kind & 1; k++)
       if (pair[k][0] != pair[k][1])
         return fault_set(f, "%s, %s LETs: rank %d has %lld, its virtual one %lld", names[k], kind == LET_SOFT ? "soft" : "hard", rank,
                          (long long)pair[k][0], (long long)pair[k][1]);

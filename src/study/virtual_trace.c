@@ -3,6 +3,7 @@
 #include "study/virtual_trace.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "mpi/message.h"
@@ -22,6 +23,9 @@ struct builder {
   const struct virtual_rank *rows;
   const struct let_request *soft;
   struct virtual_message *message;      /* [count] sorted by kind, sender, receiver */
+  struct virtual_stage *out, *in;       /* [stages] sorted by kind, step, and sender or receiver */
+  int64_t stages;
+  int steps[LET_KINDS];                 /* of each kind; 0: summaries are not in stages */
   int64_t count, *by_receiver;          /* [count] numbers of messages, sorted by kind, receiver, sender in the order of a ring */
   double work;                          /* of the rank under way, before its next event */
 };
@@ -68,6 +72,41 @@ static const struct virtual_message *sent(const struct builder *b, int64_t k, in
   return m && m->kind == kind && m->sender == rank ? m : NULL;
 }
 
+/* The next message of summaries that a rank sends (or receives) in a step, from *at on; NULL: there is no further one. `list` is sorted. */
+static const struct virtual_stage *next_stage(const struct virtual_stage *list, int64_t count, int64_t at, int kind, int step, int rank, int receives)
+{
+  if (at >= count || list[at].kind != kind || list[at].step != step) return NULL;
+  return (receives ? list[at].to : list[at].from) == rank ? &list[at] : NULL;
+}
+
+/* The first of these. */
+static int64_t first_stage(const struct virtual_stage *list, int64_t count, int kind, int step, int rank, int receives)
+{
+  int64_t low = 0, high = count;
+  while (low < high) {
+    int64_t mid = (low + high) / 2;
+    const struct virtual_stage *m = &list[mid];
+    int other = receives ? m->to : m->from;
+    if (m->kind != kind ? m->kind < kind : m->step != step ? m->step < step : other < rank) low = mid + 1;
+    else high = mid;
+  }
+  return low;
+}
+
+/* The exchange of summaries: in stages where there are messages of them. */
+static void gather(struct builder *b, int r, enum let_kind kind, int32_t tick, enum phase phase, const struct let_request *q)
+{
+  int last = b->steps[kind] - 1;
+  const struct virtual_stage *m;
+  if (last < 0) add(b, r, tick, phase, EVENT_allgather, -1, 0, (int64_t)let_summary_bytes(q));
+  for (int step = 0; step <= last; step++) {
+    for (int64_t k = first_stage(b->out, b->stages, (int)kind, step, r, 0); (m = next_stage(b->out, b->stages, k, (int)kind, step, r, 0)); k++)
+      add_message(b, r, tick, phase, EVENT_send, m->to, MESSAGE_SUMMARY, m->bytes);
+    for (int64_t k = first_stage(b->in, b->stages, (int)kind, step, r, 1); (m = next_stage(b->in, b->stages, k, (int)kind, step, r, 1)); k++)
+      add_message(b, r, tick, phase, EVENT_receive, m->from, MESSAGE_SUMMARY, m->bytes);
+  }
+}
+
 /* One exchange: summaries, boxes, LETs, and the walk of the local tree and of each LET. */
 static void exchange(struct builder *b, int r, enum let_kind kind, int32_t tick, enum phase select, enum phase walk, double walk_seconds)
 {
@@ -75,7 +114,7 @@ static void exchange(struct builder *b, int r, enum let_kind kind, int32_t tick,
   const struct virtual_message *m;
   const struct let_request step = {.horizon = 1, .cutoff = 1}, *q = kind == LET_STEP ? &step : b->soft;   /* with the split */
   b->work += ARRANGE * (double)b->rows[r].local;
-  add(b, r, tick, select, EVENT_allgather, -1, 0, (int64_t)let_summary_bytes(q));
+  gather(b, r, kind, tick, select, q);
   for (int64_t k = in; (m = received(b, k, kind, r)); k++) add_message(b, r, tick, select, EVENT_send, m->sender, MESSAGE_BOXES, m->boxes);
   for (int64_t k = out; (m = sent(b, k, kind, r)); k++) {
     add_message(b, r, tick, select, EVENT_receive, m->receiver, MESSAGE_BOXES, m->boxes);
@@ -111,6 +150,30 @@ static int by_sender(const void *one, const void *other)
   return a->sender != b->sender ? a->sender - b->sender : a->receiver - b->receiver;
 }
 
+static int stages_by(const struct virtual_stage *a, const struct virtual_stage *b, int receiver)
+{
+  if (a->kind != b->kind) return a->kind - b->kind;
+  if (a->step != b->step) return a->step - b->step;
+  int first = receiver ? a->to - b->to : a->from - b->from;
+  return first != 0 ? first : receiver ? a->from - b->from : a->to - b->to;
+}
+static int stages_out(const void *a, const void *b) { return stages_by(a, b, 0); }
+static int stages_in(const void *a, const void *b) { return stages_by(a, b, 1); }
+
+static void sort_stages(struct builder *b, const struct virtual_messages *m)
+{
+  size_t bytes = sizeof *b->out * (size_t)m->stages;
+  b->stages = m->stages;
+  b->out = memory_alloc("study", bytes + 1);
+  b->in = memory_alloc("study", bytes + 1);
+  if (m->stages == 0) return;
+  memcpy(b->out, m->stage, bytes);
+  memcpy(b->in, m->stage, bytes);
+  qsort(b->out, (size_t)m->stages, sizeof *b->out, stages_out);
+  qsort(b->in, (size_t)m->stages, sizeof *b->in, stages_in);
+  for (int64_t k = 0; k < m->stages; k++) b->steps[b->out[k].kind] = b->out[k].step + 1;
+}
+
 /* Sort the numbers of the messages by kind and receiver; within these the senders stand as in a ring, from the one after the receiver. */
 static void sort_by_receiver(struct builder *b, int ranks)
 {
@@ -137,8 +200,11 @@ void virtual_events(const struct comm *c, int ranks, const struct virtual_rank *
     events_open(t, ranks);
     qsort(b.message, (size_t)b.count, sizeof *b.message, by_sender);
     sort_by_receiver(&b, ranks);
+    sort_stages(&b, messages);
     for (int r = 0; r < ranks; r++) soft_step(&b, r);
   }
+  memory_free(b.out);
+  memory_free(b.in);
   memory_free(b.by_receiver);
   memory_free(b.message);
 }

@@ -21,29 +21,37 @@ int64_t radius_samples(const struct comm *c, const struct backend *be, struct de
   return (int64_t)(all_bytes / sizeof **all);
 }
 
-/* The 28th smallest distance for sample i, from the distances that all ranks found; the largest if there are fewer. */
-static double merged(const struct comm *c, const double *all, int64_t samples, int64_t i, double *scratch)
+/* Merge two ascending lists: the smallest NEIGHBOURS of both replace the first, of `count`. Returns their number. The second ends at 1e300. */
+static int merge(double *first, int count, const double *second)
 {
+  double all[NEIGHBOURS];
+  int n = 0;
+  for (int a = 0, b = 0; n < NEIGHBOURS; n++) {
+    int more = b < NEIGHBOURS && second[b] < 1e300;
+    if (a == count && !more) break;
+    all[n] = a < count && (!more || first[a] <= second[b]) ? first[a++] : second[b++];
+  }
+  memcpy(first, all, sizeof *all * (size_t)n);
+  return n;
+}
+
+/* The 28th smallest distance for sample i, from the distances that all ranks found; the largest if there are fewer. */
+static double merged(const struct comm *c, const double *all, int64_t samples, int64_t i)
+{
+  double nearest[NEIGHBOURS];
   int count = 0;
-  for (int r = 0; r < c->size; r++)
-    for (int k = 0; k < NEIGHBOURS; k++) {
-      double x = all[((int64_t)r * samples + i) * NEIGHBOURS + k];
-      if (x < 1e300) scratch[count++] = x;
-    }
-  gsl_sort(scratch, 1, (size_t)count);
-  return count == 0 ? 0 : scratch[count < NEIGHBOURS ? count - 1 : NEIGHBOURS - 1];
+  for (int r = 0; r < c->size; r++) count = merge(nearest, count, &all[((int64_t)r * samples + i) * NEIGHBOURS]);
+  return count == 0 ? 0 : nearest[count - 1];
 }
 
 /* Quantiles over the n samples. all[rank][n][NEIGHBOURS]: the distances that each rank found. */
 static void quantiles_of(const struct comm *c, const double *all, int64_t n, int quantiles, const double *quantile, double *radius)
 {
-  double *scratch = memory_alloc("radius", sizeof *scratch * NEIGHBOURS * (size_t)c->size);
   double *result = memory_alloc("radius", sizeof *result * (size_t)(n + 1));
-  for (int64_t i = 0; i < n; i++) result[i] = merged(c, all, n, i, scratch);
+  for (int64_t i = 0; i < n; i++) result[i] = merged(c, all, n, i);
   gsl_sort(result, 1, (size_t)n);
   for (int k = 0; k < quantiles; k++) radius[k] = n == 0 ? 0 : gsl_stats_quantile_from_sorted_data(result, 1, (size_t)n, quantile[k]);
   memory_free(result);
-  memory_free(scratch);
 }
 
 double radius_by_rule(const struct comm *c, const struct backend *be, struct device *d, double sources, double quantile)

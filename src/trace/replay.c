@@ -22,7 +22,8 @@ struct early {
 struct rank_state {
   int64_t next;          /* event that comes next */
   int64_t collective;    /* number of the next collective event */
-  double now, out, in;   /* end of the last event; the links are free */
+  double now;            /* end of the last event */
+  double out[NETWORK_PORTS], in[NETWORK_PORTS];   /* the ports are free */
   int blocked, early_ones, early;   /* early: the next of early_list */
   struct early *early_list;      /* [early_ones] by posted */
   double work, wait;
@@ -36,6 +37,8 @@ struct machine {
   struct meeting *meeting;       /* [collectives] */
   double **end, **arrival;       /* [ranks][count]: end of an event; arrival of the message of a receive, negative: not sent yet */
   char **waited;                 /* [ranks][count]: whether the event waited */
+  double *link;                  /* [links]: they are free */
+  int *way;                      /* [longest] of a message */
   int *heap, heap_count;         /* ranks that can go on, the earliest first */
   struct replay *result;
 };
@@ -134,21 +137,44 @@ static double collective_ends(struct machine *m, int r, const struct event *e, d
 
 /* --- events ------------------------------------------------------------------------------------------------------ */
 
+/* The port that is free first. */
+static double *port(const struct machine *m, double *ports)
+{
+  double *first = ports;
+  for (int k = 1; k < m->n->ports; k++)
+    if (ports[k] < *first) first = &ports[k];
+  return first;
+}
+
+/* The first byte of a message passes the links between two ranks, each of which is then busy for so many seconds; `*leaves`: when it may leave,
+ * then when it does. Returns when it arrives. */
+static double pass(struct machine *m, int from, int to, double seconds, double *leaves)
+{
+  double latency = m->n->between ? m->n->between(m->n->of, from, to) : m->n->latency, head = *leaves;
+  int links = m->n->way ? m->n->way(m->n->of, from, to, m->way) : 0;
+  for (int k = 0; k < links; k++) {
+    double *link = &m->link[m->way[k]];
+    head = fmax(head, *link);
+    if (k == 0) *leaves = head;
+    *link = head + seconds;
+    head += latency / links;
+  }
+  return links ? head : head + latency;
+}
+
 static void send(struct machine *m, int r, const struct event *e, double ready)
 {
-  struct rank_state *from = &m->rank[r], *to = &m->rank[e->peer];
   double seconds = m->n->bandwidth > 0 ? (double)e->bytes / m->n->bandwidth : 0;
-  double latency = m->n->between ? m->n->between(m->n->of, r, e->peer) : m->n->latency;
+  double *out = port(m, m->rank[r].out), *in = port(m, m->rank[e->peer].in), leaves = fmax(ready, *out);
   int64_t receive = m->matches.partner[r][e->seq];
+  double arrives = pass(m, r, e->peer, seconds, &leaves);
   m->result->messages++;
   m->result->bytes += e->bytes;
-  double leaves = ready > from->out ? ready : from->out;
-  from->out = leaves + seconds;
+  *out = leaves + seconds;
   if (receive < 0) return;
-  double begins = leaves + latency > to->in ? leaves + latency : to->in;
-  to->in = begins + seconds;
-  m->arrival[e->peer][receive] = begins + seconds;
-  if (to->next == receive) wake(m, e->peer);
+  *in = fmax(arrives, *in) + seconds;
+  m->arrival[e->peer][receive] = *in;
+  if (m->rank[e->peer].next == receive) wake(m, e->peer);
 }
 
 /* Carry out the next event of a rank. Returns 0; 1 where it waits for others. */
@@ -260,6 +286,8 @@ static void open_machine(struct machine *m)
   size_t ranks = (size_t)m->t->ranks;
   m->rank = memory_alloc("trace", sizeof *m->rank * ranks);
   m->heap = memory_alloc("trace", sizeof *m->heap * (ranks + 1));
+  m->link = memory_alloc("trace", sizeof *m->link * (size_t)(m->n->links + 1));
+  m->way = memory_alloc("trace", sizeof *m->way * (size_t)(m->n->longest + 1));
   m->meeting = memory_alloc("trace", sizeof *m->meeting * (size_t)(m->matches.collectives + 1));
   m->end = memory_alloc("trace", sizeof *m->end * ranks);
   m->arrival = memory_alloc("trace", sizeof *m->arrival * ranks);
@@ -286,6 +314,8 @@ static void close_machine(struct machine *m)
   memory_free(m->arrival);
   memory_free(m->waited);
   memory_free(m->meeting);
+  memory_free(m->way);
+  memory_free(m->link);
   memory_free(m->heap);
   memory_free(m->rank);
 }

@@ -7,14 +7,19 @@
 
 int topology_read(struct topology *o, const char *text, struct fault *f)
 {
-  int end = 0;
-  *o = (struct topology){.kind = TOPOLOGY_FLAT, .side = {1, 1, 1}};
+  int end = 0, further = 0;
+  *o = (struct topology){.kind = TOPOLOGY_FLAT, .side = {1, 1, 1}, .ports = 1};
   if (strcmp(text, "flat") == 0) return 0;
-  if (sscanf(text, "torus:%d,%d,%d%n", &o->side[0], &o->side[1], &o->side[2], &end) == 3 && !text[end]) o->kind = TOPOLOGY_TORUS;
-  else if (sscanf(text, "fat-tree:%d%n", &o->side[0], &end) == 1 && !text[end]) o->kind = TOPOLOGY_FAT_TREE;
+  if (sscanf(text, "torus:%d,%d,%d%n:%d%n", &o->side[0], &o->side[1], &o->side[2], &end, &o->ports, &further) >= 3) {
+    if (!text[end]) o->ports = NETWORK_PORTS;
+    if (!text[end] || (further && !text[further])) o->kind = TOPOLOGY_TORUS;
+  } else if (sscanf(text, "fat-tree:%d%n", &o->side[0], &end) == 1 && !text[end]) {
+    o->kind = TOPOLOGY_FAT_TREE;
+  }
   int least = o->side[0] < o->side[1] ? o->side[0] : o->side[1];
-  if (o->kind == TOPOLOGY_FLAT || least < 1 || o->side[2] < 1)
-    return fault_set(f, "topology: expected flat, torus:X,Y,Z or fat-tree:RANKS_PER_LEAF, found '%.60s'", text);
+  if (o->kind == TOPOLOGY_FLAT || least < 1 || o->side[2] < 1 || o->ports < 1 || o->ports > NETWORK_PORTS)
+    return fault_set(f, "topology: expected flat, torus:X,Y,Z or fat-tree:RANKS_PER_LEAF, where :PORTS (1 to %d) may follow a torus, found '%.60s'",
+                     NETWORK_PORTS, text);
   return 0;
 }
 
@@ -33,6 +38,26 @@ int topology_links(const struct topology *o, int from, int to)
   return links;
 }
 
+int topology_way(const struct topology *o, int from, int to, int *link)
+{
+  int count = 0, place = from, stride = 1;
+  for (int k = 0; k < 3; k++) {
+    int side = o->side[k], at = from / stride % side, steps = to / stride % side - at;
+    int down = 2 * steps > side || (steps < 0 && 2 * -steps <= side), apart = abs(steps);
+    if (2 * apart > side) apart = side - apart;
+    for (int i = 0; i < apart; i++) {
+      int next = (at + (down ? side - 1 : 1)) % side;
+      link[count++] = 6 * place + 2 * k + down;
+      place += (next - at) * stride;
+      at = next;
+    }
+    stride *= side;
+  }
+  return count;
+}
+
+static int way(const void *of, int from, int to, int *link) { return topology_way(of, from, to, link); }
+
 static double between(const void *of, int from, int to)
 {
   const struct topology *o = of;
@@ -49,6 +74,12 @@ int topology_apply(struct topology *o, struct network *n, int ranks, struct faul
   o->link = n->latency;
   n->between = between;
   n->of = o;
+  n->ports = o->ports;
+  if (o->kind == TOPOLOGY_TORUS) {
+    n->way = way;
+    n->links = 6 * o->side[0] * o->side[1] * o->side[2];
+    n->longest = o->side[0] / 2 + o->side[1] / 2 + o->side[2] / 2;
+  }
   if (ranks > 1) n->latency *= sum / (ranks - 1);
   return 0;
 }

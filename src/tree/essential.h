@@ -56,6 +56,9 @@ HD double essential_box_deviation(const struct let_box *b, double pull, const st
 /* Upper bound on the hard accelerations of the particles of a node. */
 HD double essential_pull(const struct motion *w) { return essential_norm(w->a) + w->spread_a; }
 
+/* The number of a box in the acceptance criterion. */
+HD float essential_sink(const struct let_box *b, const struct let_request *r) { return mac_sink(r->mac, fmax(b->a_old, r->a_floor)); }
+
 /* The part of a node that the targets of a box need. `w`: its motion, which holds at the tick of the request. */
 HD enum need essential_need(const struct lattice *l, const struct node *n, const struct motion *w, const struct let_box *b,
                             const struct let_request *r)
@@ -67,8 +70,20 @@ HD enum need essential_need(const struct lattice *l, const struct node *n, const
   if (r->cutoff >= 0 && distance - n->b > r->cutoff) return NEED_NOTHING;
   /* a leaf of one particle is sent as a particle if it moves: updates carry corrections of particles, not of cells */
   if (r->horizon > 0 && n->info == (NODE_LEAF | 1)) return NEED_OPEN;
-  double sink = mac_sink(r->mac, fmax(b->a_old, r->a_floor));
+  double sink = essential_sink(b, r);
   return distance > n->b + r->open_within && distance >= n->reach * sink ? NEED_CELL : NEED_OPEN;
+}
+
+/* The same where nothing moves and there is no cutoff, with the box's number in the acceptance criterion (tree/mac.h). */
+HD enum need essential_at_rest(const struct lattice *l, const struct node *n, const struct let_box *b, double open_within, float sink)
+{
+  double r2 = 0;
+  for (int c = 0; c < 3; c++) {
+    double x = lattice_position(l, c, n->x[c]), out = x < b->low[c] ? b->low[c] - x : x > b->high[c] ? x - b->high[c] : 0;
+    r2 += out * out;
+  }
+  double distance = sqrt(r2);
+  return distance > n->b + open_within && distance >= n->reach * (double)sink ? NEED_CELL : NEED_OPEN;
 }
 
 /* --- all boxes of a receiver together ----------------------------------------------------------------------------- */

@@ -40,8 +40,8 @@ struct let_request {
   enum let_part part;
   /* For `boxes`. 1: targets are only the particles whose steps end at `tick`, since no other step ends within the horizon. */
   int active;
-  /* For `summary`, at a synchronisation. quads 1: cells carry second moments. cells: most cells of a top; 0: TOP_CELLS. */
-  int quads, cells;
+  int quads;                     /* 1: cells of summaries carry second moments, at a synchronisation */
+  const float *eps2;             /* at a synchronisation, the squared softening of each class (particles/softening.h); NULL: there is one */
 };
 
 /* Where particles of a rank can be within the horizon: cuboids at rest that contain their predicted trajectories with the motion bound. The
@@ -55,9 +55,11 @@ struct let_reach {
   int32_t pad;
 };
 
-/* The top of a rank's tree (tree/upper.h), up to TOP_CELLS; of many ranks TOP_FEW, because the bytes of all tops grow with the number of
- * ranks. With 32 cells 67 of 511 ranks send a rank a LET, with 16 cells 97 of 4095 (doc/measurements.md, soft LET contacts). */
-enum { TOP_CELLS = 32, TOP_FEW = 16, TOP_SEEN = 256 };
+/* The top of a rank's tree (tree/upper.h), up to TOP_CELLS. With 32 cells 67 of 511 ranks send a rank a LET (doc/measurements.md, soft LET
+ * contacts). */
+enum { TOP_CELLS = 32, TOP_SEEN = 256 };
+
+#define TOP_ENOUGH (NODE_TERMINAL | 1u)   /* `info` of a closed cell that every target accepts to which the top is sent (top_enough) */
 
 struct let_top {
   int32_t cells, pad;

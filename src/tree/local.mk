@@ -1,6 +1,8 @@
 libespalier_a_SOURCES += \
   %D%/cuboids.h \
   %D%/essential.h \
+  %D%/halves.c \
+  %D%/halves.h \
   %D%/keys.h \
   %D%/lattice.h \
   %D%/let_data.h \

@@ -22,11 +22,7 @@ static void add_cell(struct let_top *t, const struct node *n, const float (*quad
   t->cells++;
 }
 
-int top_most(const struct let_request *r)
-{
-  int most = r->cells > 0 ? r->cells : TOP_CELLS, wanted = (int)debug_value("let_top", TOP_CELLS);
-  return wanted < most ? wanted : most;
-}
+int top_most(void) { return (int)debug_value("let_top", TOP_CELLS); }
 
 static void choose(struct let_top *t, int most, const struct node *node, int32_t seen, int32_t base, const float (*quad)[6])
 {
@@ -69,35 +65,64 @@ void top_cut(struct let_top *t, int most)
 
 /* --- what of it is needed ---------------------------------------------------------------------------------------- */
 
-static const struct motion at_rest;   /* synchronisations have no horizon */
+/* Synchronisations have no horizon and no cutoff. */
+static enum need need_of(const struct lattice *l, const struct node *n, const struct let_box *box, const struct let_request *r, float sink)
+{
+  return essential_at_rest(l, n, box, r->open_within, sink);
+}
 
 enum need top_need(const struct lattice *l, const struct let_top *t, const struct let_box *box, const struct let_request *r)
 {
   char reached[TOP_CELLS] = {1};
+  float sink = essential_sink(box, r);
   for (int k = 0; k < t->cells; k++) {
     const struct node *n = &t->node[k];
-    if (!reached[k] || essential_need(l, n, &at_rest, box, r) != NEED_OPEN) continue;
+    if (!reached[k] || n->info == TOP_ENOUGH || need_of(l, n, box, r, sink) != NEED_OPEN) continue;
     if (n->info & NODE_TERMINAL) return NEED_OPEN;
     memset(reached + n->first, 1, n->info);
   }
   return NEED_CELL;
 }
 
-static enum need need_of_all(const struct lattice *l, const struct node *n, const struct let_box *all, const struct let_request *r)
+int top_enough(struct let_top *few, const struct let_top *t, const struct lattice *l, const struct let_box *box, const struct let_request *r)
 {
-  if (n->info & NODE_TERMINAL || essential_need(l, n, &at_rest, all, r) == NEED_CELL) return NEED_CELL;
+  int place[TOP_CELLS] = {0}, cells = t->cells > 0;   /* in `few` */
+  float sink = essential_sink(box, r);
+  for (int k = 0; k < t->cells; k++) {
+    const struct node *n = &t->node[k];
+    if (k > 0 && place[k] == 0) continue;
+    int open = !(n->info & NODE_TERMINAL) && need_of(l, n, box, r, sink) == NEED_OPEN;
+    if (open)
+      for (uint32_t i = 0; i < n->info; i++) place[n->first + (int32_t)i] = cells + (int)i;
+    if (few) {
+      struct node *to = &few->node[place[k]];
+      *to = *n;
+      memcpy(few->quad[place[k]], t->quad[k], sizeof *few->quad);
+      to->first = open ? cells : 0;
+      if (!open && !(n->info & NODE_TERMINAL)) to->info = TOP_ENOUGH;
+    }
+    if (open) cells += (int)n->info;
+  }
+  if (few) few->cells = cells;
+  return cells;
+}
+
+static enum need need_of_all(const struct lattice *l, const struct node *n, const struct let_box *all, const struct let_request *r, float sink)
+{
+  if (n->info & NODE_TERMINAL || need_of(l, n, all, r, sink) == NEED_CELL) return NEED_CELL;
   for (int b = 0; b < r->box_count; b++)
-    if (essential_need(l, n, &at_rest, &r->boxes[b], r) == NEED_OPEN) return NEED_OPEN;
+    if (need_of(l, n, &r->boxes[b], r, essential_sink(&r->boxes[b], r)) == NEED_OPEN) return NEED_OPEN;
   return NEED_CELL;
 }
 
 int top_cells(const struct lattice *l, const struct let_top *t, const struct let_box *all, const struct let_request *r, enum need *need)
 {
+  float sink = essential_sink(all, r);
   int count = t->cells > 0;
   for (int k = 0; k < TOP_CELLS; k++) need[k] = k < count ? NEED_CELL : NEED_NOTHING;
   for (int k = 0; k < t->cells; k++) {
     const struct node *n = &t->node[k];
-    if (need[k] == NEED_NOTHING || need_of_all(l, n, all, r) != NEED_OPEN) continue;
+    if (need[k] == NEED_NOTHING || need_of_all(l, n, all, r, sink) != NEED_OPEN) continue;
     need[k] = NEED_OPEN;
     for (uint32_t i = 0; i < n->info; i++) need[n->first + (int32_t)i] = NEED_CELL;
     count += (int)n->info;
@@ -159,21 +184,27 @@ static void add_top(struct upper *u, int64_t root, const struct let_top *t, cons
   }
 }
 
-void upper_make(struct upper *u, const struct lattice *l, int count, const struct let_summary *const *summaries, const struct let_box *all,
-                const struct let_request *r)
+void upper_open(struct upper *u, int count)
 {
-  *u = (struct upper){.node = NULL};
+  *u = (struct upper){.roots = count};
   if (count == 0) return;
-  int64_t begin = cells_above(count);
-  reserve(u, begin + count);
-  u->nodes = begin + count;
-  memset(u->quad, 0, sizeof *u->quad * (size_t)begin);
-  for (int k = 0; k < count; k++) {
-    enum need need[TOP_CELLS];
-    reserve(u, u->nodes + top_cells(l, &summaries[k]->top, all, r, need));
-    add_top(u, begin + k, &summaries[k]->top, need);
-  }
-  for (int width = count; width > 1; width = above(width)) {
+  u->at = cells_above(count);
+  reserve(u, u->at + count);
+  u->nodes = u->at + count;
+  memset(u->quad, 0, sizeof *u->quad * (size_t)u->at);
+}
+
+void upper_add(struct upper *u, const struct lattice *l, const struct let_top *top, const struct let_box *all, const struct let_request *r)
+{
+  enum need need[TOP_CELLS];
+  reserve(u, u->nodes + top_cells(l, top, all, r, need));
+  add_top(u, u->at++, top, need);
+}
+
+void upper_finish(struct upper *u)
+{
+  int64_t begin = u->at - u->roots;
+  for (int width = u->roots; width > 1; width = above(width)) {
     int64_t below = begin;
     begin -= above(width);
     for (int k = 0; k < above(width); k++) {

@@ -11,8 +11,8 @@
 extern "C" {
 #endif
 
-/* Most cells of a top for a request. */
-int top_most(const struct let_request *r);
+/* Most cells of a top. */
+int top_most(void);
 /* The first `seen` nodes of a tree, at most TOP_SEEN are used; links count from `base`. quad: their second moments, or NULL. Chooses up to
  * TOP_CELLS of them: the closed cell with the largest reach is opened, again and again, as long as its children are seen and have room. */
 void top_choose(struct let_top *t, const struct node *node, int32_t seen, int32_t base, const float (*quad)[6]);
@@ -21,6 +21,9 @@ void top_cut(struct let_top *t, int most);
 
 /* What the targets of a box need of the rank whose top it is, at a synchronisation: NEED_CELL, cells of the top; NEED_OPEN, a LET. Pure. */
 enum need top_need(const struct lattice *l, const struct let_top *t, const struct let_box *box, const struct let_request *r);
+/* The cells of a top that targets in a box may need, as a top of its own: what lies below cells that the whole box accepts is left out, and these
+ * have the `info` TOP_ENOUGH. For all boxes within this one `few` is worth as much. Returns their number; few NULL: that alone. Pure. */
+int top_enough(struct let_top *few, const struct let_top *t, const struct lattice *l, const struct let_box *box, const struct let_request *r);
 /* The cells of a top that the boxes of the request need, where top_need of `all`, the box around them, is NEED_CELL. need[TOP_CELLS]:
  * NEED_NOTHING, NEED_CELL, or NEED_OPEN where the children are needed. Returns their number. Pure. */
 int top_cells(const struct lattice *l, const struct let_top *t, const struct let_box *all, const struct let_request *r, enum need *need);
@@ -28,12 +31,15 @@ int top_cells(const struct lattice *l, const struct let_top *t, const struct let
 struct upper {
   struct node *node;       /* [nodes]: parents before children, and children together */
   float (*quad)[6];        /* [nodes] */
-  int64_t nodes, capacity;
+  int64_t nodes, capacity, at;   /* at: place of the next root */
+  int roots;
 };
-/* Make the tree over the cells that the boxes of the request need of the tops of `count` other ranks: a cell has at most eight children,
- * every target opens the cells above the roots of the tops, and closed cells are terminal. Owner: caller (upper_free). */
-void upper_make(struct upper *u, const struct lattice *l, int count, const struct let_summary *const *summaries, const struct let_box *all,
-                const struct let_request *r);
+/* Make the tree over the cells that the boxes of the request need of the tops of `count` other ranks or groups, which have cells and are added
+ * one after the other: a cell has at most eight children, every target opens the cells above the roots of the tops, and closed cells are
+ * terminal. Owner: caller (upper_free). */
+void upper_open(struct upper *u, int count);
+void upper_add(struct upper *u, const struct lattice *l, const struct let_top *top, const struct let_box *all, const struct let_request *r);
+void upper_finish(struct upper *u);
 void upper_free(struct upper *u);
 
 #ifdef __cplusplus

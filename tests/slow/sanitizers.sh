@@ -45,4 +45,6 @@ export MOST_RANKS=3
 export ASAN_OPTIONS="$asan:detect_leaks=0"
 # shellcheck disable=SC2016
 try 1800 scripts.log "tests by script run clean" "$MAKE" check TESTS='$(sanitized_tests)'
+echo "# the longest, in seconds of the clock and of processors:"
+sort -rn test-seconds | head -n 12 | sed 's/^/# /'
 finish
