@@ -10,6 +10,8 @@ libespalier_a_SOURCES += \
   %D%/machine_fit.c \
   %D%/machine_fit.h \
   %D%/machine_measure.c \
+  %D%/more_pairs.c \
+  %D%/more_pairs.h \
   %D%/substep_lines.c \
   %D%/substep_lines.h \
   %D%/time_study.c \

@@ -10,9 +10,9 @@
 #include "base/revision.h"
 #include "base/timer.h"
 #include "forecast/laws.h"
+#include "forecast/more_pairs.h"
 #include "study/result_file.h"
 #include "study/study_system.h"
-#include "study/virtual_walk.h"
 
 /* Fewest particles of a rank for which P is counted; fewest numbers of ranks to which a law is fitted, and largest one of these that is
  * counted for the laws alone. */

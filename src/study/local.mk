@@ -27,8 +27,6 @@ libespalier_a_SOURCES += \
   %D%/virtual_real.c \
   %D%/virtual_stages.c \
   %D%/virtual_stages.h \
-  %D%/virtual_walk.c \
-  %D%/virtual_walk.h \
   %D%/virtual_trace.c \
   %D%/virtual_trace.h
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Internal declarations of the count of virtual ranks: what virtual.c and soft_step.c share. */
+/* Internal declarations of the count of virtual ranks: what virtual.c, soft_step.c and src/forecast/more_pairs.c share. */
 #ifndef VIRTUAL_PARTS_H
 #define VIRTUAL_PARTS_H
 #include "study/virtual.h"

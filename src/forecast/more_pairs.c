@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <config.h>
-#include "study/virtual_walk.h"
+#include "forecast/more_pairs.h"
 
 #include <string.h>
 
@@ -32,7 +32,7 @@ static void keep(struct virtual_exchange *l, int sender, int receiver, size_t bo
   memcpy(k->message[at], choice->message, choice->bytes);
 }
 
-/* Give the device the cells that a receiver needs of summaries alone. Returns whether there are any. */
+/* Give the device the cells that a receiver needs of summaries alone, of ranks and of groups. Returns whether there are any. */
 static int attach_upper(struct virtual_exchange *l, int receiver)
 {
   const struct virtual_gathered *q = &l->gather.rank[receiver];
