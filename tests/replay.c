@@ -123,14 +123,15 @@ static void check_ways(void)
   tap_ok(good, "ways in a torus: the shorter way in x, then in y, then in z");
   static const struct { const char *text; int ports; } words[] = {{"torus:4,4,4", 6}, {"torus:4,4,4:6", 6}, {"torus:4,4,4:1", 1}, {"fat-tree:8", 1},
     {"flat", 1}, {"torus:4,4,4:0", -1}, {"torus:4,4,4:7", -1}, {"torus:4,4,4:", -1}, {"torus:4,4,4:2x", -1}, {"torus:4,4,4x", -1}, {"torus:4,4", -1},
-    {"fat-tree:8:1", -1}};
+    {"fat-tree:8:1", -1}, {"torus:100,100,1000", 6}, {"torus:800,800,800", -1}, {"torus:4294967300,4,4", -1}, {"torus:4,4,4:4294967298", -1},
+    {"fat-tree:4294967304", -1}};
   for (size_t k = 0; k < sizeof words / sizeof *words; k++) {
     struct topology o;
     struct fault f = {""};
     int failed = topology_read(&o, words[k].text, &f);
     read &= words[k].ports < 0 ? failed && strstr(f.text, words[k].text) : !failed && o.ports == words[k].ports;
   }
-  tap_ok(read, "links of a rank that carry its messages at once");
+  tap_ok(read, "topologies: links of a rank that carry its messages at once; tori that are too large, numbers that are too long");
 }
 
 /* A collective that waits, and one that a rank begins before it works. */

@@ -5,21 +5,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Most places of a torus: its links are numbered, and each has a number in memory. */
+#define PLACES_MAX 1e7
+
+/* Numbers have at most nine digits, which an int holds. */
 int topology_read(struct topology *o, const char *text, struct fault *f)
 {
   int end = 0, further = 0;
   *o = (struct topology){.kind = TOPOLOGY_FLAT, .side = {1, 1, 1}, .ports = 1};
   if (strcmp(text, "flat") == 0) return 0;
-  if (sscanf(text, "torus:%d,%d,%d%n:%d%n", &o->side[0], &o->side[1], &o->side[2], &end, &o->ports, &further) >= 3) {
+  if (sscanf(text, "torus:%9d,%9d,%9d%n:%9d%n", &o->side[0], &o->side[1], &o->side[2], &end, &o->ports, &further) >= 3) {
     if (!text[end]) o->ports = NETWORK_PORTS;
     if (!text[end] || (further && !text[further])) o->kind = TOPOLOGY_TORUS;
-  } else if (sscanf(text, "fat-tree:%d%n", &o->side[0], &end) == 1 && !text[end]) {
+  } else if (sscanf(text, "fat-tree:%9d%n", &o->side[0], &end) == 1 && !text[end]) {
     o->kind = TOPOLOGY_FAT_TREE;
   }
   int least = o->side[0] < o->side[1] ? o->side[0] : o->side[1];
   if (o->kind == TOPOLOGY_FLAT || least < 1 || o->side[2] < 1 || o->ports < 1 || o->ports > NETWORK_PORTS)
     return fault_set(f, "topology: expected flat, torus:X,Y,Z or fat-tree:RANKS_PER_LEAF, where :PORTS (1 to %d) may follow a torus, found '%.60s'",
                      NETWORK_PORTS, text);
+  if (o->kind == TOPOLOGY_TORUS && (double)o->side[0] * o->side[1] * o->side[2] > PLACES_MAX)
+    return fault_set(f, "topology: a torus has at most %.0f places, found '%.60s'", PLACES_MAX, text);
   return 0;
 }
 
