@@ -28,7 +28,7 @@ struct time_study {
   struct result_file out;
   struct law_point point[LAW_POINTS];
   int points;
-  struct soft_step_together together;   /* of the last count */
+  struct soft_step_together together;   /* of the count with most ranks */
   int known_ranks;
   int split;   /* 1: the scheme under way is a hybrid */
   double pairs_alone;   /* interactions of full forces on one virtual rank; 0: not counted yet */
@@ -102,7 +102,7 @@ static void predict(struct time_study *t, struct study_system *y, int ranks, str
     struct event_input in = {ranks, &step, local, (const int64_t (*)[SCHEDULE_LEVELS])level, all, lets, more * y->full_pairs, y->hard_pairs, y->input.split};
     event_model(&in, &t->m, times);
   }
-  if (ranks > 1) {
+  if (ranks > 1 && ranks >= t->known_ranks) {
     t->together = step.together;
     t->known_ranks = ranks;
   }
@@ -256,7 +256,7 @@ static int one_scheme(struct time_study *t, const struct params *par, int files,
   struct study_system y;
   if (open_system(t, par, scheme, &y, f)) return -1;
   struct study_facts facts = y.facts;
-  t->points = 0;
+  t->points = t->known_ranks = 0;
   if (t->c->rank == 0) header(t, &facts);
   for (int k = 0; k < o->rank_count; k++) {
     struct event_times times;
