@@ -29,14 +29,12 @@ struct let_box let_union(const struct let_box *boxes, int count, double horizon)
   return u;
 }
 
-static int by_reach(const struct let_request *r) { return let_by_reach(r); }
-
 enum need let_contact(const struct lattice *l, const struct let_summary *sender, const struct let_summary *receiver,
                       const struct let_request *r)
 {
   if (sender->particles == 0 || receiver->boxes == 0) return NEED_NOTHING;
   if (!(r->horizon > 0)) return top_need(l, &sender->top, &receiver->box, r);
-  if (!by_reach(r)) return NEED_OPEN;
+  if (!let_by_reach(r)) return NEED_OPEN;
   const struct let_reach *target = r->active ? &receiver->target : &receiver->source;
   for (int k = 0; k < target->parts; k++) {
     struct cuboid part = reach_part(target, k);
@@ -78,11 +76,11 @@ void let_tops(const struct backend *be, struct let_request *r)
 void let_summarise(const struct backend *be, struct device *d, int ranks, const struct let_request *request, struct let_box *boxes,
                    struct let_summary *summary)
 {
-  int most = by_reach(request) ? boxes_by_reach(be, ranks) : LET_BOXES_ALL, soft = !(request->horizon > 0);
+  int most = let_by_reach(request) ? boxes_by_reach(be, ranks) : LET_BOXES_ALL, soft = !(request->horizon > 0);
   int count = soft ? be->let->boxes(d, request, most, boxes) : 0;   /* before the summary: a device waits once for both */
   be->let->summary(d, request, summary);
   if (soft) top_cut(&summary->top, top_most());
-  if (by_reach(request) && request->active) {   /* sources are all particles */
+  if (let_by_reach(request) && request->active) {   /* sources are all particles */
     struct let_request all = *request;
     all.active = 0;
     reach_make(&summary->source, boxes, be->let->boxes(d, &all, most, boxes), &all);
@@ -90,7 +88,7 @@ void let_summarise(const struct backend *be, struct device *d, int ranks, const 
   summary->boxes = soft ? count : be->let->boxes(d, request, most, boxes);
   summary->box = let_union(boxes, summary->boxes, request->horizon);
   if (soft) round_box(&summary->box);
-  if (by_reach(request)) reach_make(request->active ? &summary->target : &summary->source, boxes, summary->boxes, request);
+  if (let_by_reach(request)) reach_make(request->active ? &summary->target : &summary->source, boxes, summary->boxes, request);
 }
 
 /* A summary as a message of an exchange at a synchronisation: this, its cells, for each of them a byte with its children, and where walks use
@@ -114,7 +112,7 @@ static size_t soft_bytes(const struct let_request *r, int cells) { return sizeof
 /* Of a summary for substeps: its begin, [0, SUMMARY_HEAD), and of each reach the cuboid of all, the number of parts and the parts. */
 enum { REACH_HEAD = 6 * sizeof(double) + 2 * sizeof(int32_t), REACH_PART = 6 * sizeof(uint16_t) };
 
-static int reach_count(const struct let_request *r) { return by_reach(r) ? 1 + r->active : 0; }
+static int reach_count(const struct let_request *r) { return let_by_reach(r) ? 1 + r->active : 0; }
 
 size_t let_summary_bytes(const struct let_request *r)
 {
@@ -249,7 +247,7 @@ enum { ORIGIN = 3 * sizeof(double) };
 
 size_t let_boxes_pack(const struct let_summary *sender, const struct let_box *boxes, int count, const struct let_request *r, void *message)
 {
-  if (!by_reach(r)) {
+  if (!let_by_reach(r)) {
     memcpy(message, boxes, sizeof *boxes * (size_t)count);
     return sizeof *boxes * (size_t)count;
   }
@@ -269,7 +267,7 @@ size_t let_boxes_pack(const struct let_summary *sender, const struct let_box *bo
 
 int let_boxes_unpack(const struct let_request *r, const void *message, size_t bytes, struct let_box *boxes)
 {
-  if (!by_reach(r)) {
+  if (!let_by_reach(r)) {
     if (bytes) memcpy(boxes, message, bytes);
     return (int)(bytes / sizeof *boxes);
   }

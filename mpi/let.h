@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Exchange of locally essential trees (LETs); Iwasawa et al. 2020, section 6.3; Watanabe & Nakasato 2014, section III-B.
  *
- * One allgather gives every rank the LET summaries of all ranks. At a synchronisation: the first cells of each rank's tree (tree/upper.h)
- * and one box around its targets. For substeps: a few cuboids that its particles do not leave. From two summaries both ranks derive,
- * without a message, what the receiver needs: nothing (in substeps, if no particles of both can come within R2 of each other), cells of
- * the summary, which become the upper tree, or a LET. For a LET the receiver sends its boxes (in substeps those near the sender), and the sender selects, packs and sends
+ * One allgather gives every rank the LET summaries of all ranks, or, on many ranks, stages give it those of the ranks near it and of groups of
+ * the others (mpi/stages.h). At a synchronisation: the first cells of each rank's tree (tree/upper.h) and one box around its targets. For
+ * substeps: a few cuboids that its particles do not leave. From two summaries both ranks derive, without a message, what the receiver needs:
+ * nothing (in substeps, if no particles of both can come within R2 of each other), cells of the summary, which become the upper tree, or a
+ * LET. For a LET the receiver sends its boxes (in substeps those near the sender), and the sender selects, packs and sends
  * it. A LET without anything has no bytes, and no updates follow it.
  *
  * LETs of substeps are kept valid by updates. After a substep the sender sends the corrected entries to the ranks that have them. Every

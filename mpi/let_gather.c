@@ -22,7 +22,7 @@ static void by_allgather(struct lets *l, const struct let_summary *mine, struct 
   g->entry = memory_alloc("let", sizeof *g->entry * (size_t)l->c->size);
   for (int k = 0; k < g->count; k++) {
     g->rank[k] = (l->c->rank + 1 + k) % l->c->size;
-    g->entry[k].packed = g->packed + bytes * (size_t)g->rank[k];
+    g->entry[k] = (struct stage_entry){.packed = 1, .summary = g->packed + bytes * (size_t)g->rank[k]};
   }
 }
 

@@ -18,7 +18,7 @@ static int smaller(int a, int b) { return a < b ? a : b; }
 static void add(struct stage_list *l, struct stage_entry e)
 {
   if (l->count == l->capacity) {
-    l->capacity = 2 * l->capacity + 16;
+    l->capacity += l->capacity / 4 + 16;
     l->entry = memory_resize("let", l->entry, sizeof *l->entry * (size_t)l->capacity);
   }
   l->entry[l->count++] = e;
@@ -199,8 +199,8 @@ static int leaf_depth(const struct stages *s) { return s->tree->depth; }
 
 const struct let_summary *stage_see(const struct let_request *r, const struct stage_entry *e, struct let_summary *room)
 {
-  if (e->summary) return e->summary;
-  let_summary_unpack(r, e->packed, room);
+  if (!e->packed) return e->summary;
+  let_summary_unpack(r, e->summary, room);
   return room;
 }
 
@@ -318,7 +318,7 @@ static void send_down(const struct stages *s, int depth, int to, struct stage_li
   int first, count = find_near(s, depth, halves_above(s->number, depth) ^ 1, s->other[depth], &first, &near_);
   int which = s->tree->place[to] - l.first;
   for (int k = depth + 1; s->near[depth] && k <= leaf_depth(s) + 1; k++)
-    add_for(s, &l, which, (struct stage_entry){halves_above(s->number, k), s->own[k], NULL}, message);
+    add_for(s, &l, which, (struct stage_entry){halves_above(s->number, k), 0, s->own[k]}, message);
   for (int k = first; k < s->held.count; k++) {
     const struct stage_entry *e = &s->held.entry[k];
     if (k < first + count || above_near(s, depth, e->number, first, count, near_)) add_for(s, &l, which, *e, message);
@@ -331,7 +331,7 @@ void stages_send(const struct stages *s, int step, int to, struct stage_list *me
   int depth = depth_of(s, step);
   message->count = 0;
   if (upwards(s, step)) {
-    add(message, (struct stage_entry){halves_above(s->number, depth), s->own[depth], NULL});
+    add(message, (struct stage_entry){halves_above(s->number, depth), 0, s->own[depth]});
   } else if (depth <= leaf_depth(s)) {
     send_down(s, depth, to, message);
   } else {
@@ -379,7 +379,7 @@ static void end_down(struct stages *s, int depth)
   memory_free(near_);
   stage_list_free(&s->held);
   s->held = kept;
-  if (!s->near[depth]) add(&s->group, (struct stage_entry){own ^ 1, s->other[depth], NULL});
+  if (!s->near[depth]) add(&s->group, (struct stage_entry){own ^ 1, 0, s->other[depth]});
 }
 
 /* What remains are ranks. */
@@ -388,7 +388,7 @@ static void end_all(struct stages *s)
   int depth = leaf_depth(s) + 1;
   for (int k = 0; k < s->held.count; k++) add(&s->known, s->held.entry[k]);
   stage_list_free(&s->held);
-  if (s->other[depth]) add(&s->known, (struct stage_entry){s->number ^ 1, s->other[depth], NULL});
+  if (s->other[depth]) add(&s->known, (struct stage_entry){s->number ^ 1, 0, s->other[depth]});
   sort(&s->known);
   sort(&s->group);
 }
@@ -451,9 +451,10 @@ void stages_unpack(struct stages *s, int step, char *bytes, size_t length)
   int depth = depth_of(s, step);
   struct let_summary *room = memory_alloc("let", sizeof *room);
   for (const char *at = bytes; at < bytes + length;) {
-    struct stage_entry e = {.packed = at + sizeof e.number};
+    struct stage_entry e = {.packed = 1, .summary = at + sizeof e.number};
     memcpy(&e.number, at, sizeof e.number);
-    at = e.packed + let_summary_unpack(s->request, e.packed, room);
+    at += sizeof e.number;
+    at += let_summary_unpack(s->request, at, room);
     if (!upwards(s, step)) add(depth <= leaf_depth(s) ? &s->held : &s->known, e);
   }
   if (upwards(s, step)) {

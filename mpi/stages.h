@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* LET summaries in stages: every rank gets the summaries of the ranks near it, and of the others summaries of groups, in messages whose number
- * and bytes grow with the logarithm of the number of ranks. Without MPI: mpi/let_gather.c sends the messages, src/study/ counts them.
+/* LET summaries in stages: every rank gets the summaries of the ranks near it, and of the others summaries of groups. The number of messages
+ * grows with the logarithm of the number of ranks, and their bytes with powers of it once the number of near ranks does not grow any more.
+ * Without MPI: mpi/let_gather.c sends the messages, src/study/ counts them.
  *
  * Groups are those of a binary tree over the ranks (tree/halves.h). The summary of a group has what that of a rank has: the top of a tree, a
  * box around all targets, or cuboids that no particle leaves. Two groups of the same depth are separated where neither needs a LET of the
@@ -21,11 +22,10 @@
 
 enum { STAGES_DEPTH = 31 };
 
-/* The number of a group or a rank in struct halves, and its summary, or the summary as it is in a message. */
+/* The number of a group or a rank in struct halves, and its summary: a struct let_summary or, packed 1, as it is in a message. */
 struct stage_entry {
-  int32_t number;
-  const struct let_summary *summary;
-  const char *packed;
+  int32_t number, packed;
+  const void *summary;
 };
 struct stage_list {
   struct stage_entry *entry;   /* [count] */

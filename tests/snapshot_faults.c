@@ -264,7 +264,7 @@ int main(int argc, char **argv)
   all_trials(1);
   all_trials(2);
   all_trials(CATALOGUE);
-  alarm(120);   /* a program that waits for a FIFO would wait without end */
+  alarm(600);   /* a program that waits for a FIFO would wait without end */
   snprintf(name, sizeof name, "%s.tmp", path);
   fifo(1, name, "a FIFO in place of the temporary file");
   fifo(2, name, "a FIFO in place of the temporary virtual file");

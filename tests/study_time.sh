@@ -140,6 +140,16 @@ ok $? "the number of processes does not matter"
 espalier 1 study time --machine machine.ini --ranks 1024,1048576 --scheme shared -o table.csv --overwrite plummer.ini
 test $? = 0 && grep -q 'laws: ' "$dir/log" && test "$(value shared 1048576 by)" = 'law*' && grep -q 'P = 16 to 256' "$dir/log"
 ok $? "numbers of ranks that cannot be counted follow laws, whose range is said"
+ESPALIER_DEBUG=let_stages=64
+export ESPALIER_DEBUG
+machine Bandwidth=1e9
+espalier 1 study time --machine machine.ini --ranks 256,1048576 --scheme shared -o table.csv --overwrite plummer.ini
+status=$? staged=$(value shared 1048576 collective_critical) counted=$(value shared 256 collective_critical)
+unset ESPALIER_DEBUG
+espalier 1 study time --machine machine.ini --ranks 256,1048576 --scheme shared -o table.csv --overwrite plummer.ini
+test $status = 0 && gathered=$(value shared 1048576 collective_critical) && holds "$staged > 2 * $counted && $staged < 0.05 * $gathered"
+ok $? "LET summaries in stages: seconds of collectives on 2^20 ranks grow with the logarithm of their number: $counted on 256, $staged, with allgathers $gathered"
+machine Bandwidth=1e18
 espalier 1 study time --machine machine.ini --ranks 64,4096 --weak 1000 --scheme shared -o table.csv --overwrite plummer.ini
 test $? = 0 && holds "$(value shared 4096 collective_critical) > $(value shared 64 collective_critical)" &&
   test "$(value shared 4096 particles)" = 4096000

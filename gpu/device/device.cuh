@@ -102,8 +102,8 @@ struct device {
 
 /* Copy the device's results to the host and wait for them. Completes a pending tally. Valid until the next call. */
 const struct device_results *device_read_results(struct device *d);
-/* Queue what the verb bounds with this horizon asks for, so that it is read with other results; `histogram`: 1: they have that of levels. */
-void device_look_ahead(struct device *d, double horizon, int histogram);
+/* Queue what the verb bounds with this horizon asks for, so that it is read with other results. */
+void device_look_ahead(struct device *d, double horizon);
 /* Set a member of the device's results to zero. Queued. */
 #define device_zero(d, field) CHECK(cudaMemsetAsync(&(d)->device_results->field, 0, sizeof (d)->device_results->field, (d)->stream))
 /* Make the capacity of a set of device arrays at least n particles; the contents are lost when it grows. */

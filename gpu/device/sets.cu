@@ -31,10 +31,10 @@ static __global__ void box_rows(struct particles p, double horizon, double *rows
   reduce_block<max_op>(largest, rows + (int64_t)blockIdx.x * 6);
 }
 
-/* The results on the host, which need not be read if the numbers ahead are `known` and have been read since. */
-static const struct device_results *device_results_since(struct device *d, int known)
+/* The results on the host, of the read of this number or a later one; 0: of the next one. */
+static const struct device_results *results_of_read(struct device *d, int64_t read)
 {
-  return known && d->results_read > d->step.ahead.reads ? d->host_results : device_read_results(d);
+  return read > 0 && d->results_read >= read ? d->host_results : device_read_results(d);
 }
 
 static void queue_bounds(struct device *d, double horizon)
@@ -48,12 +48,9 @@ void gpu_bounds(struct device *d, double horizon, double low[3], double high[3])
 {
   for (int c = 0; c < 3; c++) low[c] = 1e300, high[c] = -1e300;
   if (d->p.n == 0) return;
-  int known = d->step.ahead.bounds && d->step.ahead.horizon == horizon;
-  if (!known) {
-    d->step.ahead.bounds = 0;
-    queue_bounds(d, horizon);
-  }
-  const double *box = device_results_since(d, known)->box;
+  if (d->step.ahead.horizon != horizon) d->step.ahead.bounds = 0;
+  if (d->step.ahead.bounds == 0) queue_bounds(d, horizon);
+  const double *box = results_of_read(d, d->step.ahead.bounds)->box;
   for (int c = 0; c < 3; c++) low[c] = -box[c], high[c] = box[3 + c];
 }
 
@@ -130,7 +127,7 @@ int64_t gpu_sample(struct device *d, uint64_t threshold, int sources, int64_t ma
   CHECK(cudaMemcpyAsync(&there->count, &d->device_results->count, sizeof there->count, cudaMemcpyDeviceToHost, d->stream));
   CHECK(cudaMemcpyAsync(&there->work, &d->device_results->work, sizeof there->work, cudaMemcpyDeviceToHost, d->stream));
   CHECK(cudaEventRecord(d->sampled, d->stream));
-  if (d->step.ahead.next_horizon > 0) device_look_ahead(d, d->step.ahead.next_horizon, 0);   /* while the host uses the samples */
+  if (d->step.ahead.next_horizon > 0) device_look_ahead(d, d->step.ahead.next_horizon);   /* while the host uses the samples */
   CHECK(cudaEventSynchronize(d->sampled));
   if (there->count < max_count) max_count = there->count;
   if (work) *work = there->work;
@@ -194,25 +191,22 @@ static __global__ void count_levels(struct particles p, unsigned long long *coun
   if (threadIdx.x < LEVEL_BINS && bin[threadIdx.x] > 0) atomicAdd(&count[threadIdx.x], (unsigned long long)bin[threadIdx.x]);
 }
 
-static void queue_histogram(struct device *d)
-{
-  device_zero(d, histogram);
-  LAUNCH(d, count_levels, blocks_for(d->p.n, REDUCE_RUN), THREADS, d->p, d->device_results->histogram);
-}
-
-void device_look_ahead(struct device *d, double horizon, int histogram)
+void device_look_ahead(struct device *d, double horizon)
 {
   if (d->p.n == 0) return;
   queue_bounds(d, horizon);
-  const struct ahead ahead = {1, histogram, horizon, d->results_read};
-  d->step.ahead = ahead;
+  d->step.ahead.bounds = d->results_read + 1;
+  d->step.ahead.horizon = horizon;
+  d->step.ahead.next_horizon = 0;
 }
 
 void gpu_histogram(struct device *d, int64_t *count)
 {
-  int known = d->step.ahead.histogram;
-  if (!known) queue_histogram(d);
-  const struct device_results *host_results = device_results_since(d, known);
+  if (d->step.ahead.histogram == 0) {
+    device_zero(d, histogram);
+    LAUNCH(d, count_levels, blocks_for(d->p.n, REDUCE_RUN), THREADS, d->p, d->device_results->histogram);
+  }
+  const struct device_results *host_results = results_of_read(d, d->step.ahead.histogram);
   for (int k = 0; k < LEVEL_BINS; k++) count[k] = (int64_t)host_results->histogram[k];
 }
 

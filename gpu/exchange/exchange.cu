@@ -194,7 +194,8 @@ int64_t gpu_pack(struct device *d, const struct domain *domain, int self, int32_
   memset(counts, 0, sizeof *counts * (size_t)ranks);
   *buffer = d->exchange.host_packed;
   if (n == 0) return 0;
-  step_state_changed(&d->step);
+  step_state_moved(&d->step);
+  d->step.ahead.histogram = 0;
   device_wait_for_copy(d);
   struct leaving l = find_leaving(d, domain, self, tick, tick_length);
   int64_t leaving = l.count, kept = n - leaving;

@@ -145,7 +145,7 @@ static void walk_apart(struct device *d, struct walk_request r, struct tally *ta
 
 void gpu_walk(struct device *d, const struct walk_request *r, struct tally *tally)
 {
-  step_state_changed(&d->step);
+  step_state_moved(&d->step);
   if (r->kind == WALK_POTENTIAL)
     walk_apart(d, *r, tally);
   else

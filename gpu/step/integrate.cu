@@ -21,7 +21,7 @@ static __global__ void kick_with_field(struct particles p, const __grid_constant
 
 void gpu_kick(struct device *d, const struct field *field, double dt)
 {
-  step_state_changed(&d->step);
+  step_state_moved(&d->step);
   if (field_none(field))
     LAUNCH(d, kick, blocks_for(3 * d->p.n, THREADS), THREADS, d->p, dt);
   else
@@ -36,7 +36,7 @@ static __global__ void add_change(struct particles p, const double *change)
 
 void gpu_push(struct device *d, const double *change)
 {
-  step_state_changed(&d->step);
+  step_state_moved(&d->step);
   if (d->p.n == 0) return;
   double *there = array_room(&d->points, "device points", 3 * d->p.n);
   CHECK(cudaMemcpyAsync(there, change, sizeof *change * (size_t)(3 * d->p.n), cudaMemcpyHostToDevice, d->stream));
@@ -61,7 +61,7 @@ static __global__ void add_field(struct particles p, const __grid_constant__ str
 
 void gpu_add_field(struct device *d, const struct field *field, enum walk_kind kind, int split, int32_t tick)
 {
-  step_state_changed(&d->step);
+  step_state_moved(&d->step);
   LAUNCH(d, add_field, blocks_for(d->p.n, THREADS), THREADS, d->p, *field, kind == WALK_TOTAL, !split, tick);
 }
 
@@ -96,6 +96,25 @@ static __global__ void find_next(struct particles p, int32_t *next)
   lower(next, end);
 }
 
+/* Counts of the levels of a block's particles, and their sums over blocks. All threads of a block must call. */
+struct level_bins {
+  unsigned bin[LEVEL_BINS];
+  __device__ void clear()
+  {
+    if (threadIdx.x < LEVEL_BINS) bin[threadIdx.x] = 0;
+    __syncthreads();
+  }
+  __device__ void add(bool valid, int level)
+  {
+    if (valid) atomicAdd(&bin[level % LEVEL_BINS], 1u);
+  }
+  __device__ void store(unsigned long long *histogram)
+  {
+    __syncthreads();
+    if (threadIdx.x < LEVEL_BINS && bin[threadIdx.x] > 0) atomicAdd(&histogram[threadIdx.x], (unsigned long long)bin[threadIdx.x]);
+  }
+};
+
 static __global__ void begin_levels(struct device_results *a)
 {
   if (threadIdx.x < LEVEL_BINS) a->histogram[threadIdx.x] = 0;
@@ -105,23 +124,21 @@ static __global__ void begin_levels(struct device_results *a)
 /* The levels, the deepest one, their histogram, and the next tick. */
 static __global__ void __launch_bounds__(THREADS) choose_levels(struct particles p, struct step_rule rule, int shared, struct device_results *a)
 {
-  __shared__ unsigned bin[LEVEL_BINS];
+  __shared__ struct level_bins s;
   int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
   int32_t end = TICKS;
   int level = 0;
-  if (threadIdx.x < LEVEL_BINS) bin[threadIdx.x] = 0;
-  __syncthreads();
+  s.clear();
   if (i < p.n) {
     level = choose_level(p, i, rule, shared);
     p.level[i] = (uint8_t)level;
     end = timeline_end(&p, i);
-    atomicAdd(&bin[level % LEVEL_BINS], 1u);
   }
+  s.add(i < p.n, level);
   lower(&a->next, end);
   level = __reduce_max_sync(FULL, level);
   if (lane_id() == 0 && level > 0) atomicMax(&a->level_max, level);
-  __syncthreads();
-  if (threadIdx.x < LEVEL_BINS && bin[threadIdx.x] > 0) atomicAdd(&a->histogram[threadIdx.x], (unsigned long long)bin[threadIdx.x]);
+  s.store(a->histogram);
 }
 
 /* Find the next tick. Queued. */
@@ -137,7 +154,8 @@ int gpu_levels(struct device *d, const struct step_rule *rule, int shared)
   step_state_invalidate(&d->step);
   LAUNCH(d, begin_levels, 1, WARP, d->device_results);
   LAUNCH(d, choose_levels, blocks_for(d->p.n, THREADS), THREADS, d->p, *rule, shared, d->device_results);
-  device_look_ahead(d, rule->soft_step, 1);
+  device_look_ahead(d, rule->soft_step);
+  d->step.ahead.histogram = d->results_read + 1;
   int level_max = device_read_results(d)->level_max;
   d->step.next_known = d->step.next_read = 1;
   return level_max;
@@ -178,27 +196,37 @@ static __global__ void drift(struct particles p, double tick_length)
 
 void gpu_drift_to_end(struct device *d, double tick_length)
 {
-  step_state_changed(&d->step);
+  step_state_moved(&d->step);
   d->step.closed = 0;
   LAUNCH(d, drift, blocks_for(d->p.n, THREADS), THREADS, d->p, tick_length);
   d->step.ahead.next_horizon = TICKS * tick_length;   /* for the lattice of the next tree */
 }
 
-static __global__ void close_steps(struct particles p, double tick_length)
+static __device__ void close_step(const struct particles &p, int64_t i, double tick_length)
 {
-  int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
-  if (i >= p.n) return;
   double dt = (TICKS - p.tick[i]) * tick_length, v[3];
   for (int c = 0; c < 3; c++) v[c] = p.vel[3 * i + c] + 0.5 * dt * p.acc_hard[3 * i + c];
   for (int c = 0; c < 3; c++) p.vel[3 * i + c] = v[c];
   p.tick[i] = 0;
 }
 
+static __global__ void __launch_bounds__(THREADS) close_steps(struct particles p, double tick_length, unsigned long long *histogram)
+{
+  __shared__ struct level_bins s;
+  int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+  s.clear();
+  if (i < p.n) close_step(p, i, tick_length);
+  s.add(i < p.n, i < p.n ? p.level[i] : 0);
+  s.store(histogram);
+}
+
 void gpu_finish(struct device *d, double tick_length)
 {
   d->step.closed = 1;
   step_state_invalidate(&d->step);
-  LAUNCH(d, close_steps, blocks_for(d->p.n, THREADS), THREADS, d->p, tick_length);
+  device_zero(d, histogram);
+  LAUNCH(d, close_steps, blocks_for(d->p.n, THREADS), THREADS, d->p, tick_length, d->device_results->histogram);
+  d->step.ahead.histogram = d->results_read + 1;   /* for the report of the soft step */
 }
 
 /* --- active particles ------------------------------------------------------------------------------------------------ */
@@ -345,7 +373,7 @@ static const struct device_results *select_now(struct device *d, int32_t tick, d
 int64_t gpu_select(struct device *d, int32_t tick, double tick_length, int64_t *outside)
 {
   device_wait_for_copy(d);
-  step_state_changed(&d->step);
+  step_state_moved(&d->step);
   if (d->step.selected) d->step.tiles_known = 0;   /* the last selection was not corrected */
   validate_tiles(d);
   const struct device_results *host_results = select_now(d, tick, tick_length);
@@ -419,7 +447,8 @@ void gpu_correct(struct device *d, int32_t tick, double tick_length, const struc
     LAUNCH(d, correct_active, blocks_for((int64_t)d->active.groups * WARP, THREADS), THREADS, d->p, d->tree.view, d->targets.group.at,
            d->active.group.at, d->active.groups, tick, tick_length, *rule, shared, d->step.tile_next.at, &d->device_results->next);
   neighbours_check_motion(d, tick, tick_length);
-  step_state_changed(&d->step);
+  step_state_moved(&d->step);
+  d->step.ahead.histogram = 0;
   d->step.next_read = 0;
   d->step.selected &= tick != d->active.tick;
   d->step.next_known = tick == d->active.tick;

@@ -4,11 +4,10 @@
 #define GPU_STEP_STATE_CUH
 #include "gpu/device/memory.cuh"
 
-/* Numbers of all particles that are queued before a verb asks for them, and read together; valid until particles change. */
+/* Numbers of all particles that are queued before a verb asks for them, and read with other results. */
 struct ahead {
-  int bounds, histogram;              /* device_results has the box of `horizon`, the histogram of levels */
+  int64_t bounds, histogram;          /* the read of results that has the box of `horizon`, the histogram of levels; 0: none has */
   double horizon;
-  int64_t reads;                      /* of the results, before they were queued */
   double next_horizon;                /* `sample` queues the box of this horizon; 0: none */
 };
 
@@ -32,12 +31,13 @@ struct energy_state {
 };
 void energy_state_free(struct energy_state *s);
 
-/* To be called when positions, velocities, accelerations or levels of particles have changed. */
-static inline void step_state_changed(struct step_state *s) { s->ahead.bounds = s->ahead.histogram = 0, s->ahead.next_horizon = 0; }
+/* To be called when positions, velocities or accelerations of particles have changed. */
+static inline void step_state_moved(struct step_state *s) { s->ahead.bounds = 0, s->ahead.next_horizon = 0; }
 /* To be called when particles, their order or their levels have changed: no end of a step is known. */
 static inline void step_state_invalidate(struct step_state *s)
 {
-  step_state_changed(s);
+  step_state_moved(s);
+  s->ahead.histogram = 0;
   s->next_known = s->next_read = s->tiles_known = 0;
 }
 void step_state_free(struct step_state *s);

@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#include "mpi/stages.h"
+
 /* Bytes per particle of a rank on the CPU backend, by labels of the memory report at the end of a run. tests/bench/memory.sh prints these
  * labels, and compares the estimate with resident sets. */
 static const struct part {
@@ -28,12 +30,11 @@ enum { PARTS = sizeof parts / sizeof *parts };
 #define NEIGHBOUR_POWER 0.55
 #define LET_HYBRID 0.55
 enum { NEIGHBOURS_MAX = 26 };
-/* Bytes of LET summaries: of each rank in one allgather; with stages, from STAGES ranks on, for the square of the logarithm of their number
+/* Bytes of LET summaries: of each rank in one allgather; with stages, for the square of the logarithm of their number
  * (doc/measurements.md, LET summaries in stages). Bytes of a rank's tables for each other rank. */
 #define SUMMARY_BYTES 1600
 #define STAGE_BYTES 16e3
 #define PEER_BYTES 2000
-enum { STAGES = 512 };
 /* Copies of the particles of a device that the host may hold at once. */
 enum { HOST_COPIES = 3 };
 /* The buffer for files; memory that libraries allocate from the first file on, and from the first snapshot on. */
@@ -58,7 +59,7 @@ static double buffer(const struct need_input *in) { return fmin(FILE_BUFFER, FIL
 
 static double summaries(double ranks)
 {
-  return ranks < STAGES ? SUMMARY_BYTES * ranks : STAGE_BYTES * log2(ranks) * log2(ranks);
+  return ranks < stages_ranks() ? SUMMARY_BYTES * ranks : STAGE_BYTES * log2(ranks) * log2(ranks);
 }
 
 struct memory_need need_estimate(const struct need_input *in)

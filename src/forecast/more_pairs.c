@@ -36,22 +36,27 @@ static void keep(struct virtual_exchange *l, int sender, int receiver, size_t bo
 static int attach_upper(struct virtual_exchange *l, int receiver)
 {
   const struct virtual_gathered *q = &l->gather.rank[receiver];
-  const struct let_summary *own = &l->summary[receiver], **tops = memory_alloc("study", sizeof *tops * (size_t)(q->count + q->groups + 1));
+  const struct let_summary *own = &l->summary[receiver];
+  const struct let_top **top = memory_alloc("study", sizeof *top * (size_t)(q->count + q->groups + 1));
   struct let_request r = l->request;
   struct upper u;
   int count = 0;
-  for (int k = 0; k < q->count + q->groups; k++) {
-    const struct let_summary *other = k < q->count ? &l->summary[q->known[k]] : q->group[k - q->count];
-    if (other->top.cells > 0 && let_contact(&l->w->lattice, other, own, &l->request) == NEED_CELL) tops[count++] = other;
+  for (int k = 0; k < q->count; k++) {
+    const struct let_summary *sender = &l->summary[q->known[k]];
+    if (let_contact(&l->w->lattice, sender, own, &l->request) == NEED_CELL) top[count++] = &sender->top;
+  }
+  for (int k = 0; k < q->groups; k++) {
+    const struct let_summary *group = l->gather.table[q->group[k]];
+    if (group && group->top.cells > 0) top[count++] = &group->top;
   }
   r.boxes = l->boxes[receiver];
   r.box_count = own->boxes;
   upper_open(&u, count);
-  for (int k = 0; k < count; k++) upper_add(&u, &l->w->lattice, &tops[k]->top, &own->box, &r);
+  for (int k = 0; k < count; k++) upper_add(&u, &l->w->lattice, top[k], &own->box, &r);
   upper_finish(&u);
   be->let->upper(l->d, LET_SOFT, receiver, u.nodes, u.node, (const float(*)[6])u.quad);
   upper_free(&u);
-  memory_free(tops);
+  memory_free(top);
   return count > 0;
 }
 

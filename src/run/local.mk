@@ -12,7 +12,6 @@ libespalier_a_SOURCES += \
   %D%/logs.h \
   %D%/outputs.c \
   %D%/outputs.h \
-  %D%/report.c \
   %D%/rescue.c \
   %D%/run.c \
   %D%/run.h \

@@ -127,8 +127,10 @@ static int needed_cells(const struct virtual_exchange *l, const struct let_summa
 static void count_groups(struct virtual_exchange *l, int receiver)
 {
   const struct virtual_gathered *q = &l->gather.rank[receiver];
-  for (int k = 0; k < q->groups && l->top; k++)
-    if (q->group[k]->top.cells > 0) l->top(l, receiver, needed_cells(l, q->group[k], receiver));
+  for (int k = 0; k < q->groups && l->top; k++) {
+    const struct let_summary *group = l->gather.table[q->group[k]];
+    if (group && group->top.cells > 0) l->top(l, receiver, needed_cells(l, group, receiver));
+  }
 }
 
 static void send_all(struct virtual_exchange *l, int sender)

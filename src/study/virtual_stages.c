@@ -75,7 +75,7 @@ static void keep_results(struct virtual_gathered *q, const struct halves *tree, 
   q->known = memory_alloc("study", sizeof *q->known * (size_t)(q->count + 1));
   q->group = memory_alloc("study", sizeof *q->group * (size_t)(q->groups + 1));
   for (int k = 0; k < q->count; k++) q->known[k] = halves_rank(tree, s->known.entry[k].number);
-  for (int k = 0; k < q->groups; k++) q->group[k] = s->table[s->group.entry[k].number];
+  for (int k = 0; k < q->groups; k++) q->group[k] = s->group.entry[k].number;
 }
 
 static void by_stages(struct virtual_gather *g, const struct comm *c, const int grid[3], const struct lattice *lattice, const struct let_request *r,

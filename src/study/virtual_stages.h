@@ -7,7 +7,7 @@
 /* What one rank has in the end, and the messages that it has sent and received; with one allgather its own summary and those of the others. */
 struct virtual_gathered {
   int *known, count;                 /* [count] ranks, ascending by number */
-  struct let_summary **group;        /* [groups] */
+  int32_t *group;                    /* [groups] their numbers in `table` */
   int groups;
   int64_t messages, bytes;           /* sent, as struct let_traffic has them */
   int64_t received_bytes, held;      /* held: bytes of summaries in memory at the end, its own included */

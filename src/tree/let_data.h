@@ -67,11 +67,11 @@ struct let_top {
   float quad[TOP_CELLS][6];      /* second moments */
 };
 
-/* LET summary of a rank, which all ranks exchange in one allgather: of the exchange at a synchronisation the top of its tree and one box
+/* LET summary of a rank, or of a group of ranks (mpi/stages.h), which ranks exchange: of the exchange at a synchronisation the top of its tree and one box
  * around its targets, of an exchange for substeps what its particles and its targets can reach. */
 struct let_summary {
-  int64_t particles;      /* of the rank */
-  int32_t boxes;          /* number of its boxes */
+  int64_t particles;      /* of the rank; 1 where there are some, in a summary that was received at a synchronisation */
+  int32_t boxes;          /* number of its boxes; the same */
   int32_t pad;
   struct let_box box;     /* around all boxes */
   struct let_top top;
