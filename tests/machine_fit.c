@@ -11,7 +11,7 @@ static const struct machine given = {
     .step_floor = 2e-4, .step_rate = 4e9, .tree_floor = 1e-4, .walk_floor = 3e-4, .walk_rate = 1.7e12, .walk_fill = 4e8, .split_rate = 1.2e12,
     .block_rate = 1.1e12, .hard_rate = 1e11, .hard_target_rate = 5e9, .order_rate = 4e9, .build_rate = 6e9, .rebuild_rate = 3e9,
     .update_rate = 1e10, .correct_rate = 4e9, .substep_floor = 5e-5, .node_factor = 0.9, .ranks_floor = 7e-4, .ranks_substep_floor = 2e-4,
-    .domain_rate = 5e9, .let_walk_rate = 1e9, .let_floor = 4e-4, .hard_let_floor = 6e-4, .hard_let_rate = 1e10, .let_rate = 1e11};
+    .domain_rate = 5e9, .migrate_rate = 2e10, .let_walk_rate = 1e9, .let_floor = 4e-4, .hard_let_floor = 6e-4, .hard_let_rate = 1e10, .let_rate = 1e11};
 
 /* Counts of a soft step of n particles: block steps at 7 ticks, in which a quarter is active in the mean. */
 static void count(struct bench_step *b, double n, int ranks, enum study_scheme scheme, double list)
@@ -52,7 +52,7 @@ static void spend(struct bench_step *b, enum study_scheme scheme)
     for (int l = 1; l < 4; l++)
       s[PHASE_hard_walk] += exp2(l - 1) * machine_walk(m, 5000 * (b->level[3] + (l < 3 ? b->level[2] : 0) + (l < 2 ? b->level[1] : 0)), m->block_rate);
   if (b->ranks == 1) return;
-  s[PHASE_domain] = m->ranks_floor + b->migrations * n / m->domain_rate;
+  s[PHASE_domain] = m->ranks_floor + n / m->domain_rate + (b->migrations - 1) * n / m->migrate_rate;
   if (scheme == STUDY_SHARED) s[PHASE_walk] = m->walk_floor + machine_walk(m, b->full_pairs, m->walk_rate * m->node_factor) + n / m->let_walk_rate;
   s[PHASE_let_select] = m->let_floor + b->let_bytes / m->let_rate;
   s[PHASE_hard_walk] += b->substeps * m->ranks_substep_floor;

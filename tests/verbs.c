@@ -79,6 +79,16 @@ static void check_ahead(const struct rig *g, const struct set *s)
   be->levels(g->dev, &rule, 3);
   be->histogram(g->dev, again);
   say(again[3] == be->count(g->dev) && be->next_tick(g->dev) == timeline_ticks(3), s, "histogram and next tick of new levels");
+  /* a tick without active particles: the next one is known already, and yet the work between two events has ended */
+  struct mac mac = rig_mac(g, MAC_ANGLE, 0.5);
+  int64_t outside = 0;
+  be->record_event(g->dev, 0);
+  good = be->select(g->dev, timeline_ticks(4), 0.25 / TICKS, &outside) == 0;
+  be->record_event(g->dev, 1);
+  be->moments(g->dev, &mac, timeline_ticks(4), 0.25 / TICKS);
+  be->record_event(g->dev, 2);
+  good = be->next_tick(g->dev) == timeline_ticks(3) && good;
+  say(good && be->between(g->dev, 0, 1) >= 0 && be->between(g->dev, 1, 2) >= 0, s, "events of a tick without active particles");
   be->drift_to_end(g->dev, 0.25 / TICKS);
   be->sample(g->dev, UINT64_MAX / 2, 0, be->count(g->dev), out, NULL);
   say(is_box(g, NULL, 0.25), s, "the box after a drift and a sample");

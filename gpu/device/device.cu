@@ -243,6 +243,7 @@ void gpu_record_event(struct device *d, int device_event) { CHECK(cudaEventRecor
 double gpu_between(struct device *d, int from, int to)
 {
   float milliseconds = 0;
+  CHECK(cudaEventSynchronize(d->timing.event[to]));   /* next_tick does not wait where its number is read already */
   CHECK(cudaEventElapsedTime(&milliseconds, d->timing.event[from], d->timing.event[to]));
   return 1e-3 * milliseconds;
 }

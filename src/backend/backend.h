@@ -113,10 +113,10 @@ struct walk_request {
   int peer_count;
   int last;              /* store the forces */
   int pending_tally;     /* the tally may be completed as late as in next_tick */
-  /* Poll for messages while the walk proceeds; NULL: there are none to poll for. The walk calls it from its calling thread at intervals of
-   * 50 to 200 microseconds, or of one group where that takes longer. It may attach and update LETs that are not part of this call, by the
-   * verbs of struct backend_let, and calls no other verb. It changes no bit of the result. After POLL_COMPLETE a call without `last` may
-   * return while the device still computes. */
+  /* Poll for messages while the walk proceeds; NULL: there are none to poll for. The walk calls it from its calling thread, at first often
+   * and then at intervals of 20 to 200 microseconds, or of one group where that takes longer. It may attach and update LETs that are not
+   * part of this call, by the verbs of struct backend_let, and calls no other verb. It changes no bit of the result. After POLL_COMPLETE a
+   * call without `last` may return while the device still computes. */
   enum poll_status (*poll_messages)(void *polled);
   void *polled;          /* its argument */
 };
@@ -251,8 +251,7 @@ struct backend {
   void (*remember)(struct device *d, double numbers[REMEMBERED], int set);
   /* Wait for all queued work. */
   void (*wait)(struct device *d);
-  /* Record event number `event` (0 ... DEVICE_EVENTS - 1) in the queue; seconds from one event to another. Before `between`, a verb that
-   * returned numbers must have followed both events. */
+  /* Record event number `event` (0 ... DEVICE_EVENTS - 1) in the queue; seconds from one event to another, for which `between` waits. */
   void (*record_event)(struct device *d, int event);
   double (*between)(struct device *d, int from, int to);
   /* Name the phase of the host for profilers (NULL: none). May be NULL. */

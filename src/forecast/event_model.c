@@ -247,7 +247,7 @@ static void section(struct model *e, const struct soft_step_class *c, int64_t fi
   for (int r = 0; r < in->ranks; r++) {
     double n = (double)in->local[r];
     int build = c->tick > 0 && s->builds != BUILDS_NONE;
-    if (build) works(e, r, EVENT_migration, n / e->m->domain_rate);
+    if (build) works(e, r, EVENT_migration, n / e->m->migrate_rate);
     works(e, r, EVENT_tree, build ? machine_rebuild(e->m, n) : n / e->m->update_rate);
   }
   exchange(e, first, last, EVENT_hard_let);

@@ -43,7 +43,7 @@ static const struct optional {
                 {"UpdateRate", "BuildRate", LARGEST}, {"CorrectRate", NULL, LARGEST},   {"NodeFactor", NULL, LARGEST},
                 {"RanksFloor", NULL, SMALLEST},  {"RanksSubstepFloor", NULL, SMALLEST}, {"DomainRate", NULL, LARGEST},
                 {"LetFloor", NULL, SMALLEST},    {"HardLetFloor", "LetFloor", SMALLEST}, {"MessageDelay", NULL, SMALLEST},     {"HardTargetRate", NULL, LARGEST},
-                {"LetWalkRate", NULL, LARGEST},
+                {"MigrateRate", "DomainRate", LARGEST}, {"LetWalkRate", NULL, LARGEST},
                 {"RebuildRate", NULL, LARGEST},
                 {"HardLetRate", NULL, LARGEST},
                 {"LetRate", NULL, LARGEST}};
@@ -221,7 +221,7 @@ struct machine machine_shared(const struct machine *m, double ranks)
   double beside = fmin(ranks, m->ranks_per_node) - 1, most = m->ranks_per_node - 1;
   double factor = ranks <= 1 ? 1 : most > 0 ? 1 + (m->node_factor - 1) * beside / most : m->node_factor;
   double *rates[] = {&own.step_rate, &own.walk_rate, &own.split_rate, &own.block_rate, &own.hard_rate, &own.order_rate, &own.build_rate,
-                     &own.update_rate, &own.correct_rate, &own.domain_rate, &own.hard_let_rate, &own.hard_target_rate, &own.rebuild_rate, &own.let_walk_rate, &own.let_rate};
+                     &own.update_rate, &own.correct_rate, &own.domain_rate, &own.hard_let_rate, &own.hard_target_rate, &own.rebuild_rate, &own.let_walk_rate, &own.migrate_rate, &own.let_rate};
   for (size_t k = 0; k < sizeof rates / sizeof *rates; k++)
     if (*rates[k] < NO_RATE) *rates[k] *= factor;
   return own;

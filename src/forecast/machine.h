@@ -43,6 +43,7 @@ enum machine_device { DEVICE_cpu, DEVICE_gpu, DEVICES };
   X(Device, RanksFloor, ranks_floor, 0, 1e3, "seconds that a soft step of few particles takes more on several ranks, beside messages") \
   X(Device, RanksSubstepFloor, ranks_substep_floor, 0, 1e3, "the same of a block step")                                            \
   X(Device, DomainRate, domain_rate, 1, 1e18, "particles of which the new ranks are found in a second")                            \
+  X(Device, MigrateRate, migrate_rate, 1, 1e18, "the same where trees are made within a soft step, in the present domains")       \
   X(Device, LetWalkRate, let_walk_rate, 1, 1e18, "particles that walk a LET in a second, beside the interactions with it")         \
   X(Device, LetFloor, let_floor, 0, 1e3, "seconds of an exchange of LETs of few particles, beside messages")                       \
   X(Device, HardLetFloor, hard_let_floor, 0, 1e3, "the same within the soft steps of a hybrid, whose boxes are many")              \

@@ -44,7 +44,8 @@ static double part_of_escape(uint64_t *state)
   }
 }
 
-/* Plummer's sphere of the scale length `scale` in equilibrium, n particles of this rank, with G = 1 and a mass of 1. */
+/* Plummer's sphere of the scale length `scale` in equilibrium, n particles of this rank, with G = 1 and a mass of 1: the inner 99.5 % of it. A
+ * hole in its centre would leave particles there without acceleration, whose lists are the longest of all. */
 static void make_sphere(struct particles *p, const struct comm *c, int64_t n)
 {
   const double scale = 3 * M_PI / 16;   /* the energy is then -1/4 */
@@ -52,7 +53,7 @@ static void make_sphere(struct particles *p, const struct comm *c, int64_t n)
   particles_init(p);
   particles_reserve(p, n);
   for (int64_t i = 0; i < n; i++) {
-    double part = cbrt(0.99 * uniform(&state) + 0.005), r = part / sqrt(1 - part * part), escape = sqrt(2 / scale) / sqrt(sqrt(1 + r * r));
+    double part = cbrt(0.995 * uniform(&state)), r = part / sqrt(1 - part * part), escape = sqrt(2 / scale) / sqrt(sqrt(1 + r * r));
     direction(&state, r * scale, &p->pos[3 * i]);
     direction(&state, escape * part_of_escape(&state), &p->vel[3 * i]);
     p->mass[i] = (float)(1.0 / ((double)n * c->size));

@@ -174,14 +174,12 @@ static void fit_lets(struct machine *m, const struct machine_runs *r)
 static void fit_ranks(struct machine *m, const struct machine_runs *r)
 {
   const struct bench_step *few = r->beside[BENCH_FEW], *many = r->beside[BENCH_MANY], *alone = r->alone[BENCH_FEW];
-  double more = many[STUDY_HYBRID].migrations - many[STUDY_SHARED].migrations;
-  double domains = many[STUDY_HYBRID].seconds[PHASE_domain] - many[STUDY_SHARED].seconds[PHASE_domain];
-  if (!(more > 0)) {   /* a hybrid without builds: from numbers of particles */
-    more = 1;
-    domains = many[STUDY_SHARED].seconds[PHASE_domain] - r->alone[BENCH_MANY][STUDY_SHARED].seconds[PHASE_domain] -
-              few[STUDY_SHARED].seconds[PHASE_domain] + alone[STUDY_SHARED].seconds[PHASE_domain];
-  }
-  m->domain_rate = rate(more * many[STUDY_SHARED].particles, domains);
+  double domains = many[STUDY_SHARED].seconds[PHASE_domain] - r->alone[BENCH_MANY][STUDY_SHARED].seconds[PHASE_domain] -
+                   few[STUDY_SHARED].seconds[PHASE_domain] + alone[STUDY_SHARED].seconds[PHASE_domain];
+  const struct bench_step *most = &many[many[STUDY_BLOCK].migrations > many[STUDY_HYBRID].migrations ? STUDY_BLOCK : STUDY_HYBRID];
+  double more = most->migrations - many[STUDY_SHARED].migrations, migrating = most->seconds[PHASE_domain] - many[STUDY_SHARED].seconds[PHASE_domain];
+  m->domain_rate = rate(many[STUDY_SHARED].particles - few[STUDY_SHARED].particles, domains);
+  m->migrate_rate = more > 0 ? rate(more * most->particles, migrating) : m->domain_rate;
   m->ranks_floor = positive(bench_other_seconds(&few[STUDY_SHARED]) - few[STUDY_SHARED].seconds[PHASE_let_select] - bench_other_seconds(&alone[STUDY_SHARED]) -
                             few[STUDY_SHARED].particles / m->domain_rate);
   double local = m->walk_floor + machine_walk(m, many[STUDY_SHARED].full_pairs, m->walk_rate * m->node_factor);

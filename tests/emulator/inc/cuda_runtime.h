@@ -122,15 +122,17 @@ static inline void __nanosleep(unsigned) {}
 struct dim3 { unsigned x, y, z; dim3(unsigned a) : x(a), y(1), z(1) {} };
 static inline cudaError_t cudaLaunchCooperativeKernel(const void *, dim3, dim3, void **, size_t, cudaStream_t) { abort(); }   /* blocks follow each other */
 static inline cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
-static inline cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
+/* Events are numbers, ascending as they are recorded; those up to emu_waited are known to be over. */
+inline int64_t emu_recorded, emu_waited;
+static inline cudaError_t cudaStreamSynchronize(cudaStream_t) { emu_waited = emu_recorded; return cudaSuccess; }
 static inline cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, int) { return cudaSuccess; }
-static inline cudaError_t cudaEventCreate(cudaEvent_t *e) { *e = NULL; return cudaSuccess; }
-static inline cudaError_t cudaEventCreateWithFlags(cudaEvent_t *e, int) { *e = NULL; return cudaSuccess; }
-static inline cudaError_t cudaEventDestroy(cudaEvent_t) { return cudaSuccess; }
-static inline cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t) { return cudaSuccess; }
-static inline cudaError_t cudaEventQuery(cudaEvent_t) { return cudaSuccess; }
-static inline cudaError_t cudaEventSynchronize(cudaEvent_t) { return cudaSuccess; }
-static inline cudaError_t cudaEventElapsedTime(float *f, cudaEvent_t, cudaEvent_t) { *f = 0; return cudaSuccess; }
+static inline cudaError_t cudaEventCreate(cudaEvent_t *e) { *e = calloc(1, sizeof(int64_t)); return cudaSuccess; }
+static inline cudaError_t cudaEventCreateWithFlags(cudaEvent_t *e, int) { return cudaEventCreate(e); }
+static inline cudaError_t cudaEventDestroy(cudaEvent_t e) { free(e); return cudaSuccess; }
+static inline cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t) { *(int64_t *)e = ++emu_recorded; return cudaSuccess; }
+static inline cudaError_t cudaEventSynchronize(cudaEvent_t e) { if (*(int64_t *)e > emu_waited) emu_waited = *(int64_t *)e; return cudaSuccess; }
+static inline cudaError_t cudaEventQuery(cudaEvent_t e) { return cudaEventSynchronize(e); }
+static inline cudaError_t cudaEventElapsedTime(float *f, cudaEvent_t, cudaEvent_t to) { *f = 0; return *(int64_t *)to > emu_waited ? cudaErrorNotReady : cudaSuccess; }
 template <class K> static inline cudaError_t cudaFuncSetAttribute(K, int, int) { return cudaSuccess; }
 template <class K> static inline cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *, K) { return cudaSuccess; }
 template <class K> static inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *n, K, int, size_t) { *n = 1; return cudaSuccess; }
