@@ -107,5 +107,9 @@ int main(void)
   MACHINE_NUMBERS(X)
 #undef X
   tap_ok(good, "many particles that take less than few: every number is one that a file may have");
+  /* a long message that takes less than a short one */
+  same("Bandwidth", machine_bytes_rate(1e6, 1.25, 0.25), 1e6);
+  double most = machine_bytes_rate(1e6, 1e-3, 5e-3);
+  tap_ok(most > 0 && most <= 1.001e10, "a long message that takes less than a short one: a bandwidth that a file may have");
   return tap_end();
 }

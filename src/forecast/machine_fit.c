@@ -202,3 +202,5 @@ void machine_fit(struct machine *m, const struct machine_runs *r)
   m->node_factor = fmin(r->node_factor, 1);
   fit_ranks(m, r);
 }
+
+double machine_bytes_rate(double bytes, double seconds, double latency) { return bytes / fmax(seconds - latency, 0.1 * seconds); }

@@ -18,4 +18,7 @@ struct machine_runs {
 
 /* Set all of [Device] but Kind and MessageCopy, so that the model gives the seconds of these soft steps. */
 void machine_fit(struct machine *m, const struct machine_runs *r);
+/* Bytes a second of a message of so many seconds, whose latency is part of them: at least a tenth of them are for the bytes, since on a busy
+ * machine a short message may have taken longer. Pure. */
+double machine_bytes_rate(double bytes, double seconds, double latency);
 #endif

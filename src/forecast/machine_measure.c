@@ -54,13 +54,13 @@ static void measure_messages(const struct comm *c, struct machine *m)
   int node = comm_node_size(c), all = (int)comm_min_int64(c, node);
   m->overhead = shift_seconds(c, 1, 8 * PIECES, SHORT / 20, 8) / PIECES;
   m->node_latency = fmax(shift_seconds(c, 1, 8, SHORT, 0) - m->overhead, 0);
-  m->node_bandwidth = LONG / fmax(shift_seconds(c, 1, LONG, 5, 0) - m->node_latency, 1e-12);
+  m->node_bandwidth = machine_bytes_rate(LONG, shift_seconds(c, 1, LONG, 5, 0), m->node_latency);
   m->ranks_per_node = all;
   m->latency = m->node_latency;
   m->bandwidth = m->node_bandwidth * all;
   if (all == c->size) return;
   m->latency = fmax(shift_seconds(c, all, 8, SHORT, 0) - m->overhead, 0);
-  m->bandwidth = all * LONG / fmax(shift_seconds(c, all, LONG, 5, 0) - m->latency, 1e-12);
+  m->bandwidth = all * machine_bytes_rate(LONG, shift_seconds(c, all, LONG, 5, 0), m->latency);
 }
 
 /* --- the device -------------------------------------------------------------------------------------------------- */
