@@ -211,6 +211,11 @@ test $? = 1 && grep -q 'here.ini: already exists' "$dir/log"
 ok $? "which is not replaced"
 grep -q '^WalkRate = ' "$dir/here.ini" && grep -q '^# hybrid,2,16384,' "$dir/here.ini" && ! grep -q 'nan\|inf' "$dir/here.ini"
 ok $? "with the soft steps that were measured"
+ESPALIER_DEBUG=machine_spread=1 && export ESPALIER_DEBUG
+espalier 2 study machine -o busy.ini
+unset ESPALIER_DEBUG
+grep -q 'warning: soft steps of one kind took up to [0-9.]* times as long as others' "$dir/log" && grep -q '^# soft steps of one kind took up to' "$dir/busy.ini"
+ok $? "where other programs ran: a warning, also in the file"
 espalier 2 study machine -o other.ini -P Gravity:MultipoleOrder=3 plummer.ini
 test $? != 0 && grep -q 'MultipoleOrder' "$dir/log"
 ok $? "study machine with a parameter that is wrong: a sentence"

@@ -327,7 +327,7 @@ static int act_time(const struct command *self, const struct comm *c, int argc, 
     if (option == 'P' && overrides_add(&overrides, optarg)) return overrides_misused(self, c, optarg);
     if (option != 'P' && take_time_option(self, c, option, &options, path, &files)) return STATUS_USAGE;
   }
-  if (!options.machine) return command_misused(self, c, "option --machine FILE is missing; installed files are in params/machines");
+  if (!options.machine) return command_misused(self, c, "option --machine FILE is missing; there are files in params/machines of the sources, installed in share/espalier/params/machines");
   if (!(path[0] = command_operand(self, c, argc - 1, argv + 1, "parameter file", &status))) return status;
   static struct params par[TIME_FILES];
   struct fault f = {""};

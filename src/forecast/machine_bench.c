@@ -162,6 +162,20 @@ static void one_step(struct sim *s, struct bench_step *b)
   note_direct(s, b);
 }
 
+static double all_phases(const struct bench_step *b)
+{
+  double sum = 0;
+  for (int p = 0; p < PHASE_COUNT; p++) sum += b->seconds[p];
+  return sum;
+}
+
+static double spread(const struct bench_step *step, int count)
+{
+  double shortest = all_phases(&step[0]), longest = shortest;
+  for (int k = 1; k < count; k++) shortest = fmin(shortest, all_phases(&step[k])), longest = fmax(longest, all_phases(&step[k]));
+  return shortest > 0 ? longest / shortest : 1;
+}
+
 /* Sort soft steps by their seconds. */
 static int by_seconds(const void *a, const void *b)
 {
@@ -190,6 +204,7 @@ int bench_soft_steps(const struct bench_task *task, struct bench_step *b, struct
   if (failed) return -1;
   qsort(step, (size_t)count, sizeof *step, by_seconds);
   *b = step[count / 2];
+  b->spread = spread(step, count);
   return 0;
 }
 

@@ -19,6 +19,7 @@ struct bench_step {
   double exchanges, migrations;        /* of LETs within the soft step; of particles, with that at its end */
   double let_bytes, update_bytes;      /* sent: LETs of the synchronisation; those of the substeps, and their updates */
   double direct_bytes, direct_messages, direct_seconds;   /* sent from device to device; the time of it */
+  double spread;                       /* seconds of the longest of these soft steps over those of the shortest */
 };
 
 /* What a benchmark runs. */

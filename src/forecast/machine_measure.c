@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/debug.h"
 #include "base/memory.h"
 #include "base/revision.h"
 #include "params/params.h"
@@ -180,6 +181,23 @@ static void write_runs(FILE *out, const struct machine_runs *r)
   write_step(out, STUDY_BLOCK, &r->together);
 }
 
+/* The largest spread of soft steps of many particles on this rank. */
+static double largest_spread(const struct machine_runs *r)
+{
+  double most = fmax(r->near.spread, r->together.spread);
+  for (int k = 0; k < STUDY_SCHEMES; k++) most = fmax(most, fmax(r->alone[BENCH_MANY][k].spread, r->beside[BENCH_MANY][k].spread));
+  return most;
+}
+
+/* What to say where soft steps of one kind took this many times as long as others, since other programs ran: a line of a comment; nothing
+ * where they are alike. */
+static const char *about_spread(double most, char *line, size_t room)
+{
+  if (most < debug_value("machine_spread", 1.5)) return "";
+  snprintf(line, room, "\nsoft steps of one kind took up to %.1f times as long as others: measure again where nothing else runs", most);
+  return line;
+}
+
 /* --- the file ---------------------------------------------------------------------------------------------------- */
 
 int machine_study(const struct comm *c, const struct params *par, const char *output, int overwrite)
@@ -188,7 +206,7 @@ int machine_study(const struct comm *c, const struct params *par, const char *ou
   struct result_file out = {.file = NULL};
   struct machine m = {.topology = TOPOLOGY_flat, .topology_factor = 1};
   struct machine_runs *r = memory_alloc("study", sizeof *r);
-  char host[64] = "this machine", source[400];
+  char host[64] = "this machine", source[600], busy[160] = "";
   if (c->size < 2) fault_set(&f, "study machine measures messages between ranks: start it on at least 2, for example mpirun -n 2");
   if (c->rank == 0 && !f.text[0]) result_open(&out, output, overwrite, par, &f);
   if (comm_verdict(c, &f) == 0) {
@@ -199,8 +217,9 @@ int machine_study(const struct comm *c, const struct params *par, const char *ou
   }
   if (comm_agree(c, &f) == 0 && c->rank == 0 && result_begin(&out, &f) == 0) {
     snprintf(source, sizeof source, "measured by espalier study machine, %s (%s), on %d ranks, %d of a node\n"
-             "messages between nodes: %s; topology: set it by hand", PACKAGE_VERSION, revision, c->size, (int)m.ranks_per_node,
-             m.ranks_per_node == c->size ? "not measured, as within the node" : "measured");
+             "messages between nodes: %s; topology: set it by hand%s", PACKAGE_VERSION, revision, c->size, (int)m.ranks_per_node,
+             m.ranks_per_node == c->size ? "not measured, as within the node" : "measured", about_spread(largest_spread(r), busy, sizeof busy));
+    if (busy[0]) fprintf(stderr, "espalier: warning: %s\n", busy + 1);
     machine_write(out.file ? out.file : stdout, &m, source);
     write_runs(out.file ? out.file : stdout, r);
   }
