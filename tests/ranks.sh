@@ -26,7 +26,7 @@ for n in 1 2 3 7 16 64; do on $n 20 tests/force_ranks.mpi short; done
 for n in 1 3 7 8; do on $n 20 tests/domain_ranks.mpi; done
 for n in 1 2 3 7; do on $n 30 tests/cuts_ranks.mpi; done
 for n in 2 7 16; do on $n 20 tests/halo_ranks.mpi; done
-for n in 1 2 3 7 16; do on $n 20 tests/stages_ranks.mpi; done
+for n in 1 2 3 4 7 16; do on $n 20 tests/stages_ranks.mpi; done
 for n in 1 3 7; do on $n 20 tests/energy_ranks.mpi; done
 for n in 1 2 3 5 8; do on $n 60 tests/fof_ranks.mpi; done
 # messages in one piece: MPI is declared to accept device memory, which here is host memory

@@ -4,6 +4,7 @@
 #include <mpi.h>
 
 #include "base/debug.h"
+#include "everywhere.h"
 #include "sets.h"
 #include "step/plan.h"
 #include "step/sim.h"
@@ -154,10 +155,5 @@ int main(int argc, char **argv)
   check(&world, &few, 1, 0, EITHER);
   types = 1;
   check(&world, &row, 2, 0, SOME);
-  int rank = world.rank;
-  comm_close(&world);
-  if (rank == 0) tap_ok(memory_current() == 0, "all memory is given back");
-  int failed = rank == 0 ? tap_end() : 0;
-  MPI_Finalize();
-  return failed;
+  return everywhere_end(&world);
 }

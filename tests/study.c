@@ -6,6 +6,7 @@
 #include <mpi.h>
 
 #include "base/debug.h"
+#include "everywhere.h"
 #include "mpi/stages.h"
 #include "sets.h"
 #include "step/plan.h"
@@ -287,10 +288,5 @@ int main(int argc, char **argv)
   check_soft_step(&world, &alone, &sets[0], 40, 50);
   comm_close(&small);
   comm_close(&alone);
-  int rank = world.rank;
-  comm_close(&world);
-  if (rank == 0) tap_ok(memory_current() == 0, "all memory is given back");
-  int failed = rank == 0 ? tap_end() : 0;
-  MPI_Finalize();
-  return failed;
+  return everywhere_end(&world);
 }
