@@ -3,6 +3,7 @@
 #include "run/traffic.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "base/folders.h"
@@ -185,6 +186,8 @@ struct reduced {
   double full_seconds, hard_seconds, substeps, load[LOAD_COUNT], seconds[PHASE_COUNT];   /* maxima */
 };
 enum { REDUCED_SUMS = 2 * TALLY_SUMS + LET_SUMS + LEVEL_SUMS, REDUCED_MAXIMA = 3 + LOAD_COUNT + PHASE_COUNT };
+_Static_assert(offsetof(struct reduced, full_seconds) == REDUCED_SUMS * sizeof(int64_t) &&
+               sizeof(struct reduced) == REDUCED_SUMS * sizeof(int64_t) + REDUCED_MAXIMA * sizeof(double), "two arrays without gaps");
 
 static void tally_sums(const struct tally *t, int64_t sums[TALLY_SUMS])
 {
