@@ -3,7 +3,6 @@
 #include "mpi/stages.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/debug.h"
@@ -30,15 +29,37 @@ void stage_list_free(struct stage_list *l)
   *l = (struct stage_list){.entry = NULL};
 }
 
-static int by_number(const void *a, const void *b)
+/* The end of the ascending run that begins at `at`. */
+static int run_end(const struct stage_list *l, int at)
 {
-  int32_t x = ((const struct stage_entry *)a)->number, y = ((const struct stage_entry *)b)->number;
-  return (x > y) - (x < y);
+  if (at < l->count) at++;
+  while (at < l->count && l->entry[at - 1].number <= l->entry[at].number) at++;
+  return at;
 }
 
+/* Merge entries [a, b) and [b, c) of a list into out[a], ..., out[c - 1]. */
+static void merge(const struct stage_list *l, int a, int b, int c, struct stage_entry *out)
+{
+  const struct stage_entry *e = l->entry;
+  for (int x = a, y = b, to = a; to < c; to++) out[to] = x < b && (y == c || e[x].number <= e[y].number) ? e[x++] : e[y++];
+}
+
+/* Lists are a few messages one behind the other, which are a few ascending runs each: neighbouring runs are merged until there is one. */
 static void sort(struct stage_list *l)
 {
-  if (l->count > 1) qsort(l->entry, (size_t)l->count, sizeof *l->entry, by_number);
+  if (run_end(l, 0) == l->count) return;
+  struct stage_list other = {memory_alloc("let", sizeof *other.entry * (size_t)l->capacity), l->count, l->capacity};
+  while (run_end(l, 0) < l->count) {
+    for (int a = 0, b, c; a < l->count; a = c) {
+      b = run_end(l, a);
+      c = run_end(l, b);
+      merge(l, a, b, c, other.entry);
+    }
+    struct stage_list sorted = other;
+    other = *l;
+    *l = sorted;
+  }
+  stage_list_free(&other);
 }
 
 /* Number of entries of a sorted list that are of smaller depth than `depth`. */
@@ -227,7 +248,9 @@ void stages_close(struct stages *s)
 
 int stages_steps(const struct halves *tree) { return 2 * tree->depth + 2; }
 
-static int upwards(const struct stages *s, int step) { return step <= leaf_depth(s); }
+int stages_upwards(const struct halves *tree, int step) { return step <= tree->depth; }
+
+static int upwards(const struct stages *s, int step) { return stages_upwards(s->tree, step); }
 static int depth_of(const struct stages *s, int step) { return upwards(s, step) ? leaf_depth(s) + 1 - step : step - leaf_depth(s); }
 
 /* The leaf of this rank and the one with the same halves but of the depth `depth`: their numbers of ranks, and the first rank of the other. */
@@ -287,17 +310,14 @@ static int find_near(const struct stages *s, int depth, int32_t group, const str
   return end - *first;
 }
 
-/* Whether a group of depth `depth` that contains `number` is among the entries [first, first + count) and near. */
-static int above_near(const struct stages *s, int depth, int32_t number, int first, int count, const char *near_)
+/* Whether a group of depth `depth` that contains `number` is among the entries [first, first + count) and near. *at: in the first call `first`,
+ * then as the last call left it, with ascending numbers. */
+static int above_near(const struct stages *s, int depth, int32_t number, int first, int count, const char *near_, int *at)
 {
   int32_t above = halves_above(number, depth);
-  int low = first, high = first + count;
-  while (low < high) {
-    int middle = (low + high) / 2;
-    if (s->held.entry[middle].number < above) low = middle + 1;
-    else high = middle;
-  }
-  return low < first + count && s->held.entry[low].number == above && near_[low - first];
+  if (*at > first && s->held.entry[*at - 1].number >= above) *at = first;   /* the numbers of the next depth */
+  while (*at < first + count && s->held.entry[*at].number < above) (*at)++;
+  return *at < first + count && s->held.entry[*at].number == above && near_[*at - first];
 }
 
 /* Where a leaf with one rank faces one with two, the rank of the two that gets the summary of rank `number`. */
@@ -316,12 +336,12 @@ static void send_down(const struct stages *s, int depth, int to, struct stage_li
   struct leaves l = leaves_at(s, depth);
   char *near_;
   int first, count = find_near(s, depth, halves_above(s->number, depth) ^ 1, s->other[depth], &first, &near_);
-  int which = s->tree->place[to] - l.first;
+  int which = s->tree->place[to] - l.first, at = first;
   for (int k = depth + 1; s->near[depth] && k <= leaf_depth(s) + 1; k++)
     add_for(s, &l, which, (struct stage_entry){halves_above(s->number, k), 0, s->own[k]}, message);
   for (int k = first; k < s->held.count; k++) {
     const struct stage_entry *e = &s->held.entry[k];
-    if (k < first + count || above_near(s, depth, e->number, first, count, near_)) add_for(s, &l, which, *e, message);
+    if (k < first + count || above_near(s, depth, e->number, first, count, near_, &at)) add_for(s, &l, which, *e, message);
   }
   memory_free(near_);
 }
@@ -369,11 +389,11 @@ static void end_down(struct stages *s, int depth)
   char *near_;
   int32_t own = halves_above(s->number, depth);
   sort(&s->held);
-  int first, count = find_near(s, depth, own, s->own[depth], &first, &near_);
+  int first, count = find_near(s, depth, own, s->own[depth], &first, &near_), at = first;
   for (int k = first; k < s->held.count; k++) {
     const struct stage_entry *e = &s->held.entry[k];
     if (k < first + count && !near_[k - first]) add(&s->group, *e);
-    else if (k >= first + count && (halves_above(e->number, depth) == (own ^ 1) || above_near(s, depth, e->number, first, count, near_)))
+    else if (k >= first + count && (halves_above(e->number, depth) == (own ^ 1) || above_near(s, depth, e->number, first, count, near_, &at)))
       add(&kept, *e);
   }
   memory_free(near_);

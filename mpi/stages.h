@@ -66,6 +66,8 @@ void stages_close(struct stages *s);
 
 /* Steps: [0, stages_steps). All ranks make all of them in this order. */
 int stages_steps(const struct halves *tree);
+/* 1: summaries of groups are made in this step, and written to the table of virtual ranks; 0: it is only read. Pure. */
+int stages_upwards(const struct halves *tree, int step);
 /* The ranks that this rank sends a message in a step, and those that it receives one from; at most two. Pure. */
 struct stage_peers {
   int to[2], sends, from[2], receives;

@@ -75,6 +75,19 @@ ok $? "a table is not replaced"
 study 2 --ranks 2 --overwrite -o one.csv plummer.ini
 test $? = 0 && test "$(columns "$dir/one.csv" ranks)" = '2 '
 ok $? "but with --overwrite"
+# several domains at a time (from 16 on), summaries in stages: the same tables, pairs and messages for a simulator, without the column of seconds
+for threads in 1 3; do
+  mkdir "$dir/threads$threads"
+  for more in '-o t.csv --pairs pairs.csv --scheme shared,hybrid' '--trace goal t.goal'; do
+    # shellcheck disable=SC2086
+    (cd "$dir/threads$threads" && ESPALIER_DEBUG=let_stages=40 OMP_NUM_THREADS=$threads timeout 120 "$here/espalier" study let --ranks 61 $more \
+      -P Input:InitCondFile=../hernquist.hdf5 ../hernquist.ini > "$dir/log" 2>&1) || echo "$threads failed" > "$dir/threads$threads/failed"
+  done
+  awk -F, -v OFS=, '/^[^#]/ { if (!at) for (at = 1; $at != "seconds"; at++); $at = "" } { print }' "$dir/threads$threads/t.csv" > "$dir/rows" && mv "$dir/rows" "$dir/threads$threads/t.csv"
+done
+diff -r "$dir/threads1" "$dir/threads3" > "$dir/log" && test ! -e "$dir/threads1/failed" && test -s "$dir/threads1/t.csv" &&
+  test -s "$dir/threads1/pairs.csv" && test -s "$dir/threads1/t.goal"
+ok $? "tables, pairs and traces do not depend on the number of threads"
 if test -w /dev/full; then
   study 1 --ranks 2 --overwrite -o /dev/full plummer.ini
   test $? = 1 && grep -q 'espalier: error: /dev/full' "$dir/log"

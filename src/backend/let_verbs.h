@@ -79,10 +79,10 @@ struct backend_let {
   void *(*update_room)(struct device *d, int peer, size_t bytes);
   /* Upper bound on the bytes of an update for `peer`. */
   size_t (*update_bytes_max)(struct device *d, int peer);
-  /* For studies of LETs of substeps that were selected for `peer` and not changed since: its particles at each block level, count[32]; and
-   * the bytes of an update with `entries` particles, with or without its cells. NULL: not known. */
-  void (*entries)(struct device *d, int peer, int64_t *count);
-  size_t (*update_bytes)(struct device *d, int peer, int64_t entries, int cells);
+  /* For studies: the size of the LET that was selected for `peer` and not changed since, and of LETs of substeps its particles at each block
+   * level, count[32]; and the bytes of an update with `entries` particles and `cells` cells. NULL: not known. */
+  struct let_count (*entries)(struct device *d, enum let_kind kind, int peer, int64_t *count);
+  size_t (*update_bytes)(const struct device *d, int64_t entries, int64_t cells);
   /* Apply an update to the LET of `peer`; the message may be freed afterwards. Returns the number of particles in it. */
   int64_t (*apply)(struct device *d, int peer, const void *message, size_t bytes);
   /* Number of particles of the last `correct` that have left, or will leave before the end of the horizon, the bounds on their predicted

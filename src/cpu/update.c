@@ -201,21 +201,22 @@ void cpu_let_take_update(struct device *d)
   d->update_capacity = 0;
 }
 
-size_t cpu_let_update_bytes(struct device *d, int peer, int64_t entries, int cells)
+size_t cpu_let_update_bytes(const struct device *d, int64_t entries, int64_t cells)
 {
-  const struct let *l = &d->let[LET_STEP][peer];
-  return sizeof(struct update_head) + aligned_entries(entries) + (cells ? cell_bytes(l->sent.nodes, d->quadrupole) : 0);
+  return sizeof(struct update_head) + aligned_entries(entries) + (cells > 0 ? cell_bytes(cells, d->quadrupole) : 0);
 }
 
 size_t cpu_let_update_bytes_max(struct device *d, int peer)
 {
   const struct let *l = &d->let[LET_STEP][peer];
-  return l->sent.nodes == 0 ? 0 : cpu_let_update_bytes(d, peer, l->sent.source.n, 1);
+  return l->sent.nodes == 0 ? 0 : cpu_let_update_bytes(d, l->sent.source.n, l->sent.nodes);
 }
 
-void cpu_let_entries(struct device *d, int peer, int64_t *count)
+struct let_count cpu_let_entries(struct device *d, enum let_kind kind, int peer, int64_t *count)
 {
-  memcpy(count, d->let[LET_STEP][peer].at_level, sizeof d->let[LET_STEP][peer].at_level);
+  const struct let *l = &d->let[kind][peer];
+  if (kind == LET_STEP) memcpy(count, l->at_level, sizeof l->at_level);
+  return (struct let_count){l->sent.nodes, l->sent.source.n};
 }
 
 static void pack_entries(const struct device *d, const struct let *l, struct update_entry *out)
@@ -250,7 +251,7 @@ size_t cpu_let_update(struct device *d, int peer, int32_t tick, enum let_update_
     if (l->at_level[level] > 0) *next = timeline_after(tick, level);
   if (l->pendings == 0 && (scope == SCOPE_CORRECTED || l->sent.nodes == 0)) return 0;
   size_t entries = sizeof(struct update_entry) * (size_t)l->pendings, aligned = aligned_entries(l->pendings);
-  size_t bytes = cpu_let_update_bytes(d, peer, l->pendings, cells);
+  size_t bytes = cpu_let_update_bytes(d, l->pendings, cells ? l->sent.nodes : 0);
   cpu_room(&d->update, &d->update_capacity, bytes, "let");
   struct update_head *head = d->update;
   *head = (struct update_head){

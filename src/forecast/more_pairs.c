@@ -21,15 +21,12 @@ struct walking {
 };
 
 /* Callback: keep a LET. */
-static void keep(struct virtual_exchange *l, int sender, int receiver, size_t box_bytes, struct let_choice *choice)
+static void keep(struct virtual_exchange *l, int sender, const struct virtual_let *let)
 {
   struct walking *k = l->sink;
-  size_t at = (size_t)sender * (size_t)l->ranks + (size_t)receiver;
-  (void)box_bytes;
-  k->bytes[at] = choice->bytes;
-  if (choice->bytes == 0) return;
-  k->message[at] = memory_alloc("study", choice->bytes);
-  memcpy(k->message[at], choice->message, choice->bytes);
+  size_t at = (size_t)sender * (size_t)l->ranks + (size_t)let->receiver;
+  k->bytes[at] = let->bytes;
+  k->message[at] = let->message;
 }
 
 /* Give the device the cells that a receiver needs of summaries alone, of ranks and of groups. Returns whether there are any. */
@@ -54,7 +51,7 @@ static int attach_upper(struct virtual_exchange *l, int receiver)
   upper_open(&u, count);
   for (int k = 0; k < count; k++) upper_add(&u, &l->w->lattice, top[k], &own->box, &r);
   upper_finish(&u);
-  be->let->upper(l->d, LET_SOFT, receiver, u.nodes, u.node, (const float(*)[6])u.quad);
+  be->let->upper(l->d[0], LET_SOFT, receiver, u.nodes, u.node, (const float(*)[6])u.quad);
   upper_free(&u);
   memory_free(top);
   return count > 0;
@@ -70,8 +67,8 @@ static int attach_lets(struct virtual_exchange *l, int receiver)
   for (int s = 0; s < l->ranks; s++) {
     size_t at = (size_t)s * (size_t)l->ranks + (size_t)receiver;
     if (k->bytes[at] == 0) continue;
-    memcpy(be->let->room(l->d, LET_SOFT, s, k->bytes[at]), k->message[at], k->bytes[at]);
-    be->let->attach(l->d, LET_SOFT, s, k->bytes[at], &count);
+    memcpy(be->let->room(l->d[0], LET_SOFT, s, k->bytes[at]), k->message[at], k->bytes[at]);
+    be->let->attach(l->d[0], LET_SOFT, s, k->bytes[at], &count);
     memory_free(k->message[at]);
     k->message[at] = NULL;
     k->peers[trees++] = s;
@@ -84,17 +81,17 @@ static void walk_all(struct virtual_exchange *l)
 {
   struct walking *k = l->sink;
   for (int r = 0; r < l->ranks; r++) {
-    be->let->clear(l->d, LET_SOFT);
-    virtual_build_tree(l, r);
+    be->let->clear(l->d[0], LET_SOFT);
+    virtual_build_tree(l, l->d[0], r);
     int trees = l->ranks > 1 ? attach_lets(l, r) : 0;
     struct walk_request walk = {.kind = WALK_TOTAL, .mac = l->w->mac, .a_floor = l->w->a_floor, .let = LET_SOFT, .local = 1, .last = trees == 0};
-    be->walk(l->d, &walk, &k->tally);
+    be->walk(l->d[0], &walk, &k->tally);
     if (trees == 0) continue;
     walk.local = 0, walk.last = 1;
     walk.peers = k->peers, walk.peer_count = trees;
-    be->walk(l->d, &walk, &k->tally);
+    be->walk(l->d[0], &walk, &k->tally);
   }
-  be->let->clear(l->d, LET_SOFT);
+  be->let->clear(l->d[0], LET_SOFT);
 }
 
 /* On one process. */
@@ -106,7 +103,7 @@ static double count_pairs(struct global_particles *w, int ranks)
                       .peers = memory_alloc("study", sizeof *k.peers * (n + 1))};
   start_alone(&self);
   struct virtual_exchange l = {.c = &self, .w = w, .ranks = ranks, .device_ranks = ranks, .selected = keep, .received = walk_all, .sink = &k,
-                               .kind = LET_SOFT, .share = 1};
+                               .kind = LET_SOFT, .keep = 1, .share = 1};
   virtual_open(&l);
   l.request = global_particles_request(w, LET_SOFT);
   virtual_exchange_lets(&l);

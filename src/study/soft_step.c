@@ -105,51 +105,56 @@ static void sent_message(struct counting *k, enum soft_step_part part, int from,
   sent(k, part, from, to, times, t.messages, t.bytes);
 }
 
-/* Updates of the LET in the device, until the next selection. deeper[l]: its particles of level l and deeper. */
-static void send_updates(struct counting *k, struct device *d, int from, int to, const int64_t *deeper, int deepest)
+/* Bytes of an update of LETs of substeps. */
+static size_t update_bytes(const struct virtual_exchange *l, int64_t particles, int64_t cells) { return be->let->update_bytes(l->d[0], particles, cells); }
+
+/* Updates of a LET, until the next selection. deeper[i]: its particles of level i and deeper. */
+static void send_updates(const struct virtual_exchange *l, int from, const struct virtual_let *let, const int64_t *deeper, int deepest)
 {
+  struct counting *k = l->sink;
   const struct soft_step_class *c = k->class;
   int32_t interval = timeline_ticks(k->interval_log2);
   int64_t intervals = c->valid / interval, regular[SCHEDULE_LEVELS] = {0};
   for (int64_t j = 1; j < intervals; j++) regular[timeline_aligned((int32_t)(c->tick + j * interval), 0)]++;
   /* where LETs were chosen again, the block step of that tick follows, and its update always; at tick 0 there is none */
-  if (c->tick > 0) sent_message(k, SOFT_STEP_updates, from, to, c->times, be->let->update_bytes(d, 0, deeper[c->aligned], 0));
-  for (int l = 0; l < SCHEDULE_LEVELS; l++)
-    if (regular[l] > 0) sent_message(k, SOFT_STEP_moments, from, to, c->times * regular[l], be->let->update_bytes(d, 0, deeper[l], 1));
-  for (int l = k->interval_log2 + 1; l <= deepest; l++)   /* ticks within the intervals */
-    sent_message(k, SOFT_STEP_updates, from, to, c->times * (intervals << (l - k->interval_log2 - 1)), be->let->update_bytes(d, 0, deeper[l], 0));
+  if (c->tick > 0) sent_message(k, SOFT_STEP_updates, from, let->receiver, c->times, update_bytes(l, deeper[c->aligned], 0));
+  for (int i = 0; i < SCHEDULE_LEVELS; i++)
+    if (regular[i] > 0) sent_message(k, SOFT_STEP_moments, from, let->receiver, c->times * regular[i], update_bytes(l, deeper[i], let->size.cells));
+  for (int i = k->interval_log2 + 1; i <= deepest; i++)   /* ticks within the intervals */
+    sent_message(k, SOFT_STEP_updates, from, let->receiver, c->times * (intervals << (i - k->interval_log2 - 1)), update_bytes(l, deeper[i], 0));
 }
 
-/* Call the caller's function for a LET. */
-static void tell_let(struct counting *k, struct device *d, struct soft_step_let let, const int64_t *deeper)
+/* Call the caller's function for a LET; deeper NULL: no updates follow. */
+static void tell_let(const struct virtual_exchange *l, int sender, const struct virtual_let *let, const int64_t *deeper, int deepest)
 {
+  const struct counting *k = l->sink;
   if (!k->wants->let) return;
-  if (deeper) let.cells = (uint32_t)(be->let->update_bytes(d, 0, 0, 1) - be->let->update_bytes(d, 0, 0, 0));
-  for (int l = 0; l <= let.deepest; l++) let.deeper[l] = (uint32_t)be->let->update_bytes(d, 0, deeper[l], 0);
-  k->wants->let(k->wants->let_of, &let);
+  struct soft_step_let told = {deeper ? (int)(k->class - k->s->class) : -1, sender, let->receiver, (uint32_t)let->box_bytes, (uint32_t)let->bytes,
+                               0, deepest, {0}};
+  if (deeper) told.cells = (uint32_t)(update_bytes(l, 0, let->size.cells) - update_bytes(l, 0, 0));
+  for (int i = 0; i <= deepest; i++) told.deeper[i] = (uint32_t)update_bytes(l, deeper[i], 0);
+  k->wants->let(k->wants->let_of, &told);
 }
 
 /* Callback of virtual_exchange_lets. */
-static void selected(struct virtual_exchange *l, int sender, int receiver, size_t box_bytes, struct let_choice *choice)
+static void selected(struct virtual_exchange *l, int sender, const struct virtual_let *let)
 {
   struct counting *k = l->sink;
-  int64_t count[SCHEDULE_LEVELS], deeper[SCHEDULE_LEVELS + 1] = {0};
+  int64_t deeper[SCHEDULE_LEVELS + 1] = {0};
   int deepest = -1, times = k->class ? k->class->times : 1;
   enum soft_step_part part = !k->class ? SOFT_STEP_soft : k->class->tick > 0 ? SOFT_STEP_again : SOFT_STEP_hard;
-  sent_message(k, part, receiver, sender, times, box_bytes);
-  sent_message(k, part, sender, receiver, times, choice->bytes);
-  if (!k->class || choice->bytes == 0) {
-    tell_let(k, l->d, (struct soft_step_let){-1, sender, receiver, (uint32_t)box_bytes, (uint32_t)choice->bytes, 0, -1, {0}}, NULL);
+  sent_message(k, part, let->receiver, sender, times, let->box_bytes);
+  sent_message(k, part, sender, let->receiver, times, let->bytes);
+  if (!k->class || let->bytes == 0) {
+    tell_let(l, sender, let, NULL, -1);
     return;
   }
-  be->let->entries(l->d, 0, count);
   for (int i = SCHEDULE_LEVELS - 1; i >= 0; i--) {
-    deeper[i] = deeper[i + 1] + count[i];
-    if (count[i] > 0 && deepest < 0) deepest = i;
+    deeper[i] = deeper[i + 1] + let->at_level[i];
+    if (let->at_level[i] > 0 && deepest < 0) deepest = i;
   }
-  send_updates(k, l->d, sender, receiver, deeper, deepest);
-  int class = (int)(k->class - k->s->class);
-  tell_let(k, l->d, (struct soft_step_let){class, sender, receiver, (uint32_t)box_bytes, (uint32_t)choice->bytes, 0, deepest, {0}}, deeper);
+  send_updates(l, sender, let, deeper, deepest);
+  tell_let(l, sender, let, deeper, deepest);
 }
 
 /* Callback of virtual_exchange_lets: a message of LET summaries, of which every process knows. */
@@ -212,16 +217,18 @@ static int by_ranks(const void *a, const void *b)
 
 /* The particles that are in one domain of `before`, and after the time dt in another one of `after`. On rank 0, which counts them. */
 static void migrate(struct counting *k, const struct particles *p, const struct domain *before, const struct domain *after, double dt,
-                    int64_t times)
+                    int64_t times, int threads)
 {
   int64_t moved = 0;
   struct move *move = memory_alloc("study", sizeof *move * (size_t)(p->n + 1));
+#pragma omp parallel for schedule(static) num_threads(threads)
   for (int64_t i = 0; i < p->n; i++) {
     double there[3];
     timeline_place(there, &p->pos[3 * i], &p->vel[3 * i], &p->acc_hard[3 * i], dt);
-    struct move m = {domain_owner(before, &p->pos[3 * i]), domain_owner(after, there)};
-    if (m.from != m.to) move[moved++] = m;
+    move[i] = (struct move){domain_owner(before, &p->pos[3 * i]), domain_owner(after, there)};
   }
+  for (int64_t i = 0; i < p->n; i++)
+    if (move[i].from != move[i].to) move[moved++] = move[i];
   qsort(move, (size_t)moved, sizeof *move, by_ranks);
   for (int64_t i = 0, end; i < moved; i = end) {
     for (end = i; end < moved && by_ranks(&move[i], &move[end]) == 0;) end++;
@@ -232,7 +239,7 @@ static void migrate(struct counting *k, const struct particles *p, const struct 
 }
 
 /* Migration at the builds, in the present domains, and at the end of the soft step, to new ones. Collective. */
-static void migrations(struct counting *k, struct global_particles *w, struct domain *domain, int64_t builds)
+static void migrations(struct counting *k, struct global_particles *w, struct domain *domain, int64_t builds, int threads)
 {
   struct particles *p = &w->all;
   struct domain next;
@@ -245,8 +252,8 @@ static void migrations(struct counting *k, struct global_particles *w, struct do
   w->lattice = lattice;
   memcpy(p->pos, m.pos, 3 * sizeof(double) * (size_t)p->n);
   if (k->c->rank == 0) {
-    if (builds > 0) migrate(k, p, domain, domain, interval, builds);
-    migrate(k, p, domain, &next, interval, 1);
+    if (builds > 0) migrate(k, p, domain, domain, interval, builds, threads);
+    migrate(k, p, domain, &next, interval, 1, threads);
   }
   domain_close(&next);
   forget(&m);
@@ -377,7 +384,7 @@ struct soft_step soft_step_count(const struct comm *c, struct global_particles *
   }
   set_tick(&kicked->all, &m, 0, 0);
   forget(&m);
-  migrations(&k, kicked, &l.domain, builds);
+  migrations(&k, kicked, &l.domain, builds, l.threads);
   virtual_close(&l);
   comm_sum_int64(c, (int64_t *)s.rank, (int)((size_t)ranks * sizeof *s.rank / sizeof(int64_t)));
   if (wants->pairs) gather_pairs(c, &s);

@@ -13,13 +13,19 @@
 
 static const struct backend *const be = &backend_cpu;
 
-/* Fewest particles for which another thread pays. All domains use the same number of threads, because a change restarts them. */
+/* Fewest particles of a domain for which another thread pays. All domains use the same number of threads, because a change restarts them. */
 enum { PARTICLES_PER_THREAD = 16384 };
+/* Domains in work at a time are at most this part of all, because each takes memory beside that of all particles. */
+enum { DOMAINS_PART = 8 };
 
-static void choose_threads(int64_t particles, int available)
+/* Either several threads work at a domain, or each thread at its own one: at as many as l->at_once. */
+static void choose_threads(struct virtual_exchange *l)
 {
-  int64_t threads = particles / PARTICLES_PER_THREAD + 1;
-  omp_set_num_threads(threads < available ? (int)threads : available);
+  int64_t wanted = l->w->all.n / l->ranks / PARTICLES_PER_THREAD + 1;
+  int inside = wanted < l->threads ? (int)wanted : l->threads, part = l->ranks / DOMAINS_PART;
+  l->at_once = part < l->threads ? part : l->threads;
+  if (l->at_once <= inside) l->at_once = 1;
+  omp_set_num_threads(l->at_once > 1 ? 1 : inside);
 }
 
 /* Sort the particles by domain; within a domain by id. */
@@ -37,30 +43,34 @@ static void assign_to_domains(struct virtual_exchange *l)
   memory_free(owner_rank);
 }
 
-void virtual_build_tree(struct virtual_exchange *l, int r)
+void virtual_build_tree(const struct virtual_exchange *l, struct device *d, int r)
 {
   struct particles p;
   int64_t n = l->begin[r + 1] - l->begin[r];
-  be->download(l->d, &p);
+  be->download(d, &p);
   p.n = 0;
   if (p.capacity < n) particles_reserve(&p, n + n / 8);
   for (int64_t k = 0; k < n; k++) particles_copy(&p, k, &l->w->all, l->index[l->begin[r] + k]);
   p.n = n;
-  be->upload(l->d, &p);
+  be->upload(d, &p);
   if (l->request.tick == 0)
-    global_particles_build_tree(l->w, l->d, &l->domain, r);
+    global_particles_build_tree(l->w, d, &l->domain, r);
   else
-    global_particles_rebuild_tree(l->w, l->d, &l->domain, r, l->request.tick);
+    global_particles_rebuild_tree(l->w, d, &l->domain, r, l->request.tick);
 }
 
 /* --- first pass: LET summaries and boxes -------------------------------------------------------------------- */
+
+/* The domains of this process are r = c->rank + k c->size for k = 0, 1, ...; their number. */
+static int own_domains(const struct virtual_exchange *l) { return (l->ranks - l->c->rank + l->c->size - 1) / l->c->size; }
+static int own_domain(const struct virtual_exchange *l, int k) { return l->c->rank + k * l->c->size; }
 
 /* Distribute the summaries and boxes of the domains of this process (rank, rank + size, ...) to all processes. Collective. */
 static void gather_summaries(struct virtual_exchange *l, const struct let_summary *summaries, const struct let_box *boxes, size_t box_count)
 {
   size_t bytes;
-  int made = (l->ranks - l->c->rank + l->c->size - 1) / l->c->size, at = 0;
-  struct let_summary *all = comm_gather(l->c, summaries, sizeof *all * (size_t)(made > 0 ? made : 0), &bytes);
+  int at = 0;
+  struct let_summary *all = comm_gather(l->c, summaries, sizeof *all * (size_t)own_domains(l), &bytes);
   struct let_box *box = l->box_memory = comm_gather(l->c, boxes, sizeof *box * box_count, &bytes);
   for (int process = 0; process < l->c->size; process++)
     for (int r = process; r < l->ranks; r += l->c->size) {
@@ -77,38 +87,84 @@ static void report(const struct virtual_exchange *l, double done)
   if (l->progress) l->progress(l->of, l->begun + done * l->share);
 }
 
+/* So many domains for each device are in work between two reports of progress. */
+enum { BLOCK = 16 };
+
+static int block_end(const struct virtual_exchange *l, int first)
+{
+  int end = first + BLOCK * l->at_once, all = own_domains(l);
+  return end < all ? end : all;
+}
+
+/* Summarise a domain; returns its boxes. Owner: caller. */
+static struct let_box *summarise(const struct virtual_exchange *l, struct device *d, int r, struct let_summary *summary)
+{
+  struct let_box *room = memory_alloc("study", sizeof *room * LET_BOXES);
+  virtual_build_tree(l, d, r);
+  let_summarise(be, d, l->ranks, &l->request, room, summary);
+  return memory_resize("study", room, sizeof *room * (size_t)(summary->boxes + 1));
+}
+
 static void summarise_domains(struct virtual_exchange *l)
 {
-  int made = 0, own_ranks = l->ranks / l->c->size + 1;   /* upper limit */
-  struct let_summary *summary = memory_alloc("study", sizeof *summary * (size_t)own_ranks);
-  struct let_box *boxes = NULL;
-  size_t count = 0, room = 0;
-  for (int r = l->c->rank; r < l->ranks; r += l->c->size) {
-    if (room < count + LET_BOXES) {
-      room = 2 * count + 64 * LET_BOXES;
-      boxes = memory_resize("study", boxes, sizeof *boxes * room);
-    }
-    virtual_build_tree(l, r);
-    let_summarise(be, l->d, l->ranks, &l->request, boxes + count, &summary[made]);
-    count += (size_t)summary[made++].boxes;
-    report(l, 0.1 * made / own_ranks);
+  int made = own_domains(l);
+  struct let_summary *summary = memory_alloc("study", sizeof *summary * (size_t)(made + 1));
+  struct let_box **of = memory_alloc("study", sizeof *of * (size_t)(made + 1)), *boxes;
+  size_t count = 0;
+  for (int first = 0, end; first < made; first = end) {
+    end = block_end(l, first);
+#pragma omp parallel for schedule(dynamic) num_threads(l->at_once)
+    for (int k = first; k < end; k++) of[k] = summarise(l, l->d[omp_get_thread_num()], own_domain(l, k), &summary[k]);
+    report(l, 0.1 * end / made);
+  }
+  for (int k = 0; k < made; k++) count += (size_t)summary[k].boxes;
+  boxes = memory_alloc("study", sizeof *boxes * (count + 1));
+  count = 0;
+  for (int k = 0; k < made; k++) {
+    memcpy(boxes + count, of[k], sizeof *boxes * (size_t)summary[k].boxes);
+    count += (size_t)summary[k].boxes;
+    memory_free(of[k]);
   }
   gather_summaries(l, summary, boxes, count);
   memory_free(boxes);
+  memory_free(of);
   memory_free(summary);
 }
 
 /* --- second pass: LETs ------------------------------------------------------------------------------------------- */
 
-static void send_let(struct virtual_exchange *l, int sender, int receiver)
+/* The LETs of a domain. */
+struct domain_lets {
+  struct virtual_let *let;
+  int count, room;
+};
+
+static void measure_let(const struct virtual_exchange *l, struct device *d, const struct let_choice *choice, struct virtual_let *let)
+{
+  int64_t at_level[SCHEDULE_LEVELS] = {0};
+  let->bytes = choice->bytes;
+  let->size = be->let->entries(d, l->kind, 0, at_level);
+  for (int i = 0; i < SCHEDULE_LEVELS; i++) let->at_level[i] = (int32_t)at_level[i];
+  if (!l->keep || let->bytes == 0) return;
+  let->message = memory_alloc("study", let->bytes);
+  memcpy(let->message, choice->message, let->bytes);
+}
+
+static void select_let(const struct virtual_exchange *l, struct device *d, int sender, int receiver, struct domain_lets *lets)
 {
   size_t room = (size_t)l->summary[receiver].boxes + 1;
   struct let_box *near = memory_alloc("study", sizeof *near * room);
   void *asked = memory_alloc("study", sizeof *near * room);
   size_t bytes = let_boxes_pack(&l->summary[sender], l->boxes[receiver], l->summary[receiver].boxes, &l->request, asked);
   struct let_choice choice = {.boxes = near, .box_count = let_boxes_unpack(&l->request, asked, bytes, near)};
-  be->let->select(l->d, l->kind, &l->request, 1, &choice);
-  l->selected(l, sender, receiver, bytes, &choice);
+  be->let->select(d, l->kind, &l->request, 1, &choice);
+  if (lets->count == lets->room) {
+    lets->room = (int)memory_grown((size_t)lets->count, sizeof *lets->let);
+    lets->let = memory_resize("study", lets->let, sizeof *lets->let * (size_t)lets->room);
+  }
+  struct virtual_let *let = &lets->let[lets->count++];
+  *let = (struct virtual_let){.receiver = receiver, .box_bytes = bytes};
+  measure_let(l, d, &choice, let);
   memory_free(asked);
   memory_free(near);
 }
@@ -133,7 +189,7 @@ static void count_groups(struct virtual_exchange *l, int receiver)
   }
 }
 
-static void send_all(struct virtual_exchange *l, int sender)
+static void select_lets(struct virtual_exchange *l, struct device *d, int sender, struct domain_lets *lets)
 {
   const struct virtual_gathered *q = &l->gather.rank[sender];   /* knows those that know it */
   for (int k = 0; k < q->count; k++) {
@@ -141,26 +197,47 @@ static void send_all(struct virtual_exchange *l, int sender)
     watchdog_progress();
     enum need need = let_contact(&l->w->lattice, &l->summary[sender], &l->summary[r], &l->request);
     if (need == NEED_CELL && l->top) l->top(l, r, needed_cells(l, &l->summary[sender], r));
-    if (need == NEED_OPEN) send_let(l, sender, r);
+    if (need == NEED_OPEN) select_let(l, d, sender, r, lets);
   }
+}
+
+/* Several domains at a time; what was found is told in the order of the domains. */
+static void select_all(struct virtual_exchange *l)
+{
+  int made = own_domains(l);
+  struct domain_lets *lets = memory_alloc("study", sizeof *lets * (size_t)(BLOCK * l->at_once));
+  for (int first = 0, end; first < made; first = end) {
+    end = block_end(l, first);
+#pragma omp parallel for schedule(dynamic) num_threads(l->at_once)
+    for (int k = first; k < end; k++) {
+      struct device *d = l->d[omp_get_thread_num()];
+      int r = own_domain(l, k);
+      virtual_build_tree(l, d, r);
+      lets[k - first].count = 0;
+      select_lets(l, d, r, &lets[k - first]);
+      count_groups(l, r);
+    }
+    for (int k = first; k < end; k++)
+      for (int i = 0; i < lets[k - first].count; i++) l->selected(l, own_domain(l, k), &lets[k - first].let[i]);
+    report(l, 0.1 + 0.9 * end / made);
+  }
+  for (int k = 0; k < BLOCK * l->at_once; k++) memory_free(lets[k].let);
+  memory_free(lets);
 }
 
 void virtual_exchange_lets(struct virtual_exchange *l)
 {
-  struct particles none;
-  be->download(l->d, &none);   /* gives the device the lattice of these domains */
-  none.n = 0;
-  be->upload(l->d, &none);
-  be->order(l->d, &l->w->lattice);
-  summarise_domains(l);
-  virtual_gather_make(&l->gather, l->c, (const int[3]){l->domain.px, l->domain.py, l->domain.pz}, &l->w->lattice, &l->request, l->summary, l->staged, l);
-  if (l->gathered) l->gathered(l);
-  for (int r = l->c->rank; r < l->ranks; r += l->c->size) {
-    virtual_build_tree(l, r);
-    send_all(l, r);
-    count_groups(l, r);
-    report(l, 0.1 + 0.9 * (r + 1) / l->ranks);
+  for (int k = 0; k < l->at_once; k++) {   /* gives the devices the lattice of these domains */
+    struct particles none;
+    be->download(l->d[k], &none);
+    none.n = 0;
+    be->upload(l->d[k], &none);
+    be->order(l->d[k], &l->w->lattice);
   }
+  summarise_domains(l);
+  virtual_gather_make(&l->gather, l->c, l->threads, (const int[3]){l->domain.px, l->domain.py, l->domain.pz}, &l->w->lattice, &l->request, l->summary, l->staged, l);
+  if (l->gathered) l->gathered(l);
+  select_all(l);
   l->begun += l->share;
   if (l->received) l->received(l);
   virtual_gather_free(&l->gather);
@@ -179,19 +256,23 @@ void virtual_open(struct virtual_exchange *l)
   l->begin = memory_alloc("study", sizeof *l->begin * (n + 1));
   l->index = memory_alloc("study", sizeof *l->index * (size_t)(l->w->all.n + 1));
   assign_to_domains(l);
-  choose_threads(l->w->all.n / l->ranks, l->threads);
-  l->d = global_particles_open_device(l->w, l->device_ranks > 1 ? l->device_ranks : 1);
+  choose_threads(l);
+  l->d = memory_alloc("study", sizeof(struct device *) * (size_t)l->at_once);
+  for (int k = 0; k < l->at_once; k++) l->d[k] = global_particles_open_device(l->w, k == 0 && l->device_ranks > 1 ? l->device_ranks : 1);
   l->summary = memory_alloc("study", sizeof *l->summary * n);
   l->boxes = memory_alloc("study", sizeof *l->boxes * n);
 }
 
 void virtual_close(struct virtual_exchange *l)
 {
-  struct particles last;
   omp_set_num_threads(l->threads);
-  be->download(l->d, &last);
-  particles_free(&last);
-  be->close(l->d);
+  for (int k = 0; k < l->at_once; k++) {
+    struct particles last;
+    be->download(l->d[k], &last);
+    particles_free(&last);
+    be->close(l->d[k]);
+  }
+  memory_free(l->d);
   domain_close(&l->domain);
   memory_free(l->boxes);
   memory_free(l->summary);
@@ -236,34 +317,35 @@ void virtual_messages_free(struct virtual_messages *m)
   *m = (struct virtual_messages){.message = NULL};
 }
 
-/* Attach the LET as the receiver does; count its entries, messages and bytes. */
-static void count_let(struct virtual_exchange *l, int sender, int receiver, size_t box_bytes, struct let_choice *choice)
+/* Callback of virtual_exchange_lets: count the entries, messages and bytes of a LET. */
+static void count_let(struct virtual_exchange *l, int sender, const struct virtual_let *let)
 {
   struct counts *k = l->sink;
-  struct virtual_rank *to = &k->rows[receiver], *from = &k->rows[sender];
-  const struct let_count before = to->let[l->kind].received, *all = &to->let[l->kind].received;
-  void *room = be->let->room(l->d, l->kind, 0, choice->bytes);
-  if (choice->bytes > 0) memcpy(room, choice->message, choice->bytes);
-  be->let->attach(l->d, l->kind, 0, choice->bytes, &to->let[l->kind].received);
-  struct virtual_message message = {.sender = sender, .receiver = receiver, .kind = (int32_t)l->kind,
-                                    .entries = (int32_t)(all->cells - before.cells + all->particles - before.particles),
-                                    .boxes = (int64_t)box_bytes, .let = (int64_t)choice->bytes};
-  if (l->kind == LET_STEP && choice->bytes > 0) message.update = (int64_t)be->let->update_bytes_max(l->d, 0);
+  struct virtual_rank *to = &k->rows[let->receiver], *from = &k->rows[sender];
+  struct virtual_message message = {.sender = sender, .receiver = let->receiver, .kind = (int32_t)l->kind,
+                                    .entries = (int32_t)(let->size.cells + let->size.particles),
+                                    .boxes = (int64_t)let->box_bytes, .let = (int64_t)let->bytes};
+  int updated = l->kind == LET_STEP && let->bytes > 0;   /* no updates follow a LET without anything */
+  if (updated) message.update = (int64_t)be->let->update_bytes(l->d[0], let->size.particles, let->size.cells);
   note_message(k->messages, message);
   to->contacts[l->kind]++;
-  let_account(&to->let[l->kind], l->c, box_bytes);
-  let_account(&from->let[l->kind], l->c, choice->bytes);
-  if (l->kind != LET_STEP || choice->bytes == 0) return;   /* no updates follow a LET without anything */
+  to->let[l->kind].received.cells += let->size.cells;
+  to->let[l->kind].received.particles += let->size.particles;
+  let_account(&to->let[l->kind], l->c, let->box_bytes);
+  let_account(&from->let[l->kind], l->c, let->bytes);
+  if (!updated) return;
   struct let_traffic update = {.bytes = 0};
-  let_account(&update, l->c, be->let->update_bytes_max(l->d, 0));
+  let_account(&update, l->c, (size_t)message.update);
   from->updates += update.bytes;
 }
 
 static void count_top(struct virtual_exchange *l, int receiver, int cells)
 {
-  struct counts *k = l->sink;
-  k->rows[receiver].tops++;
-  k->rows[receiver].cells += cells;
+  struct virtual_rank *to = &((struct counts *)l->sink)->rows[receiver];
+#pragma omp atomic
+  to->tops++;
+#pragma omp atomic
+  to->cells += cells;
 }
 
 static void count_gather(struct virtual_exchange *l)

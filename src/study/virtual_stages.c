@@ -10,13 +10,25 @@
 
 enum { PARTNERS = 4 };   /* most ranks that exchange messages among themselves in a step: those of two leaves */
 
+/* Ranks that exchange messages among themselves in a step, and these messages. */
+struct meeting {
+  int rank[PARTNERS], count;
+  struct message_sent {
+    int from, to;
+    int64_t bytes;
+  } sent[2 * PARTNERS];              /* each sends at most two */
+  int messages;
+};
+
 struct lock_step {
   const struct comm *c;
   struct virtual_gather *g;
+  struct halves tree;
   struct stages *rank;               /* [ranks] */
-  char *done;                        /* [ranks] in this step */
-  virtual_stage_message *message;
-  void *of;
+  struct meeting *meeting;           /* [meetings] of this step, in the order of their first ranks */
+  int *of;                           /* [ranks] the meeting of a rank; -1: not known yet */
+  int *order;                        /* [meetings] in the order of the tree, so that a thread has ranks that ask for the same pairs of groups */
+  int meetings;
 };
 
 /* The ranks that exchange messages with rank r in a step, and so on, r included. Returns their number. */
@@ -35,35 +47,75 @@ static int partners(const struct lock_step *l, int step, int r, int set[PARTNERS
   return count;
 }
 
-/* A step of ranks that exchange messages among themselves. */
-static void step_of(struct lock_step *l, int step, const int *set, int count)
+/* Find the meetings of a step. */
+static void arrange(struct lock_step *l, int step)
+{
+  int ranks = l->g->ranks, taken = 0;
+  l->meetings = 0;
+  for (int q = 0; q < ranks; q++) l->of[q] = -1;
+  for (int q = 0; q < ranks; q++) {
+    if (l->of[q] >= 0) continue;
+    struct meeting *m = &l->meeting[l->meetings];
+    m->count = partners(l, step, q, m->rank);
+    m->messages = 0;
+    for (int k = 0; k < m->count; k++) l->of[m->rank[k]] = l->meetings;
+    l->meetings++;
+  }
+  for (int p = 0; p < ranks; p++) {
+    int q = l->tree.rank[p], which = l->of[q];
+    if (q == l->meeting[which].rank[0]) l->order[taken++] = which;
+  }
+}
+
+static void send_all(struct lock_step *l, int step, struct meeting *m, struct stage_list mail[PARTNERS][PARTNERS])
+{
+  for (int k = 0; k < m->count; k++) {
+    struct stages *s = &l->rank[m->rank[k]];
+    struct stage_peers p = stages_peers(s, step);
+    for (int i = 0; i < p.sends; i++) {
+      int to = 0;
+      while (m->rank[to] != p.to[i]) to++;
+      stages_send(s, step, m->rank[to], &mail[k][to]);
+      int64_t bytes = (int64_t)stages_bytes(s, step, &mail[k][to]);
+      struct virtual_gathered *sender = &l->g->rank[m->rank[k]];
+      sender->messages += message_part_count(l->c, (size_t)bytes);
+      sender->bytes += bytes + MESSAGE_HEAD;
+      l->g->rank[m->rank[to]].received_bytes += bytes;
+      m->sent[m->messages++] = (struct message_sent){m->rank[k], m->rank[to], bytes};
+    }
+  }
+}
+
+static void meet(struct lock_step *l, int step, struct meeting *m, struct stage_memo *memo)
 {
   struct stage_list mail[PARTNERS][PARTNERS];   /* from, to */
   memset(mail, 0, sizeof mail);
-  for (int k = 0; k < count; k++) {
-    struct stage_peers p = stages_peers(&l->rank[set[k]], step);
-    for (int i = 0; i < p.sends; i++) {
-      int to = 0;
-      while (set[to] != p.to[i]) to++;
-      stages_send(&l->rank[set[k]], step, set[to], &mail[k][to]);
-      int64_t bytes = (int64_t)stages_bytes(&l->rank[set[k]], step, &mail[k][to]);
-      l->g->rank[set[k]].messages += message_part_count(l->c, (size_t)bytes);
-      l->g->rank[set[k]].bytes += bytes + MESSAGE_HEAD;
-      l->g->rank[set[to]].received_bytes += bytes;
-      if (l->message) l->message(l->of, step, set[k], set[to], bytes);
-    }
-  }
-  for (int k = 0; k < count; k++) {
-    struct stage_peers p = stages_peers(&l->rank[set[k]], step);
+  for (int k = 0; k < m->count; k++) l->rank[m->rank[k]].memo = memo;
+  send_all(l, step, m, mail);
+  for (int k = 0; k < m->count; k++) {
+    struct stages *s = &l->rank[m->rank[k]];
+    struct stage_peers p = stages_peers(s, step);
     for (int i = 0; i < p.receives; i++) {
       int from = 0;
-      while (set[from] != p.from[i]) from++;
-      stages_receive(&l->rank[set[k]], step, &mail[from][k]);
+      while (m->rank[from] != p.from[i]) from++;
+      stages_receive(s, step, &mail[from][k]);
     }
-    stages_end(&l->rank[set[k]], step);
-    l->done[set[k]] = 1;
+    stages_end(s, step);
   }
   for (int k = 0; k < PARTNERS * PARTNERS; k++) stage_list_free(&mail[0][0] + k);
+}
+
+/* Pairs of groups are those of one depth, so each step has memos of its own. Upwards ranks write to the table, so one thread does these steps. */
+static void make_step(struct lock_step *l, int step, int threads)
+{
+  arrange(l, step);
+#pragma omp parallel num_threads(stages_upwards(&l->tree, step) ? 1 : threads)
+  {
+    struct stage_memo memo = {.pair = NULL};
+#pragma omp for schedule(static)
+    for (int k = 0; k < l->meetings; k++) meet(l, step, &l->meeting[l->order[k]], &memo);
+    stage_memo_free(&memo);
+  }
 }
 
 static void keep_results(struct virtual_gathered *q, const struct halves *tree, const struct stages *s)
@@ -78,40 +130,39 @@ static void keep_results(struct virtual_gathered *q, const struct halves *tree, 
   for (int k = 0; k < q->groups; k++) q->group[k] = s->group.entry[k].number;
 }
 
-static void by_stages(struct virtual_gather *g, const struct comm *c, const int grid[3], const struct lattice *lattice, const struct let_request *r,
-                      struct let_summary *summary, virtual_stage_message *message, void *of)
+static void by_stages(struct virtual_gather *g, const struct comm *c, int threads, const int grid[3], const struct lattice *lattice,
+                      const struct let_request *r, struct let_summary *summary, virtual_stage_message *message, void *of)
 {
-  struct halves tree;
-  struct stage_memo memo = {.pair = NULL};
-  struct lock_step l = {.c = c, .g = g, .message = message, .of = of};
+  struct lock_step l = {.c = c, .g = g};
   size_t n = (size_t)g->ranks;
-  halves_open(&tree, grid);
-  g->numbers = (int64_t)4 << tree.depth;
+  halves_open(&l.tree, grid);
+  g->numbers = (int64_t)4 << l.tree.depth;
   g->table = memory_alloc("study", sizeof *g->table * (size_t)g->numbers);
   l.rank = memory_alloc("study", sizeof *l.rank * n);
-  l.done = memory_alloc("study", n);
-  for (int q = 0; q < g->ranks; q++) g->table[halves_number(&tree, q)] = &summary[q];
-  for (int q = 0; q < g->ranks; q++) {
-    stages_open(&l.rank[q], &tree, lattice, r, q, NULL, g->table);
-    l.rank[q].memo = &memo;
-  }
-  for (int step = 0; step < stages_steps(&tree); step++) {
-    memset(l.done, 0, n);
+  l.meeting = memory_alloc("study", sizeof *l.meeting * n);
+  l.of = memory_alloc("study", sizeof *l.of * n);
+  l.order = memory_alloc("study", sizeof *l.order * n);
+  for (int q = 0; q < g->ranks; q++) g->table[halves_number(&l.tree, q)] = &summary[q];
+  for (int q = 0; q < g->ranks; q++) stages_open(&l.rank[q], &l.tree, lattice, r, q, NULL, g->table);
+  for (int step = 0; step < stages_steps(&l.tree); step++) {
     watchdog_progress();
-    for (int q = 0; q < g->ranks; q++) {
-      int set[PARTNERS];
-      if (!l.done[q]) step_of(&l, step, set, partners(&l, step, q, set));
-    }
+    make_step(&l, step, threads);
+    for (int k = 0; k < l.meetings && message; k++)
+      for (int i = 0; i < l.meeting[k].messages; i++) {
+        const struct message_sent *m = &l.meeting[k].sent[i];
+        message(of, step, m->from, m->to, m->bytes);
+      }
   }
   for (int q = 0; q < g->ranks; q++) {
-    keep_results(&g->rank[q], &tree, &l.rank[q]);
+    keep_results(&g->rank[q], &l.tree, &l.rank[q]);
     stages_close(&l.rank[q]);
   }
-  for (int q = 0; q < g->ranks; q++) g->table[halves_number(&tree, q)] = NULL;   /* the caller's */
-  stage_memo_free(&memo);
-  memory_free(l.done);
+  for (int q = 0; q < g->ranks; q++) g->table[halves_number(&l.tree, q)] = NULL;   /* the caller's */
+  memory_free(l.order);
+  memory_free(l.of);
+  memory_free(l.meeting);
   memory_free(l.rank);
-  halves_close(&tree);
+  halves_close(&l.tree);
 }
 
 static void by_allgather(struct virtual_gather *g, const struct let_request *r)
@@ -127,14 +178,14 @@ static void by_allgather(struct virtual_gather *g, const struct let_request *r)
   }
 }
 
-void virtual_gather_make(struct virtual_gather *g, const struct comm *c, const int grid[3], const struct lattice *lattice, const struct let_request *r,
-                         struct let_summary *summary, virtual_stage_message *message, void *of)
+void virtual_gather_make(struct virtual_gather *g, const struct comm *c, int threads, const int grid[3], const struct lattice *lattice,
+                         const struct let_request *r, struct let_summary *summary, virtual_stage_message *message, void *of)
 {
   *g = (struct virtual_gather){.ranks = grid[0] * grid[1] * grid[2]};
   g->rank = memory_alloc("study", sizeof *g->rank * (size_t)g->ranks);
   g->stages = stages_wanted(r, g->ranks);
   if (g->stages)
-    by_stages(g, c, grid, lattice, r, summary, message, of);
+    by_stages(g, c, threads, grid, lattice, r, summary, message, of);
   else
     by_allgather(g, r);
 }

@@ -23,8 +23,9 @@ struct virtual_gather {
   int64_t numbers;
 };
 
-/* Gather summary[ranks]. c: only for the number of MPI messages that a message takes. message: NULL, or called with `of`. Owner: caller (virtual_gather_free). Local. */
-void virtual_gather_make(struct virtual_gather *g, const struct comm *c, const int grid[3], const struct lattice *lattice, const struct let_request *r,
-                         struct let_summary *summary, virtual_stage_message *message, void *of);
+/* Gather summary[ranks] with so many threads. c: only for the number of MPI messages that a message takes. message: NULL, or called with `of`.
+ * Owner: caller (virtual_gather_free). Local. */
+void virtual_gather_make(struct virtual_gather *g, const struct comm *c, int threads, const int grid[3], const struct lattice *lattice,
+                         const struct let_request *r, struct let_summary *summary, virtual_stage_message *message, void *of);
 void virtual_gather_free(struct virtual_gather *g);
 #endif
