@@ -317,7 +317,7 @@ starts() {
   rm -f started
   rm -rf out
   echo finish 1 > plan
-  (unset ESPALIER; export TIME_MAX=2; PATH=$3 timeout 60 tree/jobscripts/espalier-job -d out run.ini ./launcher 1) > out.txt 2>&1 < /dev/null
+  (unset ESPALIER; TIME_MAX=2 PATH=$3 timeout 60 tree/jobscripts/espalier-job -d out run.ini ./launcher 1) > out.txt 2>&1 < /dev/null
   [ $? = 0 ] && [ "$(cat started)" = "$1" ]
   ok $? "$2"
 }
@@ -332,7 +332,7 @@ starts tree/build "... then build/espalier of the sources" "$bare"
 programs path
 rm -f started
 echo finish 1 > plan
-(rm -rf out; export TIME_MAX=2; PATH=$dir/path:$bare timeout 60 tree/jobscripts/espalier-job -d out run.ini ./launcher 1) > out.txt 2>&1 < /dev/null
+(rm -rf out; TIME_MAX=2 PATH=$dir/path:$bare timeout 60 tree/jobscripts/espalier-job -d out run.ini ./launcher 1) > out.txt 2>&1 < /dev/null
 [ $? = 0 ] && [ ! -e started ]
 ok $? "ESPALIER comes before all of them"
 programs
