@@ -51,6 +51,7 @@ struct let {
   size_t packed_capacity, packed_bytes;
   int32_t *node_from, *source_from; /* local node and source behind each packed one */
   int64_t node_capacity, source_capacity;
+  int as_device, device_quads;      /* bytes are counted in the form of a device (struct let_request), with second moments */
   /* of LET_STEP: what the peer must still learn */
   int64_t at_level[LEVELS];        /* entries at each block level */
   int32_t *pending;                /* entries that were corrected since the last update */

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "backend/let_sizes.h"
 #include "backend/let_verbs.h"
 #include "base/debug.h"
 #include "base/fault.h"
@@ -282,7 +283,7 @@ static void select_one(struct device *d, enum let_kind kind, const struct let_re
 {
   struct let *l = cpu_let(d, kind, c->peer);
   struct selection s = {.source = l->source_from, .source_capacity = l->source_capacity};
-  int moving = kind == LET_STEP, sparing = moving && request->cutoff >= 0 && debug_value("let_sparing", 1) > 0;
+  int moving = kind == LET_STEP, sparing = moving && request->cutoff >= 0 && !request->as_device && debug_value("let_sparing", 1) > 0;
   choose(d, request, sparing, &s);
   if (sparing) shorten(&s);
   l->source_from = s.source;
@@ -311,6 +312,9 @@ static void select_one(struct device *d, enum let_kind kind, const struct let_re
   memory_free(s.choice);
   c->message = l->packed;
   c->bytes = l->packed_bytes;
+  l->as_device = request->as_device;
+  l->device_quads = let_device_quads(request);
+  c->counted = l->as_device && s.nodes > 0 ? let_device_bytes(s.nodes, s.sources, l->device_quads, moving) : c->bytes;
 }
 
 void cpu_let_select(struct device *d, enum let_kind kind, const struct let_request *request, int count, struct let_choice *choice)

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "backend/let_sizes.h"
 #include "backend/let_verbs.h"
 #include "base/fault.h"
 #include "base/memory.h"
@@ -206,6 +207,7 @@ void cpu_let_take_update(struct device *d)
 size_t cpu_let_update_bytes(struct device *d, int peer, int64_t entries, int cells)
 {
   const struct let *l = cpu_let(d, LET_STEP, peer);
+  if (l->as_device) return let_device_update_bytes(cells ? l->sent.nodes : 0, entries, l->device_quads);
   return sizeof(struct update_head) + aligned_entries(entries) + (cells ? cell_bytes(l->sent.nodes, d->quadrupole) : 0);
 }
 
