@@ -6,6 +6,7 @@
 #include "backend/backend.h"
 #include "backend/hard_verbs.h"
 #include "backend/let_verbs.h"
+#include "base/sparse.h"
 #include "cpu/walk_isa.h"
 #include "particles/softening.h"
 #include "tree/essential.h"
@@ -138,7 +139,7 @@ struct device {
   size_t group_pair_capacity;
 
   struct potentials potentials;
-  struct let *let[LET_KINDS];      /* [ranks] */
+  struct sparse let[LET_KINDS];    /* struct let of every peer that has, or has had, a LET */
   void *update;                    /* the last update of a LET, unless it was taken */
   size_t update_capacity;
   const struct walk_isa *isa;
@@ -170,7 +171,7 @@ size_t cpu_let_update(struct device *d, int peer, int32_t tick, enum let_update_
 void cpu_let_take_update(struct device *d);
 size_t cpu_let_update_bytes_max(struct device *d, int peer);
 struct let_count cpu_let_entries(struct device *d, enum let_kind kind, int peer, int64_t *count);
-size_t cpu_let_update_bytes(const struct device *d, int64_t entries, int64_t cells);
+size_t cpu_let_update_bytes(const struct device *d, const struct let_request *r, int64_t entries, int64_t cells);
 int64_t cpu_let_apply(struct device *d, int peer, const void *message, size_t bytes);
 int64_t cpu_violations(struct device *d, int64_t *late);
 void cpu_watch_free(struct device *d);
@@ -216,6 +217,9 @@ void cpu_room(void **block, size_t *capacity, size_t bytes, const char *label);
 double cpu_seconds(void);
 /* Room for `n` elements with some to spare, so that small changes of a number do not reallocate. */
 static inline int64_t cpu_spare(int64_t n) { return n + n / 32 + 64; }
+
+/* The LETs of a kind from and for a peer. At its first use for one thread (base/sparse.h). */
+static inline struct let *cpu_let(struct device *d, enum let_kind kind, int peer) { return sparse_at(&d->let[kind], peer); }
 /* The particles of box b: with mass, kind 0, and without, kind 1. */
 struct range cpu_box_range(const struct device *d, int b, int kind);
 /* Mass of source i of the local tree, without the class of its softening. */

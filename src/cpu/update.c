@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "backend/let_sizes.h"
 #include "backend/let_verbs.h"
 #include "base/fault.h"
 #include "base/memory.h"
@@ -106,14 +107,15 @@ static void note_entries(struct device *d)
 {
   struct watch *w = &d->watch;
   memset(w->first, 0, sizeof *w->first * (size_t)(d->p.n + 1));
-  for (int p = 0; p < d->config.ranks; p++) {
-    const struct let *l = &d->let[LET_STEP][p];
+  const struct sparse *lets = &d->let[LET_STEP];
+  for (int p = 0; p < lets->count; p++) {
+    const struct let *l = sparse_find(lets, lets->used[p]);
     for (int32_t k = 0; k < l->sent.source.n; k++) w->first[l->source_from[k] + 1]++;
   }
   for (int64_t i = 0; i < d->p.n; i++) w->first[i + 1] += w->first[i];
-  for (int p = 0; p < d->config.ranks; p++) {   /* first[i] runs to the end of its entries, and is moved back after */
-    const struct let *l = &d->let[LET_STEP][p];
-    for (int32_t k = 0; k < l->sent.source.n; k++) w->sent_entry[w->first[l->source_from[k]]++] = (struct sent_entry){p, k};
+  for (int p = 0; p < lets->count; p++) {   /* first[i] runs to the end of its entries, and is moved back after */
+    const struct let *l = sparse_find(lets, lets->used[p]);
+    for (int32_t k = 0; k < l->sent.source.n; k++) w->sent_entry[w->first[l->source_from[k]]++] = (struct sent_entry){lets->used[p], k};
   }
   for (int64_t i = d->p.n; i > 0; i--) w->first[i] = w->first[i - 1];
   w->first[0] = 0;
@@ -121,8 +123,9 @@ static void note_entries(struct device *d)
 
 void cpu_let_watch(struct device *d, const struct let_request *request)
 {
+  const struct sparse *lets = &d->let[LET_STEP];
   int64_t entries = 0;
-  for (int p = 0; p < d->config.ranks; p++) entries += d->let[LET_STEP][p].sent.source.n;
+  for (int p = 0; p < lets->count; p++) entries += ((const struct let *)sparse_find(lets, lets->used[p]))->sent.source.n;
   room(d, entries);
   d->watch.on = 1;
   d->watch.tick = request->tick;
@@ -178,7 +181,7 @@ static void collect(struct device *d, int32_t tick)
     int32_t i = d->active_list[k];
     uint8_t level = d->p.level[i];
     for (uint32_t e = w->first[i]; e < w->first[i + 1]; e++) {
-      struct let *l = &d->let[LET_STEP][w->sent_entry[e].peer];
+      struct let *l = sparse_find(&d->let[LET_STEP], w->sent_entry[e].peer);
       l->at_level[w->level[i]]--;
       l->at_level[level]++;
       add_pending(l, w->sent_entry[e].entry);
@@ -201,20 +204,26 @@ void cpu_let_take_update(struct device *d)
   d->update_capacity = 0;
 }
 
-size_t cpu_let_update_bytes(const struct device *d, int64_t entries, int64_t cells)
+static size_t own_update_bytes(const struct device *d, int64_t entries, int64_t cells)
 {
   return sizeof(struct update_head) + aligned_entries(entries) + (cells > 0 ? cell_bytes(cells, d->quadrupole) : 0);
 }
 
+size_t cpu_let_update_bytes(const struct device *d, const struct let_request *r, int64_t entries, int64_t cells)
+{
+  if (r->as_device) return let_device_update_bytes(cells, entries, let_device_quads(r));
+  return own_update_bytes(d, entries, cells);
+}
+
 size_t cpu_let_update_bytes_max(struct device *d, int peer)
 {
-  const struct let *l = &d->let[LET_STEP][peer];
-  return l->sent.nodes == 0 ? 0 : cpu_let_update_bytes(d, l->sent.source.n, l->sent.nodes);
+  const struct let *l = cpu_let(d, LET_STEP, peer);
+  return l->sent.nodes == 0 ? 0 : own_update_bytes(d, l->sent.source.n, l->sent.nodes);
 }
 
 struct let_count cpu_let_entries(struct device *d, enum let_kind kind, int peer, int64_t *count)
 {
-  const struct let *l = &d->let[kind][peer];
+  const struct let *l = cpu_let(d, kind, peer);
   if (kind == LET_STEP) memcpy(count, l->at_level, sizeof l->at_level);
   return (struct let_count){l->sent.nodes, l->sent.source.n};
 }
@@ -244,14 +253,14 @@ static void pack_cells(const struct device *d, const struct let *l, char *at)
 size_t cpu_let_update(struct device *d, int peer, int32_t tick, enum let_update_scope scope, int32_t *next, void **message)
 {
   int cells = scope == SCOPE_CELLS;
-  struct let *l = &d->let[LET_STEP][peer];
+  struct let *l = cpu_let(d, LET_STEP, peer);
   collect(d, tick);
   *next = TICKS;
   for (int level = LEVELS - 2; level > 0 && *next == TICKS; level--)
     if (l->at_level[level] > 0) *next = timeline_after(tick, level);
   if (l->pendings == 0 && (scope == SCOPE_CORRECTED || l->sent.nodes == 0)) return 0;
   size_t entries = sizeof(struct update_entry) * (size_t)l->pendings, aligned = aligned_entries(l->pendings);
-  size_t bytes = cpu_let_update_bytes(d, l->pendings, cells ? l->sent.nodes : 0);
+  size_t bytes = own_update_bytes(d, l->pendings, cells ? l->sent.nodes : 0);
   cpu_room(&d->update, &d->update_capacity, bytes, "let");
   struct update_head *head = d->update;
   *head = (struct update_head){
@@ -284,7 +293,7 @@ static void apply_cells(struct octree *t, const char *at, int32_t tick)
 
 int64_t cpu_let_apply(struct device *d, int peer, const void *message, size_t bytes)
 {
-  struct octree *t = &d->let[LET_STEP][peer].tree;
+  struct octree *t = &cpu_let(d, LET_STEP, peer)->tree;
   const struct update_head *head = message;
   if (bytes < sizeof *head || (head->cells && head->nodes != t->nodes) || head->entries > t->source.n)
     fatal("an update of rank %d's LET (%zu bytes) is not of what it sent before", peer, bytes);

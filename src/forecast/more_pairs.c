@@ -25,7 +25,7 @@ static void keep(struct virtual_exchange *l, int sender, const struct virtual_le
 {
   struct walking *k = l->sink;
   size_t at = (size_t)sender * (size_t)l->ranks + (size_t)let->receiver;
-  k->bytes[at] = let->bytes;
+  k->bytes[at] = let->message_bytes;
   k->message[at] = let->message;
 }
 

@@ -142,12 +142,13 @@ struct domain_lets {
 static void measure_let(const struct virtual_exchange *l, struct device *d, const struct let_choice *choice, struct virtual_let *let)
 {
   int64_t at_level[SCHEDULE_LEVELS] = {0};
-  let->bytes = choice->bytes;
+  let->bytes = choice->counted;
   let->size = be->let->entries(d, l->kind, 0, at_level);
   for (int i = 0; i < SCHEDULE_LEVELS; i++) let->at_level[i] = (int32_t)at_level[i];
-  if (!l->keep || let->bytes == 0) return;
-  let->message = memory_alloc("study", let->bytes);
-  memcpy(let->message, choice->message, let->bytes);
+  if (!l->keep || choice->bytes == 0) return;
+  let->message_bytes = choice->bytes;
+  let->message = memory_alloc("study", choice->bytes);
+  memcpy(let->message, choice->message, choice->bytes);
 }
 
 static void select_let(const struct virtual_exchange *l, struct device *d, int sender, int receiver, struct domain_lets *lets)
@@ -326,7 +327,7 @@ static void count_let(struct virtual_exchange *l, int sender, const struct virtu
                                     .entries = (int32_t)(let->size.cells + let->size.particles),
                                     .boxes = (int64_t)let->box_bytes, .let = (int64_t)let->bytes};
   int updated = l->kind == LET_STEP && let->bytes > 0;   /* no updates follow a LET without anything */
-  if (updated) message.update = (int64_t)be->let->update_bytes(l->d[0], let->size.particles, let->size.cells);
+  if (updated) message.update = (int64_t)be->let->update_bytes(l->d[0], &l->request, let->size.particles, let->size.cells);
   note_message(k->messages, message);
   to->contacts[l->kind]++;
   to->let[l->kind].received.cells += let->size.cells;

@@ -12,7 +12,8 @@ struct virtual_let {
   int32_t at_level[SCHEDULE_LEVELS];   /* LETs of substeps: its particles at each block level */
   size_t box_bytes, bytes;             /* of the receiver's boxes, of the LET */
   struct let_count size;
-  void *message;                       /* [bytes] with `keep`: the receiver of the callback owns it (memory_free) */
+  void *message;                       /* [message_bytes] with `keep`: the callback's to free (memory_free) */
+  size_t message_bytes;                /* of the CPU backend, where `bytes` are those of a device */
 };
 
 /* The work of a process. The particles of domain r are index[begin[r]], ..., index[begin[r + 1] - 1] of all particles. */
