@@ -165,6 +165,12 @@ int stages_near(const struct lattice *l, const struct let_request *r, const stru
   return let_contact(l, a, b, r) == NEED_OPEN || let_contact(l, b, a, r) == NEED_OPEN;
 }
 
+void stage_memo_clear(struct stage_memo *m)
+{
+  if (m->count > 0) memset(m->pair, 0, sizeof *m->pair * (size_t)m->capacity);
+  m->count = 0;
+}
+
 void stage_memo_free(struct stage_memo *m)
 {
   memory_free(m->pair);
@@ -252,6 +258,8 @@ int stages_upwards(const struct halves *tree, int step) { return step <= tree->d
 
 static int upwards(const struct stages *s, int step) { return stages_upwards(s->tree, step); }
 static int depth_of(const struct stages *s, int step) { return upwards(s, step) ? leaf_depth(s) + 1 - step : step - leaf_depth(s); }
+
+int32_t stages_group(const struct stages *s, int step) { return halves_above(s->number, depth_of(s, step) - 1); }
 
 /* The leaf of this rank and the one with the same halves but of the depth `depth`: their numbers of ranks, and the first rank of the other. */
 struct leaves {

@@ -37,6 +37,8 @@ struct stage_memo {
   uint64_t *pair;
   int64_t count, capacity;
 };
+/* Forget all pairs. */
+void stage_memo_clear(struct stage_memo *m);
 void stage_memo_free(struct stage_memo *m);
 
 struct stages {
@@ -68,6 +70,8 @@ void stages_close(struct stages *s);
 int stages_steps(const struct halves *tree);
 /* 1: summaries of groups are made in this step, and written to the table of virtual ranks; 0: it is only read. Pure. */
 int stages_upwards(const struct halves *tree, int step);
+/* The group whose halves exchange messages in a step. Ranks of different ones seldom ask for the same pairs of groups. Pure. */
+int32_t stages_group(const struct stages *s, int step);
 /* The ranks that this rank sends a message in a step, and those that it receives one from; at most two. Pure. */
 struct stage_peers {
   int to[2], sends, from[2], receives;

@@ -129,11 +129,11 @@ static void tell_let(const struct virtual_exchange *l, int sender, const struct 
 {
   const struct counting *k = l->sink;
   if (!k->wants->let) return;
-  struct soft_step_let told = {deeper ? (int)(k->class - k->s->class) : -1, sender, let->receiver, (uint32_t)let->box_bytes, (uint32_t)let->bytes,
+  struct soft_step_let out = {deeper ? (int)(k->class - k->s->class) : -1, sender, let->receiver, (uint32_t)let->box_bytes, (uint32_t)let->bytes,
                                0, deepest, {0}};
-  if (deeper) told.cells = (uint32_t)(update_bytes(l, 0, let->size.cells) - update_bytes(l, 0, 0));
-  for (int i = 0; i <= deepest; i++) told.deeper[i] = (uint32_t)update_bytes(l, deeper[i], 0);
-  k->wants->let(k->wants->let_of, &told);
+  if (deeper) out.cells = (uint32_t)(update_bytes(l, 0, let->size.cells) - update_bytes(l, 0, 0));
+  for (int i = 0; i <= deepest; i++) out.deeper[i] = (uint32_t)update_bytes(l, deeper[i], 0);
+  k->wants->let(k->wants->let_of, &out);
 }
 
 /* Callback of virtual_exchange_lets. */

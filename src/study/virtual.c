@@ -202,7 +202,7 @@ static void select_lets(struct virtual_exchange *l, struct device *d, int sender
   }
 }
 
-/* Several domains at a time; what was found is told in the order of the domains. */
+/* Select the LETs of several domains at a time; callbacks get them in the order of the domains. */
 static void select_all(struct virtual_exchange *l)
 {
   int made = own_domains(l);

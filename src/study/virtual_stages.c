@@ -105,17 +105,29 @@ static void meet(struct lock_step *l, int step, struct meeting *m, struct stage_
   for (int k = 0; k < PARTNERS * PARTNERS; k++) stage_list_free(&mail[0][0] + k);
 }
 
-/* Pairs of groups are those of one depth, so each step has memos of its own. Upwards ranks write to the table, so one thread does these steps. */
+/* Meetings [from, to) in the order of the tree. */
+static void meet_some(struct lock_step *l, int step, int from, int to)
+{
+  struct stage_memo memo = {.pair = NULL};
+  int32_t group = 0;
+  for (int k = from; k < to; k++) {
+    struct meeting *m = &l->meeting[l->order[k]];
+    int32_t here = stages_group(&l->rank[m->rank[0]], step);
+    if (here != group) stage_memo_clear(&memo);
+    group = here;
+    meet(l, step, m, &memo);
+  }
+  stage_memo_free(&memo);
+}
+
+/* Upwards ranks write to the table, so one thread makes these steps. */
 static void make_step(struct lock_step *l, int step, int threads)
 {
   arrange(l, step);
-#pragma omp parallel num_threads(stages_upwards(&l->tree, step) ? 1 : threads)
-  {
-    struct stage_memo memo = {.pair = NULL};
-#pragma omp for schedule(static)
-    for (int k = 0; k < l->meetings; k++) meet(l, step, &l->meeting[l->order[k]], &memo);
-    stage_memo_free(&memo);
-  }
+  if (stages_upwards(&l->tree, step)) threads = 1;
+#pragma omp parallel for schedule(static, 1) num_threads(threads)
+  for (int t = 0; t < threads; t++)
+    meet_some(l, step, (int)((int64_t)l->meetings * t / threads), (int)((int64_t)l->meetings * (t + 1) / threads));
 }
 
 static void keep_results(struct virtual_gathered *q, const struct halves *tree, const struct stages *s)
