@@ -42,6 +42,7 @@ unit_tests = \
   %D%/lets \
   %D%/lets_joined \
   %D%/mac \
+  %D%/margin \
   %D%/machine_fit \
   %D%/massless \
   %D%/neighbours \
@@ -429,6 +430,7 @@ clean-local:
 %C%_schedule_SOURCES = %D%/schedule.c %D%/chance.h %D%/tap.h
 %C%_verbs_SOURCES = %D%/verbs.c %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h
 %C%_walk_SOURCES = %D%/walk.c %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h %D%/walks.h
+%C%_margin_SOURCES = %D%/margin.c %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h %D%/walks.h
 %C%_walk_active_SOURCES = %D%/walk_active.c %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h %D%/walks.h
 %C%_softening_SOURCES = %D%/softening.c %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h %D%/walks.h
 %C%_soft_walk_SOURCES = %D%/soft_walk.c %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/soft_sums.h %D%/tap.h %D%/walks.h
