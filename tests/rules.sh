@@ -40,33 +40,25 @@ fof          base particles params tree gravity mpi io
 ic/galaxy    base particles params gravity mpi ic
 system       base particles gravity backend mpi
 tuning       base params backend
+analysis     base particles params gravity mpi io
 step         base particles params tree gravity external backend mpi system tuning
 job          base params
 checkpoint   base particles params mpi io io/snapshot job
-check        base particles params tree gravity backend mpi system tuning step
-run          base particles params tree gravity backend mpi io io/input io/snapshot system tuning step job checkpoint check
-study        base particles params tree gravity backend mpi io io/input io/snapshot trace system tuning step run
-forecast     base particles params tree backend mpi run step study
-analysis     base particles params gravity mpi io
-step         base particles params tree gravity backend mpi system tuning
-job          base params
-checkpoint   base particles params mpi io io/snapshot job
-check        base particles params tree gravity backend mpi system tuning step
-run          base particles params tree gravity backend mpi io io/input io/snapshot system tuning analysis step job checkpoint check
-run          base particles params tree gravity backend mpi io io/input io/snapshot fof system tuning step job checkpoint check
-study        base particles params tree gravity backend mpi io io/snapshot system tuning step run
-cli          base particles params tree gravity backend mpi io io/input io/snapshot fof ic system tuning step job checkpoint run study forecast
-cli          base particles params tree gravity backend mpi io io/input io/snapshot ic ic/galaxy system tuning step job checkpoint run trace study forecast
+check        base gravity backend mpi system step
+run          base particles params gravity backend mpi io/input io/snapshot fof system analysis step job checkpoint check
+study        base particles params tree gravity backend mpi trace io/input io/snapshot system tuning step run
+forecast     base particles params tree backend mpi step run study
+cli          base particles params gravity backend mpi trace io/input io/snapshot ic fof ic/galaxy run study forecast
 api          base particles params gravity backend mpi io/input io/snapshot ic ic/galaxy system step run
-gpu/device    base particles tree gravity backend
-gpu/tree      base particles tree gravity backend gpu/device
-gpu/walk      base particles tree gravity backend gpu/device gpu/tree
-gpu/hard      base particles tree gravity backend gpu/device gpu/tree gpu/walk
-gpu/hermite   base particles tree gravity backend gpu/device
-gpu/direct    base particles tree gravity backend gpu/device gpu/tree gpu/walk
-gpu/let       base particles tree gravity backend gpu/device gpu/tree gpu/walk gpu/hard gpu/direct
-gpu/exchange  base particles tree gravity backend gpu/device gpu/tree gpu/walk gpu/hard gpu/direct gpu/let
-gpu/step      base particles tree gravity backend gpu/device gpu/tree gpu/walk gpu/hard gpu/direct gpu/let gpu/exchange'
+gpu/device   base particles tree gravity backend
+gpu/tree     base particles tree gravity backend gpu/device
+gpu/walk     base particles tree gravity backend gpu/device gpu/tree
+gpu/hard     base particles tree gravity backend gpu/device gpu/tree gpu/walk
+gpu/hermite  base particles tree gravity backend gpu/device
+gpu/direct   base particles tree gravity backend gpu/device gpu/tree gpu/walk
+gpu/let      base particles tree gravity backend gpu/device gpu/tree gpu/walk gpu/hard gpu/direct
+gpu/exchange base particles tree gravity backend gpu/device gpu/tree gpu/walk gpu/hard gpu/direct gpu/let
+gpu/step     base particles tree gravity backend gpu/device gpu/tree gpu/walk gpu/hard gpu/direct gpu/let gpu/exchange'
 # Lines "FILE includes HEADER" that the table does not allow.
 climbs() {
   sources src mpi gpu | xargs grep -H -o -E '^[[:space:]]*#[[:space:]]*include[[:space:]]*"[^"]+/[^"]+"' | awk -F: -v floors="$floors" '
@@ -76,6 +68,8 @@ climbs() {
       a = room(file); b = room(header); if (a != b && !((a, b) in may) && !($1 == "gpu/device/device.cuh" && header ~ /state\.cuh$/)) print $1 " includes " header; if (!(a in known)) print $1 ": no such room in tests/rules.sh" }' | sort -u
 }
 rule "rooms include only what stands below them" "$(climbs)"
+rule "every room is once in the table, above those that it includes" "$(echo "$floors" | awk 'NF { if ($1 in at) print $1 " twice"; at[$1]
+  for (i = 2; i <= NF; i++) if (!($i in at)) print $i " is not above " $1 }')"
 rule "include paths name the room" "$(sources src mpi gpu | xargs grep -Hn -E '^[[:space:]]*#[[:space:]]*include[[:space:]]*"[^/"]+"')"
 rule "a room has at most 30 files" "$(sources src mpi gpu | sed 's,/[^/]*$,,' | sort | uniq -c | awk '$1 > 30 { print $2 ": " $1 " files" }')"
 rule "src/io/ uses ranks through comm.h only" "$(sources src/io | xargs grep -Hn -E '"mpi/' | grep -v '"mpi/comm\.h"')"

@@ -199,8 +199,14 @@ ok $? "a key given twice: a sentence"
 espalier 1 study time --machine none.ini plummer.ini
 test $? = 1 && grep -q 'none.ini: expected a machine file' "$dir/log"
 ok $? "no file: a sentence"
+espalier 1 study time --machine fugaku --ranks 1 --scheme shared -o named.csv few.ini
+test $? = 0 && grep -q Fugaku "$dir/named.csv"
+ok $? "a machine that comes with the program, by its name"
+espalier 1 study time --machine fukagu few.ini
+test $? = 1 && grep -q 'fukagu: expected a machine file or the name of one: .*cpu-node, .*fugaku, .*slingshot' "$dir/log"
+ok $? "a name that is not known: a sentence with the names"
 espalier 1 study time plummer.ini
-test $? = 2 && grep -q 'option --machine FILE is missing' "$dir/log"
+test $? = 2 && grep -q 'option --machine NAME is missing' "$dir/log"
 ok $? "no machine: a sentence"
 
 espalier 2 study machine -o here.ini

@@ -327,7 +327,7 @@ static int act_time(const struct command *self, const struct comm *c, int argc, 
     if (option == 'P' && overrides_add(&overrides, optarg)) return overrides_misused(self, c, optarg);
     if (option != 'P' && take_time_option(self, c, option, &options, path, &files)) return STATUS_USAGE;
   }
-  if (!options.machine) return command_misused(self, c, "option --machine FILE is missing; there are files in params/machines of the sources, installed in share/espalier/params/machines");
+  if (!options.machine) return command_misused(self, c, "option --machine NAME is missing: the name of a machine that comes with the program, such as cpu-node, or a machine file");
   if (!(path[0] = command_operand(self, c, argc - 1, argv + 1, "parameter file", &status))) return status;
   static struct params par[TIME_FILES];
   struct fault f = {""};
@@ -379,7 +379,7 @@ const struct command command_study = {
     "study let|time|machine|trace [OPTION]... [FILE.ini|DIR]",
     "Study communication; let: LETs and messages of a soft step, counted with virtual ranks; time: seconds on a machine; machine: measure this one; trace: a recording of messages",
     "study let [--ranks P,...] [--r1 X,...] [--scheme S,...] [-o TABLE.csv] [--pairs PAIRS.csv] [--trace KIND NAME] FILE.ini\n"
-    "study time --machine MACHINE.ini [--ranks P,...] [--scheme S,...] [--weak N] [-o TABLE.csv] FILE.ini\n"
+    "study time --machine NAME [--ranks P,...] [--scheme S,...] [--weak N] [-o TABLE.csv] FILE.ini\n"
     "study machine [-o MACHINE.ini] [FILE.ini]\n"
     "study trace [--steps FIRST:LAST] [--trace KIND NAME]... [--latency S] [--bandwidth B] [--topology NAME] DIR\n"
     "\n"
@@ -405,10 +405,11 @@ const struct command command_study = {
     "                          independent traces of SimGrid; goal FILE: LogGOPSim; events DIR: a recording as of CommTrace = on\n"
     "\n"
     "study time predicts the seconds of a soft step and of a unit of simulated time from counted messages and a machine file\n"
-    "(ready ones: params/machines), by an event model without a global clock. Numbers of ranks beyond 4096\n"
+    "(some come with the program), by an event model without a global clock. Numbers of ranks beyond 4096\n"
     "(1024 without the split), or with fewer than 16 particles each, follow laws that are fitted to smaller ones; rows with law*\n"
     "are beyond the range of the fit.\n"
-    "      --machine FILE.ini  the machine\n"
+    "      --machine NAME      the machine: the name of one that comes with the program, such as fugaku or cpu-node (all names are\n"
+    "                          in doc/scaling.md, and in the message about one that is not known), or the path of a machine file\n"
     "      --ranks P,P,...     numbers of ranks, up to 1048576 [1,2,4,16,64,256,1024]\n"
     "      --weak N            N particles on each rank, for all P, by the laws\n"
     "      --also FILE.ini     another number of particles, for laws with exponents of P and N/P; may be repeated\n"

@@ -7,6 +7,8 @@ libespalier_a_SOURCES += \
   %D%/machine.h \
   %D%/machine_bench.c \
   %D%/machine_bench.h \
+  %D%/machine_file.c \
+  %D%/machine_file.h \
   %D%/machine_fit.c \
   %D%/machine_fit.h \
   %D%/machine_measure.c \

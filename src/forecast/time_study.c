@@ -2,6 +2,7 @@
 #include <config.h>
 #include "forecast/time_study.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include "base/revision.h"
 #include "base/timer.h"
 #include "forecast/laws.h"
+#include "forecast/machine_file.h"
 #include "forecast/more_pairs.h"
 #include "study/result_file.h"
 #include "study/study_system.h"
@@ -287,7 +289,9 @@ int time_study(const struct comm *c, const struct params *par, int files, const 
   struct fault f = {""};
   t->c = c;
   t->options = options;
-  if (c->rank == 0 && machine_read(options->machine, &t->m, &f) == 0) result_open(&t->out, options->output, options->overwrite, par, &f);
+  char machine[2 * PATH_MAX];
+  if (c->rank == 0 && machine_file(options->machine, machine, sizeof machine, &f) == 0 && machine_read(machine, &t->m, &f) == 0)
+    result_open(&t->out, options->output, options->overwrite, par, &f);
   if (comm_verdict(c, &f) == 0) {
     comm_broadcast(c, &t->m, sizeof t->m);
     if (c->rank == 0 && result_begin(&t->out, &f) == 0) file_header(t);
