@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Forces on several ranks against the direct sum, at the start and in substeps. "short": some sets, "far": two that are far apart; then the
+/* Forces on several ranks against the direct sum, at the start and in substeps. "short": some sets, "far": balls far apart; then the
  * name of a backend alone. */
 #include <config.h>
 #include <mpi.h>
@@ -454,12 +454,13 @@ static void check_joined(const struct comm *c, const struct set *s, int64_t n)
 
 /* --- far systems ------------------------------------------------------------------------------------------------- */
 
-static double apart;   /* of the centres of two balls of radius 1 */
+static double apart;   /* of the centres of balls of radius 1 in a row */
+static int balls;
 
 static void place_far(struct random *r, int64_t i, int64_t n, double x[3], float *mass)
 {
   random_direction(r, cbrt(random_unit(r)), x);
-  x[0] += i % 2 ? 0.5 * apart : -0.5 * apart;
+  x[0] += (i % balls - 0.5 * (balls - 1)) * apart;
   *mass = 1.0f / (float)n;
 }
 
@@ -480,16 +481,21 @@ static struct errors far_total(const struct comm *c, const struct set *s, int64_
   return r.acc;
 }
 
-/* Two balls far apart. With an odd number of ranks a domain has parts of both, and its root is a cell that particles of the next domains
- * touch, and that the criterion accepts, for it is light against the forces within a ball. */
+/* Balls far apart. With two and an odd number of ranks a domain has parts of both, and its root is a cell that particles of the next domains
+ * touch, and that the criterion accepts, for it is light against the forces within a ball. With three the faces of the root's children cut
+ * the middle one, on one rank too. */
 static void check_far(const struct comm *c)
 {
+  static const struct {
+    int balls, order;
+    double apart;
+  } cases[] = {{2, 1, 1000}, {2, 2, 1000}, {2, 1, 300}, {2, 2, 300}, {3, 2, 1000}};
   struct set s = {"", 1500, 1, 0.01, 0.14, 0.28, place_far};
-  for (int k = 0; k < 4; k++) {
-    int order = 1 + k % 2;
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    int order = cases[k].order;
     char name[100];
-    apart = k < 2 ? 1000 : 300;
-    snprintf(name, sizeof name, "two balls %.0f radii apart, order %d", apart, order);
+    apart = cases[k].apart, balls = cases[k].balls;
+    snprintf(name, sizeof name, "%d balls %.0f radii apart, order %d", balls, apart, order);
     struct errors e = far_total(c, &s, s.n, order);
     say(c, within(&s, &e) && e.worst < FAR_WORST, name, "acceleration without the split", &e);
     struct result r = one_case(c, &s, s.n, order, 0, 1.0 / 512);
