@@ -62,9 +62,9 @@ static void round_box(struct let_box *b)
 }
 
 /* The most boxes of an exchange in which boxes are sent only to ranks near them. */
-static int boxes_by_reach(const struct backend *be, int ranks)
+static int boxes_by_reach(const struct backend *be, int ranks, const struct let_request *request)
 {
-  int some = be->particle_bytes > 0 && ranks < LET_BOXES / LET_BOXES_RANK ? LET_BOXES_RANK * ranks : LET_BOXES;
+  int some = (be->particle_bytes > 0 || request->as_device) && ranks < LET_BOXES / LET_BOXES_RANK ? LET_BOXES_RANK * ranks : LET_BOXES;
   return (int)debug_value("let_boxes", some > LET_BOXES_ALL ? some : LET_BOXES_ALL);
 }
 
@@ -76,7 +76,7 @@ void let_tops(const struct backend *be, struct let_request *r)
 void let_summarise(const struct backend *be, struct device *d, int ranks, const struct let_request *request, struct let_box *boxes,
                    struct let_summary *summary)
 {
-  int most = let_by_reach(request) ? boxes_by_reach(be, ranks) : LET_BOXES_ALL, soft = !(request->horizon > 0);
+  int most = let_by_reach(request) ? boxes_by_reach(be, ranks, request) : LET_BOXES_ALL, soft = !(request->horizon > 0);
   int count = soft ? be->let->boxes(d, request, most, boxes) : 0;   /* before the summary: a device waits once for both */
   be->let->summary(d, request, summary);
   if (soft) top_cut(&summary->top, top_most());

@@ -24,25 +24,13 @@ static void let_sent(void *of, int peer, int tag)
 
 struct lets *lets_open(const struct comm *c, const struct backend *be, struct device *d, struct transport *t, const int grid[3])
 {
-  size_t ranks = (size_t)c->size;
   struct lets *l = memory_alloc("let", sizeof *l);
   *l = (struct lets){.c = c, .be = be, .d = d, .t = t, .violation_request = MPI_REQUEST_NULL};
-  l->round = memory_alloc("let", sizeof *l->round * 2 * ranks);
-  l->peer = memory_alloc("let", sizeof *l->peer * ranks);
+  sparse_open(&l->peers, "let", c->size, sizeof(struct peer));
   halves_open(&l->tree, grid);
-  l->choice = memory_alloc("let", sizeof *l->choice * ranks);
-  for (int k = 0; k < LET_SETS; k++) {
-    l->forest[k] = memory_alloc("let", sizeof **l->forest * ranks);
-    l->receiver[k] = memory_alloc("let", sizeof **l->receiver * ranks);
-  }
   outbox_open(&l->out, c);
   l->out.sent = let_sent;
   l->out.of = l;
-  for (int r = 0; r < c->size; r++) {
-    inbox_open(&l->peer[r].boxes, r, MESSAGE_BOXES);
-    inbox_open(&l->peer[r].update, r, MESSAGE_UPDATE);
-    for (int k = 0; k < LET_SETS; k++) inbox_open(&l->peer[r].let[k], r, MESSAGE_LET + k);
-  }
   return l;
 }
 
@@ -51,11 +39,13 @@ void lets_close(struct lets *l)
   comm_finish(l->c, &l->violation_request);
   let_round_end(l);
   outbox_close(&l->out);
-  for (int r = 0; r < l->c->size; r++) {
-    inbox_close(&l->peer[r].boxes);
-    inbox_close(&l->peer[r].update);
-    for (int k = 0; k < LET_SETS; k++) inbox_close(&l->peer[r].let[k]);
+  for (int i = 0; i < l->peers.count; i++) {
+    struct peer *p = let_peer_of(l, l->peers.used[i]);
+    inbox_close(&p->boxes);
+    inbox_close(&p->update);
+    for (int k = 0; k < LET_SETS; k++) inbox_close(&p->let[k]);
   }
+  sparse_close(&l->peers);
   for (int k = 0; k < LET_SETS; k++) {
     memory_free(l->forest[k]);
     memory_free(l->receiver[k]);
@@ -63,8 +53,18 @@ void lets_close(struct lets *l)
   memory_free(l->round);
   halves_close(&l->tree);
   memory_free(l->choice);
-  memory_free(l->peer);
   memory_free(l);
+}
+
+struct peer *let_peer_of(struct lets *l, int rank)
+{
+  struct peer *p = sparse_find(&l->peers, rank);
+  if (p) return p;
+  p = sparse_at(&l->peers, rank);
+  inbox_open(&p->boxes, rank, MESSAGE_BOXES);
+  inbox_open(&p->update, rank, MESSAGE_UPDATE);
+  for (int k = 0; k < LET_SETS; k++) inbox_open(&p->let[k], rank, MESSAGE_LET + k);
+  return p;
 }
 
 void let_account(struct let_traffic *t, const struct comm *c, size_t bytes)
@@ -77,7 +77,7 @@ void let_account(struct let_traffic *t, const struct comm *c, size_t bytes)
 void let_advance(struct lets *l, int peer, enum let_side side, enum let_kind kind, enum let_event event)
 {
   enum let_state before = let_state(l, peer, side, kind);
-  if (let_peer_step(&l->peer[peer].protocol, side, kind, event))
+  if (let_peer_step(&let_peer_of(l, peer)->protocol, side, kind, event))
     fatal("LET protocol with rank %d (%s, %s): event \"%s\" is not allowed in state \"%s\"", peer, let_kind_name(kind), let_side_name(side),
           let_event_name(event), let_state_name(before));
 }
@@ -99,7 +99,7 @@ static void *let_room(void *of, int peer, size_t bytes)
 /* Test whether a LET through the host has arrived. */
 static void poll_message(struct lets *l, int peer)
 {
-  struct peer *p = &l->peer[peer];
+  struct peer *p = let_peer_of(l, peer);
   struct inbox *box = &p->let[l->kind];
   if (!inbox_poll(box, l->c, let_room, l)) return;
   p->bytes[l->kind] = box->bytes;
@@ -110,7 +110,7 @@ static void poll_message(struct lets *l, int peer)
 
 int let_attach(struct lets *l, int peer)
 {
-  struct peer *p = &l->peer[peer];
+  struct peer *p = let_peer_of(l, peer);
   if (let_state(l, peer, LET_RECEIVER, l->kind) == LET_NONE || let_peer_attached(&p->protocol, l->kind)) return 1;
   if (transport_direct(l->t))
     let_round_complete(l);
@@ -130,7 +130,7 @@ static int poll_let(struct lets *l, int peer)
   if (!let_attach(l, peer)) return 0;
   if (l->kind != LET_STEP) return 1;
   let_update_poll(l, peer);
-  return l->peer[peer].valid_until >= l->tick;
+  return let_peer_of(l, peer)->valid_until >= l->tick;
 }
 
 /* Poll once for all LETs of the forest and free messages that have been sent. The walk calls this while it runs
@@ -167,7 +167,7 @@ static void send_boxes(struct lets *l, int peer, const struct let_summary *sende
 {
   void *message = memory_alloc("messages", sizeof *boxes * (size_t)(count + 1));
   size_t bytes = let_boxes_pack(sender, boxes, count, &l->request, message);
-  inbox_expect(&l->peer[peer].let[l->kind], l->c);
+  inbox_expect(&let_peer_of(l, peer)->let[l->kind], l->c);
   outbox_send(&l->out, peer, MESSAGE_BOXES, 0, message, bytes, OUTBOX_TAKES);
   let_account(l->exchanged[l->kind], l->c, bytes);
   let_advance(l, peer, LET_RECEIVER, l->kind, LET_EVENT_NEED);
@@ -191,16 +191,37 @@ static void make_upper(struct lets *l, const struct lattice *lattice, const stru
   memory_free(room);
 }
 
+/* Room for so many senders and receivers in the lists of a kind, whose contents are not kept. */
+static void list_room(struct lets *l, enum let_kind kind, int ranks)
+{
+  if (ranks <= l->list_capacity[kind]) return;
+  l->list_capacity[kind] = ranks;
+  memory_free(l->forest[kind]);
+  memory_free(l->receiver[kind]);
+  l->forest[kind] = memory_alloc("let", sizeof **l->forest * (size_t)ranks);
+  l->receiver[kind] = memory_alloc("let", sizeof **l->receiver * (size_t)ranks);
+}
+
+static void choice_room(struct lets *l, int receivers)
+{
+  if (receivers <= l->choice_capacity) return;
+  l->choice_capacity = receivers;
+  memory_free(l->choice);
+  l->choice = memory_alloc("let", sizeof *l->choice * (size_t)receivers);
+}
+
 /* Exchange summaries, derive which ranks send LETs to which, and send the boxes of this rank to its senders. */
 static void exchange_summaries(struct lets *l, const struct lattice *lattice)
 {
   enum let_kind kind = l->kind;
-  int self = l->c->rank, tops = 0, receivers = 0, *forest = l->forest[kind] + 1, trees = 0;
+  int self = l->c->rank, tops = 0, receivers = 0, trees = 0;
   struct let_box *boxes = memory_alloc("let", sizeof *boxes * LET_BOXES);
   struct let_summary *own = memory_alloc("let", 2 * sizeof *own), *room = own + 1;
   struct gathered g;
   let_summarise(l->be, l->d, l->c->size, &l->request, boxes, own);
   let_gather(l, lattice, own, &g);
+  list_room(l, kind, g.count + 1);
+  int *forest = l->forest[kind] + 1;
   char *top = memory_alloc("let", (size_t)(g.count + g.groups + 1));   /* cells of these suffice */
   for (int k = 0; k < g.count; k++) {
     int r = g.rank[k];
@@ -209,7 +230,7 @@ static void exchange_summaries(struct lets *l, const struct lattice *lattice)
     tops += top[k] = mine == NEED_CELL;
     if (let_contact(lattice, own, other, &l->request) == NEED_OPEN) {
       l->receiver[kind][receivers++] = r;
-      inbox_expect(&l->peer[r].boxes, l->c);
+      inbox_expect(&let_peer_of(l, r)->boxes, l->c);
       let_advance(l, r, LET_SENDER, kind, LET_EVENT_NEED);
     }
     if (mine != NEED_OPEN) continue;
@@ -224,6 +245,7 @@ static void exchange_summaries(struct lets *l, const struct lattice *lattice)
     memmove(forest - 1, forest, sizeof *forest * (size_t)trees);
   l->trees[kind] = trees;
   l->receivers[kind] = receivers;
+  choice_room(l, receivers);
   make_upper(l, lattice, &g, top, tops, own, boxes);
   memory_free(top);
   let_gather_free(&g);
@@ -234,7 +256,7 @@ static void exchange_summaries(struct lets *l, const struct lattice *lattice)
 /* Send or announce a selected LET. */
 static void send_let(struct lets *l, const struct let_choice *c)
 {
-  struct peer *p = &l->peer[c->peer];
+  struct peer *p = let_peer_of(l, c->peer);
   int32_t valid_until = l->next_moment_update < c->next ? l->next_moment_update : c->next;
   if (c->bytes == 0) valid_until = TICKS;   /* no updates follow */
   if (transport_direct(l->t)) {
@@ -261,7 +283,7 @@ static void read_boxes(struct lets *l, struct inbox *in)
 /* Add a receiver to the selection if its boxes have arrived; else return 0. */
 static int add_receiver(struct lets *l, int peer, int *count)
 {
-  struct inbox *boxes = &l->peer[peer].boxes;
+  struct inbox *boxes = &let_peer_of(l, peer)->boxes;
   if (let_state(l, peer, LET_SENDER, l->kind) == LET_BOXES_EXPECTED) {
     if (!inbox_poll(boxes, l->c, let_host_room, NULL)) return 0;
     read_boxes(l, boxes);

@@ -8,6 +8,7 @@
  *   let_update.c   updates of LETs of substeps */
 #ifndef LET_PARTS_H
 #define LET_PARTS_H
+#include "base/sparse.h"
 #include "mpi/let.h"
 #include "mpi/let_peer.h"
 #include "mpi/message.h"
@@ -36,11 +37,11 @@ struct lets {
   struct device *d;
   struct transport *t;
   struct outbox out;
-  struct peer *peer;                    /* [ranks] */
+  struct sparse peers;                  /* struct peer of every rank that a LET went to or came from */
   struct halves tree;                   /* over the ranks, for summaries in stages */
-  struct let_choice *choice;            /* [ranks] receivers whose boxes have arrived */
-  struct link_message *round;           /* [2 ranks] bodies of the next round */
-  int round_count;
+  struct let_choice *choice;            /* [choice_capacity] receivers whose boxes have arrived */
+  struct link_message *round;           /* [round_capacity] bodies of the next round */
+  int choice_capacity, round_count, round_capacity;
   int round_posted;                     /* a round is posted and its states have not been advanced since */
   enum let_kind round_kind;             /* the peers of the posted round are in the lists of this kind */
   /* Lists of ranks in the order r + 1, r + 2, ... after this rank r. The work of a substep is proportional to their lengths. */
@@ -48,6 +49,7 @@ struct lets {
   int trees[LET_SETS];                  /* their number */
   int *receiver[LET_SETS];              /* ranks that have a LET of this rank */
   int receivers[LET_SETS];              /* their number */
+  int list_capacity[LET_SETS];          /* of both lists */
   int slow_apart;                       /* 1: substeps use LET_SLOW, from every sender, and LET_STEP; 0: LET_STEP alone */
   enum let_kind kind;                   /* kind of the LETs that are polled for */
   int32_t tick;                         /* tick at which they must be valid */
@@ -68,8 +70,12 @@ static inline enum let_kind let_listed(const struct lets *l, enum let_kind kind)
 
 static inline enum let_state let_state(const struct lets *l, int peer, enum let_side side, enum let_kind kind)
 {
-  return l->peer[peer].protocol.state[side][kind];
+  const struct peer *p = sparse_find(&l->peers, peer);
+  return p ? p->protocol.state[side][kind] : LET_NONE;
 }
+
+/* The messages and LETs between this rank and another one. */
+struct peer *let_peer_of(struct lets *l, int rank);
 
 /* Advance the protocol with a peer. A transition that the table does not allow is fatal. */
 void let_advance(struct lets *l, int peer, enum let_side side, enum let_kind kind, enum let_event event);

@@ -11,7 +11,12 @@
 /* Add the body of a message, its bytes after the head, to the next round. */
 static void add_body(struct lets *l, int peer, int arrives, void *body, size_t bytes)
 {
-  if (bytes > LET_HEAD) l->round[l->round_count++] = (struct link_message){peer, arrives, body, bytes - LET_HEAD};
+  if (bytes <= LET_HEAD) return;
+  if (l->round_count == l->round_capacity) {
+    l->round_capacity = (int)memory_grown((size_t)l->round_capacity, sizeof *l->round);
+    l->round = memory_resize("let", l->round, sizeof *l->round * (size_t)l->round_capacity);
+  }
+  l->round[l->round_count++] = (struct link_message){peer, arrives, body, bytes - LET_HEAD};
 }
 
 static void account_body(struct lets *l, struct let_traffic *t, size_t bytes)
@@ -59,9 +64,10 @@ void let_round_end(struct lets *l)
   if (!transport_direct(l->t)) return;
   transport_wait(l->t);
   let_round_complete(l);
-  for (int r = 0; r < l->c->size && !l->be->let->update_body; r++) {
-    memory_free(l->peer[r].update_sent);
-    l->peer[r].update_sent = NULL;
+  for (int i = 0; i < l->peers.count && !l->be->let->update_body; i++) {
+    struct peer *p = let_peer_of(l, l->peers.used[i]);
+    memory_free(p->update_sent);
+    p->update_sent = NULL;
   }
   for (int k = 0, listed = let_listed(l, LET_STEP); k < l->trees[listed]; k++) let_round_apply_update(l, l->forest[listed][k]);
   l->round_count = 0;
@@ -82,7 +88,7 @@ void let_round_announce(struct lets *l, int peer, int32_t valid_until, void *mes
 
 int let_round_announced(struct lets *l, int peer)
 {
-  struct peer *p = &l->peer[peer];
+  struct peer *p = let_peer_of(l, peer);
   struct inbox *box = &p->let[l->kind];
   struct announcement a;
   if (let_state(l, peer, LET_RECEIVER, l->kind) != LET_REQUESTED) return 1;
@@ -106,7 +112,7 @@ int let_round_announced(struct lets *l, int peer)
 void let_round_announce_update(struct lets *l, int peer, int32_t valid_until, void *message, size_t bytes)
 {
   struct announcement a = {.bytes = bytes};
-  struct peer *p = &l->peer[peer];
+  struct peer *p = let_peer_of(l, peer);
   memcpy(a.head, message, LET_HEAD);
   outbox_send(&l->out, peer, MESSAGE_UPDATE, valid_until | UPDATE_BY_ROUND, &a, sizeof a, OUTBOX_COPIES);
   if (!l->be->let->update_body) {   /* the backend may pack the next update before the round is complete */
@@ -122,7 +128,7 @@ void let_round_announce_update(struct lets *l, int peer, int32_t valid_until, vo
 /* The announcement of an update is in the inbox: add the memory for its body to the round. */
 static void take_announcement(struct lets *l, int peer)
 {
-  struct peer *p = &l->peer[peer];
+  struct peer *p = let_peer_of(l, peer);
   memcpy(&p->update_announcement, p->update.data, sizeof p->update_announcement);
   memory_free(p->update.data);
   p->update_valid_until = p->update.note & INT32_MAX;
@@ -140,7 +146,7 @@ static void take_announcement(struct lets *l, int peer)
  * the host; these are applied first. */
 static int receive_announcement(struct lets *l, int peer)
 {
-  struct peer *p = &l->peer[peer];
+  struct peer *p = let_peer_of(l, peer);
   if (!let_attach(l, peer)) return 0;
   if (p->bytes[let_listed(l, LET_STEP)] == 0) return 1;   /* its LET has nothing */
   while (let_state(l, peer, LET_RECEIVER, let_listed(l, LET_STEP)) != LET_UPDATE_ANNOUNCED) {
@@ -173,7 +179,7 @@ void let_round_exchange_updates(struct lets *l)
 
 int let_round_apply_update(struct lets *l, int peer)
 {
-  struct peer *p = &l->peer[peer];
+  struct peer *p = let_peer_of(l, peer);
   enum let_kind listed = let_listed(l, LET_STEP);
   if (!let_round_complete(l) || let_state(l, peer, LET_RECEIVER, listed) != LET_UPDATE_ARRIVED) return 0;
   const void *message = p->update_arriving ? p->update_arriving : p->update_announcement.head;

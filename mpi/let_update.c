@@ -8,7 +8,7 @@
 
 void let_update_apply(struct lets *l, int peer)
 {
-  struct peer *p = &l->peer[peer];
+  struct peer *p = let_peer_of(l, peer);
   l->update_traffic->received.particles += l->be->let->apply(l->d, peer, p->update.data, p->update.bytes);
   memory_free(p->update.data);
   p->valid_until = p->update.note;
@@ -19,7 +19,7 @@ void let_update_apply(struct lets *l, int peer)
 
 void let_update_poll(struct lets *l, int peer)
 {
-  struct peer *p = &l->peer[peer];
+  struct peer *p = let_peer_of(l, peer);
   while (p->valid_until < l->tick) {
     if (let_state(l, peer, LET_RECEIVER, let_listed(l, LET_STEP)) != LET_ATTACHED) {   /* an update of a round is in flight */
       if (!let_round_apply_update(l, peer)) return;

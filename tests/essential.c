@@ -270,7 +270,7 @@ static void check_updates(void)
   memcpy(g.be->let->room(d, LET_STEP, 0, bytes), c.message, bytes);
   g.be->let->attach(d, LET_STEP, 0, bytes, &count);
   g.be->let->watch(d, &q);
-  const struct let *l = &d->let[LET_STEP][0];
+  const struct let *l = cpu_let(d, LET_STEP, 0);
   const struct sources *have = &l->tree.source, *are = &d->tree.source;
   for (int32_t tick = g.be->next_tick(d); tick < TICKS; tick = g.be->next_tick(d), ticks++) {
     int32_t expected = next;
@@ -318,7 +318,7 @@ static void check_choice(enum let_kind kind, double cutoff, double low, const ch
   debug_set("let_sparing", 0);
   g.be->let->select(d, kind, &q, 1, &choice);
   debug_set("let_sparing", NAN);
-  const struct let *l = &d->let[kind][0];
+  const struct let *l = cpu_let(d, kind, 0);
   essential_table(&table, &q);
   struct asking asking = essential_asking(&d->lattice, &table, &q);
   uint8_t *mark = memory_alloc("test", (size_t)t->nodes), *keep = memory_alloc("test", (size_t)t->source.n);

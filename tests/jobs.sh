@@ -301,6 +301,45 @@ mkdir 'a place'
 cp "$job" 'a place'
 OUT=./-dash timeout 60 "a place/espalier-job" -d -dash run.ini ./launcher 1 > out.txt 2>&1 < /dev/null
 ok $? "espalier-job in a folder whose name has a space"
+# the program: ESPALIER, else that in PATH, else that beside the script, else that of the folder build
+mkdir -p tree/jobscripts tree/build path
+cp "$job" tree/jobscripts
+# programs DIRECTORY...: espalier is in these alone, and says which one was started
+programs() {
+  rm -f tree/jobscripts/espalier tree/build/espalier path/espalier
+  for place; do
+    printf '#!/bin/sh\n[ "$1" = params ] || echo %s > started\nexec "%s/espalier" "$@"\n' "$place" "$dir" > "$place/espalier"
+    chmod +x "$place/espalier"
+  done
+}
+# starts WHICH TITLE PATH: the job of the tree starts that one
+starts() {
+  rm -f started
+  rm -rf out
+  echo finish 1 > plan
+  (unset ESPALIER; TIME_MAX=2 PATH=$3 timeout 60 tree/jobscripts/espalier-job -d out run.ini ./launcher 1) > out.txt 2>&1 < /dev/null
+  [ $? = 0 ] && [ "$(cat started)" = "$1" ]
+  ok $? "$2"
+}
+# a folder of all programs in PATH but any espalier that is installed
+bare=$(echo "$PATH" | tr : '\n' | while read -r folder; do [ -e "$folder/espalier" ] || printf '%s:' "$folder"; done)
+bare=${bare%:}
+programs path tree/jobscripts tree/build
+starts path "the program in PATH comes first" "$dir/path:$bare"
+starts tree/jobscripts "... then the one beside espalier-job" "$bare"
+programs tree/build
+starts tree/build "... then build/espalier of the sources" "$bare"
+programs path
+rm -f started
+echo finish 1 > plan
+(rm -rf out; TIME_MAX=2 PATH=$dir/path:$bare timeout 60 tree/jobscripts/espalier-job -d out run.ini ./launcher 1) > out.txt 2>&1 < /dev/null
+[ $? = 0 ] && [ ! -e started ]
+ok $? "ESPALIER comes before all of them"
+programs
+(unset ESPALIER; PATH=$bare timeout 60 tree/jobscripts/espalier-job run.ini ./launcher 1) > out.txt 2>&1 < /dev/null
+[ $? = 1 ] && grep -q 'not found: ESPALIER is not set, PATH has no espalier, and neither tree/jobscripts/espalier nor tree/jobscripts/../build/espalier' out.txt
+ok $? "no program: the error names all places"
+rm -rf out
 ESPALIER=$dir/nodes try 1 'no such program can be started' "a program that is not there" run.ini ./launcher 1
 try 2 "option -w: one word was expected, found '1 --overwrite'" "a walltime of two words" -w '1 --overwrite' run.ini ./launcher 1
 rm -f calls

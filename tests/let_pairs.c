@@ -29,8 +29,8 @@ struct seen {
 /* Particles of rank s that the LET for rank r has, alone or in cells. */
 static uint8_t *held(const struct house *h, int s, int r, struct seen *e)
 {
-  const struct device *d = h->side[s].dev;
-  const struct let *l = &d->let[LET_STEP][r];
+  struct device *d = h->side[s].dev;
+  const struct let *l = cpu_let(d, LET_STEP, r);
   uint8_t *mark = memory_alloc("test", (size_t)d->p.n + 1);
   int32_t child = l->sent.nodes > 0, particle = 0;
   if (!h->side[s].asked_by[r]) return mark;
@@ -95,11 +95,12 @@ static void check_ranks(const struct house *h, int s, int r, int32_t tick, doubl
     needed += near;
   }
   if (horizon > 0) {
-    const struct device *d = h->side[s].dev;
+    struct device *d = h->side[s].dev;
     e->contacts += h->side[s].asked_by[r];
     e->true_contacts += needed > 0;
     e->needed += needed;
-    if (h->side[s].asked_by[r]) e->entries += d->let[LET_STEP][r].sent.nodes + d->let[LET_STEP][r].sent.source.n;
+    const struct let *l = cpu_let(d, LET_STEP, r);
+    if (h->side[s].asked_by[r]) e->entries += l->sent.nodes + l->sent.source.n;
   }
   memory_free(x);
   memory_free(mark);

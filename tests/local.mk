@@ -65,6 +65,7 @@ unit_tests = \
   %D%/soft_walk \
   %D%/stages \
   %D%/stall \
+  %D%/sparse \
   %D%/spool \
   %D%/timeline \
   %D%/tuner \
@@ -417,6 +418,7 @@ clean-local:
 %C%_plan_SOURCES = %D%/plan.c %D%/tap.h
 %C%_stages_SOURCES = %D%/stages.c %D%/chance.h %D%/tap.h
 %C%_stall_SOURCES = %D%/stall.c %D%/tap.h
+%C%_sparse_SOURCES = %D%/sparse.c %D%/tap.h
 %C%_spool_SOURCES = %D%/spool.c %D%/tap.h
 %C%_split_SOURCES = %D%/split.c %D%/kernels.h %D%/tap.h
 %C%_timeline_SOURCES = %D%/timeline.c %D%/chance.h %D%/tap.h

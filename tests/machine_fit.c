@@ -2,7 +2,10 @@
 /* The fit of study machine: soft steps whose seconds follow from a known machine give its numbers back. */
 #include <config.h>
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "forecast/machine_fit.h"
 #include "tap.h"
@@ -73,6 +76,43 @@ static void same(const char *key, double found, double wanted)
   tap_ok(fabs(found / wanted - 1) < 1e-3, what);
 }
 
+/* Whether the text has a line "KEY = ...". */
+static int has_key(const char *text, const char *key)
+{
+  char line[64];
+  snprintf(line, sizeof line, "\n%s = ", key);
+  return strstr(text, line) != NULL;
+}
+
+/* Rates that no time was seen for: their keys are not in the file, and reading it gives the rates that stand for them. */
+static void check_file(struct machine m)
+{
+  static char text[1 << 14];
+  char path[] = "machine_fit_XXXXXX";
+  struct machine read;
+  struct fault f = {""};
+  m.update_rate = m.split_rate = m.let_rate = m.correct_rate = MACHINE_NO_RATE;
+  m.topology_factor = m.ranks_per_node = m.bandwidth = m.node_bandwidth = 1;
+  snprintf(m.name, sizeof m.name, "a machine");
+  int fd = mkstemp(path);
+  FILE *file = fd >= 0 ? fdopen(fd, "w+") : NULL;
+  if (!file) {
+    tap_ok(0, "a file for the machine");
+    return;
+  }
+  machine_write(file, &m, "a test");
+  rewind(file);
+  text[fread(text, 1, sizeof text - 1, file)] = 0;
+  fclose(file);
+  tap_ok(!has_key(text, "UpdateRate") && !has_key(text, "SplitRate") && !has_key(text, "LetRate") && !has_key(text, "CorrectRate"),
+         "rates that were not seen are not in the file");
+  tap_ok(has_key(text, "WalkRate") && has_key(text, "BuildRate") && has_key(text, "BlockRate") && has_key(text, "RanksFloor"), "... the others are");
+  int rc = machine_read(path, &read, &f);
+  tap_ok(rc == 0 && read.update_rate == read.build_rate && read.split_rate == read.walk_rate && read.correct_rate == MACHINE_NO_RATE &&
+         fabs(read.block_rate / m.block_rate - 1) < 1e-5, f.text[0] ? f.text : "... and the file is read, with the rates that stand for them");
+  remove(path);
+}
+
 int main(void)
 {
   static const double size[BENCH_SIZES] = {1024, 1 << 18, 1 << 21};
@@ -90,6 +130,7 @@ int main(void)
 #define X(section, key, member, low, high, meaning) if (strcmp(#section, "Device") == 0 && given.member > 0) same(#key, found.member, given.member);
   MACHINE_NUMBERS(X)
 #undef X
+  check_file(found);
 
   /* a device, whose corrections end in other phases: the same seconds in all */
   struct machine device = {.device = DEVICE_gpu};

@@ -67,6 +67,18 @@ awk -F, '/^#/ { next } $1 == "scheme" { for (i = 1; i <= NF; i++) at[$i] = i; ne
   END { for (k in sum) if (sum[k] != 0) { print "#", k, sum[k]; bad = 1 } exit bad || n < 40 }' "$dir/domains.csv" "$dir/pairs.csv" > "$dir/log"
 ok $? "the pairs of ranks add up to what each domain sends, by phase"
 
+# the form of a device: nodes with second moments, no cells spared, and for hybrids one selection of LETs in a soft step
+rm -f "$dir/table.csv"
+espalier 1 study let --device gpu --ranks 2 --scheme shared,hybrid -P Gravity:MultipoleOrder=1 -o table.csv plummer.ini && mv "$dir/table.csv" "$dir/device.csv" &&
+  espalier 1 study let --device cpu --ranks 2 --scheme shared,hybrid -P Gravity:MultipoleOrder=1 -o table.csv plummer.ini && awk -F, '/^#/ { next } $1 == "scheme" { for (i = 1; i <= NF; i++) at[$i] = i; next }
+    { of = FNR == NR; soft[$1, of] = $(at["step_soft_bytes"]); again[$1, of] = $(at["step_again_bytes"]) }
+    function form(s) { return soft[s, 1] > 1.2 * soft[s, 0] && soft[s, 1] < 1.45 * soft[s, 0] }
+    END { exit !(form("shared") && form("hybrid") && again["hybrid", 1] == 0 && again["hybrid", 0] > 0) }' "$dir/device.csv" "$dir/table.csv"
+ok $? "LETs in the form of a device: monopole cells, 1.2 to 1.45 times the bytes; those of a hybrid are not selected again"
+espalier 1 study let --ranks 2 --device cuda plummer.ini
+test $? = 2 && grep -q "option --device: expected cpu or gpu, found 'cuda'" "$dir/log"
+ok $? "an unknown device: a sentence"
+
 espalier 1 study let --ranks 2 --scheme hybrid,fast plummer.ini
 test $? = 2 && grep -q "option --scheme: expected shared, block or hybrid" "$dir/log"
 ok $? "an unknown scheme: a sentence"

@@ -192,6 +192,20 @@ machine; echo 'Flops = 1' >> "$dir/machine.ini"
 espalier 1 study time --machine machine.ini plummer.ini
 test $? = 1 && grep -q 'machine.ini:[0-9]*: \[Device\] Flops: the key is not one of machine files' "$dir/log"
 ok $? "an unknown key: a sentence"
+# meant HINT LINE: an unknown key at the end of a machine file, and what was meant
+meant() {
+  machine; echo "$2" >> "$dir/machine.ini"
+  espalier 1 study time --machine machine.ini plummer.ini
+  test $? = 1 && grep -q "machine.ini:[0-9]*: .* is not one of machine files$1\$" "$dir/log"
+  ok $? "$2: $1"
+}
+meant "; did you mean 'UpdateRate'?" 'UpdatRate = 1e9'
+meant "; did you mean 'Latency' in .Network.?" 'Latency = 1e-6'
+meant '' 'Teraflops = 1'
+machine; sed -i 's/^.Network./[Netwrk]/' "$dir/machine.ini"
+espalier 1 study time --machine machine.ini plummer.ini
+test $? = 1 && grep -q '\[Netwrk\] Topology: the section is not one of machine files; did you mean \[Network\]?$' "$dir/log"
+ok $? "an unknown section: the one that was meant"
 machine; echo 'WalkRate = 1' >> "$dir/machine.ini"
 espalier 1 study time --machine machine.ini plummer.ini
 test $? = 1 && grep -q 'WalkRate: given before, in line [0-9]' "$dir/log"
@@ -215,6 +229,8 @@ ok $? "study machine writes a file that study time reads"
 espalier 2 study machine -o here.ini
 test $? = 1 && grep -q 'here.ini: already exists' "$dir/log"
 ok $? "which is not replaced"
+! grep -q '= 1e+1[78]$' "$dir/here.ini"
+ok $? "without rates that were not seen"
 grep -q '^WalkRate = ' "$dir/here.ini" && grep -q '^# hybrid,2,16384,' "$dir/here.ini" && ! grep -q 'nan\|inf' "$dir/here.ini"
 ok $? "with the soft steps that were measured"
 ESPALIER_DEBUG=machine_spread=1 && export ESPALIER_DEBUG

@@ -84,6 +84,9 @@ static void let_room(struct device *d, int64_t nodes, int64_t bodies, int moving
 
 static size_t aligned(size_t bytes) { return (bytes + 63) / 64 * 64; }
 
+static_assert(sizeof(struct node) == LET_NODE_BYTES && sizeof(struct motion) == LET_MOTION_BYTES && sizeof(struct quad) == LET_QUAD_BYTES, "studies count these bytes");
+static_assert(sizeof(struct body) == LET_BODY_BYTES && sizeof(struct motion_state) == LET_STATE_BYTES, "studies count these bytes");
+
 struct let_layout let_layout(int64_t nodes, int64_t bodies, int quad, int moving)
 {
   size_t n = (size_t)nodes, b = (size_t)bodies;

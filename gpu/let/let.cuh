@@ -9,6 +9,7 @@
 #define GPU_LET_CUH
 #include "gpu/walk/walk.cuh"
 #include "tree/essential.h"
+#include "backend/let_sizes.h"
 #include "backend/let_verbs.h"
 
 enum { BOX_MAX = TABLE_MAX };
@@ -33,10 +34,7 @@ struct let_layout let_layout(int64_t nodes, int64_t bodies, int quad, int moving
 
 /* Whether the nodes of a LET carry second moments. With monopole cells local expansions of the full walk use them too, and the hard walk
  * uses their traces. */
-static inline int carries_quads(const struct let_request *r)
-{
-  return r->mac->order == 2 || r->mac->kind == MAC_ACCELERATION;
-}
+static inline int carries_quads(const struct let_request *r) { return let_device_quads(r); }
 
 /* --- state ------------------------------------------------------------------------------------------------------- */
 

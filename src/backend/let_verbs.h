@@ -33,6 +33,7 @@ struct let_choice {
   size_t bytes;                  /* out: of its message; 0: it needs nothing */
   void *message;                 /* out: owner device, valid until `sent`, or the next selection of this kind for this peer */
   int32_t next;                  /* out, LETs of substeps: tick at which an entry is corrected next; TICKS: not in this soft step */
+  size_t counted;                /* out, of the CPU backend: bytes of the message in the form of the request (as_device) */
 };
 
 struct backend_let {

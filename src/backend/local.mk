@@ -4,6 +4,7 @@ libespalier_a_SOURCES += \
   %D%/energy_verbs.h \
   %D%/field_sums.h \
   %D%/hard_verbs.h \
+  %D%/let_sizes.h \
   %D%/let_verbs.h \
   %D%/link.h \
   %D%/probe.h

@@ -22,6 +22,7 @@ libespalier_a_SOURCES += \
   %D%/revision.h \
   %D%/resumed.c \
   %D%/resumed.h \
+  %D%/sparse.h \
   %D%/spool.c \
   %D%/spool.h \
   %D%/timer.c \

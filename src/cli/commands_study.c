@@ -216,12 +216,12 @@ static int take_study(const struct command *self, const struct comm *c, int argc
 
 static int act_let(const struct command *self, const struct comm *c, int argc, char **argv)
 {
-  enum { RANKS = 256, RADII, DOMAINS, OVERWRITE, SCHEME, PAIRS, TRACE };
+  enum { RANKS = 256, RADII, DOMAINS, OVERWRITE, SCHEME, PAIRS, TRACE, DEVICE };
   static const struct option longs[] = {{"ranks", required_argument, NULL, RANKS},   {"r1", required_argument, NULL, RADII},
                                         {"domains", no_argument, NULL, DOMAINS},     {"overwrite", no_argument, NULL, OVERWRITE},
                                         {"output", required_argument, NULL, 'o'},
                                         {"scheme", required_argument, NULL, SCHEME}, {"pairs", required_argument, NULL, PAIRS},
-                                        {"trace", required_argument, NULL, TRACE},
+                                        {"trace", required_argument, NULL, TRACE},   {"device", required_argument, NULL, DEVICE},
                                         COMMAND_LONG};
   struct overrides overrides = {.count = 0};
   struct study_options options = {.output = NULL};
@@ -241,6 +241,10 @@ static int act_let(const struct command *self, const struct comm *c, int argc, c
                                "'%s'", STUDY_MAX, STUDY_RANKS_MAX, optarg);
       break;
     case PAIRS: options.pairs = optarg; break;
+    case DEVICE:
+      if (strcmp(optarg, "cpu") != 0 && strcmp(optarg, "gpu") != 0) return command_misused(self, c, "option --device: expected cpu or gpu, found '%s'", optarg);
+      options.as_device = strcmp(optarg, "gpu") == 0;
+      break;
     case TRACE:
       if (take_trace_output(self, c, argc - 1, argv + 1, &options.trace)) return STATUS_USAGE;
       break;
@@ -378,7 +382,7 @@ const struct command command_study = {
     "study",
     "study let|time|machine|trace [OPTION]... [FILE.ini|DIR]",
     "Study communication; let: LETs and messages of a soft step, counted with virtual ranks; time: seconds on a machine; machine: measure this one; trace: a recording of messages",
-    "study let [--ranks P,...] [--r1 X,...] [--scheme S,...] [-o TABLE.csv] [--pairs PAIRS.csv] [--trace KIND NAME] FILE.ini\n"
+    "study let [--ranks P,...] [--r1 X,...] [--scheme S,...] [--device cpu|gpu] [-o TABLE.csv] [--pairs PAIRS.csv] [--trace KIND NAME] FILE.ini\n"
     "study time --machine NAME [--ranks P,...] [--scheme S,...] [--weak N] [-o TABLE.csv] FILE.ini\n"
     "study machine [-o MACHINE.ini] [FILE.ini]\n"
     "study trace [--steps FIRST:LAST] [--trace KIND NAME]... [--latency S] [--bandwidth B] [--topology NAME] DIR\n"
@@ -390,6 +394,7 @@ const struct command command_study = {
     "      --ranks P,P,...     numbers of ranks [2,4,8,16,32,64,128]; Domain:DomainGrid applies where its product is P\n"
     "      --r1 X,X,...        R1 in units of R0, one study for each value [Split:R1OverR0]\n"
     "      --scheme S,S,...    schemes, one study each: shared and block (steps without the split), hybrid [the file's]\n"
+    "      --device cpu|gpu    LETs, their bytes and the schedule of this backend; the count itself needs none [cpu]\n"
     "  -P Section:Name=value   replace the value of a parameter of the file; may be repeated\n"
     "      --pairs PAIRS.csv   write messages and bytes of a soft step by phase and pair of ranks\n"
     "  -o, --output TABLE.csv  write a table with a row for every P; its first lines explain the columns\n"

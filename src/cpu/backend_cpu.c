@@ -41,7 +41,7 @@ static struct device *open_device(const struct device_config *config)
   d->isa = walk_isa_choose();
   d->threads = omp_get_max_threads();
   d->group_width = HUGE_VAL;
-  for (int kind = 0; kind < LET_KINDS; kind++) d->let[kind] = memory_alloc("let", sizeof **d->let * (size_t)config->ranks);
+  for (int kind = 0; kind < LET_KINDS; kind++) sparse_open(&d->let[kind], "let", config->ranks, sizeof(struct let));
   return d;
 }
 

@@ -6,6 +6,7 @@
 #include "backend/backend.h"
 #include "backend/hard_verbs.h"
 #include "backend/let_verbs.h"
+#include "base/sparse.h"
 #include "cpu/walk_isa.h"
 #include "particles/softening.h"
 #include "tree/essential.h"
@@ -50,6 +51,7 @@ struct let {
   size_t packed_capacity, packed_bytes;
   int32_t *node_from, *source_from; /* local node and source behind each packed one */
   int64_t node_capacity, source_capacity;
+  int as_device, device_quads;      /* bytes are counted in the form of a device (struct let_request), with second moments */
   /* of LET_STEP: what the peer must still learn */
   int64_t at_level[LEVELS];        /* entries at each block level */
   int32_t *pending;                /* entries that were corrected since the last update */
@@ -138,7 +140,7 @@ struct device {
   size_t group_pair_capacity;
 
   struct potentials potentials;
-  struct let *let[LET_KINDS];      /* [ranks] */
+  struct sparse let[LET_KINDS];    /* struct let of every peer that has, or has had, a LET */
   void *update;                    /* the last update of a LET, unless it was taken */
   size_t update_capacity;
   const struct walk_isa *isa;
@@ -216,6 +218,9 @@ void cpu_room(void **block, size_t *capacity, size_t bytes, const char *label);
 double cpu_seconds(void);
 /* Room for `n` elements with some to spare, so that small changes of a number do not reallocate. */
 static inline int64_t cpu_spare(int64_t n) { return n + n / 32 + 64; }
+
+/* The LETs of a kind from and for a peer. At its first use for one thread (base/sparse.h). */
+static inline struct let *cpu_let(struct device *d, enum let_kind kind, int peer) { return sparse_at(&d->let[kind], peer); }
 /* The particles of box b: with mass, kind 0, and without, kind 1. */
 struct range cpu_box_range(const struct device *d, int b, int kind);
 /* Mass of source i of the local tree, without the class of its softening. */

@@ -215,14 +215,15 @@ int cpu_boxes(struct device *d, const struct let_request *request, int capacity,
 {
   if (capacity > BOX_MAX) capacity = BOX_MAX;
   int count = d->groups < capacity ? d->groups : capacity, targets[BOX_MAX], held = 0;
-  if (request->horizon > 0)
+  int by_particles = request->horizon > 0 && !request->as_device;
+  if (by_particles)
     count = divide_particles(d, capacity);
   else if (count > 0)
     divide_groups(d, count);
 #pragma omp parallel for schedule(static)
   for (int b = 0; b < count; b++) targets[b] = box_of(d, b, request, &d->box[b]);
   d->boxes = count;
-  if (request->horizon > 0) share_bounds(d, targets);
+  if (by_particles) share_bounds(d, targets);
   for (int b = 0; b < count; b++)
     if (targets[b] > 0) boxes[held++] = d->box[b];
   return held;

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "backend/let_sizes.h"
 #include "backend/let_verbs.h"
 #include "base/debug.h"
 #include "base/fault.h"
@@ -280,9 +281,9 @@ static int32_t first_end(const struct device *d, struct let *l)
 /* The LET of one receiver, whose boxes are the request's. */
 static void select_one(struct device *d, enum let_kind kind, const struct let_request *request, struct let_choice *c)
 {
-  struct let *l = &d->let[kind][c->peer];
+  struct let *l = cpu_let(d, kind, c->peer);
   struct selection s = {.source = l->source_from, .source_capacity = l->source_capacity};
-  int moving = kind == LET_STEP, sparing = moving && request->cutoff >= 0 && debug_value("let_sparing", 1) > 0;
+  int moving = kind == LET_STEP, sparing = moving && request->cutoff >= 0 && !request->as_device && debug_value("let_sparing", 1) > 0;
   choose(d, request, sparing, &s);
   if (sparing) shorten(&s);
   l->source_from = s.source;
@@ -311,6 +312,9 @@ static void select_one(struct device *d, enum let_kind kind, const struct let_re
   memory_free(s.choice);
   c->message = l->packed;
   c->bytes = l->packed_bytes;
+  l->as_device = request->as_device;
+  l->device_quads = let_device_quads(request);
+  c->counted = l->as_device && s.nodes > 0 ? let_device_bytes(s.nodes, s.sources, l->device_quads, moving) : c->bytes;
 }
 
 void cpu_let_select(struct device *d, enum let_kind kind, const struct let_request *request, int count, struct let_choice *choice)
@@ -325,7 +329,7 @@ void cpu_let_select(struct device *d, enum let_kind kind, const struct let_reque
 
 void cpu_let_sent(struct device *d, enum let_kind kind, int peer)
 {
-  struct let *l = &d->let[kind][peer];
+  struct let *l = cpu_let(d, kind, peer);
   memory_free(l->packed);
   l->packed = NULL;
   l->packed_capacity = 0;
@@ -333,14 +337,14 @@ void cpu_let_sent(struct device *d, enum let_kind kind, int peer)
 
 void *cpu_let_room(struct device *d, enum let_kind kind, int peer, size_t bytes)
 {
-  struct let *l = &d->let[kind][peer];
+  struct let *l = cpu_let(d, kind, peer);
   cpu_room(&l->message, &l->message_capacity, bytes, "let");
   return l->message;
 }
 
 void cpu_let_attach(struct device *d, enum let_kind kind, int peer, size_t bytes, struct let_count *count)
 {
-  struct let *l = &d->let[kind][peer];
+  struct let *l = cpu_let(d, kind, peer);
   l->attached = bytes > 0;
   if (!l->attached) return;
   struct let_head *head = l->message;
@@ -365,7 +369,7 @@ void cpu_let_summary(struct device *d, const struct let_request *r, struct let_s
 
 void cpu_let_upper(struct device *d, enum let_kind kind, int self, int64_t nodes, const struct node *node, const float (*quad)[6])
 {
-  struct let *l = &d->let[kind][self];
+  struct let *l = cpu_let(d, kind, self);
   l->attached = nodes > 0;
   if (nodes == 0) return;
   cpu_room(&l->message, &l->message_capacity, octree_bytes(nodes, 0, d->quadrupole, 0), "let");
@@ -385,12 +389,16 @@ static void release(struct let *l)
   *l = (struct let){.packed = l->packed, .packed_capacity = l->packed_capacity};
 }
 
+/* The i-th of the LETs that are or were in use. */
+static struct let *used_let(struct device *d, enum let_kind kind, int i) { return sparse_at(&d->let[kind], d->let[kind].used[i]); }
+
 static void end_lets(struct device *d, enum let_kind kind)
 {
-  for (int p = 0; p < d->config.ranks; p++) {
-    d->let[kind][p].attached = 0;
-    d->let[kind][p].packed_bytes = 0;
-    d->let[kind][p].sent.nodes = d->let[kind][p].sent.source.n = 0;
+  for (int i = 0; i < d->let[kind].count; i++) {
+    struct let *l = used_let(d, kind, i);
+    l->attached = 0;
+    l->packed_bytes = 0;
+    l->sent.nodes = l->sent.source.n = 0;
   }
   if (kind == LET_STEP) d->watch.on = 0;
 }
@@ -399,14 +407,14 @@ void cpu_let_clear(struct device *d, enum let_kind kind)
 {
   end_lets(d, kind);
   /* LETs of substeps follow those of a synchronisation; they may be selected several times in a soft step */
-  for (int p = 0; p < d->config.ranks && kind == LET_SOFT; p++) release(&d->let[kind][p]);
+  for (int i = 0; i < d->let[kind].count && kind == LET_SOFT; i++) release(used_let(d, kind, i));
 }
 
 void cpu_let_drop(struct device *d)
 {
   for (int kind = 0; kind < LET_KINDS; kind++) {
     end_lets(d, kind);
-    for (int p = 0; p < d->config.ranks; p++) release(&d->let[kind][p]);
+    for (int i = 0; i < d->let[kind].count; i++) release(used_let(d, kind, i));
   }
   memory_free(d->update);
   d->update = NULL;
@@ -418,7 +426,7 @@ void cpu_let_free(struct device *d)
 {
   cpu_let_drop(d);
   for (int kind = 0; kind < LET_KINDS; kind++) {
-    for (int p = 0; p < d->config.ranks; p++) memory_free(d->let[kind][p].packed);
-    memory_free(d->let[kind]);
+    for (int i = 0; i < d->let[kind].count; i++) memory_free(used_let(d, kind, i)->packed);
+    sparse_close(&d->let[kind]);
   }
 }

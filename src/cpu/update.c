@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "backend/let_sizes.h"
 #include "backend/let_verbs.h"
 #include "base/fault.h"
 #include "base/memory.h"
@@ -106,14 +107,15 @@ static void note_entries(struct device *d)
 {
   struct watch *w = &d->watch;
   memset(w->first, 0, sizeof *w->first * (size_t)(d->p.n + 1));
-  for (int p = 0; p < d->config.ranks; p++) {
-    const struct let *l = &d->let[LET_STEP][p];
+  const struct sparse *lets = &d->let[LET_STEP];
+  for (int p = 0; p < lets->count; p++) {
+    const struct let *l = sparse_find(lets, lets->used[p]);
     for (int32_t k = 0; k < l->sent.source.n; k++) w->first[l->source_from[k] + 1]++;
   }
   for (int64_t i = 0; i < d->p.n; i++) w->first[i + 1] += w->first[i];
-  for (int p = 0; p < d->config.ranks; p++) {   /* first[i] runs to the end of its entries, and is moved back after */
-    const struct let *l = &d->let[LET_STEP][p];
-    for (int32_t k = 0; k < l->sent.source.n; k++) w->sent_entry[w->first[l->source_from[k]]++] = (struct sent_entry){p, k};
+  for (int p = 0; p < lets->count; p++) {   /* first[i] runs to the end of its entries, and is moved back after */
+    const struct let *l = sparse_find(lets, lets->used[p]);
+    for (int32_t k = 0; k < l->sent.source.n; k++) w->sent_entry[w->first[l->source_from[k]]++] = (struct sent_entry){lets->used[p], k};
   }
   for (int64_t i = d->p.n; i > 0; i--) w->first[i] = w->first[i - 1];
   w->first[0] = 0;
@@ -121,8 +123,9 @@ static void note_entries(struct device *d)
 
 void cpu_let_watch(struct device *d, const struct let_request *request)
 {
+  const struct sparse *lets = &d->let[LET_STEP];
   int64_t entries = 0;
-  for (int p = 0; p < d->config.ranks; p++) entries += d->let[LET_STEP][p].sent.source.n;
+  for (int p = 0; p < lets->count; p++) entries += ((const struct let *)sparse_find(lets, lets->used[p]))->sent.source.n;
   room(d, entries);
   d->watch.on = 1;
   d->watch.tick = request->tick;
@@ -178,7 +181,7 @@ static void collect(struct device *d, int32_t tick)
     int32_t i = d->active_list[k];
     uint8_t level = d->p.level[i];
     for (uint32_t e = w->first[i]; e < w->first[i + 1]; e++) {
-      struct let *l = &d->let[LET_STEP][w->sent_entry[e].peer];
+      struct let *l = sparse_find(&d->let[LET_STEP], w->sent_entry[e].peer);
       l->at_level[w->level[i]]--;
       l->at_level[level]++;
       add_pending(l, w->sent_entry[e].entry);
@@ -203,19 +206,21 @@ void cpu_let_take_update(struct device *d)
 
 size_t cpu_let_update_bytes(struct device *d, int peer, int64_t entries, int cells)
 {
-  const struct let *l = &d->let[LET_STEP][peer];
+  const struct let *l = cpu_let(d, LET_STEP, peer);
+  if (l->as_device) return let_device_update_bytes(cells ? l->sent.nodes : 0, entries, l->device_quads);
   return sizeof(struct update_head) + aligned_entries(entries) + (cells ? cell_bytes(l->sent.nodes, d->quadrupole) : 0);
 }
 
 size_t cpu_let_update_bytes_max(struct device *d, int peer)
 {
-  const struct let *l = &d->let[LET_STEP][peer];
+  const struct let *l = cpu_let(d, LET_STEP, peer);
   return l->sent.nodes == 0 ? 0 : cpu_let_update_bytes(d, peer, l->sent.source.n, 1);
 }
 
 void cpu_let_entries(struct device *d, int peer, int64_t *count)
 {
-  memcpy(count, d->let[LET_STEP][peer].at_level, sizeof d->let[LET_STEP][peer].at_level);
+  const struct let *l = cpu_let(d, LET_STEP, peer);
+  memcpy(count, l->at_level, sizeof l->at_level);
 }
 
 static void pack_entries(const struct device *d, const struct let *l, struct update_entry *out)
@@ -243,7 +248,7 @@ static void pack_cells(const struct device *d, const struct let *l, char *at)
 size_t cpu_let_update(struct device *d, int peer, int32_t tick, enum let_update_scope scope, int32_t *next, void **message)
 {
   int cells = scope == SCOPE_CELLS;
-  struct let *l = &d->let[LET_STEP][peer];
+  struct let *l = cpu_let(d, LET_STEP, peer);
   collect(d, tick);
   *next = TICKS;
   for (int level = LEVELS - 2; level > 0 && *next == TICKS; level--)
@@ -283,7 +288,7 @@ static void apply_cells(struct octree *t, const char *at, int32_t tick)
 
 int64_t cpu_let_apply(struct device *d, int peer, const void *message, size_t bytes)
 {
-  struct octree *t = &d->let[LET_STEP][peer].tree;
+  struct octree *t = &cpu_let(d, LET_STEP, peer)->tree;
   const struct update_head *head = message;
   if (bytes < sizeof *head || (head->cells && head->nodes != t->nodes) || head->entries > t->source.n)
     fatal("an update of rank %d's LET (%zu bytes) is not of what it sent before", peer, bytes);

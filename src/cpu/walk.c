@@ -290,8 +290,8 @@ static void walk_group(struct device *d, const struct walk_request *r, struct vi
     t->groups++;
   }
   for (int p = 0; p < r->peer_count; p++) {
-    const struct let *let = &d->let[r->let][r->peers[p]];
-    if (!let->attached) continue;
+    const struct let *let = sparse_find(&d->let[r->let], r->peers[p]);
+    if (!let || !let->attached) continue;
     v->view.dt_nodes = (float)((r->tick - let->tree.motion_tick) * r->tick_length);
     walk_tree(v, &let->tree);
   }

@@ -126,6 +126,31 @@ static int take_key(struct source *s, int k, const char *value)
 static const char *section_of(int k) { return k < NUMBERS ? numbers[k].section : words[k - NUMBERS].section; }
 static const char *key_of(int k) { return k < NUMBERS ? numbers[k].key : words[k - NUMBERS].key; }
 
+/* An unknown key or section: the one that was meant, where a name is near. Returns 0. */
+static int unknown(struct source *s, const char *section, const char *key, int section_known)
+{
+  const char *here[KEYS], *all[KEYS], *sections[KEYS], *near_key = NULL, *near = NULL;
+  char hint[120] = "";
+  int count = 0, at = 0;
+  for (int k = 0; k < KEYS; k++) {
+    all[k] = key_of(k);
+    sections[k] = section_of(k);
+    if (strcmp(section, section_of(k)) == 0) here[count++] = key_of(k);
+  }
+  if (section_known) near = near_key = nearest_name(key, here, count);
+  if (section_known && !near) near_key = nearest_name(key, all, KEYS);
+  while (near_key && all[at] != near_key) at++;
+  if (near)
+    snprintf(hint, sizeof hint, "; did you mean '%s'?", near);
+  else if (near_key)
+    snprintf(hint, sizeof hint, "; did you mean '%s' in [%s]?", near_key, section_of(at));
+  else if (!section_known && (near = nearest_name(section, sections, KEYS)))
+    snprintf(hint, sizeof hint, "; did you mean [%s]?", near);
+  fault_set(s->fault, "%s:%lld: [%.40s] %.40s: the %s is not one of machine files%s", s->path, (long long)s->lines.number, section, key,
+            section_known ? "key" : "section", hint);
+  return 0;
+}
+
 /* Callback of inih. */
 static int take(void *user, const char *section, const char *key, const char *value)
 {
@@ -143,9 +168,7 @@ static int take(void *user, const char *section, const char *key, const char *va
     s->line[k] = (int)s->lines.number;
     return take_key(s, k, value);
   }
-  fault_set(s->fault, "%s:%lld: [%.40s] %.40s: %s of machine files", s->path, (long long)s->lines.number, section, key,
-            sections ? "the key is not one" : "the section is not one");
-  return 0;
+  return unknown(s, section, key, sections > 0);
 }
 
 static double *number_of(struct machine *m, const char *key)
@@ -153,6 +176,13 @@ static double *number_of(struct machine *m, const char *key)
   int k = 0;
   while (strcmp(numbers[k].key, key) != 0) k++;
   return (double *)((char *)m + numbers[k].offset);
+}
+
+static int may_lack(int k)
+{
+  for (size_t i = 0; i < sizeof optional / sizeof *optional; i++)
+    if (strcmp(numbers[k].key, optional[i].key) == 0) return 1;
+  return 0;
 }
 
 /* Set the keys that the file lacks and may lack. */
@@ -204,7 +234,9 @@ void machine_write(FILE *out, const struct machine *m, const char *source)
       else fprintf(out, "Kind = %s\n", device_names[m->device]);
     }
     section = n->section;
-    fprintf(out, "# %s\n%s = %.6g\n", n->meaning, n->key, *(const double *)((const char *)m + n->offset));
+    double value = *(const double *)((const char *)m + n->offset);
+    if (may_lack(k) && n->high == MACHINE_NO_RATE && value >= MACHINE_NO_RATE) continue;
+    fprintf(out, "# %s\n%s = %.6g\n", n->meaning, n->key, value);
   }
 }
 
@@ -212,8 +244,6 @@ void machine_write(FILE *out, const struct machine *m, const char *source)
 
 /* Bytes of LETs that are made in the time in which the tree of one particle is built, on machines without LetRate. */
 enum { BYTES_PER_PARTICLE = 64 };
-/* The rate of a file without it: no time is needed, or another rate is used. */
-#define NO_RATE 1e18
 
 struct machine machine_shared(const struct machine *m, double ranks)
 {
@@ -223,7 +253,7 @@ struct machine machine_shared(const struct machine *m, double ranks)
   double *rates[] = {&own.step_rate, &own.walk_rate, &own.split_rate, &own.block_rate, &own.hard_rate, &own.order_rate, &own.build_rate,
                      &own.update_rate, &own.correct_rate, &own.domain_rate, &own.hard_let_rate, &own.hard_target_rate, &own.rebuild_rate, &own.let_walk_rate, &own.migrate_rate, &own.let_rate};
   for (size_t k = 0; k < sizeof rates / sizeof *rates; k++)
-    if (*rates[k] < NO_RATE) *rates[k] *= factor;
+    if (*rates[k] < MACHINE_NO_RATE) *rates[k] *= factor;
   return own;
 }
 
@@ -240,15 +270,15 @@ double machine_tree(const struct machine *m, double particles)
 
 double machine_rebuild(const struct machine *m, double particles)
 {
-  return m->rebuild_rate < NO_RATE ? m->tree_floor + particles / m->rebuild_rate : machine_tree(m, particles);
+  return m->rebuild_rate < MACHINE_NO_RATE ? m->tree_floor + particles / m->rebuild_rate : machine_tree(m, particles);
 }
 
 double machine_let(const struct machine *m, double bytes)
 {
-  return bytes / (m->let_rate < NO_RATE ? m->let_rate : BYTES_PER_PARTICLE * m->build_rate);
+  return bytes / (m->let_rate < MACHINE_NO_RATE ? m->let_rate : BYTES_PER_PARTICLE * m->build_rate);
 }
 
-double machine_let_update(const struct machine *m, double bytes) { return m->let_rate < NO_RATE ? bytes / m->let_rate : 0; }
+double machine_let_update(const struct machine *m, double bytes) { return m->let_rate < MACHINE_NO_RATE ? bytes / m->let_rate : 0; }
 
 /* --- the network ------------------------------------------------------------------------------------------------- */
 

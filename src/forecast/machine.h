@@ -50,6 +50,9 @@ enum machine_device { DEVICE_cpu, DEVICE_gpu, DEVICES };
   X(Device, HardLetRate, hard_let_rate, 1, 1e18, "particles of a rank for which the boxes of these are made in a second")          \
   X(Device, LetRate, let_rate, 1, 1e18, "bytes of LETs and their updates that a rank makes in a second, and reads")
 
+/* A rate without a value: no time is needed, or another rate is used. A machine file does not have the key. */
+#define MACHINE_NO_RATE 1e18
+
 struct machine {
   char name[128];
   enum machine_topology topology;
@@ -72,7 +75,8 @@ double machine_let(const struct machine *m, double bytes);
 double machine_let_update(const struct machine *m, double bytes);
 /* Read a machine file. 0, or -1 with a fault that names file, line and key. */
 int machine_read(const char *path, struct machine *m, struct fault *f);
-/* Write a machine file; `source`: lines for its head, without '#', separated by newlines. */
+/* Write a machine file, without the keys that it may lack whose rate is MACHINE_NO_RATE; `source`: lines for its head, without '#', separated
+ * by newlines. */
 void machine_write(FILE *out, const struct machine *m, const char *source);
 
 /* Seconds from the injection of a short message on rank `from` until it arrives on rank `to`; bytes a second of a longer one; of `ranks`

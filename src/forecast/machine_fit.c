@@ -4,8 +4,8 @@
 
 #include <math.h>
 
-/* The rate of what took no time that can be seen: it is in that of others. */
-#define RATE_MAX 1e17
+/* The rate of what took no time that can be seen, as it is in that of others: the file does not have it. */
+#define RATE_MAX MACHINE_NO_RATE
 enum { ROUNDS = 20 };   /* of equations that are solved in turns */
 
 /* What was done in these seconds, at most RATE_MAX a second. */
@@ -196,9 +196,7 @@ void machine_fit(struct machine *m, const struct machine_runs *r)
   m->split_rate = rate(machine_walk(m, many[STUDY_HYBRID].full_pairs, 1), many[STUDY_HYBRID].seconds[PHASE_walk] - m->walk_floor);
   fit_updates(m, many);
   fit_block_steps(m, r);
-  double *unknown[] = {&m->split_rate, &m->block_rate, &m->hard_rate};
-  for (int k = 0; k < 3; k++)
-    if (*unknown[k] >= RATE_MAX) *unknown[k] = m->walk_rate;
+  if (m->hard_rate >= RATE_MAX) m->hard_rate = m->walk_rate;   /* a key that a file must have */
   m->node_factor = fmin(r->node_factor, 1);
   fit_ranks(m, r);
 }

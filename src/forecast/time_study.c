@@ -223,15 +223,6 @@ static void rows_by_law(struct time_study *t, const struct study_facts *f)
 
 /* --- schemes ----------------------------------------------------------------------------------------------------- */
 
-/* What the schedule of a device is. */
-static void set_device(const struct time_study *t, struct study_system *y)
-{
-  if (t->m.device != DEVICE_gpu) return;
-  y->input.on_device = 1;
-  y->input.backend_interval = 1;
-  if (y->input.split) y->input.walks_tree = 0;   /* neighbour lists */
-}
-
 static int open_system(struct time_study *t, const struct params *par, enum study_scheme scheme, struct study_system *y, struct fault *f)
 {
   struct params own = *par;
@@ -239,7 +230,7 @@ static int open_system(struct time_study *t, const struct params *par, enum stud
   params_use_walks(&own);
   study_use_scheme(&own, scheme);
   if (study_system_open(y, t->c, &own, 1, f)) return -1;
-  set_device(t, y);
+  if (t->m.device == DEVICE_gpu) study_system_use_device(y);
   t->split = y->input.split;
   t->pairs_alone = 0;
   double particles = y->facts.particles;

@@ -65,7 +65,7 @@ void global_particles_free(struct global_particles *w) { particles_free(&w->all)
 struct let_request global_particles_request(const struct global_particles *w, enum let_kind kind)
 {
   struct let_request r = {.mac = &w->mac, .a_floor = w->a_floor, .a_typical = w->a_typical, .cutoff = -1,
-                          .eps2 = softening_classes2(&w->softening)};
+                          .eps2 = softening_classes2(&w->softening), .as_device = w->as_device};
   let_tops(be, &r);
   if (kind == LET_SOFT) return r;
   r.cutoff = w->cutoff;
@@ -100,11 +100,18 @@ static void make_groups(const struct global_particles *w, struct device *d)
 
 /* --- trees and domains ------------------------------------------------------------------------------------------- */
 
+/* Particles of a group: on a GPU at most 48, with quadrupole cells 64. */
+static int max_group(const struct global_particles *w)
+{
+  int most = params_order(w->par) == 2 ? 64 : 48;
+  return w->as_device && w->par->MaxGroupSize > most ? most : w->par->MaxGroupSize;
+}
+
 struct device *global_particles_open_device(const struct global_particles *w, int ranks)
 {
   struct device_config config = {.gravity = w->gravity,
                                  .max_leaf = w->par->MaxLeafSize,
-                                 .max_group = w->par->MaxGroupSize,
+                                 .max_group = max_group(w),
                                  .quadrupole = params_order(w->par) == 2,
                                  .ranks = ranks};
   config.softening = params_softening(w->par, config.softening_of);

@@ -16,6 +16,7 @@ struct global_particles {
   double cutoff;               /* R2 of the split; negative without one */
   double soft_step;
   struct softening softening;
+  int as_device;               /* 1: trees, LETs and their bytes are those of the CUDA backend */
 };
 
 /* Gather the particles of a system with forces; `soft_step`: length of the soft step that LETs must last. Collective. */

@@ -137,9 +137,9 @@ static void selected(struct virtual_exchange *l, int sender, int receiver, size_
   int deepest = -1, times = k->class ? k->class->times : 1;
   enum soft_step_part part = !k->class ? SOFT_STEP_soft : k->class->tick > 0 ? SOFT_STEP_again : SOFT_STEP_hard;
   sent_message(k, part, receiver, sender, times, box_bytes);
-  sent_message(k, part, sender, receiver, times, choice->bytes);
+  sent_message(k, part, sender, receiver, times, choice->counted);
   if (!k->class || choice->bytes == 0) {
-    tell_let(k, l->d, (struct soft_step_let){-1, sender, receiver, (uint32_t)box_bytes, (uint32_t)choice->bytes, 0, -1, {0}}, NULL);
+    tell_let(k, l->d, (struct soft_step_let){-1, sender, receiver, (uint32_t)box_bytes, (uint32_t)choice->counted, 0, -1, {0}}, NULL);
     return;
   }
   be->let->entries(l->d, 0, count);
@@ -149,7 +149,7 @@ static void selected(struct virtual_exchange *l, int sender, int receiver, size_
   }
   send_updates(k, l->d, sender, receiver, deeper, deepest);
   int class = (int)(k->class - k->s->class);
-  tell_let(k, l->d, (struct soft_step_let){class, sender, receiver, (uint32_t)box_bytes, (uint32_t)choice->bytes, 0, deepest, {0}}, deeper);
+  tell_let(k, l->d, (struct soft_step_let){class, sender, receiver, (uint32_t)box_bytes, (uint32_t)choice->counted, 0, deepest, {0}}, deeper);
 }
 
 /* Callback of virtual_exchange_lets: a message of LET summaries, of which every process knows. */

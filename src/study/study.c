@@ -67,7 +67,7 @@ static void count(struct study *s, struct study_system *y, int which, int kinds)
   struct soft_step step = soft_step_count(s->c, w, &y->kicked, &y->input, s->ranks, s->rows[which], &wants);
   if (s->c->rank == 0) study_table_row(&s->table, &y->facts, s->ranks, s->rows[which], &step, timer_clock() - s->begun);
   soft_step_free(&step);
-  if (s->ranks == s->c->size && s->c->size > 1) compare(s, w, s->rows[which], kinds);
+  if (s->ranks == s->c->size && s->c->size > 1 && !s->options->as_device) compare(s, w, s->rows[which], kinds);
 }
 
 /* --- one radius -------------------------------------------------------------------------------------------------- */
@@ -76,6 +76,7 @@ static int one_radius(struct study *s, const struct params *par, int first, stru
 {
   struct study_system y;
   if (study_system_open(&y, s->c, par, 0, f)) return -1;
+  if (s->options->as_device) study_system_use_device(&y);
   if (s->c->rank == 0 && first) study_table_start(&s->table, par, s->c->size, f);
   if (comm_verdict(s->c, f)) {
     study_system_close(&y);

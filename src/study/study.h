@@ -24,6 +24,7 @@ struct study_options {
   int scheme_count;
   const char *output;        /* CSV table, or NULL */
   const char *pairs;         /* CSV table of messages and bytes by pair of ranks, or NULL */
+  int as_device;             /* 1: count as the CUDA backend does, without a comparison with real ranks */
   int domains;               /* rows of the table are domains instead of numbers of ranks */
   int overwrite;             /* an existing table may be replaced */
   struct trace_outputs trace;   /* where the messages of a soft step are written; for one number of ranks */

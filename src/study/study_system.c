@@ -82,6 +82,14 @@ int study_system_open(struct study_system *y, const struct comm *c, const struct
   return failed;
 }
 
+void study_system_use_device(struct study_system *y)
+{
+  y->input.on_device = 1;
+  y->input.backend_interval = 1;
+  if (y->input.split) y->input.walks_tree = 0;   /* neighbour lists */
+  y->synchronised.as_device = y->kicked.as_device = 1;
+}
+
 void study_system_close(struct study_system *y)
 {
   global_particles_free(&y->synchronised);

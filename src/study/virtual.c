@@ -247,12 +247,12 @@ static void count_let(struct virtual_exchange *l, int sender, int receiver, size
   be->let->attach(l->d, l->kind, 0, choice->bytes, &to->let[l->kind].received);
   struct virtual_message message = {.sender = sender, .receiver = receiver, .kind = (int32_t)l->kind,
                                     .entries = (int32_t)(all->cells - before.cells + all->particles - before.particles),
-                                    .boxes = (int64_t)box_bytes, .let = (int64_t)choice->bytes};
+                                    .boxes = (int64_t)box_bytes, .let = (int64_t)choice->counted};
   if (l->kind == LET_STEP && choice->bytes > 0) message.update = (int64_t)be->let->update_bytes_max(l->d, 0);
   note_message(k->messages, message);
   to->contacts[l->kind]++;
   let_account(&to->let[l->kind], l->c, box_bytes);
-  let_account(&from->let[l->kind], l->c, choice->bytes);
+  let_account(&from->let[l->kind], l->c, choice->counted);
   if (l->kind != LET_STEP || choice->bytes == 0) return;   /* no updates follow a LET without anything */
   struct let_traffic update = {.bytes = 0};
   let_account(&update, l->c, be->let->update_bytes_max(l->d, 0));

@@ -42,6 +42,7 @@ struct let_request {
   int active;
   int quads;                     /* 1: cells of summaries carry second moments, at a synchronisation */
   const float *eps2;             /* at a synchronisation, the squared softening of each class (particles/softening.h); NULL: there is one */
+  int as_device;                 /* 1: for studies, the CPU backend selects and counts as a device does */
 };
 
 /* Where particles of a rank can be within the horizon: cuboids at rest that contain their predicted trajectories with the motion bound. The
