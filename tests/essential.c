@@ -114,6 +114,35 @@ static void check_bound(double cutoff, double horizon)
   tap_ok(lost == 0 && (cutoff < 0 ? rejected == 0 : rejected > 1000), what);
 }
 
+/* A light cell that the criterion accepts anywhere is opened for boxes nearer than its margin, of every form of the choice, and accepted
+ * beyond. */
+static void check_margin(const struct walk_isa *isa)
+{
+  struct mac mac = {MAC_ACCELERATION, 1, 1, 1e20};
+  struct lattice l = lattice_cover((const double[3]){-3, -3, -3}, (const double[3]){3, 3, 3}, 0, 0);
+  struct motion still = {.spread_v = 0};
+  struct node n = {.mass = 1, .b = 0.5f, .info = 4};
+  int bad = 0;
+  n.reach = mac_reach(&mac, n.mass, n.b, 0);
+  for (int c = 0; c < 3; c++) n.x[c] = (int32_t)(0.5 * LATTICE_SIDE);
+  for (int k = 0; k < 20; k++) {
+    double distance = 0.5 * (1 + 0.025 * k + 0.01);   /* 1.01 to 1.485 radii */
+    enum need want = distance < 0.5 * MAC_MARGIN ? NEED_OPEN : NEED_CELL;
+    struct let_box box = {.low = {distance, -0.1, -0.1}, .high = {distance + 0.2, 0.1, 0.1}, .a_old = 1};
+    struct let_request q = {.boxes = &box, .box_count = 1, .mac = &mac, .a_typical = 1, .cutoff = -1};
+    struct box_table t;
+    essential_table(&t, &q);
+    struct asking asking = essential_asking(&l, &t, &q);
+    struct asked a = essential_node(&asking, &n, &still);
+    bad += essential_need(&l, &n, &still, &box, &q) != want;
+    bad += essential_at_rest(&l, &n, &box, 0, essential_sink(&box, &q)) != want;
+    bad += (isa ? (enum need)isa->needs(&t, &a) : essential_needs(&t, &a)) != want;
+  }
+  char what[100];
+  snprintf(what, sizeof what, "%s: a light cell is opened within its margin alone (%d wrong)", isa ? isa->name : "the scalar loop", bad);
+  tap_ok(bad == 0 && MAC_MARGIN > 1.1F && MAC_MARGIN < 1.3F, what);
+}
+
 /* Two particles on curved trajectories: if they come within the cutoff, the box of one needs the other. */
 static void check_trajectories(void)
 {
@@ -354,6 +383,7 @@ int main(void)
     check_table(isas[k], -1, 0);
     check_table(isas[k], 0.3, 0.1);
     check_table(isas[k], -1, 0.1);
+    check_margin(isas[k]);
   }
   check_bound(0.3, 0.1);
   check_bound(0.05, 0);

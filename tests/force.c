@@ -143,12 +143,12 @@ static void check_criteria(const struct backend *be, const struct set *s)
   e = error_by(be, s, 1, MAC_MULTIPOLE, 1e-2, &pairs);
   report(within(e, 1e-2, 5e-2) && pairs > 0, s->name, "multipole criterion, 1e-2", e);
   fine = error_by(be, s, 1, MAC_MULTIPOLE, 1e-4, &pairs);
-  /* not a hundredth: the coarse one is limited by d > b in most cells */
+  /* not a hundredth: the coarse one is limited by d > MAC_MARGIN b in most cells */
   report(fine.median < 0.2 * e.median, s->name, "multipole criterion, 1e-4: a fifth of the error, or less", fine);
 }
 
-/* Of a criterion that accepts every cell only the condition d > b remains: forces are rough, but a cell that contains the target is
- * opened, so no particle exerts a force on itself and near neighbours are exact. */
+/* Of a criterion that accepts every cell only the condition d > MAC_MARGIN b remains: forces are rough, but a cell that contains the target
+ * is opened, so no particle exerts a force on itself and near neighbours are exact. */
 static void check_guard(const struct backend *be, const struct set *s, int order)
 {
   struct particles p;

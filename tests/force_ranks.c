@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Forces on several ranks against the direct sum, at the start and in substeps. "short": some sets; then the name of a backend alone. */
+/* Forces on several ranks against the direct sum, at the start and in substeps. "short": some sets, "far": balls far apart; then the
+ * name of a backend alone. */
 #include <config.h>
 #include <mpi.h>
 #include "backend/probe.h"
@@ -7,6 +8,7 @@
 #include "everywhere.h"
 #include "particles/timeline.h"
 #include "sets.h"
+#include "sums_ranks.h"
 #include "step/plan.h"
 #include "step/sim.h"
 #include "step/step.h"
@@ -16,102 +18,8 @@ static const struct backend *tested;
 static enum transport_choice usual = TRANSPORT_AUTO, asked = TRANSPORT_AUTO, taken;
 
 enum { SUBSTEPS = 12, MOMENT_UPDATE = TICKS / 8 };
+#define FAR_WORST 0.1   /* largest error of forces of systems far apart; without a margin of the criterion it is above 1 */
 #define SPEED 0.7   /* about that of a system in balance */
-
-/* All particles of all ranks as they are at a tick. */
-struct all_ranks {
-  int64_t n;
-  double (*pos)[3];
-  double *mass;
-};
-
-static int is_active(const struct particles *p, int64_t i, int32_t tick) { return timeline_end(p, i) == tick; }
-
-static struct all_ranks gather(const struct comm *c, const struct particles *p, int32_t tick, double tick_length)
-{
-  struct all_ranks all = {.n = p->n};
-  int *count = memory_alloc("test", 2 * sizeof *count * (size_t)c->size), *offset = count + c->size, mine = (int)p->n * 4;
-  double(*own)[4] = memory_alloc("test", sizeof *own * (size_t)(p->n + 1));
-  for (int64_t i = 0; i < p->n; i++) {
-    /* those that are active stand at the tick already */
-    double dt = tick == 0 || is_active(p, i, tick) ? 0 : (tick - p->tick[i]) * tick_length;
-    for (int k = 0; k < 3; k++) own[i][k] = p->pos[3 * i + k] + (p->vel[3 * i + k] + 0.5 * dt * p->acc_hard[3 * i + k]) * dt;
-    own[i][3] = p->mass[i];
-  }
-  comm_sum_int64(c, &all.n, 1);
-  MPI_Allgather(&mine, 1, MPI_INT, count, 1, MPI_INT, c->mpi);
-  for (int r = 1; r < c->size; r++) offset[r] = offset[r - 1] + count[r - 1];
-  double(*flat)[4] = memory_alloc("test", sizeof *flat * (size_t)(all.n + 1));
-  MPI_Allgatherv(own, mine, MPI_DOUBLE, flat, count, offset, MPI_DOUBLE, c->mpi);
-  all.pos = memory_alloc("test", sizeof *all.pos * (size_t)(all.n + 1));
-  all.mass = memory_alloc("test", sizeof *all.mass * (size_t)(all.n + 1));
-  for (int64_t i = 0; i < all.n; i++) {
-    memcpy(all.pos[i], flat[i], sizeof *all.pos);
-    all.mass[i] = flat[i][3];
-  }
-  memory_free(flat);
-  memory_free(own);
-  memory_free(count);
-  return all;
-}
-
-static void release(struct all_ranks *all)
-{
-  memory_free(all->pos);
-  memory_free(all->mass);
-}
-
-/* The direct sum at one particle; itself adds nothing. */
-static void sum_at(const struct all_ranks *all, const struct sim *s, const double at[3], double acc[3], double hard[3])
-{
-  double eps2 = s->par->Softening * s->par->Softening, reach = s->split.r2;
-  memset(acc, 0, 3 * sizeof *acc);
-  memset(hard, 0, 3 * sizeof *hard);
-  for (int64_t j = 0; j < all->n; j++) {
-    double dx[3] = {all->pos[j][0] - at[0], all->pos[j][1] - at[1], all->pos[j][2] - at[2]};
-    double r2 = dx[0] * dx[0] + dx[1] * dx[1] + dx[2] * dx[2], rho2 = r2 + eps2, w = s->gravity * all->mass[j] / (rho2 * sqrt(rho2));
-    double k = r2 < reach * reach ? direct_k(&s->split, sqrt(r2)) : 0;
-    for (int c = 0; c < 3; c++) acc[c] += w * dx[c], hard[c] += k * w * dx[c];
-  }
-}
-
-/* Errors of this rank's particles, so many. */
-struct record {
-  int64_t n, room;
-  double *error;
-};
-
-static void add(struct record *r, double error)
-{
-  if (r->n == r->room) {
-    r->room = 2 * r->room + 256;
-    r->error = memory_resize("test", r->error, sizeof *r->error * (size_t)r->room);
-  }
-  r->error[r->n++] = error;
-}
-
-static double distance(const float *got, const double *want, const double *acc, double rms)
-{
-  double e = 0, scale = sqrt(acc[0] * acc[0] + acc[1] * acc[1] + acc[2] * acc[2]);
-  for (int c = 0; c < 3; c++) e += (got[c] - want[c]) * (got[c] - want[c]);
-  return sqrt(e) / (scale > 1e-6 * rms ? scale : rms > 0 ? rms : 1);
-}
-
-/* Of all ranks; on every rank. Empties the record. */
-static struct errors collect(const struct comm *c, struct record *r)
-{
-  int mine = (int)r->n, total = 0, *count = memory_alloc("test", 2 * sizeof *count * (size_t)c->size), *offset = count + c->size;
-  MPI_Allgather(&mine, 1, MPI_INT, count, 1, MPI_INT, c->mpi);
-  for (int k = 0; k < c->size; k++) offset[k] = total, total += count[k];
-  double *all = memory_alloc("test", sizeof *all * (size_t)(total + 1));
-  MPI_Allgatherv(r->error, mine, MPI_DOUBLE, all, count, offset, MPI_DOUBLE, c->mpi);
-  struct errors e = errors_of(all, total);
-  memory_free(all);
-  memory_free(count);
-  memory_free(r->error);
-  *r = (struct record){0};
-  return e;
-}
 
 /* What one case yields. */
 struct result {
@@ -280,7 +188,7 @@ static struct result one_case(const struct comm *c, const struct set *set, int64
 static void say(const struct comm *c, int good, const char *set, const char *what, const struct errors *e)
 {
   char line[300], numbers[80] = "";
-  if (e) snprintf(numbers, sizeof numbers, " (median %.1e, 99 %% %.1e)", e->median, e->most99);
+  if (e) snprintf(numbers, sizeof numbers, " (median %.1e, 99 %% %.1e, worst %.1e)", e->median, e->most99, e->worst);
   snprintf(line, sizeof line, "%s, %d ranks, %s: %s%s", tested->name, c->size, set, what, numbers);
   if (c->rank == 0) tap_ok(good, line);
 }
@@ -544,8 +452,62 @@ static void check_joined(const struct comm *c, const struct set *s, int64_t n)
   }
 }
 
+/* --- far systems ------------------------------------------------------------------------------------------------- */
+
+static double apart;   /* of the centres of balls of radius 1 in a row */
+static int balls;
+
+static void place_far(struct random *r, int64_t i, int64_t n, double x[3], float *mass)
+{
+  random_direction(r, cbrt(random_unit(r)), x);
+  x[0] += (i % balls - 0.5 * (balls - 1)) * apart;
+  *mass = 1.0f / (float)n;
+}
+
+/* Total forces of all particles at the start, without the split. */
+static struct errors far_total(const struct comm *c, const struct set *s, int64_t n, int order)
+{
+  struct params par = params_of(s, 1.0 / 512);
+  struct result r = {0};
+  struct particles mine;
+  struct sim sim;
+  struct fault f = {""};
+  par.Mode = MODE_TREE, par.MultipoleOrder = order;
+  share(c, s, n, SPEED, 0, &mine);
+  sim_open(&sim, c, &par, tested, &mine, &f);
+  sim_first_force(&sim);
+  compare_start(&sim, &r);
+  sim_close(&sim);
+  return r.acc;
+}
+
+/* Balls far apart. With two and an odd number of ranks a domain has parts of both, and its root is a cell that particles of the next domains
+ * touch, and that the criterion accepts, for it is light against the forces within a ball. With three the faces of the root's children cut
+ * the middle one, on one rank too. */
+static void check_far(const struct comm *c)
+{
+  static const struct {
+    int balls, order;
+    double apart;
+  } cases[] = {{2, 1, 1000}, {2, 2, 1000}, {2, 1, 300}, {2, 2, 300}, {3, 2, 1000}};
+  struct set s = {"", 1500, 1, 0.01, 0.14, 0.28, place_far};
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    int order = cases[k].order;
+    char name[100];
+    apart = cases[k].apart, balls = cases[k].balls;
+    snprintf(name, sizeof name, "%d balls %.0f radii apart, order %d", balls, apart, order);
+    struct errors e = far_total(c, &s, s.n, order);
+    say(c, within(&s, &e) && e.worst < FAR_WORST, name, "acceleration without the split", &e);
+    struct result r = one_case(c, &s, s.n, order, 0, 1.0 / 512);
+    say(c, r.finite && within(&s, &r.acc) && r.acc.worst < FAR_WORST, name, "acceleration", &r.acc);
+    say(c, within(&s, &r.hard) && r.hard.worst < FAR_WORST, name, "hard part", &r.hard);
+    say(c, within(&s, &r.step) && r.step.worst < FAR_WORST && r.steps_seen > 0, name, "hard forces in substeps", &r.step);
+  }
+}
+
 static void check_all(const struct comm *c, int brief)
 {
+  if (c->size <= 7) check_far(c);
   for (int k = 0; k < SETS; k++) {
     int64_t n = sets[k].n > 1500 ? brief ? 800 : 1500 : sets[k].n;
     if (brief && n > 3 && sets[k].place != place_plummer && sets[k].place != place_contrast && sets[k].place != place_coincident) continue;
@@ -581,7 +543,7 @@ int main(int argc, char **argv)
   struct comm world;
   MPI_Init(&argc, &argv);
   comm_open(&world, MPI_COMM_WORLD);
-  int brief = argc > 1 && strcmp(argv[1], "short") == 0;
+  int brief = argc > 1 && strcmp(argv[1], "short") == 0, far = argc > 1 && strcmp(argv[1], "far") == 0;
   const int choices[] = {BACKEND_CPU, BACKEND_CUDA};
   for (int k = 0; k < 2; k++) {
     if (argc > 2 && strcmp(argv[2], k == 0 ? "cpu" : "cuda") != 0) continue;
@@ -589,7 +551,8 @@ int main(int argc, char **argv)
     if (!tested) continue;
     /* messages that bypass the host everywhere, where the host's memory is all there is */
     usual = asked = getenv("ESPALIER_CUDA_MPI") && !tested->probe->identify ? TRANSPORT_CUDA_MPI : TRANSPORT_AUTO;
-    check_all(&world, brief);
+    if (far) check_far(&world);
+    else check_all(&world, brief);
   }
   return everywhere_end(&world);
 }

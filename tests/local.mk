@@ -42,6 +42,7 @@ unit_tests = \
   %D%/lets \
   %D%/lets_joined \
   %D%/mac \
+  %D%/margin \
   %D%/machine_fit \
   %D%/massless \
   %D%/neighbours \
@@ -431,10 +432,11 @@ clean-local:
 %C%_schedule_SOURCES = %D%/schedule.c %D%/chance.h %D%/tap.h
 %C%_verbs_SOURCES = %D%/verbs.c %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h
 %C%_walk_SOURCES = %D%/walk.c %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h %D%/walks.h
+%C%_margin_SOURCES = %D%/margin.c %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h %D%/walks.h
 %C%_walk_active_SOURCES = %D%/walk_active.c %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h %D%/walks.h
 %C%_softening_SOURCES = %D%/softening.c %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h %D%/walks.h
 %C%_soft_walk_SOURCES = %D%/soft_walk.c %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/soft_sums.h %D%/tap.h %D%/walks.h
 %C%_fof_ranks_mpi_SOURCES = %D%/fof_ranks.c %D%/chance.h %D%/tap.h
-%C%_force_ranks_mpi_SOURCES = %D%/force_ranks.c %D%/chance.h %D%/everywhere.h %D%/kernels.h %D%/sets.h %D%/tap.h
+%C%_force_ranks_mpi_SOURCES = %D%/force_ranks.c %D%/chance.h %D%/everywhere.h %D%/kernels.h %D%/sets.h %D%/sums_ranks.h %D%/tap.h
 %C%_stages_ranks_mpi_SOURCES = %D%/stages_ranks.c %D%/chance.h %D%/everywhere.h %D%/kernels.h %D%/sets.h %D%/tap.h
 %C%_study_mpi_SOURCES = %D%/study.c %D%/chance.h %D%/everywhere.h %D%/kernels.h %D%/sets.h %D%/tap.h

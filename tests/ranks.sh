@@ -23,6 +23,7 @@ on() {
   rm -f "ranks-$n.out" "ranks-$n.err"
 }
 for n in 1 2 3 7 16 64; do on $n 20 tests/force_ranks.mpi short; done
+on 5 10 tests/force_ranks.mpi far
 for n in 1 3 7 8; do on $n 20 tests/domain_ranks.mpi; done
 for n in 1 2 3 7; do on $n 30 tests/cuts_ranks.mpi; done
 for n in 2 7 16; do on $n 20 tests/halo_ranks.mpi; done

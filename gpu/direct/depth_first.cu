@@ -101,7 +101,8 @@ template <int SPLIT, bool QUAD, bool WEIGHTED> struct depth_first_walker {
       b += growth;
       grown = 2 * growth;
     }
-    float r2 = pair_r2_f(pair_of(e, 0, 0, 0, job.eps2)), min_distance = fmaxf(n.reach * sink + grown, b + job.open_within), away = job.split.r2 + b;
+    float r2 = pair_r2_f(pair_of(e, 0, 0, 0, job.eps2)), min_distance = fmaxf(n.reach * sink + grown, mac_clear(b, job.open_within));
+    float away = job.split.r2 + b;
     bool leaf = (n.info & NODE_LEAF) != 0, single = dt != 0 && n.info == (NODE_LEAF | 1);
     tests++;
     if (SPLIT != SPLIT_NONE && job.hard_only && r2 > away * away) return job.next[k];

@@ -244,7 +244,7 @@ static __device__ __forceinline__ int keep_leaf(R &s, const struct walk_job &job
                                                 float sink, struct entries &e, int lane)
 {
   float r2 = square_from(ball, t.at), d = r2 * inverse_root(fmaxf(r2, 1e-37f)) - ball.w;
-  bool accept = d >= fmaxf(t.reach * sink + t.grown, t.b + job.open_within) && r2 > 0 && !is_single_particle<HOW>(job, t);
+  bool accept = d >= fmaxf(t.reach * sink + t.grown, mac_clear(t.b, job.open_within)) && r2 > 0 && !is_single_particle<HOW>(job, t);
   bool open = k >= 0 && !accept && d <= job.near + t.b;
   unsigned opens = __ballot_sync(FULL, open);
   int n = open ? (int)(t.info & NODE_COUNT) : 0, sum = lanes_scan(n, lane), before = e.particles + sum - n;

@@ -174,7 +174,7 @@ struct maker {
       float d2 = min_distance2(e), from_box2 = min_box_distance2(frame, e), cutoff = job.r2 + frame.deviation + o.deviation;
       float b = __int_as_float(words.x), away = cutoff + o.b, criterion_distance = __int_as_float(words.y) * sink;
       if (o.b > b) criterion_distance = b > 0 ? criterion_distance * mac_stretch(&job.mac, o.b / b) + o.b - b : MAC_FAR;
-      float min_distance = radius + fmaxf(criterion_distance, o.b);
+      float min_distance = radius + fmaxf(criterion_distance, mac_clear(o.b, 0));
       bool accept = (d2 > 0 && d2 >= min_distance * min_distance && info != (NODE_LEAF | 1)) || (info & NODE_TERMINAL);
       bool near = from_box2 <= away * away, is_leaf = (info & NODE_LEAF) != 0;
       cell = accept && from_box2 <= cutoff * cutoff;

@@ -186,7 +186,8 @@ static __device__ __forceinline__ void test_leaf(R &s, const struct walk_job &jo
 {
   float x = t.at.x - ball.x, y = t.at.y - ball.y, z = t.at.z - ball.z, r2 = x * x + y * y + z * z;
   float d = r2 * inverse_root(fmaxf(r2, 1e-37f)) - ball.w;
-  bool accept = k >= 0 && d >= fmaxf(t.reach * sink + t.grown, t.b + job.open_within) && r2 > 0 && !is_single_particle<HOW>(job, t), open = k >= 0 && !accept;
+  bool accept = k >= 0 && d >= fmaxf(t.reach * sink + t.grown, mac_clear(t.b, job.open_within)) && r2 > 0 && !is_single_particle<HOW>(job, t);
+  bool open = k >= 0 && !accept;
   unsigned accepts = __ballot_sync(FULL, accept), opens = __ballot_sync(FULL, open);
   int n = open ? (int)(t.info & NODE_COUNT) : 0, sum = lanes_scan(n, lane);
   if (accept) {

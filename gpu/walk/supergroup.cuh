@@ -102,7 +102,7 @@ static __device__ __forceinline__ int supergroup_classify(const struct walk_job 
   if (HARD && (is_empty(t) || c.d > (c.accept ? job.near : job.near + t.b))) return NONE;
   if (!HARD && c.far) return FAR_CELL;
   if (t.info & (NODE_LEAF | NODE_TERMINAL)) return HAND_DOWN;
-  return fmaxf(c.needed, t.b + job.open_within) > c.d + (HARD ? HARD_OPEN_SHARE : OPEN_SHARE) * v.radius ? OPEN : HAND_DOWN;
+  return fmaxf(c.needed, mac_clear(t.b, job.open_within)) > c.d + (HARD ? HARD_OPEN_SHARE : OPEN_SHARE) * v.radius ? OPEN : HAND_DOWN;
 }
 
 /* Counts of the traversal of a supergroup: nodes handed down, by all warps; far cells and tests of this warp. */

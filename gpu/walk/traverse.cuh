@@ -169,7 +169,7 @@ static __device__ __forceinline__ struct criterion test_criterion(const struct w
   struct criterion c;
   float r2 = t.at.x * t.at.x + t.at.y * t.at.y + t.at.z * t.at.z;
   c.d = r2 * inverse_root(fmaxf(r2, 1e-37f)) - v.radius, c.needed = t.reach * v.sink + t.grown;
-  bool outside = c.d >= t.b + job.open_within && r2 > 0, terminal = t.info & NODE_TERMINAL;
+  bool outside = c.d >= mac_clear(t.b, job.open_within) && r2 > 0, terminal = t.info & NODE_TERMINAL;
   c.far = (outside && c.d >= c.needed) || terminal, c.accept = c.far && !is_single_particle<HOW>(job, t);
   if (CELLS == CELLS_MIXED) {
     float needed2 = c.needed * c.needed, d2 = c.d * c.d, limit = needed2 * needed2 * t.b;

@@ -42,7 +42,7 @@ INLINE int traverse_with(const struct octree *t, const struct view *v, int32_t *
         grown = 2 * growth;   /* a length, while the unit of the reach is the criterion's own */
       }
       float r2 = x * x + y * y + z * z;
-      float needed = n->reach * v->sink + grown, clear = b + v->open_within, opening = v->radius + (needed > clear ? needed : clear);
+      float needed = n->reach * v->sink + grown, clear = mac_clear(b, v->open_within), opening = v->radius + (needed > clear ? needed : clear);
       float out = v->radius + v->near, away = out + b;
       int keep = !v->prune | (r2 <= away * away);
       int terminal = (n->info & NODE_TERMINAL) != 0;

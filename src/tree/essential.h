@@ -71,7 +71,7 @@ HD enum need essential_need(const struct lattice *l, const struct node *n, const
   /* a leaf of one particle is sent as a particle if it moves: updates carry corrections of particles, not of cells */
   if (r->horizon > 0 && n->info == (NODE_LEAF | 1)) return NEED_OPEN;
   double sink = essential_sink(b, r);
-  return distance > n->b + r->open_within && distance >= n->reach * sink ? NEED_CELL : NEED_OPEN;
+  return distance > mac_clear(n->b, (float)r->open_within) && distance >= n->reach * sink ? NEED_CELL : NEED_OPEN;
 }
 
 /* The same where nothing moves and there is no cutoff, with the box's number in the acceptance criterion (tree/mac.h). */
@@ -83,7 +83,7 @@ HD enum need essential_at_rest(const struct lattice *l, const struct node *n, co
     r2 += out * out;
   }
   double distance = sqrt(r2);
-  return distance > n->b + open_within && distance >= n->reach * (double)sink ? NEED_CELL : NEED_OPEN;
+  return distance > mac_clear(n->b, (float)open_within) && distance >= n->reach * (double)sink ? NEED_CELL : NEED_OPEN;
 }
 
 /* --- all boxes of a receiver together ----------------------------------------------------------------------------- */
@@ -106,7 +106,7 @@ struct box_table {
 struct asked {
   float x[3], displacement[3];
   float b, reach;
-  float away;      /* b, and the distance within which all nodes are opened */
+  float away;      /* mac_clear */
   float grow;      /* upper bound on the deviation of its particles from the trajectory of its centre: spread and motion bound */
   int opened;      /* 1: never accepted as a cell */
 };
@@ -167,7 +167,7 @@ HD struct asked essential_node(const struct asking *g, const struct node *n, con
 {
   struct asked a;
   a.b = n->b;
-  a.away = (float)(n->b + g->open_within);
+  a.away = mac_clear(n->b, (float)g->open_within);
   a.reach = n->reach;
   a.grow = 0;
   a.opened = 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Multipole acceptance criteria (MAC; Miki & Umemura 2017, eqs 2-7), with G. For host and device.
  * d is the distance from the surface of the group's ball to the cell's centre of mass. A cell is accepted where
- *     d >= reach * sink  and  d > b
+ *     d >= reach * sink  and  d > MAC_MARGIN b
  * with `reach` a number of the cell and `sink` a number of the group; so walks are the same for all criteria. By the second condition a
- * cell that may contain a target is always opened. Lengths in units of length. */
+ * cell that may contain a target is always opened, and expansions converge. Lengths in units of length. */
 #ifndef MAC_H
 #define MAC_H
 #include <math.h>
@@ -30,6 +30,12 @@ struct mac {
 #define HARD_REACH 2.0f
 #define HARD_REACH_EXTENT 1.25f
 
+/* Least distance of an accepted cell in units of its radius. The criterion bounds G M b^(p+1) / d^(p+3), the first term of the error of an
+ * expansion of order p (monopole cells: 1, since the dipole vanishes; quadrupole cells: 2). All terms together are up to
+ * (p + 2 - (p + 1) u) / (1 - u)^2 times as large, u = b / d (Warren & Salmon 1993): 3 or 4 for a small u, without a bound towards u = 1, and
+ * 35 or 40 at u = 1 / 1.25. Where two systems are far apart the criterion accepts any u, for accelerations within them are large. */
+#define MAC_MARGIN 1.25f
+
 #define MAC_FAR 1e18f   /* stands for infinity; its product with a zero reach is zero */
 
 /* `reach` of a cell of mass `mass` and radius `b` about its centre of mass; b2: sum of m |x - x_com|^2. */
@@ -50,6 +56,9 @@ HD float mac_stretch(const struct mac *m, float times)
   if (m->kind != MAC_ACCELERATION) return times;
   return m->order == 2 ? powf(times, 0.6f) : sqrtf(times);
 }
+
+/* The distance that a cell of radius b needs by the second condition, where all nodes that reach within `open_within` are opened. */
+HD float mac_clear(float b, float open_within) { return MAC_MARGIN * b + open_within; }
 
 /* `sink` of a group; a_old: the smallest a_old of its members. */
 HD float mac_sink(const struct mac *m, double a_old)

@@ -4,7 +4,7 @@
 # right, and they reach for nothing that is not theirs. Neither nvcc nor a device is needed. As many programs at a time as there are cores.
 . "${srcdir:-.}/tests/slow/common.sh"
 emulator=$src/tests/emulator
-tests="walk contract neighbours lets lets_joined walk_active softening reorder choices verbs depth_first massless"   # the longest first
+tests="walk contract neighbours lets lets_joined walk_active softening reorder choices verbs depth_first massless margin"   # the longest first
 [ -e "$src/gpu/walk/walk.cu" ] || skip_all "no gpu/"
 command -v bash > /dev/null && command -v g++ > /dev/null && command -v mpicc > /dev/null || skip_all "no bash, g++ or mpicc"
 [ -e libespalier.a ] || skip_all "no libespalier.a: not a build folder"
