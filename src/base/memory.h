@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Labelled memory: every large allocation has a label, whose bytes are counted. Blocks are aligned to 64 bytes and
  * zeroed. Blocks of 2 MiB and more are mappings of their own: their pages are taken from the system at first use and given back when they
- * are freed. Local. Threads of a parallel region may allocate and free blocks of their own; the other functions are for one thread. */
+ * are freed. Local. Threads of a parallel region may allocate, resize and free blocks of their own; the other functions are for one
+ * thread. */
 #ifndef MEMORY_H
 #define MEMORY_H
 #include <stddef.h>
