@@ -15,6 +15,9 @@
 
 /* --- names ------------------------------------------------------------------------------------------------------- */
 
+/* A device waits for its slowest groups even where few are walked: so many times the interactions of WalkFill over this need all of it. */
+#define FILL_STEEPNESS 64
+
 static const char *const topology_names[TOPOLOGIES] = {"flat", "fat-tree", "dragonfly", "torus"};
 static const char *const device_names[DEVICES] = {"cpu", "gpu"};
 
@@ -259,7 +262,7 @@ struct machine machine_shared(const struct machine *m, double ranks)
 
 double machine_walk(const struct machine *m, double pairs, double rate)
 {
-  double filling = m->walk_fill > 0 ? m->walk_fill * -expm1(-2 * pairs / m->walk_fill) : 0;
+  double filling = m->walk_fill > 0 ? m->walk_fill * -expm1(-FILL_STEEPNESS * pairs / m->walk_fill) : 0;
   return (pairs + filling) / rate;
 }
 

@@ -26,7 +26,7 @@ enum machine_device { DEVICE_cpu, DEVICE_gpu, DEVICES };
   X(Device, TreeFloor, tree_floor, 0, 1e3, "seconds of sort, tree, moments and groups of few particles")                           \
   X(Device, WalkFloor, walk_floor, 0, 1e3, "seconds of a force of few particles")                                                  \
   X(Device, WalkRate, walk_rate, 1, 1e18, "interactions of a second in forces on all particles")                                   \
-  X(Device, WalkFill, walk_fill, 0, 1e18, "interactions in which a device fills up: forces of many more take as long as of so many more") \
+  X(Device, WalkFill, walk_fill, 0, 1e18, "forces take as long as of so many more interactions, since a device waits for its slowest groups") \
   X(Device, SplitRate, split_rate, 1, 1e18, "the same with a split, lists of neighbours included where the device makes them")     \
   X(Device, BlockRate, block_rate, 1, 1e18, "the same in block steps without a split, of some particles")                          \
   X(Device, HardRate, hard_rate, 1, 1e18, "the same in hard forces of a hybrid, whose lists are short")                            \

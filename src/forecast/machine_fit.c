@@ -33,14 +33,14 @@ static void fit_step(struct machine *m, const struct bench_step *few, const stru
   m->tree_floor = positive(bench_tree_seconds(few) - few->particles / m->order_rate - few->particles / m->build_rate);
 }
 
-/* How much longer a force of `many` takes than one of `some`, by the model with so many interactions in which the device fills up. */
+/* How much longer a force of `many` takes than one of `some`, by the model with this WalkFill. */
 static double growth(double fill, double some, double many)
 {
   struct machine m = {.walk_fill = fill};
   return machine_walk(&m, many, 1) / machine_walk(&m, some, 1);
 }
 
-/* The interactions in which a device fills up; 0 where seconds grow as interactions, or faster. */
+/* WalkFill; 0 where seconds grow as interactions, or faster. */
 static double fill_of(double some, double some_seconds, double many, double many_seconds)
 {
   double wanted = many_seconds / some_seconds, low = 0, high = some / 64;
@@ -75,7 +75,7 @@ static double block_seconds(const struct bench_step *b, const struct bench_step 
 static double correct_seconds(const struct bench_step *b, const struct bench_step *shared) { return positive(b->seconds[PHASE_correct] - shared->seconds[PHASE_correct]); }
 static double tree_seconds(const struct bench_step *b, const struct bench_step *shared) { return positive(bench_tree_seconds(b) - bench_tree_seconds(shared)); }
 
-/* Interactions of block steps, with those in which the device fills up in each. */
+/* Interactions of block steps, with those of WalkFill in each. */
 static double block_work(const struct machine *m, const struct bench_step *b)
 {
   double sum = 0, deeper = 0, each = b->targets > 0 ? b->hard_pairs / b->targets : 0;
