@@ -124,7 +124,7 @@ good=0
 for phase in $(sed -n 's/^machine,//p' "$dir/table.csv" | tr , '\n' | sed -n 's/_critical$//p'); do
   grep -q "^  $phase  *[a-z]" "$dir/shown" || { good=1; echo "# $phase is not explained"; }
 done
-test $(grep -c '^  [a-z_]*  *[a-z]' "$dir/shown") -ge 9 && test "$(grep -c '^Columns:$' "$dir/shown")" = 1 && ! grep -q '.\{121\}' "$dir/shown" || good=1
+test "$(grep -c '^  [a-z_]*  *[a-z]' "$dir/shown")" -ge 9 && test "$(grep -c '^Columns:$' "$dir/shown")" = 1 && ! grep -q '.\{121\}' "$dir/shown" || good=1
 ok $good "a legend explains the parts of a soft step, once; lines have at most 120 columns"
 good=0
 for scheme in shared block hybrid; do
