@@ -84,10 +84,10 @@ static void check_parts(const struct backend *be, const struct set *s, int ranks
     for (int j = 0; j < k; j++) {
       same &= y[j].all == y[k].all;
       hard_same &= y[j].hard == y[k].hard;
-      apart &= y[j].all != y[k].all || j == 0;   /* with few supergroups the usual part is empty */
+      apart &= (y[j].all != y[k].all) == (k > 1);   /* the usual part is empty */
     }
   }
-  if (cuda) tell(apart, s, ranks, order, split, "all in one walk, the first part in two, all in two: sums in other orders");
+  if (cuda) tell(apart, s, ranks, order, split, "all in one walk, as is usual, the first part in two, all in two: sums in other orders");
   if (cuda && split) tell(hard_same, s, ranks, order, split, "hard forces: the local tree, then LETs");
   if (!cuda) tell(same, s, ranks, order, split, "the local tree, then LETs");
 }

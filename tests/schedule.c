@@ -122,10 +122,12 @@ static void check_fast_one_rank(void)
   struct schedule_line fast = schedule_at(&s, fast_tick, 2 * part(8), 0);
   tap_ok(fast.rebuild == REBUILT_FAST && fast.moments == MOMENTS_OF_BUILD, "a later one, between regular updates, of the fast tree");
   tap_ok(schedule_at(&s, s.moment_interval, part(8), 0).rebuild == REBUILT_ALL, "at regular updates of all");
-  in.fast_density = 0.49;
-  tap_ok(schedule_make(&in).fast_level == LEVEL_MAX + 1, "fast particles among slow ones: one tree");
-  in.fast_density = 0.5;
-  tap_ok(schedule_make(&in).fast_level == candidate, "edge: half of the group");
+  in.fast_density = 0.52;
+  tap_ok(schedule_make(&in).fast_level == LEVEL_MAX + 1, "fast particles among as many slow ones, as by their speeds in a core: one tree");
+  in.fast_density = 0.89;
+  tap_ok(schedule_make(&in).fast_level == LEVEL_MAX + 1, "edge: one tree");
+  in.fast_density = 0.9;
+  tap_ok(schedule_make(&in).fast_level == candidate, "edge: nine tenths of the group");
   in.given_fast_level = 2, in.fast_density = 0;
   tap_ok(schedule_fast_candidate(&in) == 0 && schedule_make(&in).fast_level == 2, "a given level needs no measurement");
   in.given_fast_level = 20;

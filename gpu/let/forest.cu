@@ -11,10 +11,6 @@
 /* LETs are collected until they have at least this fraction of the local tree's nodes and particles: fewer do not justify a launch. */
 #define LAUNCH_FRACTION_MIN 0.125
 
-/* The fraction of supergroups that walk the local tree while LETs are in transit, and the LETs afterwards. Two walks take longer than one
- * over both, so the fraction is just large enough to keep the device busy until LETs arrive. */
-#define FIRST_SUPERGROUPS_FRACTION 0.125
-
 /* Some of the roots as a kernel argument, which needs no memory that outlives the call. */
 enum { ROOTS_PER_LAUNCH = WARP };
 struct roots_argument {
@@ -94,20 +90,16 @@ static int local_tree(struct device *d, struct forest *f)
   return 1;
 }
 
-/* The number of the first supergroups: none where the construction of neighbour lists keeps the device busy. */
-static int32_t first_supergroups(const struct device *d, const struct walk_request *r)
-{
-  int lists = r->kind == WALK_TOTAL && r->split.on && d->softening.classes < 2 && neighbours_expected(&d->hard);
-  double part = debug_value("first_part", lists ? 0 : FIRST_SUPERGROUPS_FRACTION);
-  return (int32_t)(fmin(fmax(part, 0), 1) * d->targets.supergroups);
-}
+/* The number of the first supergroups, which walk the local tree while LETs are in transit, and the LETs afterwards: none by default,
+ * because two walks take longer than one over both, by more than the transfer between devices of one host. */
+static int32_t first_supergroups(const struct device *d) { return (int32_t)(debug_value("first_part", 0) * d->targets.supergroups); }
 
 /* The first supergroups walk the local tree, whose roots are the first in the list of all. */
-static int join_local(struct device *d, const struct walk_request *r, struct forest *f)
+static int join_local(struct device *d, struct forest *f)
 {
   struct let_state *l = d->let;
   local_tree(d, f);
-  l->joined.supergroups = f->supergroups = first_supergroups(d, r);
+  l->joined.supergroups = f->supergroups = first_supergroups(d);
   for (int k = 0; k < d->tree.parts; k++) l->waiting.root[l->waiting.count++] = d->tree.part[k].base;
   return 1;
 }
@@ -127,7 +119,7 @@ static int next_joined(struct device *d, const struct walk_request *r, struct fo
   struct waiting *w = &d->let->waiting;
   if (r->local && !p->local_done) {
     p->local_done = 1;
-    return join_local(d, r, f);
+    return join_local(d, f);
   }
   if (p->done) return 0;
   for (; p->at < trees_of(r); p->at++) {

@@ -24,7 +24,7 @@ const struct debug_switch debug_table[] = {
   {"few_pieces", 1, {{0, 64, 1}},
    "GPUs: largest number of pieces of active targets on a multiprocessor that warp teams walk, 0: never (default: 16)"},
   {"first_part", 1, {{0, 1, 0}},
-   "several GPUs: fraction of the particles that walk the local tree before LETs have arrived, 0 to 1 (default: 0.125; 0 where neighbour lists are made)"},
+   "several GPUs: fraction of the particles that walk the local tree before LETs have arrived, 0 to 1 (default: 0)"},
   {"fof_round", 1, {{1, 1e12, 1}},
    "records that a rank sends to other domains at once while it finds groups (default: as many as it has particles)"},
   {"let_boxes", 1, {{1, 512, 1}},

@@ -136,6 +136,12 @@ static void step_work(struct model *e, int rank)
   if (in->ranks > 1) works(e, rank, EVENT_migration, m->ranks_floor + n / m->domain_rate);
 }
 
+/* The part of a walk that comes before LETs of so many entries have arrived: a GPU walks all trees together. */
+static double walked_first(const struct machine *m, double local, double received)
+{
+  return m->device == DEVICE_gpu || local == 0 ? 0 : local / (local + received);
+}
+
 /* From the end of the substeps to the next forces. */
 static void synchronise(struct model *e, int64_t lets)
 {
@@ -154,15 +160,15 @@ static void synchronise(struct model *e, int64_t lets)
   count_trees(e, 0, lets);
   for (int64_t k = 0; k < lets; k++) received[in->let[k].to] += (double)in->let[k].bytes / BYTES_PER_ENTRY;
   const double rate = in->split ? e->m->split_rate : e->m->walk_rate;
-  for (int r = 0; r < in->ranks; r++) {   /* the local tree first: its part of the entries that are walked */
+  for (int r = 0; r < in->ranks; r++) {
     double n = (double)in->local[r], all = machine_walk(e->m, n * in->full_pairs, rate);
-    works(e, r, EVENT_walk, e->m->walk_floor + (n > 0 ? n / (n + received[r]) : 0) * all);
+    works(e, r, EVENT_walk, e->m->walk_floor + walked_first(e->m, n, received[r]) * all);
     works(e, r, EVENT_step, n / e->m->correct_rate);
   }
   wait_for_lets(e, 0, lets);
   for (int r = 0; r < in->ranks; r++) {
     double n = (double)in->local[r], all = machine_walk(e->m, n * in->full_pairs, rate);
-    works(e, r, EVENT_walk, (n > 0 ? received[r] / (n + received[r]) : 0) * all + n * e->trees[r] / e->m->let_walk_rate);
+    works(e, r, EVENT_walk, (1 - walked_first(e->m, n, received[r])) * all + n * e->trees[r] / e->m->let_walk_rate);
   }
   meets(e, 1);
   memory_free(received);
