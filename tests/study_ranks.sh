@@ -64,8 +64,33 @@ ok $? "the rows of ranks are the means of those of domains"
 
 ./espalier ic plummer -n 300 -s 3 -o "$dir/few.hdf5" > "$dir/log" 2>&1
 study 1 --ranks 4,500 -P Split:Mode=tree -P Input:InitCondFile=few.hdf5 plummer.ini
-test $? = 0 && grep -q '^   500 ' "$dir/log" && grep -q 'no split' "$dir/log"
-ok $? "more ranks than particles; without a split"
+test $? = 0 && grep -q '^   500 ' "$dir/log" && grep -q 'no split' "$dir/log" &&
+  grep -q '^# P = 500: more ranks than particles (300), so some ranks have none$' "$dir/log"
+ok $? "more ranks than particles, which is said; without a split"
+# the terminal: three tables with all parts of a soft step, in lines of 120 columns; two schemes, of which the legend is printed once
+ESPALIER_DEBUG=let_stages=2 && export ESPALIER_DEBUG
+study 1 --ranks 2,3 --scheme shared,hybrid -o parts.csv hernquist.ini
+status=$?
+unset ESPALIER_DEBUG
+test $status = 0 && ! grep -q '.\{121\}' "$dir/log" && test "$(grep -c '^Columns:$' "$dir/log")" = 1 &&
+  test "$(grep -c 'N_hard / N_soft |' "$dir/log") $(grep -c '^One selection of LETs' "$dir/log") $(grep -c '^One soft step of scheme' "$dir/log")" = '2 2 2'
+ok $? "on the terminal: three tables for each scheme, at most 120 columns wide, and one legend"
+awk -F, '/^#/ { next } $1 == "scheme" { for (i = 1; i <= NF; i++) name[i] = $i; next }
+  { for (i = 1; i <= NF; i++) if (name[i] ~ /^step_.*_messages$/ && $i > 0) { part = name[i]; sub(/^step_/, "", part); sub(/_messages$/, "", part); seen[part] } }
+  END { for (part in seen) print part }' "$dir/parts.csv" | sort > "$dir/seen"
+awk '/^Parts of the messages/ { on = 1; next } on { print $1 }' "$dir/log" | sort > "$dir/explained"
+cmp "$dir/seen" "$dir/explained" && grep -q '^soft_summaries$' "$dir/seen" && grep -q '^again$' "$dir/seen"
+ok $? "the legend has the parts that have messages, and no others: $(tr '\n' ' ' < "$dir/explained")"
+numbers=$(columns "$dir/parts.csv" step_soft_messages step_again_messages step_messages | tail -1)
+# shellcheck disable=SC2086
+set -- $numbers
+grep -q "^     3 messages  .* $1  .* $2  .* |  *$3\$" "$dir/log"
+ok $? "its messages are those of the table in the file: $numbers"
+# moment updates that may be half or twice as many: not for a shared step, which has none, whatever its block levels would be
+study 1 --ranks 2,3 --scheme shared,hybrid -P Split:SoftStep=0.04 -P Time:MaxSizeTimestep=0.04 hernquist.ini
+test $? = 0 && test "$(grep -c 'moment updates are half or twice as many' "$dir/log")" = 1 && grep -q '^# P = 2, 3: a soft step .* updates moments 0 times' "$dir/log" &&
+  sed -n '/scheme hybrid/,$p' "$dir/log" | grep -q '^# P = 2, 3: block levels are near'
+ok $? "moment updates that may be half or twice as many: said of a hybrid, not of a shared step, which has none"
 study 1 --ranks 4 --r1 1 -P Split:R1=0.1 plummer.ini
 test $? = 1 && grep -q 'espalier: error: --r1 sets' "$dir/log"
 ok $? "--r1 where R1 is given: a sentence"

@@ -113,6 +113,19 @@ ok $? "interactions of three ranks over those of one: $counted counted, $run in 
 machine Latency=0 HopLatency=0 Overhead=0 Bandwidth=1e18 NodeLatency=0 NodeBandwidth=1e18 MessageCopy=0 RanksPerNode=1 WalkFloor=0 SubstepFloor=0
 espalier 1 study time --machine machine.ini --ranks 1,2,16 -o table.csv --overwrite plummer.ini
 ok $? "three schemes, three numbers of ranks"
+cp "$dir/log" "$dir/shown"
+for p in 1 2 16; do
+  for scheme in shared block hybrid; do echo "$(value $scheme $p unit_seconds) $scheme"; done | sort -g |
+    awk -v p=$p '{ printf "%s %s %.4g s", NR == 1 ? "  P = " p ":" : NR == 2 ? "; then" : ",", $2, $1 } END { print "" }'
+done > "$dir/fastest"
+sed -n '/^Fastest scheme/,$p' "$dir/shown" | sed 1d | cmp - "$dir/fastest"
+ok $? "the last lines name the fastest scheme of each number of ranks: $(paste -s -d' ' "$dir/fastest")"
+good=0
+for phase in $(sed -n 's/^machine,//p' "$dir/table.csv" | tr , '\n' | sed -n 's/_critical$//p'); do
+  grep -q "^  $phase  *[a-z]" "$dir/shown" || { good=1; echo "# $phase is not explained"; }
+done
+test "$(grep -c '^  [a-z_]*  *[a-z]' "$dir/shown")" -ge 9 && test "$(grep -c '^Columns:$' "$dir/shown")" = 1 && ! grep -q '.\{121\}' "$dir/shown" || good=1
+ok $good "a legend explains the parts of a soft step, once; lines have at most 120 columns"
 good=0
 for scheme in shared block hybrid; do
   for p in 2 16; do
@@ -140,6 +153,8 @@ ok $? "the number of processes does not matter"
 espalier 1 study time --machine machine.ini --ranks 1024,1048576 --scheme shared -o table.csv --overwrite plummer.ini
 test $? = 0 && grep -q 'laws: ' "$dir/log" && test "$(value shared 1048576 by)" = 'law*' && grep -q 'P = 16 to 256' "$dir/log"
 ok $? "numbers of ranks that cannot be counted follow laws, whose range is said"
+! grep -q 'Fastest' "$dir/log" && grep -q '^# P = 1048576: more ranks than particles (5000), so some ranks have none$' "$dir/log"
+ok $? "one scheme has no fastest one; more ranks than particles are said"
 ESPALIER_DEBUG=let_stages=256   # that of the count with most ranks is in stages, of those for the laws none is
 export ESPALIER_DEBUG
 machine Bandwidth=1e9
@@ -157,6 +172,11 @@ ok $? "weak scaling: collectives grow with the number of ranks"
 espalier 1 study time --machine machine.ini --ranks 1048576 few.ini
 test $? = 1 && grep -q 'error: --ranks: 600 particles can be counted on at most 37 ranks' "$dir/log"
 ok $? "too few particles for laws: a sentence"
+espalier 1 study time --machine machine.ini --ranks 4,700 few.ini
+grep 'more ranks than particles' "$dir/log" > "$dir/time"
+espalier 1 study let --ranks 4,700 few.ini
+test $? = 0 && grep 'more ranks than particles' "$dir/log" | cmp - "$dir/time" && test -s "$dir/time"
+ok $? "more ranks than particles: study let has the same sentence"
 
 # wrong TEXT KEY=VALUE: this is said, with file and line
 wrong() {

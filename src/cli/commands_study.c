@@ -11,9 +11,11 @@
 #include "cli/commands_trace.h"
 #include "cli/overrides.h"
 #include "forecast/time_study.h"
+#include "forecast/time_text.h"
 #include "params/params_nearest.h"
 #include "study/force.h"
 #include "study/study.h"
+#include "study/study_text.h"
 
 /* --- force ------------------------------------------------------------------------------------------------------- */
 
@@ -378,6 +380,10 @@ static int act_study(const struct command *self, const struct comm *c, int argc,
   return which == 0 ? act_let(self, c, argc, argv) : which == 1 ? act_time(self, c, argc, argv) : act_machine(self, c, argc, argv);
 }
 
+/* Lines of legends in the help. */
+#define LET_PART(name, phase, meaning) "  " #name ": " meaning " (" #phase ")\n"
+#define TIME_PART(name, meaning) "  " #name ": " meaning "\n"
+
 const struct command command_study = {
     "study",
     "study let|time|machine|trace [OPTION]... [FILE.ini|DIR]",
@@ -400,14 +406,10 @@ const struct command command_study = {
     "  -o, --output TABLE.csv  write a table with a row for every P; its first lines explain the columns\n"
     "      --domains           write a row for every domain instead\n"
     "      --overwrite         replace the tables if they exist\n"
-    "Columns: N_soft and N_hard are the entries (cells and particles) received, mean over ranks. N_soft counts cells of LET\n"
-    "summaries; N_hard has none. max: maximum over ranks. tops: ranks of which these cells suffice. LETs: LETs received by a rank.\n"
-    "sent: messages with boxes and LETs, without LET summaries. update: megabytes of a substep in which all entries were corrected. h/s: N_hard / N_soft.\n"
-    "l+h/s: (N_local + N_hard) / (N_local + N_soft). Lines about a soft step are sums over all ranks: migration: particles that\n"
-    "change their rank (phase domain of comm.csv); soft: LETs of the synchronisation (let_select); hard, again, updates, moments:\n"
-    "LETs of the substeps chosen at the start and again, updates of substeps, and of moments without new LETs (hard_let).\n"
     "      --trace KIND NAME   write the messages of a soft step for a network simulator, with one P; may be repeated. ti DIR: time-\n"
     "                          independent traces of SimGrid; goal FILE: LogGOPSim; events DIR: a recording as of CommTrace = on\n"
+    "Columns on the terminal; most is the maximum over ranks:\n" STUDY_TEXT_SIZES STUDY_TEXT_MESSAGES STUDY_TEXT_STEP
+    SOFT_STEP_PARTS(LET_PART)
     "\n"
     "study time predicts the seconds of a soft step and of a unit of simulated time from counted messages and a machine file\n"
     "(some come with the program), by an event model without a global clock. Numbers of ranks beyond 4096\n"
@@ -420,6 +422,8 @@ const struct command command_study = {
     "      --also FILE.ini     another number of particles, for laws with exponents of P and N/P; may be repeated\n"
     "      --scheme S,S,...    [shared,block,hybrid]\n"
     "  -o, --output TABLE.csv  write the rows, with means over ranks too\n"
+    "Columns on the terminal, after which the fastest scheme of each P is named:\n" TIME_TEXT_COLUMNS TIME_TEXT_PARTS
+    EVENT_PHASES(TIME_PART)
     "\n"
     "study machine measures messages between ranks and soft steps of a Plummer sphere, of few particles and of many, on one rank\n"
     "and on all, and writes a machine file. With FILE.ini, whose particles are not read: by its accuracy, opening criterion,\n"

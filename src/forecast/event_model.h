@@ -9,13 +9,13 @@
 
 /* Phases of the model, and the phases of timers.csv that they hold. */
 #define EVENT_PHASES(X)                                                     \
-  X(migration, "domains, and messages with particles that change their rank (domain)")   \
-  X(step, "what a soft step takes beside forces and trees: kicks, sums, tables (correct, diagnostics, other)") \
-  X(tree, "sort, tree, moments, groups (order, build, moments, groups)")    \
+  X(migration, "domains, and messages with particles that change their rank (domain)") \
+  X(step, "kicks, sums and tables of a soft step (correct, diagnostics, other)") \
+  X(tree, "sort by position, tree, moments of its cells, groups (order, build, moments, groups)") \
   X(let_select, "selection and messages of LETs of the synchronisation")    \
   X(walk, "full forces")                                                    \
   X(hard_let, "selection and messages of LETs of the substeps, updates")    \
-  X(hard_walk, "hard forces, block steps (hard_walk, correct)")             \
+  X(hard_walk, "hard forces of substeps; without a split, forces of block steps (hard_walk, correct)") \
   X(collective, "collective operations")                                    \
   X(wait, "waiting for messages and for slower ranks")
 

@@ -17,6 +17,8 @@ libespalier_a_SOURCES += \
   %D%/substep_lines.c \
   %D%/substep_lines.h \
   %D%/time_study.c \
-  %D%/time_study.h
+  %D%/time_study.h \
+  %D%/time_text.c \
+  %D%/time_text.h
 
 EXTRA_DIST += %D%/README.md

@@ -13,6 +13,7 @@
 #include "forecast/laws.h"
 #include "forecast/machine_file.h"
 #include "forecast/more_pairs.h"
+#include "forecast/time_text.h"
 #include "study/result_file.h"
 #include "study/study_system.h"
 
@@ -34,6 +35,8 @@ struct time_study {
   int known_ranks;
   int split;   /* 1: the scheme under way is a hybrid */
   double pairs_alone;   /* interactions of full forces on one virtual rank; 0: not counted yet */
+  struct time_text text;
+  int said;   /* 1: how many particles there are for the numbers of ranks */
 };
 
 /* --- one number of ranks ----------------------------------------------------------------------------------------- */
@@ -124,26 +127,14 @@ static int counted_limit(const struct time_study *t, double particles)
   return (int)fmin(most, limit);
 }
 
-static void header(const struct time_study *t, const struct study_facts *f)
+static void row(struct time_study *t, const struct study_facts *f, const struct time_row *r)
 {
-  printf("%s: %.0f particles, scheme %s, soft step %.4g on %s; seconds\n", t->options->weak > 0 ? "weak scaling from" : "strong scaling", f->particles,
-         f->scheme, f->soft_step, t->m.name);
-  printf("%8s %10s %8s %10s %10s |", "P", "N/P", "by", "soft step", "unit time");
-  for (int p = 0; p < EVENT_PHASES_COUNT; p++) printf(" %10s", event_phase_names[p]);
-  printf(" | %10s\n", "mean busy");
-}
-
-static void row(const struct time_study *t, const struct study_facts *f, double ranks, double per_rank, const char *by, const struct event_times *times)
-{
-  double all = event_total(times->critical), busy = event_total(times->mean) - times->mean[EVENT_wait];
-  printf("%8.0f %10.1f %8s %10.4g %10.4g |", ranks, per_rank, by, all, all / f->soft_step);
-  for (int p = 0; p < EVENT_PHASES_COUNT; p++) printf(" %10.3g", times->critical[p]);
-  printf(" | %10.3g\n", busy);
-  fflush(stdout);
+  double all = event_total(r->times.critical);
+  time_text_row(&t->text, f, r);
   if (!t->out.file) return;
-  fprintf(t->out.file, "%s,%s,%.0f,%.0f,%.15g,%s,%.15g,%.15g,%.15g", t->m.name, f->scheme, per_rank * ranks, ranks, per_rank, by, f->soft_step, all,
-          all / f->soft_step);
-  for (int p = 0; p < EVENT_PHASES_COUNT; p++) fprintf(t->out.file, ",%.9g,%.9g", times->mean[p], times->critical[p]);
+  fprintf(t->out.file, "%s,%s,%.0f,%.0f,%.15g,%s,%.15g,%.15g,%.15g", t->m.name, f->scheme, r->per_rank * r->ranks, r->ranks, r->per_rank, r->by, f->soft_step,
+          all, all / f->soft_step);
+  for (int p = 0; p < EVENT_PHASES_COUNT; p++) fprintf(t->out.file, ",%.9g,%.9g", r->times.mean[p], r->times.critical[p]);
   fputc('\n', t->out.file);
   fflush(t->out.file);
 }
@@ -196,13 +187,6 @@ static void count_for_laws(struct time_study *t, struct study_system *y)
   }
 }
 
-static void print_laws(const struct laws *l)
-{
-  printf("# laws: seconds of a phase = floor + A (N/P)^b%s, fitted to P = %.0f to %.0f, N/P = %.4g to %.4g; the fitted soft steps differ by at most %.0f %%;\n"
-         "#   collectives are computed for every P; rows with N/P or P beyond these are extrapolations\n",
-         l->separate ? " P^c" : "", l->smallest[0], l->largest[0], l->smallest[1], l->largest[1], 100 * l->worst);
-}
-
 /* The rows of numbers of ranks that are left to the laws. */
 static void rows_by_law(struct time_study *t, const struct study_facts *f)
 {
@@ -210,15 +194,15 @@ static void rows_by_law(struct time_study *t, const struct study_facts *f)
   struct laws laws;
   laws_fit(&laws, t->point, t->points);
   for (int k = 0; k < o->rank_count; k++) {
-    struct event_times times;
-    double ranks = o->ranks[k], per_rank = o->weak > 0 ? o->weak : f->particles / ranks;
+    struct time_row r = {.which = k, .ranks = o->ranks[k], .per_rank = o->weak > 0 ? o->weak : f->particles / o->ranks[k]};
     if (!by_law(t, k, f->particles)) continue;
-    laws_predict(&laws, ranks, per_rank, &times);
-    double collective = event_collectives(&t->together, t->known_ranks, ranks, &t->m);
-    times.mean[EVENT_collective] = times.critical[EVENT_collective] = collective;
-    row(t, f, ranks, per_rank, per_rank < laws.smallest[1] || ranks > laws.largest[0] ? "law*" : "law", &times);
+    laws_predict(&laws, r.ranks, r.per_rank, &r.times);
+    double collective = event_collectives(&t->together, t->known_ranks, r.ranks, &t->m);
+    r.times.mean[EVENT_collective] = r.times.critical[EVENT_collective] = collective;
+    r.by = r.per_rank < laws.smallest[1] || r.ranks > laws.largest[0] ? "law*" : "law";
+    row(t, f, &r);
   }
-  print_laws(&laws);
+  time_text_laws(&laws);
 }
 
 /* --- schemes ----------------------------------------------------------------------------------------------------- */
@@ -234,9 +218,10 @@ static int open_system(struct time_study *t, const struct params *par, enum stud
   t->split = y->input.split;
   t->pairs_alone = 0;
   double particles = y->facts.particles;
+  if (t->c->rank == 0 && t->options->weak == 0 && !t->said) study_text_few_particles(t->options->ranks, t->options->rank_count, particles), t->said = 1;
   if (needs_laws(t, particles) && counted_limit(t, particles) < LAW_RANKS_MIN << 2 * (LAW_MIN - 1)) {
     fault_set(f, "--ranks: %d particles can be counted on at most %d ranks (%d particles each); other numbers need laws, which need at least %d "
-                 "particles", (int)particles, counted_limit(t, particles), PARTICLES_MIN, PARTICLES_MIN * (LAW_RANKS_MIN << 2 * (LAW_MIN - 1)));
+                 "particles: give smaller numbers of ranks, or a file with more particles", (int)particles, counted_limit(t, particles), PARTICLES_MIN, PARTICLES_MIN * (LAW_RANKS_MIN << 2 * (LAW_MIN - 1)));
     study_system_close(y);
     return -1;
   }
@@ -250,13 +235,13 @@ static int one_scheme(struct time_study *t, const struct params *par, int files,
   if (open_system(t, par, scheme, &y, f)) return -1;
   struct study_facts facts = y.facts;
   t->points = t->known_ranks = 0;
-  if (t->c->rank == 0) header(t, &facts);
+  if (t->c->rank == 0) time_text_begin(&t->text, &facts, t->m.name, o->weak > 0);
   for (int k = 0; k < o->rank_count; k++) {
-    struct event_times times;
+    struct time_row r = {.which = k, .ranks = o->ranks[k], .per_rank = facts.particles / o->ranks[k], .by = "count"};
     if (by_law(t, k, facts.particles)) continue;
-    predict(t, &y, o->ranks[k], &times);
-    add_point(t, o->ranks[k], facts.particles, &times);
-    if (t->c->rank == 0) row(t, &facts, o->ranks[k], facts.particles / o->ranks[k], "count", &times);
+    predict(t, &y, o->ranks[k], &r.times);
+    add_point(t, r.ranks, facts.particles, &r.times);
+    if (t->c->rank == 0) row(t, &facts, &r);
   }
   int laws = needs_laws(t, facts.particles);
   if (laws) count_for_laws(t, &y);
@@ -271,6 +256,7 @@ static int one_scheme(struct time_study *t, const struct params *par, int files,
   t->together = own;
   t->known_ranks = own_ranks;
   if (laws && t->c->rank == 0) rows_by_law(t, &facts);
+  if (t->c->rank == 0) time_text_end(&t->text);
   return 0;
 }
 
@@ -288,6 +274,7 @@ int time_study(const struct comm *c, const struct params *par, int files, const 
     if (c->rank == 0 && result_begin(&t->out, &f) == 0) file_header(t);
     for (int k = 0; k < options->scheme_count && !f.text[0]; k++)
       if (one_scheme(t, par, files, options->scheme[k], &f)) break;
+    if (c->rank == 0 && !f.text[0]) time_text_finish(&t->text, options->ranks, options->rank_count);
   }
   if (c->rank == 0) result_close(&t->out, &f);
   comm_verdict(c, &f);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <config.h>
-#include "study/at.h"
+#include "study/force.h"
 
 #include <string.h>
 

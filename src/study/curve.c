@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Force error against time, for several values of the criterion's parameter. */
 #include <config.h>
-#include "study/curve.h"
+#include "study/force.h"
 
 #include <math.h>
 #include <omp.h>

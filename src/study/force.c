@@ -8,9 +8,7 @@
 #include "backend/probe.h"
 #include "io/snapshot/snapshot.h"
 #include "run/start.h"
-#include "study/at.h"
 #include "study/bench.h"
-#include "study/curve.h"
 #include "study/probes.h"
 
 static void print_errors(const char *what, const struct probes *q, enum probe_field field)

@@ -1,10 +1,8 @@
 libespalier_a_SOURCES += \
   %D%/at.c \
-  %D%/at.h \
   %D%/bench.c \
   %D%/bench.h \
   %D%/curve.c \
-  %D%/curve.h \
   %D%/force.c \
   %D%/force.h \
   %D%/global_particles.c \
@@ -19,6 +17,8 @@ libespalier_a_SOURCES += \
   %D%/study_system.h \
   %D%/study_table.c \
   %D%/study_table.h \
+  %D%/study_text.c \
+  %D%/study_text.h \
   %D%/result_file.c \
   %D%/result_file.h \
   %D%/virtual.c \

@@ -14,15 +14,19 @@
 static const struct backend *const be = &backend_cpu;
 
 const char *const soft_step_part_names[SOFT_STEP_PART_COUNT] = {
-#define X(name, meaning) #name,
+#define X(name, phase, meaning) #name,
     SOFT_STEP_PARTS(X)
 #undef X
 };
 
 enum phase soft_step_phase(enum soft_step_part part)
 {
-  if (part == SOFT_STEP_migration) return PHASE_domain;
-  return part == SOFT_STEP_soft || part == SOFT_STEP_soft_summaries ? PHASE_let_select : PHASE_hard_let;
+  static const enum phase phases[SOFT_STEP_PART_COUNT] = {
+#define X(name, phase, meaning) PHASE_##phase,
+      SOFT_STEP_PARTS(X)
+#undef X
+  };
+  return phases[part];
 }
 
 /* --- the schedule ------------------------------------------------------------------------------------------------ */
@@ -370,7 +374,7 @@ struct soft_step soft_step_count(const struct comm *c, struct global_particles *
   if (ranks == 1) return s;
   while (s.classes > 0 && timeline_ticks(k.interval_log2) > s.schedule.moment_interval) k.interval_log2++;
   s.migrations = builds;
-  s.edge = near_edge(&input, &s.schedule);
+  s.edge = s.moment_updates > 0 && near_edge(&input, &s.schedule);
   struct virtual_exchange l = {.c = c, .w = w, .ranks = ranks, .selected = selected, .staged = staged, .sink = &k, .share = 1.0 / (s.classes + 1),
                                .progress = wants->progress, .of = wants->of};
   virtual_open(&l);

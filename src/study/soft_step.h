@@ -11,19 +11,19 @@
 #include "step/schedule.h"
 #include "study/virtual.h"
 
-/* Parts of the traffic, in the phases `domain`, `let_select` (twice) and `hard_let` of comm.csv. */
-#define SOFT_STEP_PARTS(X)                                                         \
-  X(migration, "particles that change their rank")                                 \
-  X(soft, "boxes and LETs of the synchronisation")                                 \
-  X(soft_summaries, "LET summaries of the synchronisation, in stages")             \
-  X(hard_summaries, "LET summaries of the substeps, in stages")                    \
-  X(hard, "boxes and LETs of the substeps, chosen at the start")                   \
-  X(again, "the same, chosen again at moment updates")                               \
-  X(updates, "particles of LETs corrected in substeps")                            \
-  X(moments, "the same with all cells, at moment updates without new LETs")
+/* Parts of the traffic: X(name, phase of comm.csv, meaning). */
+#define SOFT_STEP_PARTS(X)                                                               \
+  X(migration, domain, "particles that change their rank")                               \
+  X(soft, let_select, "boxes and LETs of the synchronisation")                           \
+  X(soft_summaries, let_select, "LET summaries of the synchronisation, in stages")       \
+  X(hard_summaries, hard_let, "LET summaries of the substeps, in stages")                \
+  X(hard, hard_let, "boxes and LETs of the substeps, chosen at the start")               \
+  X(again, hard_let, "boxes and LETs of the substeps, chosen again at moment updates")   \
+  X(updates, hard_let, "particles of LETs corrected in substeps")                        \
+  X(moments, hard_let, "the same and all cells, at moment updates without new LETs")
 
 enum soft_step_part {
-#define X(name, meaning) SOFT_STEP_##name,
+#define X(name, phase, meaning) SOFT_STEP_##name,
   SOFT_STEP_PARTS(X)
 #undef X
   SOFT_STEP_PART_COUNT
@@ -91,7 +91,7 @@ struct soft_step {
   struct schedule schedule;
   struct soft_step_class class[SOFT_STEP_CLASSES];   /* [classes] */
   int classes;
-  int edge;                          /* 1: with 5 % more or fewer steps of particles moment updates are half or twice as frequent */
+  int edge;                          /* 1: with 5 % more or fewer steps of particles moment updates are half or twice as frequent; 0 without any */
   struct soft_step_together together;
 };
 

@@ -45,7 +45,7 @@ static void compare(struct study *s, struct global_particles *w, const struct vi
   virtual_differ(&rows[s->c->rank], &real, s->c->rank, kinds, &f);
   int differ = comm_agree(s->c, &f) != 0;
   s->disagree |= differ;
-  if (s->c->rank == 0) study_table_compared(&s->table, s->c->size, differ ? f.text : NULL);
+  if (s->c->rank == 0) study_text_compared(s->c->size, differ ? f.text : NULL);
 }
 
 static void count(struct study *s, struct study_system *y, int which, int kinds)
@@ -82,8 +82,10 @@ static int one_radius(struct study *s, const struct params *par, int first, stru
     study_system_close(&y);
     return -1;
   }
-  if (s->c->rank == 0) study_table_begin(&s->table, &y.facts, s->c->size);
+  if (s->c->rank == 0 && first) study_text_few_particles(s->options->ranks, s->options->rank_count, y.facts.particles);
+  if (s->c->rank == 0) study_text_begin(&s->table.text, &y.facts, s->c->size);
   for (int k = 0; k < s->options->rank_count; k++) count(s, &y, k, first ? VIRTUAL_ALL : 1 << LET_STEP);
+  if (s->c->rank == 0) study_text_end(&s->table.text, &y.facts);
   study_system_close(&y);
   return 0;
 }
@@ -125,6 +127,7 @@ int study_let(const struct comm *c, const struct params *par, const struct study
   par = &own;
   if (c->rank == 0) study_table_open(&s.table, options, par, &f);
   if (comm_verdict(c, &f) == 0) all_schemes(&s, par, &f);
+  if (c->rank == 0 && !f.text[0]) study_text_legend(&s.table.text);
   if (!f.text[0] && s.trace_fault.text[0]) f = s.trace_fault;
   if (!f.text[0] && s.disagree) fault_set(&f, "virtual and real ranks do not agree");
   if (c->rank == 0) study_table_close(&s.table, &f);

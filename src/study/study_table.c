@@ -11,20 +11,6 @@
 
 /* --- numbers ----------------------------------------------------------------------------------------------------- */
 
-/* Mean and maximum over ranks. */
-struct spread {
-  double mean, largest;
-};
-
-struct summary {
-  struct soft_step_traffic part[SOFT_STEP_PART_COUNT], all, collectives;   /* of a soft step, sums over ranks */
-  double selections, moment_updates;
-  struct spread local, tops, own, updates;
-  struct {
-    struct spread entries, cells, particles, contacts, messages, bytes, summary_messages, summary_bytes, known, groups, held;
-  } let[LET_KINDS];
-};
-
 /* Selects one number of a row. */
 typedef int64_t number_of(const struct virtual_rank *q, int kind);
 static int64_t local(const struct virtual_rank *q, int kind) { return (void)kind, q->local; }
@@ -64,12 +50,13 @@ static void add_traffic(struct soft_step_traffic *sum, struct soft_step_traffic 
   sum->bytes += t.bytes;
 }
 
-static struct summary summarise(const struct virtual_rank *rows, const struct soft_step *step, int ranks)
+static struct study_sums summarise(const struct virtual_rank *rows, const struct soft_step *step, int ranks)
 {
-  struct summary s = {.local = spread_of(rows, ranks, local, 0), .tops = spread_of(rows, ranks, tops, 0), .own = spread_of(rows, ranks, own_cells, 0),
-                      .updates = spread_of(rows, ranks, updates, 0)};
+  struct study_sums s = {.local = spread_of(rows, ranks, local, 0), .tops = spread_of(rows, ranks, tops, 0), .own = spread_of(rows, ranks, own_cells, 0),
+                         .updates = spread_of(rows, ranks, updates, 0)};
   s.selections = (double)step->selections;
   s.moment_updates = (double)step->moment_updates;
+  s.edge = step->edge;
   for (int k = 0; k < SOFT_STEP_PART_COUNT; k++) {
     s.part[k] = soft_step_sum(step, ranks, (enum soft_step_part)k);
     add_traffic(&s.all, s.part[k]);
@@ -91,28 +78,15 @@ static struct summary summarise(const struct virtual_rank *rows, const struct so
     s.let[k].groups = spread_of(rows, ranks, groups, k);
     s.let[k].held = spread_of(rows, ranks, held, k);
   }
+  double soft = s.let[LET_SOFT].entries.mean, hard = s.let[LET_STEP].entries.mean;
+  s.hard_over_soft = soft > 0 ? hard / soft : (double)NAN;
+  s.with_local = (s.local.mean + hard) / (s.local.mean + soft);
   return s;
-}
-
-/* The two curves of Watanabe & Nakasato 2014, fig. 4 (the first is not a number where nothing is received). */
-int64_t study_summary_bytes(const struct study_facts *f)
-{
-  struct let_request r = {.quads = f->quads};
-  return (int64_t)let_summary_bytes(&r);
-}
-
-static double hard_over_soft(const struct summary *s)
-{
-  return s->let[LET_SOFT].entries.mean > 0 ? s->let[LET_STEP].entries.mean / s->let[LET_SOFT].entries.mean : (double)NAN;
-}
-static double with_local(const struct summary *s)
-{
-  return (s->local.mean + s->let[LET_STEP].entries.mean) / (s->local.mean + s->let[LET_SOFT].entries.mean);
 }
 
 /* --- columns of the file ----------------------------------------------------------------------------------------- */
 
-/* X(name, value, meaning): f are the facts, s the summary. */
+/* X(name, value, meaning): f are the facts, s the sums. */
 #define STATE_COLUMNS(X)                                       \
   X(R1_over_R0, f->r1 / f->r0, "R1 in units of R0 (0: no split)") \
   X(R1, f->r1, "")                                             \
@@ -169,8 +143,8 @@ static double with_local(const struct summary *s)
   KIND_COLUMNS(X, hard, LET_STEP)                                                                                          \
   X(update_bytes, s.updates.mean, "bytes that a rank sends in a substep in which all entries, also cells, were corrected") \
   X(update_bytes_max, s.updates.largest, "the same, maximum over ranks")                                                   \
-  X(hard_over_soft, hard_over_soft(&s), "N_hard / N_soft, of the means")                                                   \
-  X(local_hard_over_local_soft, with_local(&s), "(N_local + N_hard) / (N_local + N_soft), of the means")                   \
+  X(hard_over_soft, s.hard_over_soft, "N_hard / N_soft, of the means")                                                   \
+  X(local_hard_over_local_soft, s.with_local, "(N_local + N_hard) / (N_local + N_soft), of the means")                   \
   STEP_COLUMNS(X)                                                                                                          \
   X(seconds, seconds, "time of the count")
 
@@ -252,10 +226,10 @@ static void headers(const struct study_table *t, const struct params *par, int p
   fflush(t->out.file);
 }
 
-static void file_row(const struct study_table *t, const struct study_facts *f, int ranks, const struct summary *sum, double seconds)
+static void file_row(const struct study_table *t, const struct study_facts *f, int ranks, const struct study_sums *sum, double seconds)
 {
   const char *comma = ",";
-  struct summary s = *sum;
+  struct study_sums s = *sum;
   fprintf(t->out.file, "%s", f->scheme);
   STATE_COLUMNS(VALUE)
   RANK_COLUMNS(VALUE)
@@ -292,67 +266,13 @@ void study_table_close(struct study_table *t, struct fault *f)
   result_close(&t->pairs, f);
 }
 
-/* --- the terminal ------------------------------------------------------------------------------------------------ */
+/* --- rows, on the terminal and in the file ------------------------------------------------------------------------ */
 
-void study_table_begin(const struct study_table *t, const struct study_facts *f, int processes)
-{
-  (void)t;
-  printf("%.0f particles, %d process%s; ", f->particles, processes, processes > 1 ? "es" : "");
-  if (f->r1 > 0)
-    printf("R1 = %.4g R0 = %.4g, R2 = %.4g; ", f->r1 / f->r0, f->r1, f->r2);
-  else
-    printf("no split: hard LETs are for the total force; ");
-  printf("soft step %.4g; LET summaries of up to %lld bytes\n", f->soft_step, (long long)study_summary_bytes(f));
-  printf("%6s %9s %9s | %9s %9s %6s %6s %7s %8s | %9s %9s %6s %7s %8s %8s | %6s %6s %7s\n", "P", "N/P", "max", "N_soft", "max", "tops",
-         "LETs", "sent", "MB", "N_hard", "max", "LETs", "sent", "MB", "update", "h/s", "l+h/s", "seconds");
-  fflush(stdout);
-}
-
-static const char *ratio(double x, char text[16])
-{
-  snprintf(text, 16, isfinite(x) ? "%.3f" : "-", x);
-  return text;
-}
-
-static void print_summaries(int ranks, const struct summary *s)
-{
-  static const char *const name[LET_KINDS] = {[LET_SOFT] = "soft", [LET_STEP] = "hard"};
-  printf("# P = %d: LET summaries, mean (most):", ranks);
-  for (int k = 0; k < LET_KINDS; k++)
-    printf("%s %s %.0f message%s, %.4g (%.4g) MB received, %.1f (%.0f) ranks known, %.1f groups, %.4g (%.4g) MB in memory", k ? ";" : "", name[k],
-           s->let[k].summary_messages.mean, s->let[k].summary_messages.mean == 1 ? "" : "s", s->let[k].summary_bytes.mean / 1e6,
-           s->let[k].summary_bytes.largest / 1e6, s->let[k].known.mean, s->let[k].known.largest, s->let[k].groups.mean, s->let[k].held.mean / 1e6,
-           s->let[k].held.largest / 1e6);
-  printf("\n");
-}
-
-/* The messages of a soft step of all ranks. */
-static void print_step(const struct study_facts *f, int ranks, const struct summary *s, int edge)
-{
-  printf("# P = %d: a soft step, %s, all ranks: messages (MB):", ranks, f->scheme);
-  for (int k = 0; k < SOFT_STEP_PART_COUNT; k++)
-    if (s->part[k].messages > 0)
-      printf(" %s %lld (%.4g),", soft_step_part_names[k], (long long)s->part[k].messages, (double)s->part[k].bytes / 1e6);
-  printf(" all %lld (%.4g); %.0f selection%s, %.0f moment update%s, %lld collectives\n", (long long)s->all.messages, (double)s->all.bytes / 1e6,
-         s->selections, s->selections == 1 ? "" : "s", s->moment_updates, s->moment_updates == 1 ? "" : "s",
-         (long long)s->collectives.messages / ranks);
-  if (edge) printf("# P = %d: block levels are near those at which moment updates are half or twice as many: both kinds of soft steps will occur\n", ranks);
-}
-
-void study_table_row(const struct study_table *t, const struct study_facts *f, int ranks, const struct virtual_rank *rows,
+void study_table_row(struct study_table *t, const struct study_facts *f, int ranks, const struct virtual_rank *rows,
                      const struct soft_step *step, double seconds)
 {
-  struct summary s = summarise(rows, step, ranks);
-  char text[2][16];
-  printf("%6d %9.1f %9.0f | %9.1f %9.0f %6.0f %6.1f %7.1f %8.3f | %9.1f %9.0f %6.1f %7.1f %8.3f %8.3f | %6s %6s %7.1f\n", ranks,
-         s.local.mean,
-         s.local.largest, s.let[LET_SOFT].entries.mean, s.let[LET_SOFT].entries.largest, s.tops.mean, s.let[LET_SOFT].contacts.mean,
-         s.let[LET_SOFT].messages.mean, s.let[LET_SOFT].bytes.mean / 1e6, s.let[LET_STEP].entries.mean, s.let[LET_STEP].entries.largest,
-         s.let[LET_STEP].contacts.mean, s.let[LET_STEP].messages.mean, s.let[LET_STEP].bytes.mean / 1e6, s.updates.mean / 1e6,
-         ratio(hard_over_soft(&s), text[0]), ratio(with_local(&s), text[1]), seconds);
-  if (ranks > 1) print_summaries(ranks, &s);
-  if (ranks > 1) print_step(f, ranks, &s, step->edge);
-  fflush(stdout);
+  struct study_sums s = summarise(rows, step, ranks);
+  study_text_row(&t->text, ranks, &s, seconds);
   if (t->pairs.file) write_pairs(t, f, ranks, step);
   if (!t->out.file) return;
   if (t->domains)
@@ -360,14 +280,4 @@ void study_table_row(const struct study_table *t, const struct study_facts *f, i
   else
     file_row(t, f, ranks, &s, seconds);
   fflush(t->out.file);
-}
-
-void study_table_compared(const struct study_table *t, int ranks, const char *difference)
-{
-  (void)t;
-  if (difference)
-    printf("# P = %d: real ranks: differ: %s\n", ranks, difference);
-  else
-    printf("# P = %d: real ranks: agrees\n", ranks);
-  fflush(stdout);
 }

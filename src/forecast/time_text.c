@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <config.h>
+#include "forecast/time_text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Seconds below this are those of work for which a machine file gives no rate. */
+#define SECONDS_MIN 1e-9
+
+void time_text_begin(struct time_text *t, const struct study_facts *f, const char *machine, int weak)
+{
+  t->scheme[t->schemes++] = f->scheme;
+  t->rows = 0;
+  printf("%s: %s %.0f particles, scheme %s, soft step %.4g (code units)\n", machine, weak ? "weak scaling, counts of" : "strong scaling of", f->particles, f->scheme,
+         f->soft_step);
+  printf("\nPredicted seconds of a soft step and of a unit of simulated time on P ranks\n");
+  printf("%8s %10s %6s %11s %11s %11s\n", "P", "N/P", "by", "soft step", "unit time", "mean busy");
+  fflush(stdout);
+}
+
+void time_text_row(struct time_text *t, const struct study_facts *f, const struct time_row *row)
+{
+  double all = event_total(row->times.critical), busy = event_total(row->times.mean) - row->times.mean[EVENT_wait];
+  printf("%8.0f %10.1f %6s %11.4g %11.4g %11.4g\n", row->ranks, row->per_rank, row->by, all, all / f->soft_step, busy);
+  fflush(stdout);
+  t->row[t->rows++] = *row;
+  t->unit[t->schemes - 1][row->which] = all / f->soft_step;
+  t->by[t->schemes - 1][row->which] = row->by;
+}
+
+void time_text_laws(const struct laws *l)
+{
+  printf("# laws: seconds of a part = floor + A (N/P)^b%s, fitted to P = %.0f to %.0f, N/P = %.6g to %.6g; fitted soft steps\n"
+         "#   differ from counted ones by at most %.0f %%; collectives are computed for every P; law*: P or N/P is beyond these\n",
+         l->separate ? " P^c" : "", l->smallest[0], l->largest[0], l->smallest[1], l->largest[1], 100 * l->worst);
+}
+
+void time_text_end(struct time_text *t)
+{
+  printf("\nParts of the soft step in seconds, of the ranks that come last to its collectives; their sum is the soft step\n");
+  printf("%8s", "P");
+  for (int p = 0; p < EVENT_PHASES_COUNT; p++) printf(" %10s", event_phase_names[p]);
+  printf("\n");
+  for (int i = 0; i < t->rows; i++) {
+    printf("%8.0f", t->row[i].ranks);
+    for (int p = 0; p < EVENT_PHASES_COUNT; p++) {
+      double seconds = t->row[i].times.critical[p];
+      printf(" %10.3g", seconds < SECONDS_MIN ? 0 : seconds);
+    }
+    printf("\n");
+  }
+  printf("\n");
+  fflush(stdout);
+}
+
+/* The schemes with a prediction for a number of ranks, the fastest first. Returns their number. */
+static int in_order(const struct time_text *t, int which, int order[STUDY_SCHEMES])
+{
+  int n = 0;
+  for (int k = 0; k < t->schemes; k++) {
+    int at = n;
+    if (!(t->unit[k][which] > 0)) continue;
+    for (; at > 0 && t->unit[order[at - 1]][which] > t->unit[k][which]; at--) order[at] = order[at - 1];
+    order[at] = k;
+    n++;
+  }
+  return n;
+}
+
+void time_text_finish(const struct time_text *t, const int *ranks, int count)
+{
+  static const char *const meanings[EVENT_PHASES_COUNT] = {
+#define X(name, meaning) meaning,
+      EVENT_PHASES(X)
+#undef X
+  };
+  printf("Columns:\n" TIME_TEXT_COLUMNS TIME_TEXT_PARTS);
+  for (int p = 0; p < EVENT_PHASES_COUNT; p++) printf("  %-10s  %s\n", event_phase_names[p], meanings[p]);
+  if (t->schemes > 1) printf("Fastest scheme on P ranks, by seconds of a unit of simulated time:\n");
+  for (int k = 0; t->schemes > 1 && k < count; k++) {
+    int order[STUDY_SCHEMES], n = in_order(t, k, order);
+    printf("  P = %d:", ranks[k]);
+    for (int i = 0; i < n; i++) {
+      const char *by = t->by[order[i]][k];
+      printf("%s %s %.4g s", i == 0 ? "" : i == 1 ? "; then" : ",", t->scheme[order[i]], t->unit[order[i]][k]);
+      if (strcmp(by, "count") != 0) printf(" (%s)", by);
+    }
+    printf("\n");
+  }
+  fflush(stdout);
+}
