@@ -343,6 +343,30 @@ static struct let_count count_of(const struct backend *be, const struct set *s, 
   return count;
 }
 
+/* Bytes of an update from its request and its entries, as studies count them, are those of the device that has the LET. */
+static void check_update_bytes(const struct backend *be, const struct set *s, int order)
+{
+  const struct let_box box = {{0.3, -1, -1}, {0.6, 1, 1}, 1, {0}, 1};
+  struct particles p;
+  struct rig g;
+  struct let_choice c = {.boxes = &box, .box_count = 1};
+  int64_t at_level[32];
+  if (!be->let->update_bytes) return;
+  set_make(s, 0.7, &p);
+  rig_open(&g, be, s, &p, order, 8, 32);
+  struct mac mac = rig_mac(&g, MAC_ACCELERATION, 1.0 / 64);
+  rig_first_force(&g, 1.0 / 64);
+  struct let_request q = {.mac = &mac, .a_typical = 1, .cutoff = -1, .horizon = 0.05, .tick_length = 0.05 / TICKS};
+  be->let->select(g.dev, LET_STEP, &q, 1, &c);
+  struct let_count size = be->let->entries(g.dev, LET_STEP, 0, at_level);
+  size_t counted = be->let->update_bytes(&q, size.particles, size.cells), most = be->let->update_bytes_max(g.dev, 0);
+  char line[200];
+  snprintf(line, sizeof line, "%s, order %d: an update of %lld cells and %lld particles has %zu bytes, counted %zu", label, order, (long long)size.cells,
+           (long long)size.particles, most, counted);
+  tap_ok(size.cells > 0 && size.particles > 0 && counted == most, line);
+  rig_close(&g);
+}
+
 /* For the same boxes all backends choose the same, but for rounding. */
 static void check_counts(const struct backend *be, const struct set *s, enum let_kind kind)
 {
@@ -392,7 +416,10 @@ static void check(const struct backend *be)
   house_mixed = 0;
   snprintf(label, sizeof label, "%s", be->name);
   check_set(be, &sets[2], 2, 2, 0, delta, 0);
-  for (int order = 1; order <= 2; order++) check_few(be, &sets[0], order);
+  for (int order = 1; order <= 2; order++) {
+    check_few(be, &sets[0], order);
+    check_update_bytes(be, &sets[0], order);
+  }
   check_counts(be, &sets[0], LET_SOFT);
   check_counts(be, &sets[0], LET_STEP);
   check_boxes(be, &sets[0]);

@@ -171,7 +171,7 @@ size_t cpu_let_update(struct device *d, int peer, int32_t tick, enum let_update_
 void cpu_let_take_update(struct device *d);
 size_t cpu_let_update_bytes_max(struct device *d, int peer);
 struct let_count cpu_let_entries(struct device *d, enum let_kind kind, int peer, int64_t *count);
-size_t cpu_let_update_bytes(const struct device *d, const struct let_request *r, int64_t entries, int64_t cells);
+size_t cpu_let_update_bytes(const struct let_request *r, int64_t entries, int64_t cells);
 int64_t cpu_let_apply(struct device *d, int peer, const void *message, size_t bytes);
 int64_t cpu_violations(struct device *d, int64_t *late);
 void cpu_watch_free(struct device *d);

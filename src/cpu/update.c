@@ -204,21 +204,21 @@ void cpu_let_take_update(struct device *d)
   d->update_capacity = 0;
 }
 
-static size_t own_update_bytes(const struct device *d, int64_t entries, int64_t cells)
+static size_t own_update_bytes(int quad, int64_t entries, int64_t cells)
 {
-  return sizeof(struct update_head) + aligned_entries(entries) + (cells > 0 ? cell_bytes(cells, d->quadrupole) : 0);
+  return sizeof(struct update_head) + aligned_entries(entries) + (cells > 0 ? cell_bytes(cells, quad) : 0);
 }
 
-size_t cpu_let_update_bytes(const struct device *d, const struct let_request *r, int64_t entries, int64_t cells)
+size_t cpu_let_update_bytes(const struct let_request *r, int64_t entries, int64_t cells)
 {
   if (r->as_device) return let_device_update_bytes(cells, entries, let_device_quads(r));
-  return own_update_bytes(d, entries, cells);
+  return own_update_bytes(r->mac->order == 2, entries, cells);
 }
 
 size_t cpu_let_update_bytes_max(struct device *d, int peer)
 {
   const struct let *l = cpu_let(d, LET_STEP, peer);
-  return l->sent.nodes == 0 ? 0 : own_update_bytes(d, l->sent.source.n, l->sent.nodes);
+  return l->sent.nodes == 0 ? 0 : own_update_bytes(d->quadrupole, l->sent.source.n, l->sent.nodes);
 }
 
 struct let_count cpu_let_entries(struct device *d, enum let_kind kind, int peer, int64_t *count)
@@ -260,7 +260,7 @@ size_t cpu_let_update(struct device *d, int peer, int32_t tick, enum let_update_
     if (l->at_level[level] > 0) *next = timeline_after(tick, level);
   if (l->pendings == 0 && (scope == SCOPE_CORRECTED || l->sent.nodes == 0)) return 0;
   size_t entries = sizeof(struct update_entry) * (size_t)l->pendings, aligned = aligned_entries(l->pendings);
-  size_t bytes = own_update_bytes(d, l->pendings, cells ? l->sent.nodes : 0);
+  size_t bytes = own_update_bytes(d->quadrupole, l->pendings, cells ? l->sent.nodes : 0);
   cpu_room(&d->update, &d->update_capacity, bytes, "let");
   struct update_head *head = d->update;
   *head = (struct update_head){

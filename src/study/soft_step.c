@@ -110,7 +110,7 @@ static void sent_message(struct counting *k, enum soft_step_part part, int from,
 }
 
 /* Bytes of an update of LETs of substeps. */
-static size_t update_bytes(const struct virtual_exchange *l, int64_t particles, int64_t cells) { return be->let->update_bytes(l->d[0], &l->request, particles, cells); }
+static size_t update_bytes(const struct virtual_exchange *l, int64_t particles, int64_t cells) { return be->let->update_bytes(&l->request, particles, cells); }
 
 /* Updates of a LET, until the next selection. deeper[i]: its particles of level i and deeper. */
 static void send_updates(const struct virtual_exchange *l, int from, const struct virtual_let *let, const int64_t *deeper, int deepest)

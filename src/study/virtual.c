@@ -327,7 +327,7 @@ static void count_let(struct virtual_exchange *l, int sender, const struct virtu
                                     .entries = (int32_t)(let->size.cells + let->size.particles),
                                     .boxes = (int64_t)let->box_bytes, .let = (int64_t)let->bytes};
   int updated = l->kind == LET_STEP && let->bytes > 0;   /* no updates follow a LET without anything */
-  if (updated) message.update = (int64_t)be->let->update_bytes(l->d[0], &l->request, let->size.particles, let->size.cells);
+  if (updated) message.update = (int64_t)be->let->update_bytes(&l->request, let->size.particles, let->size.cells);
   note_message(k->messages, message);
   to->contacts[l->kind]++;
   to->let[l->kind].received.cells += let->size.cells;
