@@ -75,6 +75,11 @@ espalier 1 study let --device gpu --ranks 2 --scheme shared,hybrid -P Gravity:Mu
     function form(s) { return soft[s, 1] > 1.2 * soft[s, 0] && soft[s, 1] < 1.45 * soft[s, 0] }
     END { exit !(form("shared") && form("hybrid") && again["hybrid", 1] == 0 && again["hybrid", 0] > 0) }' "$dir/device.csv" "$dir/table.csv"
 ok $? "LETs in the form of a device: monopole cells, 1.2 to 1.45 times the bytes; those of a hybrid are not selected again"
+rm -f "$dir/table.csv"
+espalier 1 study let --device gpu --ranks 2 --scheme shared,hybrid -o table.csv plummer.ini && grep -q 'LET summaries of up to 1600 bytes' "$dir/log" &&
+  awk -F, '/^#/ { next } $1 == "scheme" { for (i = 1; i <= NF; i++) at[$i] = i; next } { $(at["seconds"]) = ""; row[FNR == NR, $1] = $0 }
+    END { exit !(row[0, "shared"] != "" && row[0, "shared"] == row[1, "shared"] && row[0, "hybrid"] == row[1, "hybrid"]) }' "$dir/device.csv" "$dir/table.csv"
+ok $? "by itself a device has monopole cells; its LET summaries have second moments"
 espalier 1 study let --ranks 2 --device cuda plummer.ini
 test $? = 2 && grep -q "option --device: expected cpu or gpu, found 'cuda'" "$dir/log"
 ok $? "an unknown device: a sentence"

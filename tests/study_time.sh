@@ -169,6 +169,10 @@ espalier 1 study time --machine machine.ini --ranks 64,4096 --weak 1000 --scheme
 test $? = 0 && holds "$(value shared 4096 collective_critical) > $(value shared 64 collective_critical)" &&
   test "$(value shared 4096 particles)" = 4096000
 ok $? "weak scaling: collectives grow with the number of ranks"
+espalier 1 study time --machine machine.ini --ranks 2,16,64,512 --weak 100 --scheme shared -o table.csv --overwrite plummer.ini
+test $? = 0 && test "$(value shared 2 by) $(value shared 16 by) $(value shared 64 by) $(value shared 512 by)" = 'law* law law law*' &&
+  espalier 1 study time --machine machine.ini --ranks 64 --weak 1e6 --scheme shared -o table.csv --overwrite plummer.ini && test "$(value shared 64 by)" = 'law*'
+ok $? "fewer ranks, or more particles on each, than those of the laws: law*"
 espalier 1 study time --machine machine.ini --ranks 1048576 few.ini
 test $? = 1 && grep -q 'error: --ranks: 600 particles can be counted on at most 37 ranks' "$dir/log"
 ok $? "too few particles for laws: a sentence"

@@ -400,7 +400,7 @@ const struct command command_study = {
     "      --ranks P,P,...     numbers of ranks [2,4,8,16,32,64,128]; Domain:DomainGrid applies where its product is P\n"
     "      --r1 X,X,...        R1 in units of R0, one study for each value [Split:R1OverR0]\n"
     "      --scheme S,S,...    schemes, one study each: shared and block (steps without the split), hybrid [the file's]\n"
-    "      --device cpu|gpu    LETs, their bytes and the schedule of this backend; the count itself needs none [cpu]\n"
+    "      --device cpu|gpu    LETs, bytes, multipole order and schedule of this backend, which the count does not need [cpu]\n"
     "  -P Section:Name=value   replace the value of a parameter of the file; may be repeated\n"
     "      --pairs PAIRS.csv   write messages and bytes of a soft step by phase and pair of ranks\n"
     "  -o, --output TABLE.csv  write a table with a row for every P; its first lines explain the columns\n"

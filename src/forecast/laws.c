@@ -95,6 +95,14 @@ void laws_fit(struct laws *l, const struct law_point *point, int count)
   }
 }
 
+int laws_reach(const struct laws *l, double ranks, double per_rank)
+{
+  const double x[2] = {ranks, per_rank}, rounding = 1e-9;
+  int within = 1;
+  for (int k = 0; k < 2; k++) within &= x[k] >= l->smallest[k] * (1 - rounding) && x[k] <= l->largest[k] * (1 + rounding);
+  return within;
+}
+
 static double by_law(const struct law *l, double ranks, double per_rank)
 {
   return l->used ? exp(l->a + l->b * log(per_rank) + l->c * log(ranks)) : 0;

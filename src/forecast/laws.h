@@ -29,6 +29,8 @@ struct laws {
 
 /* Fit [count] points, at least 3. The exponent of P alone is fitted where the points have several numbers of particles. */
 void laws_fit(struct laws *l, const struct law_point *point, int count);
+/* Whether P and N/P are within those of the points. */
+int laws_reach(const struct laws *l, double ranks, double per_rank);
 /* The times by the laws, without collectives. */
 void laws_predict(const struct laws *l, double ranks, double per_rank, struct event_times *times);
 #endif

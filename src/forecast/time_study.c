@@ -199,7 +199,7 @@ static void rows_by_law(struct time_study *t, const struct study_facts *f)
     laws_predict(&laws, r.ranks, r.per_rank, &r.times);
     double collective = event_collectives(&t->together, t->known_ranks, r.ranks, &t->m);
     r.times.mean[EVENT_collective] = r.times.critical[EVENT_collective] = collective;
-    r.by = r.per_rank < laws.smallest[1] || r.ranks > laws.largest[0] ? "law*" : "law";
+    r.by = laws_reach(&laws, r.ranks, r.per_rank) ? "law" : "law*";
     row(t, f, &r);
   }
   time_text_laws(&laws);
@@ -213,6 +213,7 @@ static int open_system(struct time_study *t, const struct params *par, enum stud
   own.Tuning = TUNING_FROZEN;
   params_use_walks(&own);
   study_use_scheme(&own, scheme);
+  study_use_order(&own, t->m.device == DEVICE_gpu);
   if (study_system_open(y, t->c, &own, 1, f)) return -1;
   if (t->m.device == DEVICE_gpu) study_system_use_device(y);
   t->split = y->input.split;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/let_sizes.h"
 #include "base/memory.h"
 #include "tuning/tuning.h"
 
@@ -67,6 +68,7 @@ struct let_request global_particles_request(const struct global_particles *w, en
   struct let_request r = {.mac = &w->mac, .a_floor = w->a_floor, .a_typical = w->a_typical, .cutoff = -1,
                           .eps2 = softening_classes2(&w->softening), .as_device = w->as_device};
   let_tops(be, &r);
+  if (w->as_device) r.quads = let_device_quads(&r);
   if (kind == LET_SOFT) return r;
   r.cutoff = w->cutoff;
   r.horizon = w->soft_step;

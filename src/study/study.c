@@ -124,6 +124,7 @@ int study_let(const struct comm *c, const struct params *par, const struct study
   struct params own = *par;
   own.Tuning = TUNING_FROZEN;   /* counts must not depend on measured times */
   params_use_walks(&own);   /* its tables are of hard walks */
+  study_use_order(&own, options->as_device);
   par = &own;
   if (c->rank == 0) study_table_open(&s.table, options, par, &f);
   if (comm_verdict(c, &f) == 0) all_schemes(&s, par, &f);

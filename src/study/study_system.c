@@ -82,12 +82,19 @@ int study_system_open(struct study_system *y, const struct comm *c, const struct
   return failed;
 }
 
+void study_use_order(struct params *p, int on_device)
+{
+  struct params there = params_of_run(p, 0, on_device);
+  p->MultipoleOrder = params_order(&there);
+}
+
 void study_system_use_device(struct study_system *y)
 {
   y->input.on_device = 1;
   y->input.backend_interval = 1;
   if (y->input.split) y->input.walks_tree = 0;   /* neighbour lists */
   y->synchronised.as_device = y->kicked.as_device = 1;
+  y->facts.quads = global_particles_request(&y->synchronised, LET_SOFT).quads;
 }
 
 void study_system_close(struct study_system *y)

@@ -19,6 +19,8 @@ struct study_system {
 /* Read the particles of the parameters, which are after params_use_walks, and compute their accelerations. `measure`: 1: carry out the
  * substeps of the soft step too, for its interactions. Collective. 0, or -1 with a fault and nothing to close. */
 int study_system_open(struct study_system *y, const struct comm *c, const struct params *par, int measure, struct fault *f);
+/* The order of multipoles that a run has on a device (`on_device` 1) or on the host, where the parameters leave it to the program. */
+void study_use_order(struct params *p, int on_device);
 /* Count as the CUDA backend does: its schedule, groups, LETs, bytes. Not collective. */
 void study_system_use_device(struct study_system *y);
 /* Free the particles. */
