@@ -38,6 +38,13 @@ for file in "$source"/params/machines/*.ini; do
   ok $? "$(basename "$file") is read"
 done
 
+# a name with a comma
+machine 'Name=A "fast", large machine'
+espalier 1 study time --machine machine.ini --ranks 1,8 --scheme shared -o table.csv few.ini
+test $? = 0 && test "$(value shared 8 by)" = count && grep -q '^A ;fast;; large machine,shared,' "$dir/table.csv" && grep -q '^A "fast", large machine: strong' "$dir/log"
+ok $? "the name of a machine is one field of the table"
+rm -f "$dir/table.csv"
+
 # rates that a file may lack: those of all particles, unless it has them; 1.93e12 is the WalkRate of the file
 rates() {
   machine MessageCopy=0 WalkFloor=0 SubstepFloor=0

@@ -127,13 +127,23 @@ static int counted_limit(const struct time_study *t, double particles)
   return (int)fmin(most, limit);
 }
 
+/* The machine's name as a field of the table. */
+static const char *machine_field(const struct time_study *t, char field[sizeof t->m.name])
+{
+  snprintf(field, sizeof t->m.name, "%s", t->m.name);
+  for (char *at = field; *at; at++)
+    if (*at == ',' || *at == '"') *at = ';';
+  return field;
+}
+
 static void row(struct time_study *t, const struct study_facts *f, const struct time_row *r)
 {
+  char machine[sizeof t->m.name];
   double all = event_total(r->times.critical);
   time_text_row(&t->text, f, r);
   if (!t->out.file) return;
-  fprintf(t->out.file, "%s,%s,%.0f,%.0f,%.15g,%s,%.15g,%.15g,%.15g", t->m.name, f->scheme, r->per_rank * r->ranks, r->ranks, r->per_rank, r->by, f->soft_step,
-          all, all / f->soft_step);
+  fprintf(t->out.file, "%s,%s,%.0f,%.0f,%.15g,%s,%.15g,%.15g,%.15g", machine_field(t, machine), f->scheme, r->per_rank * r->ranks, r->ranks,
+          r->per_rank, r->by, f->soft_step, all, all / f->soft_step);
   for (int p = 0; p < EVENT_PHASES_COUNT; p++) fprintf(t->out.file, ",%.9g,%.9g", r->times.mean[p], r->times.critical[p]);
   fputc('\n', t->out.file);
   fflush(t->out.file);
