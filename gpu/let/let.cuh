@@ -99,8 +99,8 @@ struct waiting {
   int32_t motion_tick;
 };
 
-/* A walk from the local tree and LETs in several calls, while LETs are in transit. A walk of all particles joins them: its first supergroups
- * begin with the local tree. */
+/* A walk from the local tree and LETs in several calls, while LETs are in transit. A walk of all particles joins them: its first supergroups,
+ * none unless the debug switch first_part says so, begin with the local tree. */
 struct joined {
   int32_t supergroups;         /* number of the first supergroups */
   bool two_launches;           /* the last walk was in several calls, and idle between these events: */
