@@ -56,6 +56,9 @@ HD double essential_box_deviation(const struct let_box *b, double pull, const st
 /* Upper bound on the hard accelerations of the particles of a node. */
 HD double essential_pull(const struct motion *w) { return essential_norm(w->a) + w->spread_a; }
 
+/* mac_clear of a cell whose radius grows by `grow`, by which the distance that it is compared with is shorter already. */
+HD float essential_clear(float b, double grow, double open_within) { return (float)(mac_clear(b, (float)open_within) + (MAC_MARGIN - 1) * grow); }
+
 /* The number of a box in the acceptance criterion. */
 HD float essential_sink(const struct let_box *b, const struct let_request *r) { return mac_sink(r->mac, fmax(b->a_old, r->a_floor)); }
 
@@ -66,12 +69,13 @@ HD enum need essential_need(const struct lattice *l, const struct node *n, const
   double x[3];
   for (int c = 0; c < 3; c++) x[c] = lattice_position(l, c, n->x[c]);
   double distance = essential_distance(b, x, w->v, r->horizon);
+  double grow = r->horizon > 0 ? w->spread_v * r->horizon + essential_deviation(essential_pull(w), r->a_typical, r->horizon) : 0;
   if (r->horizon > 0) distance -= w->spread_v * r->horizon + essential_box_deviation(b, essential_pull(w), r);
   if (r->cutoff >= 0 && distance - n->b > r->cutoff) return NEED_NOTHING;
   /* a leaf of one particle is sent as a particle if it moves: updates carry corrections of particles, not of cells */
   if (r->horizon > 0 && n->info == (NODE_LEAF | 1)) return NEED_OPEN;
   double sink = essential_sink(b, r);
-  return distance > mac_clear(n->b, (float)r->open_within) && distance >= n->reach * sink ? NEED_CELL : NEED_OPEN;
+  return distance > essential_clear(n->b, grow, r->open_within) && distance >= n->reach * sink ? NEED_CELL : NEED_OPEN;
 }
 
 /* The same where nothing moves and there is no cutoff, with the box's number in the acceptance criterion (tree/mac.h). */
@@ -106,7 +110,7 @@ struct box_table {
 struct asked {
   float x[3], displacement[3];
   float b, reach;
-  float away;      /* mac_clear */
+  float away;      /* essential_clear */
   float grow;      /* upper bound on the deviation of its particles from the trajectory of its centre: spread and motion bound */
   int opened;      /* 1: never accepted as a cell */
 };
@@ -167,7 +171,6 @@ HD struct asked essential_node(const struct asking *g, const struct node *n, con
 {
   struct asked a;
   a.b = n->b;
-  a.away = mac_clear(n->b, (float)g->open_within);
   a.reach = n->reach;
   a.grow = 0;
   a.opened = 0;
@@ -179,6 +182,7 @@ HD struct asked essential_node(const struct asking *g, const struct node *n, con
     a.grow = (float)(w->spread_v * g->horizon + essential_deviation(essential_pull(w), g->a_typical, g->horizon));
     a.opened = n->info == (NODE_LEAF | 1);
   }
+  a.away = essential_clear(n->b, a.grow, g->open_within);
   return a;
 }
 
