@@ -177,6 +177,9 @@ ok $? "weak scaling: collectives grow with the number of ranks"
 espalier 1 study time --machine machine.ini --ranks 1048576 few.ini
 test $? = 1 && grep -q 'error: --ranks: 600 particles can be counted on at most 37 ranks' "$dir/log"
 ok $? "too few particles for laws: a sentence"
+espalier 1 study time --machine machine.ini --scheme shared --overwrite -o table.csv few.ini
+test $? = 0 && test "$(value shared 16 by)" = count && test -z "$(value shared 64 by)" && grep -q '^# P = 64 and more: left out' "$dir/log"
+ok $? "without --ranks: those that can be predicted"
 espalier 1 study time --machine machine.ini --ranks 4,700 few.ini
 grep 'more ranks than particles' "$dir/log" > "$dir/time"
 espalier 1 study let --ranks 4,700 few.ini
