@@ -11,6 +11,7 @@ nobase_dist_pkgdata_DATA += \
   %D%/machines/fdps-link4x.ini \
   %D%/machines/fdps-reference.ini \
   %D%/machines/fugaku.ini \
+  %D%/machines/h100-node.ini \
   %D%/machines/h200-node.ini \
   %D%/machines/ha-pacs.ini \
   %D%/machines/infiniband-ndr.ini \

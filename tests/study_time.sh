@@ -20,9 +20,14 @@ espalier() {
 printf '%s\n' '[Input]' 'InitCondFile = plummer.hdf5' '[Units]' 'GravityConstantInternal = 1' '[Gravity]' 'Softening = 0.01' > "$dir/plummer.ini"
 sed 's/plummer.hdf5/few.hdf5/' "$dir/plummer.ini" > "$dir/few.ini"
 
-# machine KEY=VALUE...: a machine file with these values in place of others
+# machine KEY=VALUE...: a machine file without the keys that it may lack, with these values in place of others
+lacks=$(printf '%s\\|' StepFloor StepRate TreeFloor RebuildRate UpdateRate WalkFill SplitRate BlockRate RanksFloor \
+  RanksSubstepFloor LetFloor HardLetFloor DomainRate MigrateRate HardLetRate LetRate)
 machine() {
-  cp "$source/params/machines/slingshot.ini" "$dir/machine.ini"
+  sed "/^\(${lacks}none\) = /d" "$source/params/machines/slingshot.ini" > "$dir/machine.ini"
+  for pair in WalkFloor=9e-5 WalkRate=1.93e12 HardRate=9.65e11 OrderRate=5.4e9 BuildRate=6.5e9 SubstepFloor=1e-4; do
+    sed -i "s|^${pair%%=*} = .*|${pair%%=*} = ${pair#*=}|" "$dir/machine.ini"
+  done
   for pair; do sed -i "s|^${pair%%=*} = .*|${pair%%=*} = ${pair#*=}|" "$dir/machine.ini"; done
 }
 # value SCHEME RANKS NAME: of table.csv
@@ -65,11 +70,11 @@ ok $? "CorrectRate and UpdateRate add to the time of every particle"
 
 # a shared step of one rank is fixed costs and counts divided by rates, and nothing else
 machine MessageCopy=0 WalkFloor=0.125 SubstepFloor=0.0625 OrderRate=1e4 BuildRate=2e4
-printf '%s\n' 'StepFloor = 0.5' 'StepRate = 1e3' 'CorrectRate = 1e5' 'TreeFloor = 0.25' 'WalkFill = 3e6' >> "$dir/machine.ini"
+printf '%s\n' 'StepFloor = 0.5' 'StepRate = 1e3' 'CorrectRate = 1e5' 'TreeFloor = 0.25' 'WalkFill = 6e8' >> "$dir/machine.ini"
 espalier 1 study time --machine machine.ini --ranks 1 --overwrite -o table.csv plummer.ini
 echo "$base $(value shared 1 step_mean) $(value shared 1 tree_mean) $(value shared 1 walk_mean) $(value shared 1 soft_step_seconds)" | awk '
   function near(a, b) { return (a / b - 1) ^ 2 < 1e-12 }
-  { pairs = $1 * 1.93e12; walk = 0.125 + (pairs + 3e6 * (1 - exp(-2 * pairs / 3e6))) / 1.93e12
+  { pairs = $1 * 1.93e12; walk = 0.125 + (pairs + 6e8 * (1 - exp(-64 * pairs / 6e8))) / 1.93e12
     exit !(near($6, 0.5 + 5000 / 1e3 + 5000 / 1e5) && near($7, 0.25 + 5000 / 1e4 + 5000 / 2e4) && near($8, walk) && near($9, $6 + $7 + $8)) }'
 ok $? "a shared step of one rank: fixed costs, and counts divided by rates"
 
@@ -183,6 +188,9 @@ ok $? "fewer ranks, or more particles on each, than those of the laws: law*"
 espalier 1 study time --machine machine.ini --ranks 1048576 few.ini
 test $? = 1 && grep -q 'error: --ranks: 600 particles can be counted on at most 37 ranks' "$dir/log"
 ok $? "too few particles for laws: a sentence"
+espalier 1 study time --machine machine.ini --scheme shared --overwrite -o table.csv few.ini
+test $? = 0 && test "$(value shared 16 by)" = count && test -z "$(value shared 64 by)" && grep -q '^# P = 64 and more: left out' "$dir/log"
+ok $? "without --ranks: those that can be predicted"
 espalier 1 study time --machine machine.ini --ranks 4,700 few.ini
 grep 'more ranks than particles' "$dir/log" > "$dir/time"
 espalier 1 study let --ranks 4,700 few.ini

@@ -311,6 +311,7 @@ static int take_time_option(const struct command *self, const struct comm *c, in
     if (take_many_ranks(optarg, o) < 1)
       return command_misused(self, c, "option --ranks: expected at most %d whole numbers from 1 to %d with commas between them, found '%s'",
                              STUDY_MAX, TIME_RANKS_MAX, optarg);
+    o->any_ranks = 0;
     break;
   case 'O': o->overwrite = 1;
   }
@@ -328,6 +329,7 @@ static int act_time(const struct command *self, const struct comm *c, int argc, 
   const char *path[TIME_FILES];
   int status = STATUS_OK, option, files = 1;
   take_many_ranks("1,2,4,16,64,256,1024", &options);
+  options.any_ranks = 1;
   while ((option = command_option(self, c, argc - 1, argv + 1, COMMAND_SHORT "P:o:", longs, &status)) != -1) {
     if (option == COMMAND_DONE) return status;
     if (option == 'P' && overrides_add(&overrides, optarg)) return overrides_misused(self, c, optarg);
@@ -417,7 +419,7 @@ const struct command command_study = {
     "are beyond the range of the fit.\n"
     "      --machine NAME      the machine: the name of one that comes with the program, such as fugaku or cpu-node (all names are\n"
     "                          in doc/scaling.md, and in the message about one that is not known), or the path of a machine file\n"
-    "      --ranks P,P,...     numbers of ranks, up to 1048576 [1,2,4,16,64,256,1024]\n"
+    "      --ranks P,P,...     numbers of ranks, up to 1048576 [of 1,2,4,16,64,256,1024 those that can be predicted]\n"
     "      --weak N            N particles on each rank, for all P, by the laws\n"
     "      --also FILE.ini     another number of particles, for laws with exponents of P and N/P; may be repeated\n"
     "      --scheme S,S,...    [shared,block,hybrid]\n"

@@ -15,7 +15,7 @@
 
 /* --- names ------------------------------------------------------------------------------------------------------- */
 
-/* A device waits for its slowest groups even where few are walked: so many times the interactions of WalkFill over this need all of it. */
+/* From WalkFill over this on, nearly all of WalkFill is added: a device waits for its slowest groups even where few are walked. */
 #define FILL_STEEPNESS 64
 
 static const char *const topology_names[TOPOLOGIES] = {"flat", "fat-tree", "dragonfly", "torus"};

@@ -26,7 +26,8 @@ enum { WALKED_RANKS_MAX = 64 };
 
 struct time_study {
   const struct comm *c;
-  const struct time_options *options;
+  struct time_options own;
+  const struct time_options *options;   /* own */
   struct machine m;
   struct result_file out;
   struct law_point point[LAW_POINTS];
@@ -217,6 +218,19 @@ static void rows_by_law(struct time_study *t, const struct study_facts *f)
 
 /* --- schemes ----------------------------------------------------------------------------------------------------- */
 
+/* Whether there are enough particles for laws. */
+static int laws_possible(const struct time_study *t, double particles) { return counted_limit(t, particles) >= LAW_RANKS_MIN << 2 * (LAW_MIN - 1); }
+
+/* Leave out the numbers of ranks that cannot be predicted, where any will do. */
+static void leave_out(struct time_study *t, double particles)
+{
+  int count = t->own.rank_count, limit = counted_limit(t, particles);
+  if (!t->own.any_ranks || t->own.weak > 0 || laws_possible(t, particles)) return;
+  while (t->own.rank_count > 1 && t->own.ranks[t->own.rank_count - 1] > limit) t->own.rank_count--;
+  if (t->own.rank_count < count && t->c->rank == 0)
+    printf("# P = %d and more: left out, since messages of %.0f particles are counted for at most %d ranks\n", t->own.ranks[t->own.rank_count], particles, limit);
+}
+
 static int open_system(struct time_study *t, const struct params *par, enum study_scheme scheme, struct study_system *y, struct fault *f)
 {
   struct params own = *par;
@@ -229,8 +243,9 @@ static int open_system(struct time_study *t, const struct params *par, enum stud
   t->split = y->input.split;
   t->pairs_alone = 0;
   double particles = y->facts.particles;
+  leave_out(t, particles);
   if (t->c->rank == 0 && t->options->weak == 0 && !t->said) study_text_few_particles(t->options->ranks, t->options->rank_count, particles), t->said = 1;
-  if (needs_laws(t, particles) && counted_limit(t, particles) < LAW_RANKS_MIN << 2 * (LAW_MIN - 1)) {
+  if (needs_laws(t, particles) && !laws_possible(t, particles)) {
     fault_set(f, "--ranks: %d particles can be counted on at most %d ranks (%d particles each); other numbers need laws, which need at least %d "
                  "particles: give smaller numbers of ranks, or a file with more particles", (int)particles, counted_limit(t, particles), PARTICLES_MIN, PARTICLES_MIN * (LAW_RANKS_MIN << 2 * (LAW_MIN - 1)));
     study_system_close(y);
@@ -276,7 +291,8 @@ int time_study(const struct comm *c, const struct params *par, int files, const 
   struct time_study *t = memory_alloc("study", sizeof *t);
   struct fault f = {""};
   t->c = c;
-  t->options = options;
+  t->own = *options;
+  t->options = &t->own;
   char machine[2 * PATH_MAX];
   if (c->rank == 0 && machine_file(options->machine, machine, sizeof machine, &f) == 0 && machine_read(machine, &t->m, &f) == 0)
     result_open(&t->out, options->output, options->overwrite, par, &f);
@@ -285,7 +301,7 @@ int time_study(const struct comm *c, const struct params *par, int files, const 
     if (c->rank == 0 && result_begin(&t->out, &f) == 0) file_header(t);
     for (int k = 0; k < options->scheme_count && !f.text[0]; k++)
       if (one_scheme(t, par, files, options->scheme[k], &f)) break;
-    if (c->rank == 0 && !f.text[0]) time_text_finish(&t->text, options->ranks, options->rank_count);
+    if (c->rank == 0 && !f.text[0]) time_text_finish(&t->text, t->own.ranks, t->own.rank_count);
   }
   if (c->rank == 0) result_close(&t->out, &f);
   comm_verdict(c, &f);

@@ -9,6 +9,7 @@ struct time_options {
   const char *machine;       /* file */
   int ranks[STUDY_MAX];      /* [rank_count] */
   int rank_count;
+  int any_ranks;             /* 1: of these, which increase, those that can be predicted for so many particles */
   double weak;               /* particles per rank for all numbers of ranks, by the laws alone; 0: the particles of the file */
   enum study_scheme scheme[STUDY_SCHEMES];   /* [scheme_count] */
   int scheme_count;
