@@ -84,6 +84,10 @@ espalier 1 study let --ranks 2 --device cuda plummer.ini
 test $? = 2 && grep -q "option --device: expected cpu or gpu, found 'cuda'" "$dir/log"
 ok $? "an unknown device: a sentence"
 
+rm -f "$dir/table.csv"
+espalier 1 study let --ranks 2 --scheme hybrid,shared --r1 0.5 -o table.csv plummer.ini
+test $? = 1 && grep -q "error: --r1 sets the rule's R1OverR0, which does nothing with Mode = tree" "$dir/log" && ! grep -q 'scheme hybrid' "$dir/log" && test ! -e "$dir/table.csv"
+ok $? "radii for a scheme without the split: a sentence, before anything is counted"
 espalier 1 study let --ranks 2 --scheme hybrid,fast plummer.ini
 test $? = 2 && grep -q "option --scheme: expected shared, block or hybrid" "$dir/log"
 ok $? "an unknown scheme: a sentence"

@@ -96,12 +96,21 @@ static int all_radii(struct study *s, const struct params *par, int first, struc
 {
   const struct study_options *o = s->options;
   struct params own = *par;
-  if (o->r1_count > 0 && (params_mode(par) == MODE_TREE || par->R1 > 0 || par->R2 > 0))
-    return fault_set(f, "--r1 sets the rule's R1OverR0, which does nothing %s",
-                     params_mode(par) == MODE_TREE ? "with Mode = tree" : "where R1 or R2 is given");
   for (int k = 0; k < o->r1_count || k == 0; k++) {
     if (o->r1_count > 0) own.R1OverR0 = o->r1[k];
     if (one_radius(s, &own, first && k == 0, f)) return -1;
+  }
+  return 0;
+}
+
+/* Before any count: whether --r1 has an effect in all schemes. */
+static int check_radii(const struct study_options *o, const struct params *par, struct fault *f)
+{
+  struct params own = *par;
+  for (int k = 0; o->r1_count > 0 && (k < o->scheme_count || k == 0); k++) {
+    if (o->scheme_count > 0) study_use_scheme(&own, o->scheme[k]);
+    if (params_mode(&own) == MODE_TREE || own.R1 > 0 || own.R2 > 0)
+      return fault_set(f, "--r1 sets the rule's R1OverR0, which does nothing %s", params_mode(&own) == MODE_TREE ? "with Mode = tree" : "where R1 or R2 is given");
   }
   return 0;
 }
@@ -126,7 +135,7 @@ int study_let(const struct comm *c, const struct params *par, const struct study
   params_use_walks(&own);   /* its tables are of hard walks */
   study_use_order(&own, options->as_device);
   par = &own;
-  if (c->rank == 0) study_table_open(&s.table, options, par, &f);
+  if (c->rank == 0 && check_radii(options, par, &f) == 0) study_table_open(&s.table, options, par, &f);
   if (comm_verdict(c, &f) == 0) all_schemes(&s, par, &f);
   if (c->rank == 0 && !f.text[0]) study_text_legend(&s.table.text);
   if (!f.text[0] && s.trace_fault.text[0]) f = s.trace_fault;
