@@ -162,6 +162,17 @@ espalier 2 study time --machine machine.ini --ranks 16 --scheme hybrid,block -o 
 espalier 1 study time --machine machine.ini --ranks 16 --scheme hybrid,block -o one.csv plummer.ini
 awk -F, 'FNR == NR { if ($5 + 0 > 0) { n++; a[$2] = $8 } next } $5 + 0 > 0 && (a[$2] > 1.02 * $8 || a[$2] < 0.98 * $8) { bad = 1 } END { exit bad || n != 2 }' "$dir/one.csv" "$dir/two.csv"
 ok $? "the number of processes does not matter"
+espalier 3 study time --machine machine.ini --ranks 1 --scheme shared,block -o two.csv --overwrite plummer.ini
+espalier 1 study time --machine machine.ini --ranks 1 --scheme shared,block -o one.csv --overwrite plummer.ini
+awk -F, 'FNR == NR { if ($5 + 0 > 0) { n++; a[$2] = $8 } next } $5 + 0 > 0 && (a[$2] > 1.03 * $8 || a[$2] < 0.97 * $8) { bad = 1 } END { exit bad || n != 2 }' "$dir/one.csv" "$dir/two.csv"
+ok $? "nor for the interactions of one rank"
+machine Kind=gpu
+espalier 1 study time --machine machine.ini --ranks 1,4 --scheme shared -P Device:Backend=cpu --overwrite -o table.csv plummer.ini
+unit="$(value shared 1 unit_seconds) $(value shared 4 unit_seconds)"
+grep -q '^# interactions were counted by a CPU' "$dir/log" && grep -q '^# a GPU takes direct sums' "$dir/log" && grep -q 'P ranks, each with a GPU$' "$dir/log" &&
+  awk -v unit="$unit" 'BEGIN { split(unit, u) } $1 == 4 && $4 == "count" { found++; e = u[1] / u[2] / 4; h = u[2] / 3600; good = ($7 - e) ^ 2 < 1e-6 && ($8 / h - 1) ^ 2 < 1e-3 && $2 == 1 }
+    END { exit !(found == 1 && good) }' "$dir/log"
+ok $? "a GPU: what the prediction lacks; nodes, efficiency, node hours"
 espalier 1 study time --machine machine.ini --ranks 1024,1048576 --scheme shared -o table.csv --overwrite plummer.ini
 test $? = 0 && grep -q 'laws: ' "$dir/log" && test "$(value shared 1048576 by)" = 'law*' && grep -q 'P = 16 to 256' "$dir/log"
 ok $? "numbers of ranks that cannot be counted follow laws, whose range is said"

@@ -22,6 +22,8 @@
 enum { PARTICLES_MIN = 16, LAW_MIN = 3, LAW_RANKS_MIN = 16, LAW_RANKS_MAX = 1024 };
 /* Most ranks, and most interactions of full forces, for which these are counted on virtual ranks: minutes of a core. */
 enum { WALKED_RANKS_MAX = 64 };
+/* Most particles for which a GPU takes direct sums (gpu/tree/treeless.cu). */
+enum { DIRECT_MOST = 16384 };
 #define WALKED_PAIRS_MAX 2e11
 
 struct time_study {
@@ -37,6 +39,7 @@ struct time_study {
   int split;   /* 1: the scheme under way is a hybrid */
   double pairs_alone;   /* interactions of full forces on one virtual rank; 0: not counted yet */
   struct time_text text;
+  int warned; /* 1: what a prediction for a device lacks */
   int said;   /* 1: how many particles there are for the numbers of ranks */
 };
 
@@ -86,6 +89,26 @@ static double more_pairs(struct time_study *t, struct study_system *y, int ranks
   if (ranks == 1 || ranks > WALKED_RANKS_MAX || y->full_pairs * y->facts.particles > WALKED_PAIRS_MAX) return 1;
   if (t->pairs_alone == 0) t->pairs_alone = virtual_walk_pairs(t->c, &y->synchronised, 1);
   return virtual_walk_pairs(t->c, &y->synchronised, ranks) / t->pairs_alone;
+}
+
+/* The interactions of one rank from those of several processes, whose domains cut cells. Collective. */
+static void count_alone(struct time_study *t, struct study_system *y)
+{
+  int processes = t->c->size;
+  if (processes == 1 || processes > WALKED_RANKS_MAX || y->full_pairs * y->facts.particles > WALKED_PAIRS_MAX) return;
+  t->pairs_alone = virtual_walk_pairs(t->c, &y->synchronised, 1);
+  double factor = t->pairs_alone / virtual_walk_pairs(t->c, &y->synchronised, processes);
+  y->full_pairs *= factor;
+  if (!y->input.split) y->hard_pairs *= factor;
+}
+
+/* Say what a prediction for a device lacks. */
+static void warn_of_device(struct time_study *t, const struct study_system *y)
+{
+  if (t->warned || t->m.device != DEVICE_gpu || t->c->rank > 0) return;
+  t->warned = 1;
+  if (y->on_host) printf("# interactions were counted by a CPU: a GPU has down to two thirds of them, so walks are predicted too long\n");
+  if (y->facts.particles <= DIRECT_MOST) printf("# a GPU takes direct sums for up to %d particles, which are not in the model\n", DIRECT_MOST);
 }
 
 /* Count a soft step and predict its times on rank 0. Collective. */
@@ -198,6 +221,13 @@ static void count_for_laws(struct time_study *t, struct study_system *y)
   }
 }
 
+/* One rank has no messages and does not wait. */
+static void without_others(struct event_times *times)
+{
+  static const enum event_phase none[] = {EVENT_migration, EVENT_let_select, EVENT_hard_let, EVENT_wait};
+  for (size_t k = 0; k < sizeof none / sizeof *none; k++) times->mean[none[k]] = times->critical[none[k]] = 0;
+}
+
 /* The rows of numbers of ranks that are left to the laws. */
 static void rows_by_law(struct time_study *t, const struct study_facts *f)
 {
@@ -208,6 +238,7 @@ static void rows_by_law(struct time_study *t, const struct study_facts *f)
     struct time_row r = {.which = k, .ranks = o->ranks[k], .per_rank = o->weak > 0 ? o->weak : f->particles / o->ranks[k]};
     if (!by_law(t, k, f->particles)) continue;
     laws_predict(&laws, r.ranks, r.per_rank, &r.times);
+    if (r.ranks == 1) without_others(&r.times);
     double collective = event_collectives(&t->together, t->known_ranks, r.ranks, &t->m);
     r.times.mean[EVENT_collective] = r.times.critical[EVENT_collective] = collective;
     r.by = laws_reach(&laws, r.ranks, r.per_rank) ? "law" : "law*";
@@ -244,6 +275,7 @@ static int open_system(struct time_study *t, const struct params *par, enum stud
   t->pairs_alone = 0;
   double particles = y->facts.particles;
   leave_out(t, particles);
+  warn_of_device(t, y);
   if (t->c->rank == 0 && t->options->weak == 0 && !t->said) study_text_few_particles(t->options->ranks, t->options->rank_count, particles), t->said = 1;
   if (needs_laws(t, particles) && !laws_possible(t, particles)) {
     fault_set(f, "--ranks: %d particles can be counted on at most %d ranks (%d particles each); other numbers need laws, which need at least %d "
@@ -261,7 +293,8 @@ static int one_scheme(struct time_study *t, const struct params *par, int files,
   if (open_system(t, par, scheme, &y, f)) return -1;
   struct study_facts facts = y.facts;
   t->points = t->known_ranks = 0;
-  if (t->c->rank == 0) time_text_begin(&t->text, &facts, t->m.name, o->weak > 0);
+  count_alone(t, &y);
+  if (t->c->rank == 0) time_text_begin(&t->text, &facts, &t->m, o->weak > 0);
   for (int k = 0; k < o->rank_count; k++) {
     struct time_row r = {.which = k, .ranks = o->ranks[k], .per_rank = facts.particles / o->ranks[k], .by = "count"};
     if (by_law(t, k, facts.particles)) continue;
@@ -276,6 +309,7 @@ static int one_scheme(struct time_study *t, const struct params *par, int files,
   int own_ranks = t->known_ranks;
   for (int i = 1; laws && i < files; i++) {
     if (open_system(t, &par[i], scheme, &y, f)) return -1;
+    count_alone(t, &y);
     count_for_laws(t, &y);
     study_system_close(&y);
   }

@@ -2,30 +2,35 @@
 #include <config.h>
 #include "forecast/time_text.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 /* Seconds below this are those of work for which a machine file gives no rate. */
 #define SECONDS_MIN 1e-9
 
-void time_text_begin(struct time_text *t, const struct study_facts *f, const char *machine, int weak)
+void time_text_begin(struct time_text *t, const struct study_facts *f, const struct machine *m, int weak)
 {
   t->scheme[t->schemes++] = f->scheme;
   t->rows = 0;
-  printf("%s: %s %.0f particles, scheme %s, soft step %.4g (code units)\n", machine, weak ? "weak scaling, counts of" : "strong scaling of", f->particles, f->scheme,
+  t->ranks_per_node = m->ranks_per_node;
+  t->weak = weak;
+  printf("%s: %s %.0f particles, scheme %s, soft step %.4g (code units)\n", m->name, weak ? "weak scaling, counts of" : "strong scaling of", f->particles, f->scheme,
          f->soft_step);
-  printf("\nPredicted seconds of a soft step and of a unit of simulated time on P ranks\n");
-  printf("%8s %10s %6s %11s %11s %11s\n", "P", "N/P", "by", "soft step", "unit time", "mean busy");
+  printf("\nPredicted seconds of a soft step and of a unit of simulated time on P ranks%s\n", m->device == DEVICE_gpu ? ", each with a GPU" : "");
+  printf("%8s %8s %10s %6s %11s %11s %11s %10s %11s\n", "P", "nodes", "N/P", "by", "soft step", "unit time", "efficiency", "node h", "mean busy");
   fflush(stdout);
 }
 
 void time_text_row(struct time_text *t, const struct study_facts *f, const struct time_row *row)
 {
   double all = event_total(row->times.critical), busy = event_total(row->times.mean) - row->times.mean[EVENT_wait];
-  printf("%8.0f %10.1f %6s %11.4g %11.4g %11.4g\n", row->ranks, row->per_rank, row->by, all, all / f->soft_step, busy);
-  fflush(stdout);
   t->row[t->rows++] = *row;
-  t->unit[t->schemes - 1][row->which] = all / f->soft_step;
+  double unit = all / f->soft_step, nodes = ceil(row->ranks / t->ranks_per_node), first = event_total(t->row[0].times.critical) / f->soft_step;
+  double efficiency = first / unit * (t->weak ? 1 : t->row[0].ranks / row->ranks);
+  printf("%8.0f %8.0f %10.1f %6s %11.4g %11.4g %11.3f %10.3g %11.4g\n", row->ranks, nodes, row->per_rank, row->by, all, unit, efficiency, nodes * unit / 3600, busy);
+  fflush(stdout);
+  t->unit[t->schemes - 1][row->which] = unit;
   t->by[t->schemes - 1][row->which] = row->by;
 }
 

@@ -5,6 +5,7 @@
 #define TIME_TEXT_H
 #include "forecast/event_model.h"
 #include "forecast/laws.h"
+#include "forecast/machine.h"
 #include "study/study.h"
 #include "study/study_text.h"
 
@@ -15,7 +16,10 @@
   "              beyond the range of the fit\n"                                                                            \
   "  soft step   seconds of a soft step: of the ranks that come last to its collectives\n"                                 \
   "  unit time   seconds of a unit of simulated time\n"                                                                    \
-  "  mean busy   seconds of a soft step without waiting, mean over ranks\n"
+  "  efficiency  of the first row's unit time times P, over that of this row; weak scaling: of the unit times alone\n"      \
+  "  node h      node hours of a unit of simulated time\n"                                                                 \
+  "  mean busy   seconds of a soft step without waiting, mean over ranks; the rest of the soft step is waiting for slower\n" \
+  "              ranks, whose parts are those below\n"
 
 /* A number of ranks of a scheme. */
 struct time_row {
@@ -33,10 +37,12 @@ struct time_text {
   double unit[STUDY_SCHEMES][STUDY_MAX];            /* [schemes][ranks] seconds of a unit of time; 0: not predicted */
   const char *by[STUDY_SCHEMES][STUDY_MAX];         /* how they were predicted */
   int schemes;
+  double ranks_per_node;
+  int weak;
 };
 
 /* Print what is predicted and the head of the first table of a scheme. `weak`: 1: weak scaling. */
-void time_text_begin(struct time_text *t, const struct study_facts *f, const char *machine, int weak);
+void time_text_begin(struct time_text *t, const struct study_facts *f, const struct machine *m, int weak);
 /* Print a row, which is kept. */
 void time_text_row(struct time_text *t, const struct study_facts *f, const struct time_row *row);
 /* Print the range and the error of the laws. */

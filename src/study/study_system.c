@@ -70,6 +70,7 @@ int study_system_open(struct study_system *y, const struct comm *c, const struct
   if (!failed) look(y, &sim, &plan, measure);
   y->used = params_of_run(par, sim.hard.count, sim.be->particle_bytes > 0);
   y->used.run.types = sim.par->run.types;
+  y->on_host = sim.be->particle_bytes == 0;
   y->synchronised.par = y->kicked.par = &y->used;
   y->facts = (struct study_facts){.scheme = study_scheme_names[study_scheme_of(sim.par)],
                                   .particles = sim.now.count,

@@ -14,6 +14,7 @@ struct study_system {
   struct study_facts facts;
   /* With `measure`: interactions of a particle in a full force, and in the hard force of a substep; 0: none. */
   double full_pairs, hard_pairs;
+  int on_host;   /* 1: by a CPU */
 };
 
 /* Read the particles of the parameters, which are after params_use_walks, and compute their accelerations. `measure`: 1: carry out the

@@ -172,7 +172,7 @@ static void print_edges(const struct study_text *t)
   for (int i = 0; i < t->rows; i++)
     if (t->row[i].edge) printf("%s%d", edges++ ? ", " : "# P = ", t->ranks[i]);
   if (edges)
-    printf(": block levels are near those at which moment updates are half or twice as many: both kinds of soft steps will occur\n");
+    printf(": some soft steps will have half or twice as many moment updates\n");
 }
 
 void study_text_end(struct study_text *t, const struct study_facts *f)
