@@ -138,6 +138,19 @@ int main(void)
   double n = r.alone[BENCH_MANY][STUDY_HYBRID].particles, target[2] = {1 / device.hard_target_rate + 1 / device.correct_rate, 1 / given.hard_target_rate + 1 / given.correct_rate};
   same("HardTargetRate with CorrectRate on a device", n * target[0], n * target[1]);
 
+  /* a device whose slowest groups take longer than all interactions of the benchmark */
+  static struct machine_runs slow;
+  struct machine waits = given, of_slow = {.walk_floor = 0};
+  slow = r;
+  waits.walk_fill = 2e10;
+  for (int k = 0; k < BENCH_SIZES; k++) {
+    struct bench_step *b = &slow.alone[k][STUDY_SHARED];
+    b->seconds[PHASE_walk] = waits.walk_floor + machine_walk(&waits, b->full_pairs, waits.walk_rate);
+  }
+  machine_fit(&of_slow, &slow);
+  same("WalkFill above the interactions of the benchmark", of_slow.walk_fill, waits.walk_fill);
+  same("... and WalkRate", of_slow.walk_rate, waits.walk_rate);
+
   /* seconds without any work, or less than those of few particles, as noise makes them: finite numbers, as files must have them */
   for (int k = 0; k < BENCH_SIZES; k++)
     for (int scheme = 0; scheme < STUDY_SCHEMES; scheme++)

@@ -40,12 +40,12 @@ static double growth(double fill, double some, double many)
   return machine_walk(&m, many, 1) / machine_walk(&m, some, 1);
 }
 
-/* WalkFill; 0 where seconds grow as interactions, or faster. */
+/* WalkFill; 0 where seconds grow as interactions, or faster. From 0 on the growth falls with it, until `some` would not need all of it. */
 static double fill_of(double some, double some_seconds, double many, double many_seconds)
 {
   double wanted = many_seconds / some_seconds, low = 0, high = some / 64;
   if (!(some_seconds > 0) || !(growth(0, some, many) > wanted)) return 0;
-  while (high < many && growth(high, some, many) > wanted) low = high, high *= 1.1;
+  while (growth(high, some, many) > wanted && growth(1.1 * high, some, many) < growth(high, some, many)) low = high, high *= 1.1;
   for (int k = 0; k < 60; k++) {
     double middle = 0.5 * (low + high);
     *(growth(middle, some, many) > wanted ? &low : &high) = middle;
