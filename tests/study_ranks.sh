@@ -89,7 +89,7 @@ ok $? "its messages are those of the table in the file: $numbers"
 # moment updates that may be half or twice as many: not for a shared step, which has none, whatever its block levels would be
 study 1 --ranks 2,3 --scheme shared,hybrid -P Split:SoftStep=0.04 -P Time:MaxSizeTimestep=0.04 hernquist.ini
 test $? = 0 && test "$(grep -c 'half or twice as many moment updates' "$dir/log")" = 1 && grep -q '^# P = 2, 3: a soft step .* updates moments 0 times' "$dir/log" &&
-  sed -n '/scheme hybrid/,$p' "$dir/log" | grep -q '^# P = 2, 3: block levels are near'
+  sed -n '/scheme hybrid/,$p' "$dir/log" | grep -q '^# P = 2, 3: some soft steps will have half or twice'
 ok $? "moment updates that may be half or twice as many: said of a hybrid, not of a shared step, which has none"
 study 1 --ranks 4 --r1 1 -P Split:R1=0.1 plummer.ini
 test $? = 1 && grep -q 'espalier: error: --r1 sets' "$dir/log"
