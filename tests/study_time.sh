@@ -274,7 +274,7 @@ test $? = 2 && grep -q 'option --machine NAME is missing' "$dir/log"
 ok $? "no machine: a sentence"
 
 espalier 2 study machine -o here.ini
-test $? = 0 && espalier 1 study time --machine here.ini --ranks 2 --scheme hybrid plummer.ini
+test $? = 0 && grep -q '^next: espalier study time --machine here.ini FILE.ini$' "$dir/log" && espalier 1 study time --machine here.ini --ranks 2 --scheme hybrid plummer.ini
 ok $? "study machine writes a file that study time reads"
 espalier 2 study machine -o here.ini
 test $? = 1 && grep -q 'here.ini: already exists' "$dir/log"

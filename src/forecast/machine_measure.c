@@ -224,6 +224,8 @@ int machine_study(const struct comm *c, const struct params *par, const char *ou
     write_runs(out.file ? out.file : stdout, r);
   }
   if (c->rank == 0) result_close(&out, &f);
+  if (c->rank == 0 && output && !f.text[0])
+    printf("%s: machine file, measured on %d ranks\nnext: espalier study time --machine %s FILE.ini\n", output, c->size, output);
   memory_free(r);
   comm_verdict(c, &f);
   comm_print_fault(c, "error", &f);
