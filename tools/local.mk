@@ -24,6 +24,7 @@ nobase_dist_pkgdata_SCRIPTS += \
   %D%/plot_scaling.py \
   %D%/plot_steps.py \
   %D%/plot_study.py \
+  %D%/plot_time.py \
   %D%/plot_substeps.py \
   %D%/zeldovich_sphere.py
 EXTRA_DIST += %D%/README.md
