@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Forests: which trees a walk covers in one launch, and the roots from which it starts. */
 #include <config.h>
-#include <math.h>
 
 #include "backend/let_verbs.h"
 #include "base/debug.h"

@@ -3,13 +3,10 @@
 #include <config.h>
 #include "gpu/tree/tree.cuh"
 
-/* Direct sums are faster than the tree up to this number of particles (doc/measurements.md). */
-enum { DIRECT_MAX = 16384 };
-
 bool pairwise_applies(const struct device *d)
 {
   if (d->config.method == METHOD_DIRECT) return true;
-  return d->config.method == METHOD_AUTO && d->config.ranks == 1 && d->p.n <= DIRECT_MAX;
+  return d->config.method == METHOD_AUTO && d->config.ranks == 1 && d->p.n <= DIRECT_MOST;
 }
 
 static __global__ void make_even_groups(struct group *group, int32_t groups, int32_t n, int size, int32_t *group_of)

@@ -48,6 +48,7 @@ enum walk_method {
   METHOD_DIRECT,      /* all pairs, without a tree */
   METHOD_AUTO         /* the faster of METHOD_GROUPS and METHOD_DIRECT for the number of particles */
 };
+enum { DIRECT_MOST = 16384 };   /* most particles for which METHOD_AUTO is METHOD_DIRECT on one rank with a GPU (doc/measurements.md) */
 
 struct device_config {
   double gravity, softening;   /* G; Plummer softening length of all particles, the smallest one where types differ */

@@ -22,8 +22,6 @@
 enum { PARTICLES_MIN = 16, LAW_MIN = 3, LAW_RANKS_MIN = 16, LAW_RANKS_MAX = 1024 };
 /* Most ranks, and most interactions of full forces, for which these are counted on virtual ranks: minutes of a core. */
 enum { WALKED_RANKS_MAX = 64 };
-/* Most particles for which a GPU takes direct sums (gpu/tree/treeless.cu). */
-enum { DIRECT_MOST = 16384 };
 #define WALKED_PAIRS_MAX 2e11
 
 struct time_study {
@@ -108,7 +106,7 @@ static void warn_of_device(struct time_study *t, const struct study_system *y)
   if (t->warned || t->m.device != DEVICE_gpu || t->c->rank > 0) return;
   t->warned = 1;
   if (y->on_host) printf("# interactions were counted by a CPU: a GPU has down to two thirds of them, so walks are predicted too long\n");
-  if (y->facts.particles <= DIRECT_MOST) printf("# a GPU takes direct sums for up to %d particles, which are not in the model\n", DIRECT_MOST);
+  if (y->facts.particles <= DIRECT_MOST) printf("# on one rank a GPU takes direct sums for up to %d particles, which are not in the model\n", DIRECT_MOST);
 }
 
 /* Count a soft step and predict its times on rank 0. Collective. */

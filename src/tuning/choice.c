@@ -19,6 +19,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "backend/backend.h"
+
 /* Constants of a core of an AMD EPYC, and of an H200; doc/measurements.md has the runs. */
 static const struct rates {
   double list[2], list_power[2];                         /* by the order of multipoles */
@@ -32,7 +34,6 @@ static const struct rates {
                0.5, 1.5}};
 #define HARD_ENTRIES 60
 #define LISTS_MOST 450
-#define DIRECT_MOST 16384
 #define SUBSTEP_DIRECT 9e-5
 #define MANY 0.25
 
