@@ -26,8 +26,7 @@ enum { WALKED_RANKS_MAX = 64 };
 
 struct time_study {
   const struct comm *c;
-  struct time_options own;
-  const struct time_options *options;   /* own */
+  struct time_options options;
   struct machine m;
   struct result_file out;
   struct law_point point[LAW_POINTS];
@@ -81,10 +80,16 @@ static void count_levels(const struct study_system *y, int ranks, const struct c
   domain_close(&domain);
 }
 
+/* Whether interactions of full forces are counted on so many virtual ranks. */
+static int walks_counted(const struct study_system *y, int ranks)
+{
+  return ranks <= WALKED_RANKS_MAX && y->full_pairs * y->facts.particles <= WALKED_PAIRS_MAX;
+}
+
 /* How many more interactions full forces have on `ranks` ranks than on one. Collective. */
 static double more_pairs(struct time_study *t, struct study_system *y, int ranks)
 {
-  if (ranks == 1 || ranks > WALKED_RANKS_MAX || y->full_pairs * y->facts.particles > WALKED_PAIRS_MAX) return 1;
+  if (ranks == 1 || !walks_counted(y, ranks)) return 1;
   if (t->pairs_alone == 0) t->pairs_alone = virtual_walk_pairs(t->c, &y->synchronised, 1);
   return virtual_walk_pairs(t->c, &y->synchronised, ranks) / t->pairs_alone;
 }
@@ -93,7 +98,7 @@ static double more_pairs(struct time_study *t, struct study_system *y, int ranks
 static void count_alone(struct time_study *t, struct study_system *y)
 {
   int processes = t->c->size;
-  if (processes == 1 || processes > WALKED_RANKS_MAX || y->full_pairs * y->facts.particles > WALKED_PAIRS_MAX) return;
+  if (processes == 1 || !walks_counted(y, processes)) return;
   t->pairs_alone = virtual_walk_pairs(t->c, &y->synchronised, 1);
   double factor = t->pairs_alone / virtual_walk_pairs(t->c, &y->synchronised, processes);
   y->full_pairs *= factor;
@@ -175,7 +180,7 @@ static void file_header(const struct time_study *t)
 {
   FILE *out = t->out.file;
   if (!out) return;
-  fprintf(out, "# espalier %s (%s), study time, machine file %s\n", PACKAGE_VERSION, revision, t->options->machine);
+  fprintf(out, "# espalier %s (%s), study time, machine file %s\n", PACKAGE_VERSION, revision, t->options.machine);
   fprintf(out, "# by: count: messages were counted for so many ranks; law: by laws fitted to smaller numbers, see the terminal for their range\n");
   fprintf(out, "# soft_step_seconds, unit_seconds: of a soft step, and of a unit of simulated time\n"
                "# PHASE_mean: seconds, mean over ranks; PHASE_critical: of the ranks that come last to collectives\n");
@@ -195,13 +200,13 @@ static void add_point(struct time_study *t, double ranks, double particles, cons
 /* Whether a number of ranks is left to the laws. */
 static int by_law(const struct time_study *t, int which, double particles)
 {
-  return t->options->weak > 0 || t->options->ranks[which] > counted_limit(t, particles);
+  return t->options.weak > 0 || t->options.ranks[which] > counted_limit(t, particles);
 }
 
 static int needs_laws(const struct time_study *t, double particles)
 {
   int needs = 0;
-  for (int k = 0; k < t->options->rank_count; k++) needs |= by_law(t, k, particles);
+  for (int k = 0; k < t->options.rank_count; k++) needs |= by_law(t, k, particles);
   return needs;
 }
 
@@ -229,7 +234,7 @@ static void without_others(struct event_times *times)
 /* The rows of numbers of ranks that are left to the laws. */
 static void rows_by_law(struct time_study *t, const struct study_facts *f)
 {
-  const struct time_options *o = t->options;
+  const struct time_options *o = &t->options;
   struct laws laws;
   laws_fit(&laws, t->point, t->points);
   for (int k = 0; k < o->rank_count; k++) {
@@ -253,11 +258,11 @@ static int laws_possible(const struct time_study *t, double particles) { return 
 /* Leave out the numbers of ranks that cannot be predicted, where any will do. */
 static void leave_out(struct time_study *t, double particles)
 {
-  int count = t->own.rank_count, limit = counted_limit(t, particles);
-  if (!t->own.any_ranks || t->own.weak > 0 || laws_possible(t, particles)) return;
-  while (t->own.rank_count > 1 && t->own.ranks[t->own.rank_count - 1] > limit) t->own.rank_count--;
-  if (t->own.rank_count < count && t->c->rank == 0)
-    printf("# P = %d and more: left out, since messages of %.0f particles are counted for at most %d ranks\n", t->own.ranks[t->own.rank_count], particles, limit);
+  int count = t->options.rank_count, limit = counted_limit(t, particles);
+  if (!t->options.any_ranks || t->options.weak > 0 || laws_possible(t, particles)) return;
+  while (t->options.rank_count > 1 && t->options.ranks[t->options.rank_count - 1] > limit) t->options.rank_count--;
+  if (t->options.rank_count < count && t->c->rank == 0)
+    printf("# P = %d and more: left out, since messages of %.0f particles are counted for at most %d ranks\n", t->options.ranks[t->options.rank_count], particles, limit);
 }
 
 static int open_system(struct time_study *t, const struct params *par, enum study_scheme scheme, struct study_system *y, struct fault *f)
@@ -274,7 +279,7 @@ static int open_system(struct time_study *t, const struct params *par, enum stud
   double particles = y->facts.particles;
   leave_out(t, particles);
   warn_of_device(t, y);
-  if (t->c->rank == 0 && t->options->weak == 0 && !t->said) study_text_few_particles(t->options->ranks, t->options->rank_count, particles), t->said = 1;
+  if (t->c->rank == 0 && t->options.weak == 0 && !t->said) study_text_few_particles(t->options.ranks, t->options.rank_count, particles), t->said = 1;
   if (needs_laws(t, particles) && !laws_possible(t, particles)) {
     fault_set(f, "--ranks: %d particles can be counted on at most %d ranks (%d particles each); other numbers need laws, which need at least %d "
                  "particles: give smaller numbers of ranks, or a file with more particles", (int)particles, counted_limit(t, particles), PARTICLES_MIN, PARTICLES_MIN * (LAW_RANKS_MIN << 2 * (LAW_MIN - 1)));
@@ -286,7 +291,7 @@ static int open_system(struct time_study *t, const struct params *par, enum stud
 
 static int one_scheme(struct time_study *t, const struct params *par, int files, enum study_scheme scheme, struct fault *f)
 {
-  const struct time_options *o = t->options;
+  const struct time_options *o = &t->options;
   struct study_system y;
   if (open_system(t, par, scheme, &y, f)) return -1;
   struct study_facts facts = y.facts;
@@ -323,8 +328,7 @@ int time_study(const struct comm *c, const struct params *par, int files, const 
   struct time_study *t = memory_alloc("study", sizeof *t);
   struct fault f = {""};
   t->c = c;
-  t->own = *options;
-  t->options = &t->own;
+  t->options = *options;
   char machine[2 * PATH_MAX];
   if (c->rank == 0 && machine_file(options->machine, machine, sizeof machine, &f) == 0 && machine_read(machine, &t->m, &f) == 0)
     result_open(&t->out, options->output, options->overwrite, par, &f);
@@ -333,7 +337,7 @@ int time_study(const struct comm *c, const struct params *par, int files, const 
     if (c->rank == 0 && result_begin(&t->out, &f) == 0) file_header(t);
     for (int k = 0; k < options->scheme_count && !f.text[0]; k++)
       if (one_scheme(t, par, files, options->scheme[k], &f)) break;
-    if (c->rank == 0 && !f.text[0]) time_text_finish(&t->text, t->own.ranks, t->own.rank_count);
+    if (c->rank == 0 && !f.text[0]) time_text_finish(&t->text, t->options.ranks, t->options.rank_count);
   }
   if (c->rank == 0) result_close(&t->out, &f);
   comm_verdict(c, &f);
