@@ -11,16 +11,18 @@
 #include "step/schedule.h"
 #include "study/virtual.h"
 
-/* Parts of the traffic: X(name, phase of comm.csv, meaning). */
-#define SOFT_STEP_PARTS(X)                                                               \
-  X(migration, domain, "particles that change their rank")                               \
-  X(soft, let_select, "boxes and LETs of the synchronisation")                           \
-  X(soft_summaries, let_select, "LET summaries of the synchronisation, in stages")       \
-  X(hard_summaries, hard_let, "LET summaries of the substeps, in stages")                \
-  X(hard, hard_let, "boxes and LETs of the substeps, chosen at the start")               \
-  X(again, hard_let, "boxes and LETs of the substeps, chosen again at moment updates")   \
-  X(updates, hard_let, "particles of LETs corrected in substeps")                        \
-  X(moments, hard_let, "the same and all cells, at moment updates without new LETs")
+/* Parts of the traffic: P(X, name, phase of comm.csv, meaning), or X(name, phase, meaning). */
+#define SOFT_STEP_PARTS_BY(P, X)                                                              \
+  P(X, migration, domain, "particles that change their rank")                                \
+  P(X, soft, let_select, "boxes and LETs of the synchronisation")                            \
+  P(X, soft_summaries, let_select, "LET summaries of the synchronisation, in stages")        \
+  P(X, hard_summaries, hard_let, "LET summaries of the substeps, in stages")                 \
+  P(X, hard, hard_let, "boxes and LETs of the substeps, chosen at the start")                \
+  P(X, again, hard_let, "boxes and LETs of the substeps, chosen again at moment updates")    \
+  P(X, updates, hard_let, "particles of LETs corrected in substeps")                         \
+  P(X, moments, hard_let, "particles and all cells of LETs, at moment updates without new LETs")
+#define SOFT_STEP_PART(X, name, phase, meaning) X(name, phase, meaning)
+#define SOFT_STEP_PARTS(X) SOFT_STEP_PARTS_BY(SOFT_STEP_PART, X)
 
 enum soft_step_part {
 #define X(name, phase, meaning) SOFT_STEP_##name,

@@ -114,18 +114,11 @@ static struct study_sums summarise(const struct virtual_rank *rows, const struct
   X(name##_summary_held, s.let[kind].held.mean, "bytes of summaries in its memory, mean")                                       \
   X(name##_summary_held_max, s.let[kind].held.largest, "the same, maximum over ranks")
 
-#define PART_COLUMNS(X, which, text)                                                                  \
-  X(step_##which##_messages, s.part[SOFT_STEP_##which].messages, "of a soft step, all ranks: messages: " text) \
+#define PART_COLUMNS(X, which, phase, meaning)                                                                            \
+  X(step_##which##_messages, s.part[SOFT_STEP_##which].messages, "of a soft step, all ranks: messages: " meaning " (" #phase ")") \
   X(step_##which##_bytes, s.part[SOFT_STEP_##which].bytes, "")
 #define STEP_COLUMNS(X)                                                                                                    \
-  PART_COLUMNS(X, migration, "particles that change their rank (phase domain of comm.csv)")                               \
-  PART_COLUMNS(X, soft, "boxes and LETs of the synchronisation (let_select)")                                              \
-  PART_COLUMNS(X, soft_summaries, "LET summaries in stages (let_select)")                                                   \
-  PART_COLUMNS(X, hard_summaries, "the same of the substeps (hard_let, as the next ones)")                                  \
-  PART_COLUMNS(X, hard, "boxes and LETs of the substeps, chosen at the start")               \
-  PART_COLUMNS(X, again, "the same, chosen again at moment updates")                                                         \
-  PART_COLUMNS(X, updates, "particles of LETs corrected in substeps")                                                      \
-  PART_COLUMNS(X, moments, "particles and all cells of LETs, at moment updates without new LETs")                          \
+  SOFT_STEP_PARTS_BY(PART_COLUMNS, X)                                                                                      \
   X(step_messages, s.all.messages, "all of these")                                                                         \
   X(step_bytes, s.all.bytes, "their bytes")                                                                                \
   X(step_selections, s.selections, "selections of LETs of substeps in a soft step")                                        \
@@ -155,7 +148,7 @@ static struct study_sums summarise(const struct virtual_rank *rows, const struct
   X(name##_messages, messages(q, kind), "messages sent: boxes and LETs")   \
   X(name##_bytes, bytes(q, kind), "bytes of these messages")
 
-#define PART_DOMAIN_COLUMNS(X, part)                                                                    \
+#define PART_DOMAIN_COLUMNS(X, part, phase, meaning)                                                      \
   X(step_##part##_messages, step->sent[SOFT_STEP_##part].messages, "messages that it sends in a soft step") \
   X(step_##part##_bytes, step->sent[SOFT_STEP_##part].bytes, "")
 
@@ -167,14 +160,7 @@ static struct study_sums summarise(const struct virtual_rank *rows, const struct
   KIND_DOMAIN_COLUMNS(X, soft, LET_SOFT)                                                   \
   KIND_DOMAIN_COLUMNS(X, hard, LET_STEP)                                                   \
   X(update_bytes, q->updates, "bytes sent in a substep in which all entries, also cells, were corrected") \
-  PART_DOMAIN_COLUMNS(X, migration)                                                        \
-  PART_DOMAIN_COLUMNS(X, soft)                                                             \
-  PART_DOMAIN_COLUMNS(X, soft_summaries)                                                   \
-  PART_DOMAIN_COLUMNS(X, hard_summaries)                                                   \
-  PART_DOMAIN_COLUMNS(X, hard)                                                             \
-  PART_DOMAIN_COLUMNS(X, again)                                                             \
-  PART_DOMAIN_COLUMNS(X, updates)                                                          \
-  PART_DOMAIN_COLUMNS(X, moments)
+  SOFT_STEP_PARTS_BY(PART_DOMAIN_COLUMNS, X)
 
 #define MEANING(name, value, meaning) \
   if (*(meaning)) fprintf(t->out.file, "# %s: %s\n", #name, meaning);
