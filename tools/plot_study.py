@@ -5,7 +5,7 @@ ratios of Watanabe & Nakasato (2014, fig. 4) beside their values, entries, and b
 import argparse
 import os
 
-from plotting import Help, Table, add_output, fail, line_colours, np, outputs, plt, program, save, shown, start
+from plotting import Help, Table, add_output, fail, line_colours, np, outputs, plt, program, ranks_axis, save, shown, start
 
 NEEDED = ["ranks", "R1_over_R0", "local_mean", "soft_mean", "hard_mean", "soft_bytes", "hard_bytes", "update_bytes",
           "hard_over_soft", "local_hard_over_local_soft"]
@@ -89,12 +89,7 @@ def main():
     figure, axes = plt.subplots(1, 3, figsize=(15, 6.0), layout="constrained")
     for axis, draw in zip(axes, (ratios, entries, traffic)):
         draw(axis, curves, line_colours(len(curves)))
-        axis.set_xscale("log", base=2)
-        powers = np.arange(0, np.floor(np.log2(max(most, 128 if draw is ratios else 1))) + 1)
-        stride = -(-len(powers) // 9)
-        axis.set_xticks(2**powers[::stride], [f"{2**power:.0f}" for power in powers[::stride]])
-        axis.minorticks_off()
-        axis.set_xlabel("ranks P")
+        ranks_axis(axis, max(most, 128 if draw is ratios else 1), 9)
         axis.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=2)
     save(figure, paths)
 

@@ -4,12 +4,11 @@
 for each scheme of the first table the parts of its soft step. Open marks are numbers of ranks that laws predict."""
 import argparse
 
-from plotting import Help, Table, add_output, fail, line_colours, np, outputs, plt, program, save, shown, start
+from plotting import AREAS, REST, Help, Table, add_output, fail, line_colours, np, outputs, plt, program, ranks_axis, save, shown, start
 
 WORDS = ("machine", "scheme", "by")
-# The phases of the event model, in the order in which they are drawn, and those of runs that have the same colours.
-PARTS = {"walk": "#0072B2", "hard_walk": "#E69F00", "let_select": "#009E73", "hard_let": "#D55E00", "tree": "#56B4E9", "step": "#CC79A7",
-         "migration": "#F0E442", "collective": "0.35", "wait": "0.8"}
+# The phases of the event model, in the order in which they are drawn; those that runs have too have the same colours.
+PARTS = dict(zip(["walk", "hard_walk", "let_select", "hard_let", "tree", "step", "migration", "collective", "wait"], AREAS + ["0.35", REST]))
 NEEDED = ["ranks", "per_rank", "soft_step_seconds", "unit_seconds"] + [f"{part}_critical" for part in PARTS]
 
 
@@ -100,12 +99,7 @@ def main():
     times(top[0], curves)
     efficiencies(top[1], curves)
     for axis in top:
-        axis.set_xscale("log", base=2)
-        powers = np.arange(0, np.floor(np.log2(max(curve["ranks"].max() for curve in curves))) + 1)
-        stride = -(-len(powers) // 8)
-        axis.set_xticks(2**powers[::stride], [f"{2**power:.0f}" for power in powers[::stride]])
-        axis.minorticks_off()
-        axis.set_xlabel("ranks P")
+        ranks_axis(axis, max(curve["ranks"].max() for curve in curves))
     for axis, curve in zip(bottom, own):
         parts(axis, curve, axis is bottom[0])
     handles, labels = bottom[0].get_legend_handles_labels()

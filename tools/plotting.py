@@ -120,6 +120,16 @@ def area_style(name):
     return {"facecolor": AREAS[number % len(AREAS)], "hatch": HATCHES[number // len(AREAS)]}
 
 
+def ranks_axis(axis, most, ticks=8):
+    """A logarithmic axis of numbers of ranks, from 1 to `most`, with at most so many ticks at powers of two."""
+    powers = np.arange(0, np.floor(np.log2(most)) + 1)
+    powers = powers[:: -(-len(powers) // ticks)]
+    axis.set_xscale("log", base=2)
+    axis.set_xticks(2**powers, [f"{2**power:.0f}" for power in powers])
+    axis.minorticks_off()
+    axis.set_xlabel("ranks P")
+
+
 def save(figure, paths):
     """Write the picture under each of the names; a file is written completely or not at all."""
     for axes in figure.axes:
