@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The choice of a scheme: the model of errors and costs for known systems, its limits, other units, and the decisions. */
 #include <config.h>
-#include "tuning/choice.h"
+#include "settings/choice.h"
 
 #include <math.h>
 #include <string.h>

@@ -13,6 +13,7 @@
 #include "step/sim.h"
 #include "step/step.h"
 #include "tap.h"
+#include "settings/settings.h"
 
 enum { STEPS = 2, PARTICLES = 400 };
 
@@ -109,14 +110,14 @@ static void run(const struct comm *c, const struct backend *be, const struct set
   sim_open(&s, c, &par, be, &p, &f);
   s.field = (struct field){.acc = {how->uniform * set->gravity}};
   expand(&s, set, how);
-  sim_first_force(&s);
+  settings_first_force(&s);
   memset(end, 0, sizeof *end);
   end->begin = s.now.total;
   if (step == 0) step = 0.7 * plan_adaptive(&par, &s.now, set->r2);
   end->step = step;
   *(how->mode == MODE_HYBRID ? &par.SoftStep : &par.MaxSizeTimestep) = step;
   for (int k = 0; k < STEPS; k++) {
-    struct plan plan = plan_next(&par, &s.now, &s.system, s.time, par.TimeMax, s.split.r2, s.split.on, 1);
+    struct plan plan = plan_next(&par, &s.now, &s.system, s.time, par.TimeMax, 1);
     enum step_state state;
     step_open(&s, &plan);
     while ((state = step_substeps(&s, &plan, HUGE_VAL)) != STEP_SUBSTEPS_ENDED) {

@@ -11,6 +11,7 @@
 #include "step/plan.h"
 #include "step/step.h"
 #include "tap.h"
+#include "settings/settings.h"
 
 enum { STEPS = 2 };
 
@@ -76,7 +77,7 @@ static void open_sim(const struct comm *c, const struct set *set, const struct p
   struct fault f = {""};
   share(c, set, &mine);
   sim_open(s, c, par, tested, &mine, &f);
-  sim_first_force(s);
+  settings_first_force(s);
 }
 
 /* Positions and masses of all ranks' particles by id: x[id - 1] is x, y, z, m. */
@@ -127,7 +128,7 @@ static uint64_t digest(const struct sim *s)
 
 static void advance(struct sim *s)
 {
-  struct plan plan = plan_next(s->par, &s->now, &s->system, s->time, s->par->TimeMax, s->split.on ? s->split.r2 : s->radius_rule, s->split.on, 1);
+  struct plan plan = plan_next(s->par, &s->now, &s->system, s->time, s->par->TimeMax, 1);
   step_open(s, &plan);
   while (step_substeps(s, &plan, HUGE_VAL) != STEP_SUBSTEPS_ENDED) continue;
   step_close(s, &plan, 1);

@@ -14,6 +14,7 @@
 #include "step/plan.h"
 #include "step/step.h"
 #include "tap.h"
+#include "settings/settings.h"
 
 #define RADIUS 20000.0   /* comoving kpc/h */
 enum { CELLS = 8 };      /* lattice cells along the radius: 2109 particles */
@@ -179,7 +180,7 @@ static void run(const struct comm *c, const struct model *m, struct end *e)
   comm_sum_double(c, first, (int)(3 * pow(2 * m->cells + 1, 3)));
   if (sim_open(&s, c, &par, &backend_cpu, &p, &f)) printf("# %s\n", f.text);
   s.time = m->begin;
-  sim_first_force(&s);
+  settings_first_force(&s);
   energies_measure(&s, 1);
   double begin = energies_total(&s);
   measure(&s, m, first, e);

@@ -13,6 +13,7 @@
 #include "step/sim.h"
 #include "step/step.h"
 #include "tap.h"
+#include "settings/settings.h"
 
 static const struct backend *tested;
 static enum transport_choice usual = TRANSPORT_AUTO, asked = TRANSPORT_AUTO, taken;
@@ -168,7 +169,7 @@ static struct result one_case(const struct comm *c, const struct set *set, int64
   struct fault f = {""};
   sim_open(&s, c, &par, tested, &mine, &f);
   taken = s.transport.kind;
-  sim_first_force(&s);
+  settings_first_force(&s);
   const struct particles *p = s.be->view(s.dev);
   r.kept = global_digest(c, p) == digest && s.now.count == (double)n;
   r.finite = s.now.bad == 0;
@@ -267,9 +268,9 @@ static void long_step(const struct comm *c, const struct set *set, int64_t n, st
   if (h->keeps_tree) be.keeps_tree = h->keeps_tree;
   else par.Mode = MODE_TREE, par.RebuildInterval = 1;
   sim_open(&s, c, &par, &be, &mine, &f);
-  sim_first_force(&s);
+  settings_first_force(&s);
   *(s.split.on ? &par.SoftStep : &par.MaxSizeTimestep) = h->times * plan_adaptive(&par, &s.now, set->r2);
-  struct plan plan = plan_next(&par, &s.now, &s.system, 0, par.TimeMax, s.split.r2, s.split.on, 1);
+  struct plan plan = plan_next(&par, &s.now, &s.system, 0, par.TimeMax, 1);
   step_open(&s, &plan);
   while (step_substeps(&s, &plan, HUGE_VAL) != STEP_SUBSTEPS_ENDED) continue;
   h->counts = s.counts;
@@ -293,7 +294,7 @@ static void check_new_radius(const struct comm *c, const struct set *set, int64_
   share(c, set, n, SPEED, 0, &mine);
   par.R1 = par.R2 = par.SoftStep = 0, par.Mode = MODE_HYBRID, par.Scheme = SCHEME_BLOCK;
   sim_open(&s, c, &par, tested, &mine, &f);
-  sim_first_force(&s);
+  settings_first_force(&s);
   struct plan plan = plan_next(&par, &s.now, &s.system, 0, par.TimeMax, s.split.r2, 1, RADIUS_INTERVAL);
   float r2 = s.split.r2;
   s.radius_rule *= 2;
@@ -426,7 +427,7 @@ static struct result start_by(const struct comm *c, const struct set *set, int64
   share(c, set, n, SPEED, 0, &mine);
   debug_set("first_part", atof(first));
   sim_open(&s, c, &par, tested, &mine, &f);
-  sim_first_force(&s);
+  settings_first_force(&s);
   debug_set("first_part", NAN);
   compare_start(&s, &r);
   const struct particles *p = s.be->view(s.dev);
@@ -475,7 +476,7 @@ static struct errors far_total(const struct comm *c, const struct set *s, int64_
   par.Mode = MODE_TREE, par.MultipoleOrder = order;
   share(c, s, n, SPEED, 0, &mine);
   sim_open(&sim, c, &par, tested, &mine, &f);
-  sim_first_force(&sim);
+  settings_first_force(&sim);
   compare_start(&sim, &r);
   sim_close(&sim);
   return r.acc;

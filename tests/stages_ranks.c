@@ -10,6 +10,7 @@
 #include "step/sim.h"
 #include "step/step.h"
 #include "tap.h"
+#include "settings/settings.h"
 
 /* Spheres so far from each other, in pairs, that groups of them are accepted as cells. */
 static void place_row(struct random *r, int64_t i, int64_t n, double x[3], float *mass)
@@ -82,7 +83,7 @@ static struct result run(const struct comm *c, const struct set *set, int order,
     if ((int)(i % c->size) == c->rank) particles_copy(&mine, mine.n++, &all, i);
   }
   if (sim_open(&s, c, &par, backend_choose(BACKEND_CPU, why, sizeof why), &mine, &f)) tap_ok(0, f.text);
-  sim_first_force(&s);
+  settings_first_force(&s);
   const struct particles *p = s.be->view(s.dev);
   int64_t n = p->n, most = comm_max_int64(c, n);
   double *error = memory_alloc("test", sizeof *error * (size_t)most), *every = memory_alloc("test", sizeof *every * (size_t)(most * c->size));
@@ -94,7 +95,7 @@ static struct result run(const struct comm *c, const struct set *set, int order,
   r.error = errors_of(every, count);
   r.start = hash(r.start, p->acc, 3 * sizeof *p->acc * (size_t)n);
   r.messages = s.counts.soft_let.summary_messages, r.bytes = s.counts.soft_let.summary_bytes;
-  struct plan plan = plan_next(&par, &s.now, &s.system, 0, par.TimeMax, s.split.r2, s.split.on, 0);
+  struct plan plan = plan_next(&par, &s.now, &s.system, 0, par.TimeMax, 0);
   step_open(&s, &plan);
   while (step_substeps(&s, &plan, HUGE_VAL) != STEP_SUBSTEPS_ENDED) continue;
   step_close(&s, &plan, 0);

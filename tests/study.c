@@ -13,6 +13,7 @@
 #include "study/soft_step.h"
 #include "study/virtual.h"
 #include "tap.h"
+#include "settings/settings.h"
 
 static void say(const struct comm *c, int good, const char *set, const char *format, long long number, const char *why)
 {
@@ -39,7 +40,7 @@ static void make(const struct comm *c, const struct set *set, int64_t n, struct 
     if ((int)(i % c->size) == c->rank) particles_copy(&mine, mine.n++, &all, i);
   particles_free(&all);
   sim_open(&s, c, par, backend_choose(BACKEND_CPU, why, sizeof why), &mine, &f);
-  sim_first_force(&s);
+  settings_first_force(&s);
   global_particles_gather(w, &s, plan_next(par, &s.now, &s.system, 0, 1e3 * set->r2, s.split.r2, 1, 0).soft_step);
   w->par = par;
   sim_close(&s);

@@ -8,7 +8,8 @@
 
 #include "backend/probe.h"
 #include "base/memory.h"
-#include "step/hard.h"
+#include "settings/settings.h"
+#include "step/scheme.h"
 #include "system/same_place.h"
 
 enum { PART = 1024 };   /* points of one direct sum */
@@ -82,13 +83,12 @@ static void take(struct sim *s, uint64_t first_id, const struct answer *a)
 {
   const struct particles *p = s->be->view(s->dev);
   size_t n = 0, bytes;
-  int listed = hard_used(s);
   int64_t first = comm_exscan_int64(s->comm, a->n);
   struct result *mine = memory_alloc("points", sizeof *mine * (size_t)(p->n + 1));
   for (int64_t i = 0; i < p->n; i++) {
     if (p->id[i] < first_id) continue;
     mine[n] = (struct result){.id = p->id[i], .pot = p->pot[i]};
-    for (int c = 0; c < 3; c++) mine[n].acc[c] = (double)p->acc[3 * i + c] + (listed ? (double)p->acc_hard[3 * i + c] : 0);
+    s->scheme->acceleration(p, i, mine[n].acc);
     n++;
   }
   struct result *all = comm_gather(s->comm, mine, sizeof *mine * n, &bytes);
@@ -122,7 +122,7 @@ static int walk(espalier *e, const double *points, const struct answer *a)
     if (params_softening(s->par, NULL) == 0 && same_place_check(s->comm, s->be->view(s->dev), origin, &f)) {
       code = api_fail(ESPALIER_BAD_ARGUMENT, &f);
     } else {
-      sim_first_force(s);
+      settings_first_force(s);
       take(s, first_id, a);
     }
     sim_close(s);

@@ -12,6 +12,8 @@
 #include "base/revision.h"
 #include "mpi/start.h"
 #include "run/check.h"
+#include "step/scheme.h"
+#include "settings/settings.h"
 
 static _Thread_local char sentence[sizeof((struct fault *)0)->text];
 
@@ -107,8 +109,8 @@ int api_adopt(espalier *e, struct sim *fresh)
 {
   struct fault f = {""};
   struct guard guard = {.particles = 0};
-  sim_first_force(fresh);
-  if (assess_first(fresh, &f) == 0) {
+  settings_first_force(fresh);
+  if (fresh->scheme->check(fresh, &f) == 0) {
     guard_remember(&guard, &fresh->now, 1);
     guard_check(&guard, &fresh->now, fresh->comm, fresh->be, fresh->dev, &fresh->field, fresh->step, fresh->time, 0, &f);
   }

@@ -8,7 +8,7 @@
 
 #include "base/memory.h"
 #include "step/expansion.h"
-#include "step/hard.h"
+#include "step/scheme.h"
 
 int64_t espalier_count(const espalier *e) { return e->sim->be->count(e->sim->dev); }
 int64_t espalier_total(const espalier *e) { return (int64_t)e->sim->now.count; }
@@ -64,12 +64,7 @@ static void get_vector(const struct particles *p, const int64_t *order, const do
 
 static void get_acceleration(const espalier *e, const struct particles *p, const int64_t *order, double *out)
 {
-  int split = hard_used(e->sim);   /* then the walk gives the soft part alone */
-  for (int64_t k = 0; k < p->n; k++)
-    for (int c = 0; c < 3; c++) {
-      int64_t i = 3 * order[k] + c;
-      out[3 * k + c] = (double)p->acc[i] + (split ? (double)p->acc_hard[i] : 0);
-    }
+  for (int64_t k = 0; k < p->n; k++) e->sim->scheme->acceleration(p, order[k], out + 3 * k);
 }
 
 static void get_real(const struct particles *p, const int64_t *order, const float *from, double *out)

@@ -8,11 +8,12 @@
 
 #include "base/timer.h"
 #include "run/run_parts.h"
-#include "step/choose.h"
+#include "settings/settings.h"
 #include "step/energies.h"
 #include "step/expansion.h"
-#include "step/hard.h"
+#include "step/scheme.h"
 #include "step/step.h"
+#include "scheme/schemes.h"
 
 #define NO_SCALE 1e200      /* a soft step that no system of particles has */
 #define STEPS_AHEAD 1000    /* a run without an end is expected to make so many more soft steps */
@@ -23,9 +24,9 @@ int64_t espalier_steps(const espalier *e) { return e->before + e->sim->step; }
 /* Make `end` the end of the run, for rules that consider how much is left, where it is later than that so far. 0 or -1. */
 static int expect(struct sim *s, double end, struct fault *f)
 {
-  if (!(end > s->own.TimeMax)) return 0;
+  if (!(end > s->par->TimeMax)) return 0;
   if (external_check_times(&s->external, s->time, end, f)) return -1;
-  s->own.TimeMax = s->choose.asked.TimeMax = end;
+  settings_extend(s, end);
   return 0;
 }
 
@@ -45,7 +46,7 @@ static void choose(struct sim *s)
 {
   timer_reset(&s->timer);
   ledger_reset(s->comm->ledger);
-  choose_step(s, &s->own);
+  settings_step(s);
 }
 
 /* One soft step to `until` at most. `potential`: 1: with potentials where the step ends there. Collective. */
@@ -75,9 +76,9 @@ static int advance(espalier *e, double until, int potential)
     fault_set(&e->unsound, "%s", e->guard.untrusted);
     return api_fail(ESPALIER_UNSOUND, &e->unsound);
   }
-  int was = s->choose.now;
+  int was = s->settings->choice.now;
   choose(s);
-  if (s->choose.now != was) e->potential = 0;   /* forces of another split */
+  if (s->settings->choice.now != was) e->potential = 0;   /* forces of another split */
   return ESPALIER_OK;
 }
 
@@ -100,7 +101,7 @@ void api_potentials(espalier *e)
   struct sim *s = e->sim;
   if (e->potential) return;
   timer_phase(&s->timer, PHASE_diagnostics);
-  if (hard_used(s)) hard_potential(s);
+  s->scheme->hard_part(s);
   sim_force(s, &s->mac, 1);
   sim_measure(s);
   timer_reset(&s->timer);
@@ -150,7 +151,7 @@ int espalier_measure(espalier *e, struct espalier_sums *sums)
   sums->count = d.count;
   sums->mass = d.mass;
   sums->noise = s->energy.noise;
-  sums->split_radius = s->split.on ? s->split.r2 : 0;
+  sums->split_radius = scheme_split(s) ? s->split.r2 : 0;
   sums->interactions = pairs;
   return ESPALIER_OK;
 }

@@ -11,7 +11,7 @@
 #include "base/memory.h"
 #include "gravity/units.h"
 #include "step/expansion.h"
-#include "step/hard.h"
+#include "step/scheme.h"
 #include "system/radius.h"
 #include "step/step.h"
 
@@ -56,7 +56,7 @@ static void measure_neighbours(struct sim *s, const struct sample *all, int64_t 
   comm_max_double(s->comm, x, (int)n);
   for (int64_t i = 0; i < n; i++) x[i] = -x[i];
   gsl_sort(x, 1, (size_t)n);
-  for (int k = 0; k < 3; k++) p->neighbour[k] = s->hard.count > 1 ? quantile(x, n, 0.1 + 0.4 * k) : 0;
+  for (int k = 0; k < 3; k++) p->neighbour[k] = s->masses.count > 1 ? quantile(x, n, 0.1 + 0.4 * k) : 0;
   memory_free(id);
   memory_free(x);
   memory_free(at);
@@ -118,10 +118,10 @@ static void take_parameters(const struct sim *s, const struct plan *plan, struct
   p->gravity = s->gravity;
   p->begin = s->time;
   p->end = par->TimeMax;
-  p->hybrid = s->split.on;
-  p->hermite = hard_used(s);
+  p->hybrid = s->system.hybrid;
+  p->hermite = s->scheme->steps_follow_jerks;
   p->shared = plan->shared;
-  p->step_is_given = (s->split.on ? par->SoftStep : par->MaxSizeTimestep) > 0 || par->FixedStep > 0;
+  p->step_is_given = (p->hybrid ? par->SoftStep : par->MaxSizeTimestep) > 0 || par->FixedStep > 0;
   p->steps_max = -1;
   if (s->expansion.on) {   /* soft steps are short and equal in ln a; other times have no meaning for its rules */
     double end = expansion_end(s, plan), steps = log(par->TimeMax / s->time) / log(end / s->time);
@@ -146,7 +146,7 @@ void measure_physics(struct sim *s, const struct plan *plan, struct physics *p)
   memset(p, 0, sizeof *p);
   take_parameters(s, plan, p);
   p->particles = now->count;
-  p->massless = s->hard.massless;
+  p->massless = s->masses.massless;
   p->mass = now->mass;
   p->kinetic = 0.5 * now->mass * now->v_rms * now->v_rms;
   /* in a field the potential energy has an arbitrary zero: what balances the kinetic energy, about the centre of mass */
@@ -157,8 +157,8 @@ void measure_physics(struct sim *s, const struct plan *plan, struct physics *p)
   struct plan_facts without = s->system;
   without.field_step = 0;
   p->field_step = s->system.field_step;
-  p->own_step = plan_wanted(s->par, now, &without, s->split.on ? s->split.r2 : s->radius_rule, s->split.on);
-  int64_t n = radius_samples(s->comm, s->be, s->dev, s->hard.count, &all);
+  p->own_step = plan_wanted(s->par, now, &without);
+  int64_t n = radius_samples(s->comm, s->be, s->dev, s->masses.count, &all);
   measure_size(all, n, p);
   for (int c = 0; c < 3; c++) p->centre[c] += place[c], p->v_com[c] += now->v_com[c];
   measure_neighbours(s, all, n, p);

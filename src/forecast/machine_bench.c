@@ -10,6 +10,7 @@
 #include "run/logs.h"
 #include "step/plan.h"
 #include "step/step.h"
+#include "settings/settings.h"
 
 /* Soft steps before those that count, in which memory grows and domains move from equal numbers to equal work; those that count, on a host
  * and on a device, whose soft steps are short. */
@@ -142,7 +143,7 @@ static void note_counts(const struct sim *s, struct bench_step *b)
 static void one_step(struct sim *s, struct bench_step *b)
 {
   int64_t levels[SCHEDULE_LEVELS];
-  struct plan plan = plan_next(s->par, &s->now, &s->system, s->time, 1e30, s->split.on ? s->split.r2 : s->radius_rule, s->split.on, s->step);
+  struct plan plan = plan_next(s->par, &s->now, &s->system, s->time, 1e30, s->step);
   plan.measure_radius = 0;   /* of which a run has one in eight soft steps */
   s->be->wait(s->dev);
   comm_barrier(s->comm);
@@ -194,7 +195,7 @@ int bench_soft_steps(const struct bench_task *task, struct bench_step *b, struct
   benchmark_parameters(task, &par);
   make_sphere(&p, task->c, task->particles);
   int failed = sim_open(&s, task->c, &par, task->be, &p, f);
-  if (!failed) sim_first_force(&s);
+  if (!failed) settings_first_force(&s);
   for (int k = -WARM_UPS; k < count && !failed; k++) {
     struct bench_step *to = k < 0 ? &warm : &step[k];
     *to = (struct bench_step){.particles = (double)task->particles, .ranks = task->c->size};

@@ -10,11 +10,11 @@
 #include "check/measure.h"
 #include "run/run_parts.h"
 #include "run/start.h"
-#include "step/choose.h"
+#include "settings/settings.h"
 #include "step/energies.h"
 #include "step/expansion.h"
-#include "step/hard.h"
-#include "system/same_place.h"
+#include "step/effort.h"
+#include "step/scheme.h"
 #include "step/step.h"
 
 /* Predicted seconds up to which run --check carries out the first soft step. */
@@ -27,31 +27,14 @@ struct assessment {
   struct findings findings;
 };
 
-/* A fault where R1 and R2 are to follow distances between particles with mass, and there is one such particle. 0 or -1. */
-static int check_radius_rule(const struct sim *s, struct fault *f)
-{
-  if (!s->split.on || s->par->R1 > 0 || s->par->R2 > 0 || s->hard.massless == 0 || s->hard.count > 1) return 0;
-  return fault_set(f, "R1 = 0: it follows the distances between particles with mass, and there is one, with %.0f without mass: give [Split] R1, "
-                   "or set Mode = tree", s->hard.massless);
-}
-
-int assess_first(const struct sim *s, struct fault *f)
-{
-  if (check_radius_rule(s, f)) return -1;
-  double origin[3], motion[3];
-  frame_shift(&s->frame, s->time, origin, motion);
-  if (hard_used(s) && params_softening(s->par, NULL) == 0) return same_place_check(s->comm, s->be->view(s->dev), origin, f);
-  return 0;
-}
-
 /* First forces, and what they show. Collective. Returns 1 where there is nothing to judge, else 0, or -1 with a fault. */
 static int assess(struct sim *s, const struct run_options *o, double target, struct assessment *a, struct fault *f)
 {
-  double began = choose_clock(s);
-  sim_first_force(s);
-  double seconds = choose_clock(s) - began;
+  double began = effort_clock(s);
+  settings_first_force(s);
+  double seconds = effort_clock(s) - began;
   comm_max_double(s->comm, &seconds, 1);
-  if (assess_first(s, f)) return -1;
+  if (s->scheme->check(s, f)) return -1;
   if (s->now.bad > 0) return 1;
   a->plan = expansion_plan(s, target);
   if (run_check_advance(s, &a->plan, f)) return -1;
@@ -100,8 +83,8 @@ static void measure_step(struct sim *s, struct assessment *a, double resident[3]
   step_open(s, &a->plan);
   while (step_substeps(s, &a->plan, HUGE_VAL) != STEP_SUBSTEPS_ENDED) continue;
   step_close(s, &a->plan, 1);
-  a->physics.measured_step = s->choose.effort;
-  a->physics.per_time = choose_corrected(s);
+  a->physics.measured_step = s->effort;
+  a->physics.per_time = settings_corrected_cost(s);
   if (a->physics.measured_step > 0) a->physics.sync_seconds = fmin(a->physics.sync_seconds, a->physics.measured_step);
   resident[0] = resident_peak();
   resident[1] = resident_now();
@@ -131,7 +114,7 @@ static void report_choice(const struct sim *s, const struct need_input *need)
     struct memory_need n = need_estimate(&in);
     bytes[split] = need->on_device ? need->particles * (s->be->particle_bytes + split * s->be->split_bytes) : need_total(&n);
   }
-  choose_report(s, bytes, stdout);
+  settings_report_choice(s, bytes, stdout);
 }
 
 /* Measure, judge and print a system that was read. Collective. 0 or -1. */
@@ -159,10 +142,10 @@ static int assess_open(struct sim *s, const struct run_options *o, const struct 
   if (s->comm->rank == 0) {
     assess_print_memory(need, measured, resident[2]);
     report_choice(s, need);
-    choose_report_errors(s, &a.plan, stdout);
+    settings_report_errors(s, &a.plan, stdout);
     physics_print(&a.physics, stdout);
-    if (s->hard.massless > 0 && s->par->ErrTolForceAcc == 0)
-      printf("accuracy            Delta = %g by the %.0f particles with mass\n", params_delta(s->par), s->hard.count);
+    if (s->masses.massless > 0 && s->par->ErrTolForceAcc == 0)
+      printf("accuracy            Delta = %g by the %.0f particles with mass\n", params_delta(s->par), s->masses.count);
     if (error > 0) printf("energy              the first soft step changes it by %.2g of its value\n", error);
     print_findings(&a.findings, o->force, "", stdout);
   }
@@ -175,7 +158,7 @@ int assess_check(const struct comm *c, const struct params *par, const struct ru
   struct sim s;
   comm_broadcast(c, &target, sizeof target);
   if (sim_start_silently(&s, c, par, f)) return -1;
-  int failed = choose_read(&s, f) || assess_open(&s, o, need, target, host_bytes, f);
+  int failed = settings_read_choices(&s, f) || assess_open(&s, o, need, target, host_bytes, f);
   sim_close(&s);
   return failed;
 }

@@ -16,10 +16,7 @@ int check(const struct comm *c, const struct params *par, const struct run_optio
 
 /* --- the system itself: the check of the physics (check/physics.h) at a start and in run --check (assess.c) -------------------- */
 
-/* After the first forces: a fault where R2 cannot follow the distances of particles, or where forces without softening have no value because
- * particles are at the same place. Collective. 0 or -1, the same on all ranks. */
-int assess_first(const struct sim *s, struct fault *f);
-/* Compute the first forces of a system at its start (sim_first_force), judge it, and print what is wrong on stderr (rank 0). `target`: time
+/* Compute the first forces of a system at its start (settings_first_force), judge it, and print what is wrong on stderr (rank 0). `target`: time
  * of the first output. A system with values that are not finite is not judged. Collective. 0, or -1 with a fault, the same on all ranks:
  * where steps cannot advance the time, or where the run would surely be worthless and o->force is not set. */
 int assess_start(struct sim *s, const struct run_options *o, double target, struct fault *f);

@@ -24,9 +24,9 @@
 #include "job/status.h"
 #include "particles/timeline.h"
 #include "run/step_columns.h"
-#include "step/choose.h"
+#include "settings/settings.h"
 #include "step/energies.h"
-#include "step/hard.h"
+#include "scheme/schemes.h"
 
 /* --- files ------------------------------------------------------------------------------------------------------- */
 
@@ -127,7 +127,7 @@ static void list_tables(struct logs *l, const struct sim *s, struct table table[
                                          {l->traffic.table, &l->traffic.out, traffic_header},
                                          {s->log.table, &l->substeps, substep_log_header},
                                          {s->tuning.log, &l->tuner, tuning_header},
-                                         {choose_used(s), &l->choice, choose_header},
+                                         {settings_have_choice(s), &l->choice, settings_choice_header},
                                          {s->par->Analysis, &l->analysis, analysis_header}};
   memcpy(table, all, sizeof all);
 }
@@ -147,16 +147,16 @@ static void begin_table(struct logs *l, const struct table *t, int k, const stru
 /* The parameters as given; a scheme that was chosen is in a comment. */
 static void write_used(const struct sim *s, struct fault *f)
 {
-  const struct params *p = choose_used(s) ? &s->choose.asked : s->par;
+  const struct params *p = settings_given(s);
   char path[PARAM_TEXT + 64];
   table_path(p, USED_PARAMETERS, path);
   FILE *used = f->text[0] ? NULL : spool_open(path, -1, NULL, f);
   if (!used) return;
   fprintf(used, "# Units: %s\n", units_physical(p) ? "physical, those of [Units]"
                                   : "dimensionless, as GravityConstantInternal is given; lengths, masses and velocities in [Units] are not used");
-  if (choose_used(s)) {
+  if (settings_have_choice(s)) {
     fputs("# ", used);
-    choose_name_now(s, used);
+    settings_name_choice(s, used);
     fputs("; later choices are in choice.csv.\n", used);
   }
   params_write_ini(used, p);
@@ -412,8 +412,8 @@ void logs_energy(struct logs *l, const struct sim *s)
 
 void logs_choice(struct logs *l, const struct sim *s)
 {
-  if (!l->choice || !choose_used(s)) return;
-  choose_rows(s, l->choice);
+  if (!l->choice || !settings_have_choice(s)) return;
+  settings_choice_rows(s, l->choice);
   fflush(l->choice);
 }
 
@@ -422,7 +422,7 @@ static double pairs(const struct tally *t) { return (double)(t->particle_pairs +
 void logs_step(struct logs *l, struct sim *s, const struct step_report *r, int energy)
 {
   if (s->comm->rank != 0) return;
-  int split = s->split.on;
+  int split = scheme_split(s) != NULL;
   char dE[32] = "";
   const char *between = "";
   if (energy && l->first_energy != 0) snprintf(dE, sizeof dE, "%.6e", logs_error(l, energies_total(s)));

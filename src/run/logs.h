@@ -6,7 +6,7 @@
 
 #include "base/spool.h"
 #include "run/traffic.h"
-#include "step/close_pairs.h"
+#include "scheme/close_pairs.h"
 #include "step/plan.h"
 #include "step/sim.h"
 

@@ -8,6 +8,7 @@
 
 #include "base/folders.h"
 #include "job/last_words.h"
+#include "settings/settings.h"
 
 static const char *const words[] = {[FOLDER_MOVED] = "was moved", [FOLDER_GONE] = "was removed, or moved away",
                                     [LOCK_REMOVED] = "has lost its file 'lock', which was removed",
@@ -27,11 +28,12 @@ void run_release_folders(struct run *r)
   held_folder_close(&r->checkpoints);
 }
 
-/* Set a folder of the parameters. 0, or -1 where its name is too long for them. */
-static int set_folder(char to[PARAM_TEXT], const char *path)
+/* Set a folder of the parameters, `to` of r->own. 0, or -1 where its name is too long for them. */
+static int set_folder(struct run *r, char to[PARAM_TEXT], const char *path)
 {
   if (strlen(path) >= PARAM_TEXT) return -1;
   strcpy(to, path);
+  settings_use_folders(&r->sim, &r->own);
   return 0;
 }
 
@@ -49,7 +51,7 @@ static void move_output(struct run *r, struct fault *f)
   char path[FOLDER_PATH];
   struct fault ignored = {""};
   held_folder_rescue(&r->output, path, f);
-  if (set_folder(r->own.OutputDir, path)) fault_set(f, "the name of the rescue folder %.300s is too long", path);
+  if (set_folder(r, r->own.OutputDir, path)) fault_set(f, "the name of the rescue folder %.300s is too long", path);
   held_folder_close(&r->output);
   lock_release(&r->lock);
   r->status.checkpoint[0] = 0;
@@ -63,7 +65,7 @@ static enum folder_fate keep_output(struct run *r, struct fault *f)
 {
   char now[FOLDER_PATH];
   enum folder_fate fate = held_folder_look(&r->output, &r->lock, now);
-  int kept = fate == FOLDER_HELD || (fate == FOLDER_MOVED && set_folder(r->own.OutputDir, now) == 0) ||
+  int kept = fate == FOLDER_HELD || (fate == FOLDER_MOVED && set_folder(r, r->own.OutputDir, now) == 0) ||
              (fate == LOCK_REMOVED && lock_again(&r->lock, "OutputDir", r->own.OutputDir) == 0);
   if (!kept) move_output(r, f);
   return fate;
@@ -75,10 +77,10 @@ static enum folder_fate keep_checkpoints(struct run *r)
   char now[FOLDER_PATH];
   struct lock *l = r->shared_lock ? &r->lock : &r->checkpoint_lock;
   enum folder_fate fate = held_folder_look(&r->checkpoints, l, now);
-  int kept = fate == FOLDER_HELD || (fate == FOLDER_MOVED && set_folder(r->own.CheckpointDir, now) == 0) ||
+  int kept = fate == FOLDER_HELD || (fate == FOLDER_MOVED && set_folder(r, r->own.CheckpointDir, now) == 0) ||
              (fate == LOCK_REMOVED && !r->shared_lock && lock_again(l, "CheckpointDir", r->own.CheckpointDir) == 0);
   if (kept) return fate;
-  r->own.CheckpointDir[0] = 0;   /* checkpoints go to OutputDir */
+  set_folder(r, r->own.CheckpointDir, "");   /* checkpoints go to OutputDir */
   held_folder_close(&r->checkpoints);
   lock_release(&r->checkpoint_lock);
   return fate;
@@ -125,6 +127,7 @@ void run_keep_folders(struct run *r)
   comm_broadcast(c, &ends, sizeof ends);
   if (!ends) return;
   comm_broadcast(c, &r->own, sizeof r->own);
+  settings_use_folders(&r->sim, &r->own);
   comm_broadcast(c, r->lost, sizeof r->lost);
   abort_status_close();
   abort_status_open(r->own.OutputDir, c->rank, 0);

@@ -10,7 +10,7 @@
 #include "base/fault.h"
 #include "particles/timeline.h"
 #include "run/terminal.h"
-#include "step/choose.h"
+#include "settings/settings.h"
 #include "step/energies.h"
 #include "step/expansion.h"
 #include "step/step.h"
@@ -90,20 +90,20 @@ int run_check_advance(const struct sim *s, const struct plan *plan, struct fault
   if (end > s->time && (plan->at_target || s->par->TimeMax - s->time < STEPS_MAX * plan->soft_step)) return 0;
   return fault_set(f, "step %lld: soft steps of %g cannot get from time %.17g to TimeMax = %.17g: R2 (%g), velocities or accelerations "
                       "require steps that are too short, or the times are too large for their precision",
-                   s->step + 1, plan->soft_step, s->time, s->par->TimeMax, s->split.on ? s->split.r2 : s->radius_rule);
+                   s->step + 1, plan->soft_step, s->time, s->par->TimeMax, s->system.r2);
 }
 
 /* The choice of a scheme after a soft step. Collective. */
 static void choose(struct run *r)
 {
   struct sim *s = &r->sim;
-  if (!choose_used(s)) return;
-  int rows = choose_step(s, &r->own);
+  if (!settings_have_choice(s)) return;
+  int rows = settings_step(s);
   if (rows) logs_choice(&r->logs, s);
   if (rows < 2 || s->comm->rank != 0 || r->logs.lines < 0) return;
   terminal_clear(&r->logs);
   printf("at time %g: ", s->time);
-  choose_print(s, stdout);
+  settings_print_choice(s, stdout);
   fflush(stdout);
 }
 

@@ -5,6 +5,9 @@
 #include "run/start.h"
 #include "step/expansion.h"
 #include "step/step.h"
+#include "scheme/tree_steps.h"
+#include "step/scheme.h"
+#include "settings/settings.h"
 
 /* The schedule of the first soft step, of a system without forces. Collective. */
 static void print_first(struct sim *s, struct fault *f)
@@ -15,14 +18,14 @@ static void print_first(struct sim *s, struct fault *f)
     outputs_close(&outputs);
     return;
   }
-  sim_first_force(s);
+  settings_first_force(s);
   struct plan plan = expansion_plan(s, outputs_next(&outputs, s->time));
   outputs_close(&outputs);
   if (run_check_advance(s, &plan, f)) return;
   if (s->comm->rank == 0)
-    printf("schedule of the first soft step, %s: %.0f particle%s, %d rank%s, backend %s, soft step %g\n", s->split.on ? "hybrid" : "tree",
+    printf("schedule of the first soft step, %s: %.0f particle%s, %d rank%s, backend %s, soft step %g\n", s->scheme->mode,
            s->now.count, plural(s->now.count), s->comm->size, plural(s->comm->size), s->be->name, plan.soft_step);
-  step_print_schedule(s, &plan, stdout);
+  tree_steps_print_schedule(s, &plan, stdout);
 }
 
 int run_schedule(const struct comm *c, const struct params *par)

@@ -10,7 +10,7 @@
 #include "run/check.h"
 #include "run/continuation.h"
 #include "run/start.h"
-#include "step/choose.h"
+#include "settings/settings.h"
 
 /* Lock CheckpointDir, so that no two runs write checkpoints there. Within OutputDir the lock of OutputDir suffices. Rank 0. 0 or -1. */
 static int lock_checkpoints(struct run *r, const struct params *par, struct fault *f)
@@ -57,14 +57,6 @@ static void report_finished(struct run *r, const struct comm *c, const struct pa
   if (c->rank == 0) status_nothing_left(&r->status);
 }
 
-/* The run has the only copy of the parameters, with the folders as they are now: the values that the simulation found go there. */
-static void adopt_parameters(struct run *r)
-{
-  if (r->sim.par == &r->own) return;
-  r->own = *r->sim.par;
-  r->sim.par = &r->own;
-}
-
 int run_start(struct run *r, const struct comm *c, const struct params *par, struct fault *f)
 {
   const struct run_options *o = r->options;
@@ -75,7 +67,6 @@ int run_start(struct run *r, const struct comm *c, const struct params *par, str
   }
   if (o->restart) abort_status_open(par->OutputDir, c->rank, 1);   /* the status file is that of this run's previous job */
   if (o->restart ? state_load(&r->sim, &r->state, &r->from, c, par, o->from, f) : sim_start(&r->sim, c, par, f)) return -1;
-  adopt_parameters(r);
   r->soft_step_opened = o->restart;
   if (o->no_output) r->state.pending = 0;   /* a pending snapshot will not be written */
   if (o->restart && !(r->sim.time < par->TimeMax)) report_checkpoint_at_end(r);
@@ -83,8 +74,8 @@ int run_start(struct run *r, const struct comm *c, const struct params *par, str
   else check_times(par, r->sim.time, f);
   if (!f->text[0] && !r->nothing_left) outputs_open(&r->outputs, par, f);
   /* before any folder is made: a refused run leaves nothing behind */
-  if (!o->restart && comm_agree(c, f) == 0 && choose_read(&r->sim, f) == 0) assess_start(&r->sim, o, outputs_next(&r->outputs, r->sim.time), f);
-  adopt_parameters(r);   /* those of the first force too */
+  if (!o->restart && comm_agree(c, f) == 0 && settings_read_choices(&r->sim, f) == 0) assess_start(&r->sim, o, outputs_next(&r->outputs, r->sim.time), f);
+  r->own = *r->sim.par;   /* with what the first force showed */
   if (c->rank == 0 && !r->nothing_left) lock_new_folders(r, par, f);
   if (comm_agree(c, f) == 0 && !r->nothing_left &&
       (o->restart ? state_load_logs(&r->logs, &r->sim, &r->from, o->overwrite, f) : logs_open(&r->logs, &r->sim, o->overwrite, f)) == 0)

@@ -9,7 +9,8 @@
 #include "base/memory.h"
 #include "checkpoint/params_changed.h"
 #include "run/start.h"
-#include "step/choose.h"
+#include "scheme/schemes.h"
+#include "settings/settings.h"
 #include "step/expansion.h"
 
 enum { ITEMS = 48, OWN = 24 };
@@ -29,7 +30,7 @@ static int list_system(struct sim *s, struct run_state *r, struct item *item)
       REAL("a_floor", s->a_floor), WHOLE("split.on", s->split.on), WHOLE("split.kernel", s->split.kernel), FLOAT("split.r1", s->split.r1),
       FLOAT("split.r2", s->split.r2), FLOAT("split.inverse", s->split.inverse), FLOAT("split.mass_scale", s->split.mass_scale),
       FLOAT("split.largest_mass", s->split.largest_mass),
-      REAL("hard.proposed_for", s->hard.proposed_for),
+      REAL("hard.proposed_for", s->lists.proposed_for),
       {"now", ITEM_REAL, offsetof(struct diagnostics, virial) / sizeof(double), &s->now},   /* doubles only */
       REAL("plan.soft_step", r->plan.soft_step), REAL("plan.target", r->plan.target), WHOLE("plan.at_target", r->plan.at_target),
       WHOLE("plan.shared_level", r->plan.shared_level), WHOLE("plan.shared", r->plan.shared),
@@ -110,7 +111,7 @@ static int list_missing(struct missing *m, struct item *item)
 /* The choice of a scheme; Mode, Scheme and R1OverR0 in use are in the list of parameters. */
 static int list_choice(struct sim *s, struct item *item)
 {
-  struct choose_part *c = &s->choose;
+  struct scheme_choice *c = &s->settings->choice;
   struct plan_facts *y = &s->system;
   const struct item all[] = {REAL("system.energy", y->energy), REAL("system.dense", y->dense),
                              REAL("system.distance", y->distance), REAL("system.profile", y->first_profile), REAL("system.change", y->change), WHOLE("choice.made", c->made),
@@ -126,7 +127,7 @@ static int list_choice(struct sim *s, struct item *item)
 /* What the choice has beside: when the system is looked at again, its costs, and choices of an earlier run. */
 static int list_choices(struct sim *s, struct item *item)
 {
-  struct choose_part *c = &s->choose;
+  struct scheme_choice *c = &s->settings->choice;
   const struct item all[] = {WHOLE("choice.interval", c->interval), WHOLE("choice.why", c->why), REAL("choice.choosing", c->choosing),
                              REAL("choice.tried_seconds", c->tried_seconds), REAL("choice.tried_time", c->tried_time),
                              WHOLE("choice.again", c->again.count), WHOLE("choice.again_next", c->again.next),
@@ -289,14 +290,12 @@ static void resume_choice(struct sim *s, const struct checkpoint *k, struct faul
   sim_note_energy(s);
   if (has(k->text, "choice.made")) items_read(k->text, item, list_choice(s, item), f);
   if (has(k->text, "choice.interval") &&
-      items_read(k->text, &(const struct item)WHOLE("choice.again", s->choose.again.count), 1, f) == 0) {
-    if (s->choose.again.count < 0 || s->choose.again.count > CHOOSE_AGAIN_MAX) fault_set(f, "%s: choice.again is out of range", k->path);
+      items_read(k->text, &(const struct item)WHOLE("choice.again", s->settings->choice.again.count), 1, f) == 0) {
+    if (s->settings->choice.again.count < 0 || s->settings->choice.again.count > CHOOSE_AGAIN_MAX) fault_set(f, "%s: choice.again is out of range", k->path);
     else items_read(k->text, item, list_choices(s, item), f);
   }
-  if (s->own.Mode == MODE_AUTO) s->own.Mode = s->split.on ? MODE_HYBRID : MODE_TREE;
-  if (s->own.Scheme == SCHEME_AUTO) s->own.Scheme = SCHEME_BLOCK;
-  choose_resume(s, &s->choose.asked);
-  if (!params_same_steps(k->text, &s->choose.asked)) choose_forget(s);
+  settings_resumed(s);
+  if (!params_same_steps(k->text, &s->settings->asked)) settings_forget_trials(s);
 }
 
 /* A fault where the run ended with this checkpoint because the step of a close pair had collapsed, and its steps would be no shorter now. */
@@ -325,9 +324,9 @@ int state_load(struct sim *s, struct run_state *r, struct checkpoint *k, const s
   if (params_changed(k->text, &found, c->rank == 0, f) == 0 && params_check_found(par, &found, f) == 0) check_collapsed(k, r, &found, f);
   if (comm_agree(c, f) == 0 && checkpoint_particles(c, k, &p, f) == 0) {
     if (sim_open(s, c, &found, be, &p, f) == 0) items_read(k->text, item, list_system(s, r, item), f);
-    choose_resume(s, par);
+    settings_resume(s, par);
     load_missing(k->text, &r->missing, f);
-    s->split.on = s->split.on && params_mode(&found) != MODE_TREE;
+    scheme_resume(s, params_mode(&found) != MODE_TREE);
     resume_choice(s, k, f);
     load_frame(s, k->text, f);
     external_check_times(&s->external, s->time, fmax(s->time, par->TimeMax), f);

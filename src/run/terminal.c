@@ -13,10 +13,11 @@
 #include "base/memory.h"
 #include "base/resident.h"
 #include "run/run_parts.h"
-#include "step/choose.h"
+#include "settings/settings.h"
 #include "step/energies.h"
-#include "step/hard.h"
-#include "step/find.h"
+#include "scheme/neighbour_lists.h"
+#include "scheme/schemes.h"
+#include "settings/settings.h"
 
 /* The hybrid scheme is faster than others only where a hard force takes less than this part of the time of a full force. */
 #define H_WARNING 0.3
@@ -91,7 +92,7 @@ void terminal_start(const struct run *r)
   if (s->now.massless > 0) snprintf(massless, sizeof massless, " (%.0f of them without mass)", s->now.massless);
   printf("%.0f particle%s%s on %d rank%s x %d thread%s, backend %s; %s from time %g to %g\n", s->now.count, plural(s->now.count), massless,
          s->comm->size, plural(s->comm->size), omp_get_max_threads(), plural(omp_get_max_threads()), s->be->name,
-         s->split.on ? "hybrid" : "tree", s->time, s->par->TimeMax);
+         s->scheme->mode, s->time, s->par->TimeMax);
   if (s->expansion.on)
     printf("comoving: Omega0 = %g, OmegaLambda = %g, HubbleParam = %g; times are expansion factors, from z = %.4g to %.4g\n", s->par->Omega0,
            s->par->OmegaLambda, s->par->HubbleParam, 1 / s->time - 1, 1 / s->par->TimeMax - 1);
@@ -99,12 +100,13 @@ void terminal_start(const struct run *r)
     printf("restart from %s (of %lld rank%s), within soft step %lld\n", r->from.path, r->from.ranks, plural((double)r->from.ranks),
            s->step + 1);
   transport_describe(&s->transport, stdout);
-  find_print(s, stdout);
-  choose_print(s, stdout);
-  if (s->split.on) printf("split: R1 = %g, R2 = %g\n", s->split.r1, s->split.r2);
-  if (s->par->RebuildInterval > 0 && (s->split.on || params_shared(s->par)))
+  settings_print_found(s, stdout);
+  settings_print_choice(s, stdout);
+  const struct split *split = scheme_split(s);
+  if (split) printf("split: R1 = %g, R2 = %g\n", split->r1, split->r2);
+  if (s->par->RebuildInterval > 0 && (split || params_shared(s->par)))
     printf("note: RebuildInterval = %d has no effect %s\n", s->par->RebuildInterval,
-           s->split.on ? "while the split is on" : "with one step for all particles");
+           split ? "while the split is on" : "with one step for all particles");
   note_defaults(r);
   if (s->tuning.tunes_width || s->tuning.tunes_rebuild)
     printf("tuning by measured times: results of two runs differ in the last bits ([Device] Tuning = frozen: they do not)\n");
@@ -215,7 +217,7 @@ void terminal_substeps(struct run *r, struct substeps_progress *p)
 /* h, averaged over H_STEPS soft steps because clocks are noisy. Printed once. */
 static void note_h(struct logs *l, const struct sim *s, const struct step_report *r)
 {
-  if (!s->split.on || hard_used(s) || choose_used(s) || r->hard.targets == 0 || l->h_steps == H_STEPS) return;
+  if (!s->scheme->compares_walks || settings_have_choice(s) || r->hard.targets == 0 || l->h_steps == H_STEPS) return;
   l->h_sum += r->h;
   l->list_sum += r->list_hard / r->list_full;
   if (++l->h_steps < H_STEPS || l->h_sum <= H_WARNING * H_STEPS) return;
@@ -246,7 +248,7 @@ static void warn_soft_step(struct logs *l, const struct sim *s, double dt)
 {
   double rule = plan_soft_step(s->par, &s->now, &s->system, s->split.r2);
   if (s->system.field_step > 0) rule = fmin(rule, s->system.field_step);
-  if (l->warned_soft_step || !s->split.on || s->par->SoftStep == 0 || s->par->EnergyError > 0 || !(dt > SOFT_STEP_WARNING * rule)) return;
+  if (l->warned_soft_step || !scheme_split(s) || s->par->SoftStep == 0 || s->par->EnergyError > 0 || !(dt > SOFT_STEP_WARNING * rule)) return;
   terminal_clear(l);
   printf("warning: at time %g SoftStep gives soft steps of %.3g, and the rule (SoftStep = 0) would take %.3g:\n"
          "         soft forces may change too much within a step\n", s->time, dt, rule);
@@ -257,7 +259,7 @@ static void warn_soft_step(struct logs *l, const struct sim *s, double dt)
 static void warn_close_pairs(struct logs *l, const struct sim *s, const struct step_report *r)
 {
   char text[CLOSE_PAIRS_TEXT];
-  struct hard_request request = hard_request_of(s, r->dt);
+  struct hard_request request = neighbour_lists_request(s, r->dt);
   struct hard_tally tally = r->hermite;
   double origin[3], motion[3];
   frame_shift(&s->frame, s->time, origin, motion);
@@ -291,19 +293,18 @@ void terminal_step(struct logs *l, const struct sim *s, const struct step_report
            "smaller xs or ys gives shorter soft steps\n", (long long)r->late, (long long)s->counts.let_reselections);
     l->warned_late = 1;
   }
-  if (s->counts.level_max >= LEVEL_MAX && !hard_used(s) && !l->warned_level) {
+  if (s->counts.level_max >= LEVEL_MAX && s->scheme->shortest_step_is_reported && !l->warned_level) {
     terminal_clear(l);
     printf("warning: some particles require steps shorter than the soft step / 2^%d, which is the shortest: is Softening too small?\n",
            LEVEL_MAX);
     l->warned_level = 1;
   }
-  double length = hard_used(s) ? (double)s->split.r1 : params_softening(s->par, NULL);   /* that forces of the tree resolve */
-  if (length > 0 && s->now.count > 1 && s->lattice.spacing > LATTICE_WARNING * length && !l->warned_lattice) {
-    const char *name = hard_used(s) ? "R1" : "softening";
+  struct resolved_length fine = s->scheme->resolves(s);
+  if (fine.length > 0 && s->now.count > 1 && s->lattice.spacing > LATTICE_WARNING * fine.length && !l->warned_lattice) {
     terminal_clear(l);
     printf("warning: the lattice that contains all particles has a spacing of %.2g, which is %.2g %s: forces lose accuracy; the "
            "system is too large for this %s, possibly because of a few distant particles\n", s->lattice.spacing,
-           s->lattice.spacing / length, hard_used(s) ? "R1" : "softenings", name);
+           s->lattice.spacing / fine.length, fine.many, fine.one);
     l->warned_lattice = 1;
   }
   progress(l, s, r, energy);
@@ -372,7 +373,7 @@ static void print_kept(const struct run *r)
 static void print_restart(const struct run *r)
 {
   const struct param_origin *origin = r->options->origin;
-  const struct params *asked = &r->sim.choose.asked;
+  const struct params *asked = &r->sim.settings->asked;
   struct params given = *r->sim.par;   /* with the scheme as it was given, not as it was chosen */
   char text[PARAM_TEXT + 64];
   given.Mode = asked->Mode, given.Scheme = asked->Scheme, given.R1OverR0 = asked->R1OverR0;
@@ -413,7 +414,7 @@ static void print_measured(const struct run *r, const double memory[3])
   if (local > 0) memory_report(stdout, local, "  ", SUMMARY_COLUMNS);
   substep_log_sum_up(&r->sim.log, r->sim.comm->size, stdout);
   tuning_sum_up(&r->sim.tuning, stdout);
-  find_print_measured(&r->sim, stdout);
+  settings_print_costs(&r->sim, stdout);
 }
 
 void terminal_end(struct run *r)

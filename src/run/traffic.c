@@ -9,7 +9,7 @@
 #include "base/folders.h"
 #include "base/memory.h"
 #include "run/logs.h"
-#include "step/hard.h"
+#include "step/scheme.h"
 
 /* A row of comm.csv: one phase, all ranks. */
 struct row {
@@ -236,7 +236,7 @@ void logs_collect(struct step_report *r, struct sim *s, double dt)
   r->full = s->counts.full;
   r->hard = s->counts.hard;
   timer_phase(&s->timer, PHASE_other);
-  if (hard_used(s)) r->hermite = hard_total(s);
+  r->hermite = s->scheme->tally(s);
   r->neighbours = (double)r->hermite.entries / s->now.count;
   struct reduced n = own_numbers(s);
   memcpy(sum, n.load, sizeof sum);

@@ -8,7 +8,7 @@
 
 #include "base/memory.h"
 #include "step/expansion.h"
-#include "step/hard.h"
+#include "step/scheme.h"
 
 /* Particles of more mass than this, in mean masses of the others, are heavy. The mean is found in at most so many rounds. */
 #define HEAVY_RATIO 100
@@ -143,7 +143,7 @@ int energies_due(double spent, double cost, double beside, double passed, double
 int energies_coarsest(const struct sim *s)
 {
   double one = s->energy.scatter, allowed = NOISE_PART * params_error(s->par) * fabs(energies_total(s));
-  double most = fmin(COARSE_MOST, s->hard.count / energies_stride(s->hard.count) / COARSE_SAMPLE);
+  double most = fmin(COARSE_MOST, s->masses.count / energies_stride(s->masses.count) / COARSE_SAMPLE);
   if (!(one > 0)) return 1;   /* not known */
   return (int)fmax(1, fmin(most, allowed / one * (allowed / one)));
 }
@@ -153,12 +153,10 @@ int energies_coarsest(const struct sim *s)
 /* The potentials of the sample. Collective. */
 static void walk_sample(struct sim *s, const struct mac *mac, int32_t stride, struct tally *tally)
 {
-  int soft = hard_used(s);
-  struct let_request request = {.mac = mac, .a_floor = s->a_floor, .cutoff = -1, .open_within = soft ? split_widest(&s->split) : 0,
-                                .eps2 = softening_classes2(&s->softening)};
+  struct let_request request = {.mac = mac, .a_floor = s->a_floor, .cutoff = -1, .eps2 = softening_classes2(&s->softening)};
   struct walk_request walk = {.kind = WALK_POTENTIAL, .mac = *mac, .a_floor = s->a_floor, .split = s->split, .let = LET_SOFT, .potential = 1,
                               .stride = stride};
-  walk.split.on = soft;
+  s->scheme->sample(s, &request, &walk);
   s->energy.traffic = (struct let_traffic){.messages = 0};
   s->be->moments(s->dev, mac, 0, 0);
   let_exchange(s->lets, LET_SOFT, &s->lattice, request, TICKS, &s->energy.traffic);
@@ -190,8 +188,8 @@ void energies_measure(struct sim *s, int every)
   struct energy_part *e = &s->energy;
   if (!s->be->energy) return;
   timer_phase(&s->timer, PHASE_diagnostics);
-  int32_t stride = energies_stride(s->hard.count) * every;
-  double angle = energies_angle(s->hard.count), scatter;
+  int32_t stride = energies_stride(s->masses.count) * every;
+  double angle = energies_angle(s->masses.count), scatter;
   struct mac mac = {MAC_ANGLE, 2, s->gravity, angle};
   struct tally tally = {0};
   struct potential_sums sums;
@@ -203,7 +201,7 @@ void energies_measure(struct sim *s, int every)
   e->total = total;
   double potential = fabs(s->now.potential + total), walked = 0;
   if (sampled > 0)
-    walked = potential * hypot(NOISE * pow(angle, 4) * sqrt(CLUMP * stride / fmax(s->hard.count, CLUMP)), COMMON * angle * angle);
+    walked = potential * hypot(NOISE * pow(angle, 4) * sqrt(CLUMP * stride / fmax(s->masses.count, CLUMP)), COMMON * angle * angle);
   e->scatter = scatter / sqrt(every);
   e->noise = sqrt(scatter * scatter * (1 - 1.0 / stride) + walked * walked) + ROUNDING * potential;
   comm_sum_double(s->comm, &pairs, 1);

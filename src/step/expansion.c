@@ -23,7 +23,7 @@ int expansion_open(struct sim *s, struct fault *f)
   if (make_tables(&e->c, s->par, f)) return -1;
   e->on = 1;
   e->density = cosmology_mean_density(s->par);
-  double mass = s->hard.total_mass;
+  double mass = s->masses.total;
   e->offset = 0.9 * s->gravity * mass * mass / cbrt(3 * mass / (4 * M_PI * e->density));
   e->background.count = 1;
   e->background.term[0].kind = FIELD_LINEAR;   /* about the origin: the centre of mass at the start */
@@ -56,10 +56,9 @@ void expansion_at_tick(struct sim *s, int32_t tick, double tick_length)
   if (s->expansion.on) set_gravity(s, cosmology_a(c, cosmology_tau(c, s->time) + tick * tick_length));
 }
 
-void expansion_add(struct sim *s, enum walk_kind kind, int32_t tick)
+void expansion_add(struct sim *s, enum walk_kind kind, int split, int32_t tick)
 {
-  if (!s->expansion.on || (kind == WALK_HARD && s->split.on)) return;
-  s->be->add_field(s->dev, &s->expansion.background, kind, s->split.on, tick);
+  if (s->expansion.on) s->be->add_field(s->dev, &s->expansion.background, kind, split, tick);
 }
 
 void expansion_add_at(const struct sim *s, const double x[3], double acc[3])
@@ -111,12 +110,11 @@ void expansion_account_correction(struct sim *s)
 struct plan expansion_plan(const struct sim *s, double target)
 {
   const struct cosmology *c = &s->expansion.c;
-  double r2 = s->split.on ? s->split.r2 : s->radius_rule;
-  if (!s->expansion.on) return plan_next(s->par, &s->now, &s->system, s->time, target, r2, s->split.on, s->step);
+  if (!s->expansion.on) return plan_next(s->par, &s->now, &s->system, s->time, target, s->step);
   struct plan_facts facts = s->system;
   double largest = s->par->MaxSizeTimestep > 0 ? s->par->MaxSizeTimestep : LARGEST_STEP, tau = cosmology_tau(c, s->time);
   facts.longest = cosmology_tau(c, s->time * exp(largest)) - tau;
-  struct plan plan = plan_next(s->par, &s->now, &facts, tau, cosmology_tau(c, target), r2, s->split.on, s->step);
+  struct plan plan = plan_next(s->par, &s->now, &facts, tau, cosmology_tau(c, target), s->step);
   plan.target = target;
   return plan;
 }

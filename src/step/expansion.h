@@ -15,8 +15,8 @@ void expansion_at(struct sim *s, double a);
 /* The same for the forces of a substep at `tick` of the soft step under way; the criterion stays that of its begin, so that LETs and lists
  * stay valid. Local. */
 void expansion_at_tick(struct sim *s, int32_t tick, double tick_length);
-/* Add the background to the forces of a walk. Local. */
-void expansion_add(struct sim *s, enum walk_kind kind, int32_t tick);
+/* Add the background to the forces of a walk. `split`: 1: forces are split, and the background is part of the soft ones. Local. */
+void expansion_add(struct sim *s, enum walk_kind kind, int split, int32_t tick);
 /* Add the acceleration of the background at x, as for the forces of a synchronisation. Local. */
 void expansion_add_at(const struct sim *s, const double x[3], double acc[3]);
 /* The field that is part of the potential energy: the external one, or the background. */

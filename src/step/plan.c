@@ -106,8 +106,9 @@ void plan_note_profile(const struct params *p, const struct diagnostics *now, st
   y->change = fmax(y->change, fabs(profile - y->first_profile));
 }
 
-double plan_eta(const struct params *p, const struct diagnostics *now, const struct plan_facts *y, int split)
+double plan_eta(const struct params *p, const struct diagnostics *now, const struct plan_facts *y)
 {
+  int split = y->hybrid;
   if (p->Eta > 0 || p->Comoving || params_neighbour_lists(p) || p->Criterion != CRITERION_MIN_AV) return params_eta(p, split);
   struct finder_system system = plan_errors(p, now, y);
   double eta = errors_eta(&system, split, errors_allowed(params_error(p)));
@@ -124,15 +125,15 @@ double plan_soft_step(const struct params *p, const struct diagnostics *now, con
   return fmin(step, errors_orbit_step(system.gravity, y->mean_mass + y->largest_mass, r2, accuracy));
 }
 
-int plan_one_step(const struct params *p, int hybrid)
+int plan_one_step(const struct params *p, const struct plan_facts *y)
 {
-  return !hybrid && params_shared(p) && p->FixedStep == 0 && p->Eta == 0 && !p->Comoving;
+  return !y->hybrid && params_shared(p) && p->FixedStep == 0 && p->Eta == 0 && !p->Comoving;
 }
 
 double plan_whole_step(const struct params *p, const struct diagnostics *now, const struct plan_facts *y, double r2)
 {
   struct finder_system system = plan_errors(p, now, y);
-  double step = plan_one_step(p, 0) ? errors_shared_step(&system, y->dense, errors_allowed(params_error(p))) : errors_longest_step(&system);
+  double step = plan_one_step(p, y) ? errors_shared_step(&system, y->dense, errors_allowed(params_error(p))) : errors_longest_step(&system);
   if (!(step > 0 && step < 1e300)) return plan_adaptive(p, now, r2);
   return exp2(floor(STEPS_OF_TWO * log2(step)) / STEPS_OF_TWO);
 }
@@ -143,26 +144,26 @@ static double field_limit(const struct plan_facts *y)
   return y->field_step > 0 ? exp2(floor(STEPS_OF_TWO * log2(y->field_step)) / STEPS_OF_TWO) : 1e300;
 }
 
-double plan_wanted(const struct params *p, const struct diagnostics *now, const struct plan_facts *y, double r2, int hybrid)
+double plan_wanted(const struct params *p, const struct diagnostics *now, const struct plan_facts *y)
 {
-  double most = p->MaxSizeTimestep > 0 ? p->MaxSizeTimestep : 1e300, in_field = field_limit(y);
-  if (p->Comoving) return y->longest > 0 && !hybrid ? y->longest : fmin(plan_adaptive(p, now, r2), y->longest > 0 ? y->longest : 1e300);
-  if (hybrid) return fmin(p->SoftStep > 0 ? p->SoftStep : fmin(plan_soft_step(p, now, y, r2), in_field), most);
-  if (plan_one_step(p, 0)) return fmin(fmin(plan_whole_step(p, now, y, r2), in_field), most);
+  double r2 = y->r2, most = p->MaxSizeTimestep > 0 ? p->MaxSizeTimestep : 1e300, in_field = field_limit(y);
+  if (p->Comoving) return y->longest > 0 && !y->hybrid ? y->longest : fmin(plan_adaptive(p, now, r2), y->longest > 0 ? y->longest : 1e300);
+  if (y->hybrid) return fmin(p->SoftStep > 0 ? p->SoftStep : fmin(plan_soft_step(p, now, y, r2), in_field), most);
+  if (plan_one_step(p, y)) return fmin(fmin(plan_whole_step(p, now, y, r2), in_field), most);
   if (p->MaxSizeTimestep > 0) return p->MaxSizeTimestep;
   return p->FixedStep > 0 ? p->FixedStep : fmin(plan_whole_step(p, now, y, r2), in_field);
 }
 
 struct plan plan_next(const struct params *p, const struct diagnostics *now, const struct plan_facts *y, double time, double target,
-                      double r2, int hybrid, long long step)
+                      long long step)
 {
   struct plan plan = {.target = target, .shared_level = -1};
-  double wanted = plan_wanted(p, now, y, r2, hybrid);
+  double wanted = plan_wanted(p, now, y);
   plan.soft_step = timeline_step(time, target, wanted, &plan.at_target);
   plan.shared = params_shared(p);
   if (plan.shared && p->FixedStep > 0) plan.shared_level = timeline_level(wanted, p->FixedStep * (1 + 1e-9));
-  if (plan_one_step(p, hybrid)) plan.shared_level = 0;
-  int used = hybrid || (p->MaxSizeTimestep == 0 && p->FixedStep == 0);
-  plan.measure_radius = used && step > 0 && step % (hybrid ? RADIUS_INTERVAL : DISTANCE_INTERVAL) == 0 && p->R1 == 0 && p->R2 == 0;
+  if (plan_one_step(p, y)) plan.shared_level = 0;
+  int used = y->hybrid || (p->MaxSizeTimestep == 0 && p->FixedStep == 0);
+  plan.measure_radius = used && step > 0 && step % (y->hybrid ? RADIUS_INTERVAL : DISTANCE_INTERVAL) == 0 && p->R1 == 0 && p->R2 == 0;
   return plan;
 }

@@ -17,6 +17,8 @@ struct plan {
 
 /* What the rules for steps know of the system beside its sums. */
 struct plan_facts {
+  int hybrid;            /* 1: forces are split */
+  double r2;             /* the radius by which soft steps are chosen: R2, or without the split that of the rule */
   double energy;         /* of the model of errors (plan_energy) */
   double first_profile, change;   /* errors_profile at the start, 0: not known; the largest difference from it so far */
   double dense;          /* errors_dense, last measurement; 0: not known */
@@ -46,10 +48,10 @@ double plan_soft_step(const struct params *p, const struct diagnostics *now, con
  * of two per cent, so that noise of the forces does not change it. Where the system has no time scale: the adaptive step for r2. */
 double plan_whole_step(const struct params *p, const struct diagnostics *now, const struct plan_facts *y, double r2);
 /* Eta of block steps: the one that is given; else by the model of errors for the wanted error (leapfrog with Criterion = min-av), or where the
- * system is not bound and for other steps params_eta. `split`: 1: within soft steps of a split. */
-double plan_eta(const struct params *p, const struct diagnostics *now, const struct plan_facts *y, int split);
+ * system is not bound and for other steps params_eta. */
+double plan_eta(const struct params *p, const struct diagnostics *now, const struct plan_facts *y);
 /* 1: one step for all particles without the split, whose length is plan_whole_step. */
-int plan_one_step(const struct params *p, int hybrid);
+int plan_one_step(const struct params *p, const struct plan_facts *y);
 /* The total energy for the model of errors, with the virial of the forces as the potential energy, since potentials are not computed in every
  * soft step: not nearer to 0 than a tenth of kinetic and potential energy, which may nearly cancel, and where
  * light particles orbit heavy ones, not than the energy that all would have with the mean velocity by number. A system that is not bound has
@@ -63,10 +65,9 @@ double plan_energy_in_field(const struct diagnostics *now, double gravity);
 void plan_note_profile(const struct params *p, const struct diagnostics *now, struct plan_facts *y);
 /* The system for the model of errors. */
 struct finder_system plan_errors(const struct params *p, const struct diagnostics *now, const struct plan_facts *y);
-/* The soft step that the rules and the parameters want, before it is fitted to the next output. Arguments as below. */
-double plan_wanted(const struct params *p, const struct diagnostics *now, const struct plan_facts *y, double r2, int hybrid);
-/* Plan the next soft step. `now`: sums at `time`; `target`: time of the next output or of the end; `r2`: radius by which the soft step is
- * chosen; `hybrid`: 1: the split is on; `step`: soft steps since the start. */
-struct plan plan_next(const struct params *p, const struct diagnostics *now, const struct plan_facts *y, double time, double target, double r2, int hybrid,
+/* The soft step that the rules and the parameters want, before it is fitted to the next output. */
+double plan_wanted(const struct params *p, const struct diagnostics *now, const struct plan_facts *y);
+/* Plan the next soft step. `now`: sums at `time`; `target`: time of the next output or of the end; `step`: soft steps since the start. */
+struct plan plan_next(const struct params *p, const struct diagnostics *now, const struct plan_facts *y, double time, double target,
                       long long step);
 #endif

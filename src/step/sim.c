@@ -8,13 +8,10 @@
 #include "base/fault.h"
 #include "base/memory.h"
 #include "gravity/units.h"
-#include "step/choose.h"
 #include "step/energies.h"
 #include "step/expansion.h"
-#include "step/find.h"
-#include "step/hard.h"
 #include "step/kicks.h"
-#include "system/radius.h"
+#include "step/scheme.h"
 
 /* Predicted trajectories may widen the lattice until its spacing is this fraction of the softening, or until it is twice as wide as the
  * particles (always so without softening). In a soft step of many orbits straight trajectories lead far beyond the particles; a lattice for all of them would degrade
@@ -24,15 +21,37 @@
 #define A_FLOOR 1e-5
 /* Peculiar accelerations are differences of larger ones, and small by chance at many places. */
 #define A_FLOOR_COMOVING 0.1
-/* Smallest R2 by rule without softening, in lattice spacings. */
-#define RADIUS_SPACINGS 1024
-/* Smallest relative change of the measured R2 that is adopted. */
-#define RADIUS_CHANGE 0.2
 
-static struct mac criterion(const struct params *p, int kind, double gravity)
+struct mac sim_criterion(const struct sim *sim, int kind)
 {
-  double delta = kind == OPENING_ANGLE ? p->ErrTolTheta : kind == OPENING_MULTIPOLE ? p->ErrTolMultipole : params_delta(p);
-  return (struct mac){kind, params_order(p), gravity, delta};
+  const struct params *params = sim->par;
+  double delta = kind == OPENING_ANGLE ? params->ErrTolTheta : kind == OPENING_MULTIPOLE ? params->ErrTolMultipole : params_delta(params);
+  return (struct mac){kind, params_order(params), sim->gravity, delta};
+}
+
+static void note_masses(struct sim *sim, const struct particles *particles)
+{
+  struct mass_facts *masses = &sim->masses;
+  double extreme[2] = {0, -1e300}, sum[4] = {0};
+  for (int64_t i = 0; i < particles->n; i++) {
+    double mass = particles->mass[i];
+    sum[mass > 0 ? 1 : 3]++;
+    if (!(mass > 0)) continue;
+    sum[0] += mass;
+    sum[2] += mass * mass;
+    extreme[0] = fmax(extreme[0], mass);
+    extreme[1] = fmax(extreme[1], -mass);
+  }
+  comm_max_double(sim->comm, extreme, 2);
+  comm_sum_double(sim->comm, sum, 4);
+  masses->count = sum[1];
+  masses->massless = sum[3];
+  masses->total = sum[0];
+  masses->mean = sum[1] > 0 ? sum[0] / sum[1] : 0;
+  masses->mean_square = sum[1] > 0 ? sum[2] / sum[1] : 0;
+  masses->largest = extreme[0];
+  masses->smallest = sum[1] > 0 ? -extreme[1] : 0;
+  sim->now.massless = masses->massless;
 }
 
 /* Make the parameters, with what is known of the run, those of the system. Collective. */
@@ -41,10 +60,10 @@ static void own_parameters(struct sim *s, const struct params *par, const struct
   int64_t of_type[PARTICLE_TYPES] = {0};
   for (int64_t i = 0; i < p->n; i++) of_type[p->type[i]]++;
   comm_sum_int64(s->comm, of_type, PARTICLE_TYPES);
-  s->own = params_of_run(par, s->hard.count, s->be->particle_bytes > 0);
-  s->own.run.types = 0;
-  for (int t = 0; t < PARTICLE_TYPES; t++) s->own.run.types |= (long long)(of_type[t] > 0) << t;
-  s->par = &s->own;
+  s->given = params_of_run(par, s->masses.count, s->be->particle_bytes > 0);
+  s->given.run.types = 0;
+  for (int t = 0; t < PARTICLE_TYPES; t++) s->given.run.types |= (long long)(of_type[t] > 0) << t;
+  s->par = &s->given;
 }
 
 int sim_open(struct sim *s, const struct comm *c, const struct params *par, const struct backend *be, struct particles *p, struct fault *f)
@@ -52,12 +71,11 @@ int sim_open(struct sim *s, const struct comm *c, const struct params *par, cons
   memset(s, 0, sizeof *s);
   s->comm = c;
   s->be = be;
-  hard_note_masses(s, p);
-  s->now.massless = s->hard.massless;
+  note_masses(s, p);
   own_parameters(s, par, p);
   par = s->par;
   s->gravity = units_gravity(par);
-  s->mac = criterion(par, par->TypeOfOpeningCriterion, s->gravity);
+  s->mac = sim_criterion(s, par->TypeOfOpeningCriterion);
   struct device_config config = {.gravity = s->gravity,
                                  .max_leaf = par->MaxLeafSize,
                                  .max_group = par->MaxGroupSize,
@@ -96,7 +114,8 @@ void sim_close(struct sim *s)
   struct particles p;
   expansion_close(s);
   lets_close(s->lets);
-  halo_free(&s->hard.halo);
+  halo_free(&s->lists.halo);
+  memory_free(s->settings);
   transport_close(&s->transport);
   s->be->download(s->dev, &p);
   particles_free(&p);
@@ -243,28 +262,25 @@ void sim_rebuild(struct sim *s, int32_t tick, double tick_length, int fast, int 
   s->be->groups(s->dev);
 }
 
-void sim_force(struct sim *s, const struct mac *mac, int potential)
+void sim_force(struct sim *sim, const struct mac *mac, int potential)
 {
-  timer_phase(&s->timer, PHASE_moments);
-  s->be->sources(s->dev);
-  s->be->moments(s->dev, mac, 0, 0);
-  make_groups(s);
-  timer_phase(&s->timer, PHASE_let_select);
-  struct let_request request = {.mac = mac, .a_floor = s->a_floor, .cutoff = -1,
-                                .open_within = hard_used(s) ? split_widest(&s->split) : 0, .eps2 = softening_classes2(&s->softening)};
-  let_exchange(s->lets, LET_SOFT, &s->lattice, request, TICKS, &s->counts.soft_let);
-  timer_phase(&s->timer, PHASE_walk);
-  if (potential && hard_used(s) && s->be->energy) s->be->energy->keep(s->dev);
-  struct walk_request walk = {.kind = hard_used(s) ? WALK_SOFT : WALK_TOTAL, .mac = *mac, .a_floor = s->a_floor, .split = s->split, .let = LET_SOFT,
-                              .potential = potential, .add_potential = hard_used(s)};
-  const struct tally *full = &s->counts.full, before = *full;
-  let_walk(s->lets, walk, &s->counts.full, &s->counts.soft_let);
-  if (!hard_used(s)) expansion_add(s, WALK_TOTAL, 0);
-  if (mac == &s->mac) tuning_walked(&s->tuning, 0, KIND_ALL, (double)(full->targets - before.targets), full->seconds - before.seconds, 1);
-  if (!hard_used(s)) s->be->split_soft(s->dev);
-  timer_phase(&s->timer, PHASE_diagnostics);
-  if (potential) energies_heavy(s);
-  timer_phase(&s->timer, PHASE_other);
+  const struct tally *full = &sim->counts.full, before = *full;
+  struct let_request request = {.mac = mac, .a_floor = sim->a_floor, .cutoff = -1, .eps2 = softening_classes2(&sim->softening)};
+  struct walk_request walk = {.mac = *mac, .a_floor = sim->a_floor, .split = sim->split, .let = LET_SOFT, .potential = potential};
+  timer_phase(&sim->timer, PHASE_moments);
+  sim->be->sources(sim->dev);
+  sim->be->moments(sim->dev, mac, 0, 0);
+  make_groups(sim);
+  timer_phase(&sim->timer, PHASE_let_select);
+  sim->scheme->before_walk(sim, potential, &request, &walk);
+  let_exchange(sim->lets, LET_SOFT, &sim->lattice, request, TICKS, &sim->counts.soft_let);
+  timer_phase(&sim->timer, PHASE_walk);
+  let_walk(sim->lets, walk, &sim->counts.full, &sim->counts.soft_let);
+  if (mac == &sim->mac) tuning_walked(&sim->tuning, 0, KIND_ALL, (double)(full->targets - before.targets), full->seconds - before.seconds, 1);
+  sim->scheme->after_walk(sim);
+  timer_phase(&sim->timer, PHASE_diagnostics);
+  if (potential) energies_heavy(sim);
+  timer_phase(&sim->timer, PHASE_other);
 }
 
 void sim_measure(struct sim *s)
@@ -272,7 +288,7 @@ void sim_measure(struct sim *s)
   timer_phase(&s->timer, PHASE_diagnostics);
   kicks_field_at(s, s->time);
   diagnostics_measure(&s->now, s->comm, s->be, s->dev, expansion_field(s));
-  s->now.massless = s->hard.massless;
+  s->now.massless = s->masses.massless;
   kicks_measure(s);
   expansion_measured(s);
   s->a_floor = (s->expansion.on ? A_FLOOR_COMOVING : A_FLOOR) * s->now.a_rms_plain;
@@ -305,93 +321,7 @@ void sim_note_energy(struct sim *s)
 {
   s->system.energy = s->system.in_field ? plan_energy_in_field(&s->now, s->gravity) : plan_energy(&s->now);
   s->system.distance = s->par->R1 > 0 ? 0 : s->radius_rule;   /* given radii say nothing of distances */
-  s->system.mean_mass = s->hard.mean_mass;
-  s->system.largest_mass = s->hard.largest_mass;
-  s->system.mean_square_mass = s->hard.mean_square_mass;
-}
-
-static void set_split(struct sim *s, double r1, double r2)
-{
-  s->split = split_make(s->par->Kernel, r1, r2);
-  s->split.largest_mass = (float)s->hard.largest_mass;
-  if (params_neighbour_lists(s->par) && hard_radii_by_mass(s)) s->split.mass_scale = (float)s->hard.mean_mass;
-}
-
-/* Note the dynamical time of the densest places; as R2, it is kept until it has changed much. Before the first sums: the distances. */
-static void note_dense(struct sim *s, const double distance[2], int first)
-{
-  struct finder_system whole = {.count = s->hard.count, .gravity = s->gravity, .mass = s->hard.total_mass};
-  double dense = errors_dense(&whole, distance, errors_dense_part(errors_allowed(params_error(s->par))));
-  if (first || fabs(dense - s->system.dense) >= RADIUS_CHANGE * s->system.dense) s->system.dense = dense;
-}
-
-/* R2 / R1 by rule. */
-static double radii_ratio(const struct params *p) { return p->Integrator == INTEGRATOR_HERMITE ? 4 : 2; }
-
-double sim_r2(const struct sim *s, const struct params *p)
-{
-  if (p->R2 > 0) return p->R2;
-  return p->R1 > 0 ? radii_ratio(p) * p->R1 : s->radius_rule * params_r1_over_r0(p) / radii_ratio(p);   /* hermite: half of the rule */
-}
-
-int sim_radius(struct sim *s, int first)
-{
-  const struct params *p = s->par;
-  if (p->R1 > 0 || p->R2 > 0) {   /* given: R1, and R2 or R1 times the ratio */
-    double r2 = s->radius_rule = sim_r2(s, p);
-    if (first && params_mode(p) != MODE_TREE) set_split(s, p->R1, r2);
-    return first;
-  }
-  double quantile[] = {p->RQuantile, 0.01, 0.1}, distance[3], rule;
-  radius_quantiles(s->comm, s->be, s->dev, s->hard.count, 3, quantile, distance);
-  rule = distance[0];
-  note_dense(s, distance + 1, first);
-  if (!first && fabs(rule - s->radius_rule) < RADIUS_CHANGE * s->radius_rule) return 0;
-  /* coincident particles have no distances */
-  double softening = params_softening(p, NULL);
-  s->radius_rule = fmax(rule, softening > 0 ? 1e-3 * softening : RADIUS_SPACINGS * s->lattice.spacing);
-  s->system.distance = s->radius_rule;
-  double r2 = sim_r2(s, p);
-  if (params_mode(p) != MODE_TREE && (first || s->split.on)) set_split(s, r2 / radii_ratio(p), r2);
-  return s->split.on;
-}
-
-void sim_first_force(struct sim *s)
-{
-  choose_only(s);
-  expansion_at(s, s->time);
-  sim_arrange(s, 1);
-  timer_phase(&s->timer, PHASE_moments);
-  s->be->sources(s->dev);
-  s->be->moments(s->dev, &s->mac, 0, 0);
-  sim_radius(s, 1);
-  if (find_asked(s->par)) {   /* a first force gives the energy; after that the run begins as with the values found */
-    struct mac angle = criterion(s->par, OPENING_ANGLE, s->gravity);
-    sim_force(s, &angle, 1);
-    sim_measure(s);
-    find_parameters(s);
-    sim_radius(s, 1);
-  }
-  if (choose_asked(s->par)) {
-    struct mac angle = criterion(s->par, OPENING_ANGLE, s->gravity);
-    s->split.on = 0;
-    sim_force(s, &angle, 1);
-    sim_measure(s);
-    sim_note_energy(s);
-    choose_first(s);
-    sim_radius(s, 1);
-  }
-  if (s->mac.kind == MAC_ACCELERATION) {
-    struct mac angle = criterion(s->par, OPENING_ANGLE, s->gravity);
-    sim_force(s, &angle, 0);
-    sim_measure(s);
-  }
-  if (hard_used(s)) hard_potential(s);
-  sim_force(s, &s->mac, 1);
-  sim_measure(s);
-  expansion_account(s);
-  memcpy(s->frame.v_com, s->now.v_com, sizeof s->frame.v_com);
-  sim_note_energy(s);
-  s->system.first_profile = s->system.change = 0;
-  plan_note_profile(s->par, &s->now, &s->system);
+  s->system.mean_mass = s->masses.mean;
+  s->system.largest_mass = s->masses.largest;
+  s->system.mean_square_mass = s->masses.mean_square;
 }

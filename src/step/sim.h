@@ -19,8 +19,6 @@
 #include "system/frame.h"
 #include "step/plan.h"
 #include "step/substep_log.h"
-#include "tuning/choice.h"
-#include "tuning/finder.h"
 #include "tuning/tuning.h"
 
 /* Counts of one soft step; of this rank until they are added up. */
@@ -58,47 +56,23 @@ struct substeps {
   double began, left;      /* clocks: begin of the row; return from substeps_advance */
 };
 
-/* The hard part from neighbour lists (step/hard.h). */
-struct hard_part {
+/* Numbers and masses of the particles of the run. */
+struct mass_facts {
+  double count, massless;    /* particles with mass, and without */
+  double smallest, mean, largest, total, mean_square;   /* masses of those with mass; mean_square: the mean of m^2 */
+};
+
+/* What soft steps of this rank took since the start of the program, with hard forces from neighbour lists. `forces`: particles times soft
+ * steps; `entries`: hard pair forces; making neighbour lists counts as soft. */
+struct lists_cost {
+  double soft_seconds, forces, hard_seconds, entries;
+};
+
+/* The scheme of neighbour lists (scheme/neighbour_lists.h). */
+struct lists_part {
   struct halo halo;
-  double count, massless;    /* particles of the run with mass, and without */
-  double smallest_mass, mean_mass, largest_mass, total_mass;   /* of those with mass */
-  double mean_square_mass;   /* the mean of m^2 */
   double proposed_for;       /* length of the soft step to which the levels of the particles refer; 0: they have none */
-};
-
-/* What the finder found, and what soft steps of this rank took since the start of the program (step/find.h). */
-struct find_part {
-  int done;                  /* 1: request and result are set */
-  struct finder_request request;
-  struct finder_result result;
-  double soft_seconds, forces, hard_seconds, entries;   /* forces: particles times soft steps; neighbour lists count as soft */
-};
-
-/* Why a scheme is used: the model alone chose it; it is tried; trials chose it; the system was measured again; choices of an earlier run. */
-enum chose { CHOSE_NOTHING, CHOSE_MODEL, CHOSE_TRIAL, CHOSE_MEASURED, CHOSE_LOOK, CHOSE_AGAIN };
-enum { CHOOSE_AGAIN_MAX = 256 };
-
-/* The choice of a scheme (step/choose.h). The same on all ranks. */
-struct choose_part {
-  struct params asked;       /* as given */
-  int made;                  /* 1: a choice has been made */
-  int now;                   /* enum choice_scheme in use */
-  struct choice_table table; /* of the last measurement */
-  int trials, trial, trial_steps, order[CHOICES_COUNT];   /* candidates to be tried, and the one that is; 0 trials: none */
-  double measured[CHOICES_COUNT];   /* seconds per unit of time; 0: not measured */
-  long long looked;          /* soft step of the last decision or look */
-  double seconds, time;      /* of the last soft steps, with weights that fall */
-  double choosing;           /* seconds that choosing has taken so far, and the trials more than the same time with the scheme chosen */
-  double tried_seconds, tried_time;   /* of the trials of this round */
-  int why;                   /* enum chose, of the last rows */
-  int interval;              /* soft steps from `looked` to the next look */
-  struct {                   /* choices of an earlier run that are made again; from `next` on: still to be made */
-    int count, next;
-    long long step[CHOOSE_AGAIN_MAX];
-    int scheme[CHOOSE_AGAIN_MAX], why[CHOOSE_AGAIN_MAX];
-  } again;
-  double effort;             /* seconds of this rank in the last soft step, as trials count them (choose_end); 0: not known */
+  struct lists_cost cost;
 };
 
 /* What is known of energies beyond the potentials of forces (step/energies.h). */
@@ -129,12 +103,15 @@ struct expansion {
   struct expansion_integral potential, correction;   /* of W da: potentials of forces, and what the finer ones add */
 };
 
+struct scheme;
+struct settings;
+
 struct sim {
   const struct comm *comm;
-  const struct params *par;   /* `own`, or the caller's copy of it */
-  struct params own;
-  struct find_part find;
-  struct choose_part choose;
+  const struct params *par;    /* the parameters in use: `given`, or those of `settings` */
+  struct params given;         /* as the caller gives them, with what rules need to know of the run */
+  struct settings *settings;   /* settings/settings.h; NULL: nothing has been chosen yet */
+  const struct scheme *scheme; /* step/scheme.h; chosen with the split. NULL: before the first force */
   const struct backend *be;
   struct device *dev;
   struct transport transport;
@@ -142,7 +119,7 @@ struct sim {
   struct domain domain;
   struct lattice lattice;
   struct softening softening;
-  struct split split;        /* .on: hybrid */
+  struct split split;
   struct field field;        /* external field, at the time of the next kick */
   struct external external;  /* what the parameters say of it */
   struct expansion expansion;
@@ -156,19 +133,21 @@ struct sim {
   double soft_step;          /* length of the last one */
   double work;               /* interactions of this rank in the last soft step */
   double computing;          /* seconds in which this rank computed in the last soft step (timer_computing) */
+  double effort;             /* seconds of the last soft step as schemes are compared by them (step/effort.h); 0: not known */
   double per_work;           /* computing seconds per interaction of this rank, smoothed over soft steps; 0: not yet */
   struct diagnostics now;    /* at the last synchronisation */
-  struct plan_facts system; /* what rules for steps know of the system beside `now` */
+  struct mass_facts masses;
+  struct plan_facts system;  /* what rules for steps know of the system beside `now` */
   struct energy_part energy; /* of these sums */
   struct step_counts counts;
   struct substeps substeps;
-  struct hard_part hard;
+  struct lists_part lists;
   struct substep_log log;    /* of all block steps so far */
   struct tuning tuning;
   int stop_request;          /* stop or checkpoint request of this rank (control.h); after step_open the maximum over ranks */
   struct {                   /* clocks of a soft step, kept between step_open and step_close */
     double computed;         /* seconds computed before it */
-    double clock, processor, waited, output;   /* seconds of the clock, of the processor, of waiting and of output before it (choose_begin); clock 0: not known */
+    double clock, processor, waited, output;   /* seconds of the clock, of the processor, of waiting and of output before it (effort_begin); clock 0: not known */
     struct timer part[2][2]; /* seconds by phase: before and after the substeps, at the begin and the end of that part */
   } half;
   double tree_build_seconds; /* seconds of the last order and build at a synchronisation */
@@ -201,9 +180,6 @@ void sim_restore_order(struct sim *s);
 /* Compute the forces of all particles at a synchronisation by the criterion `mac`. `potential`: 1: potentials too. Needs sim_arrange.
  * Collective. */
 void sim_force(struct sim *s, const struct mac *mac, int potential);
-/* Compute the first forces: once by opening angle if the criterion needs a_old, then by the criterion. Measures R2 unless it is given.
- * Collective. */
-void sim_first_force(struct sim *s);
 /* Measure the sums at a synchronisation (s->now) and set the lower bound on |a_old|. Collective. */
 void sim_measure(struct sim *s);
 /* What the velocity of the centre of mass has gained since the start but for the external field, at a synchronisation. Returns 1; 0 with
@@ -214,9 +190,6 @@ int sim_gained(const struct sim *s, double gained[3]);
 void sim_shift(const struct sim *s, double place[3], double motion[3]);
 /* Note what s->now tells the rules of steps. Local. */
 void sim_note_energy(struct sim *s);
-/* Measure R2 (radius_by_rule) and use it if it has changed by a fifth; with `first`, in any case. Returns 1 if the split has changed.
- * Collective. */
-int sim_radius(struct sim *s, int first);
-/* R2 that parameters p give, with the last measurement of distances. Local. */
-double sim_r2(const struct sim *s, const struct params *p);
+/* The acceptance criterion of `kind` with the tolerance of the parameters. Local. */
+struct mac sim_criterion(const struct sim *sim, int kind);
 #endif

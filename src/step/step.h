@@ -16,10 +16,6 @@ enum step_state step_substeps(struct sim *s, const struct plan *plan, double unt
 void step_close(struct sim *s, const struct plan *plan, int potential);
 /* The criterion by which particles choose their steps within a soft step of length `soft_step`, at a synchronisation (s->now). Local. */
 struct step_rule step_rule_of(const struct sim *s, double soft_step);
-/* Apply the opening kick of the soft step that `plan` describes, choose block levels, and return what its schedule depends on; step_substeps
- * must not follow. Needs forces. Collective. */
-struct schedule_input step_preview(struct sim *s, const struct plan *plan);
-/* Print on rank 0 the schedule of the soft step that `plan` describes. This applies the opening kick, so the system cannot be used for a
- * run afterwards. Needs forces. Collective. */
-void step_print_schedule(struct sim *s, const struct plan *plan, FILE *out);
+/* The opening kick of a soft step of length `soft_step`, with which step_open begins. Local. */
+void step_opening_kick(struct sim *sim, double soft_step);
 #endif

@@ -13,6 +13,7 @@
 #include "step/expansion.h"
 #include "study/result_file.h"
 #include "system/same_place.h"
+#include "settings/settings.h"
 
 enum { PART = 1024 };   /* points of one direct sum */
 
@@ -152,8 +153,8 @@ static void print_summary(const struct sim *s, const struct force_options *o, co
 {
   const struct tally *t = &s->counts.full;
   if (s->comm->rank != 0 || !o->output) return;
-  printf("%lld point%s, %.0f particle%s, %d rank%s, backend %s: %s\n", (long long)a->points.n, plural((double)a->points.n), s->hard.count,
-         plural(s->hard.count), s->comm->size, plural(s->comm->size), s->be->name,
+  printf("%lld point%s, %.0f particle%s, %d rank%s, backend %s: %s\n", (long long)a->points.n, plural((double)a->points.n), s->masses.count,
+         plural(s->masses.count), s->comm->size, plural(s->comm->size), s->be->name,
          o->exact ? "direct sums in double precision" : "by the tree");
   if (!o->exact && t->targets > 0)
     printf("rank 0: %.1f particles and %.1f cells per target\n", (double)t->particle_pairs / (double)t->targets,
@@ -170,7 +171,7 @@ int force_at(const struct comm *c, const struct params *par, const struct force_
   if (read_points(c, par, o, &a, &out, &fault) == 0 && (open = open_system(&s, c, par, &a, &fault) == 0)) {
     if (o->exact || params_softening(s.par, NULL) == 0) sim_arrange(&s, 1);
     if (check_places(&s, &a, &fault) == 0) {
-      if (!o->exact) sim_first_force(&s);
+      if (!o->exact) settings_first_force(&s);
       o->exact ? sum_directly(&s, &a) : take_results(&s, &a);
       if (c->rank == 0) use_file_units(&s, &a);
       if (c->rank == 0) write_results(&s, o, &a, &out, &fault);

@@ -12,6 +12,8 @@
 #include "study/bench.h"
 #include "study/probes.h"
 #include "study/result_file.h"
+#include "scheme/schemes.h"
+#include "settings/settings.h"
 
 enum { PROBES = 4096 };   /* particles compared with the direct sum, unless --direct is given */
 
@@ -66,7 +68,7 @@ static void print_facts(FILE *out, const char *mark, const struct sim *s, int64_
           params_order(par) == 2 ? "quadrupole" : "monopole", par->MaxLeafSize, par->MaxGroupSize,
           params_choice("WalkMethod", par->WalkMethod));
   fprintf(out, "%ssoftening          %g\n", mark, params_softening(par, NULL));
-  if (s->split.on) fprintf(out, "%ssplit              R1 = %g, R2 = %g\n", mark, s->split.r1, s->split.r2);
+  if (scheme_split(s)) fprintf(out, "%ssplit              R1 = %g, R2 = %g\n", mark, s->split.r1, s->split.r2);
   fprintf(out, "%srevision           %s\n", mark, revision);
   fprintf(out, "%serrors of %lld particles against the direct sum; milliseconds: medians of five after two warm-ups\n", mark,
           (long long)probes);
@@ -145,7 +147,7 @@ static void all_points(struct sim *s, const struct force_options *o, FILE *file)
 {
   struct probes q;
   int prints = s->comm->rank == 0;
-  sim_first_force(s);
+  settings_first_force(s);
   probes_open(&q, s, o->direct > 0 ? o->direct : PROBES);
   if (prints) print_head(s, q.n);
   if (file) write_head(file, s, q.n);

@@ -10,6 +10,8 @@
 #include "run/start.h"
 #include "study/bench.h"
 #include "study/probes.h"
+#include "scheme/schemes.h"
+#include "settings/settings.h"
 
 static void print_errors(const char *what, const struct probes *q, enum probe_field field)
 {
@@ -24,7 +26,7 @@ static void compare(struct sim *s, int64_t m)
   if (s->comm->rank == 0) {
     printf("error against the direct sum, %lld particles\n", (long long)q.n);
     print_errors("total, of |a|", &q, PROBE_ACC);
-    if (s->split.on) print_errors("hard part, of |a|", &q, PROBE_HARD);
+    if (scheme_split(s)) print_errors("hard part, of |a|", &q, PROBE_HARD);
     print_errors("potential", &q, PROBE_POT);
   }
   probes_close(&q);
@@ -51,7 +53,7 @@ static void print_table(const struct sim *s, const struct tally *t, const double
   printf("backend            %s\n", s->be->name);
   printf("opening criterion  %s; %s cells; leaf %d, group %d\n", opening_name(s->par, text, sizeof text),
          params_order(s->par) == 2 ? "quadrupole" : "monopole", s->par->MaxLeafSize, s->par->MaxGroupSize);
-  if (s->split.on) printf("split              R1 = %g, R2 = %g\n", s->split.r1, s->split.r2);
+  if (scheme_split(s)) printf("split              R1 = %g, R2 = %g\n", s->split.r1, s->split.r2);
   printf("interactions       %.4g particle pairs, %.4g cell pairs, of both %.4g through the split\n", (double)t->particle_pairs,
          (double)t->cell_pairs, (double)t->split_pairs);
   printf("per particle       %.1f particles, %.1f cells; %.2f acceptance tests; groups of %.1f\n", t->particle_pairs / n, t->cell_pairs / n,
@@ -87,7 +89,7 @@ int force(const struct comm *c, const struct params *par, const struct force_opt
     comm_print_fault(c, "error", &fault);
     return 1;
   }
-  sim_first_force(&s);
+  settings_first_force(&s);
   if (options->bench)
     bench_medians(&s, &seconds);
   else

@@ -8,6 +8,7 @@
 #include "backend/let_sizes.h"
 #include "base/memory.h"
 #include "tuning/tuning.h"
+#include "scheme/schemes.h"
 
 static const struct backend *const be = &backend_cpu;
 
@@ -54,7 +55,7 @@ void global_particles_gather(struct global_particles *w, const struct sim *s, do
                       .mac = s->mac,
                       .a_floor = s->a_floor,
                       .a_typical = s->now.a_rms_plain,
-                      .cutoff = s->split.on ? s->split.r2 : -1,
+                      .cutoff = scheme_split(s) ? s->split.r2 : -1,
                       .soft_step = soft_step,
                       .softening = s->softening};
   unpack_sorted(&w->all, packed, (int64_t)(total / bytes));

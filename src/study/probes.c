@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "base/watchdog.h"
 #include "step/expansion.h"
+#include "scheme/schemes.h"
 
 enum { PART = 1024 };   /* points of one direct sum */
 
@@ -154,7 +155,7 @@ void probes_open(struct probes *q, struct sim *s, int64_t count)
   q->pot = memory_alloc("force", sizeof *q->pot * (n + 1));
   for (size_t k = 0; k < n; k += PART) {   /* in parts, between which the watchdog sees progress */
     size_t part = n - k < PART ? n - k : PART;
-    s->be->probe->direct(s->dev, (int64_t)part, (const double(*)[3])(at + k), skip + k, type + k, s->split.on ? &s->split : NULL, q->acc + k,
+    s->be->probe->direct(s->dev, (int64_t)part, (const double(*)[3])(at + k), skip + k, type + k, scheme_split(s), q->acc + k,
                          q->hard + k, q->pot + k);
     watchdog_progress();
   }
@@ -162,7 +163,7 @@ void probes_open(struct probes *q, struct sim *s, int64_t count)
   comm_sum_double(s->comm, q->pot, (int)n);
   for (size_t i = 0; i < n; i++) {
     expansion_add_at(s, q->now[i].pos, q->acc[i]);
-    if (!s->split.on) expansion_add_at(s, q->now[i].pos, q->hard[i]);
+    if (!scheme_split(s)) expansion_add_at(s, q->now[i].pos, q->hard[i]);
   }
   memory_free(skip);
   memory_free(type);

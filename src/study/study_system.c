@@ -8,7 +8,10 @@
 #include "run/start.h"
 #include "step/plan.h"
 #include "step/step.h"
-#include "step/substeps.h"
+#include "scheme/schemes.h"
+#include "scheme/substeps.h"
+#include "scheme/tree_steps.h"
+#include "settings/settings.h"
 #include "system/radius.h"
 
 #define NO_OUTPUT 1e30   /* a time after any step */
@@ -39,7 +42,7 @@ static void look(struct study_system *y, struct sim *sim, const struct plan *pla
 {
   global_particles_gather(&y->synchronised, sim, plan->soft_step);
   if (!measure) {
-    y->input = step_preview(sim, plan);
+    y->input = tree_steps_preview(sim, plan);
     global_particles_gather(&y->kicked, sim, plan->soft_step);
     return;
   }
@@ -60,23 +63,23 @@ int study_system_open(struct study_system *y, const struct comm *c, const struct
   memset(y, 0, sizeof *y);
   strcpy(start.DomainGrid, "auto");   /* the given grid is for virtual ranks */
   if (sim_start(&sim, c, &start, f)) return -1;
-  sim_first_force(&sim);
-  double r2 = sim.split.on ? sim.split.r2 : sim.radius_rule;
+  settings_first_force(&sim);
   /* the length of soft steps that no output time shortens */
-  struct plan plan = plan_next(par, &sim.now, &sim.system, 0, NO_OUTPUT, r2, sim.split.on, 0);
-  double r0 = radius_by_rule(c, sim.be, sim.dev, sim.hard.count, par->RQuantile) / 4;
+  struct plan plan = plan_next(par, &sim.now, &sim.system, 0, NO_OUTPUT, 0);
+  double r0 = radius_by_rule(c, sim.be, sim.dev, sim.masses.count, par->RQuantile) / 4;
   if (sim.now.bad > 0) fault_set(f, "%.0f particle%s forces that are not finite", sim.now.bad, sim.now.bad == 1 ? " has" : "s have");
   int failed = comm_agree(c, f);
   if (!failed) look(y, &sim, &plan, measure);
-  y->used = params_of_run(par, sim.hard.count, sim.be->particle_bytes > 0);
+  y->used = params_of_run(par, sim.masses.count, sim.be->particle_bytes > 0);
   y->used.run.types = sim.par->run.types;
+  const struct split *split = scheme_split(&sim);
   y->on_host = sim.be->particle_bytes == 0;
   y->synchronised.par = y->kicked.par = &y->used;
   y->facts = (struct study_facts){.scheme = study_scheme_names[study_scheme_of(sim.par)],
                                   .particles = sim.now.count,
                                   .r0 = r0,
-                                  .r1 = sim.split.on ? sim.split.r1 : 0,
-                                  .r2 = sim.split.on ? sim.split.r2 : 0,
+                                  .r1 = split ? split->r1 : 0,
+                                  .r2 = split ? split->r2 : 0,
                                   .soft_step = plan.soft_step};
   y->facts.quads = global_particles_request(&y->synchronised, LET_SOFT).quads;
   sim_close(&sim);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <config.h>
-#include "step/close_pairs.h"
+#include "scheme/close_pairs.h"
 
 #include <math.h>
 #include <stdio.h>

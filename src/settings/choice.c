@@ -13,7 +13,7 @@
  *
  * The active particles are those of the histogram of block levels: level k has 2^(k-1) ticks of its own, at which levels from k on end. */
 #include <config.h>
-#include "tuning/choice.h"
+#include "settings/choice.h"
 
 #include <math.h>
 #include <stdio.h>

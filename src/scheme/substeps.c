@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The substeps of a soft step, without a common clock: see doc/communication.md. */
 #include <config.h>
-#include "step/substeps.h"
+#include "scheme/substeps.h"
 
 #include <math.h>
 #include <string.h>
@@ -181,7 +181,7 @@ static void block_step(struct sim *s, const struct step_rule *rule, int32_t tick
   timer_phase(&s->timer, PHASE_hard_walk);
   expansion_at_tick(s, tick, tick_length);
   let_walk(s->lets, walk, &s->counts.hard, &s->counts.updates);
-  expansion_add(s, WALK_HARD, tick);
+  if (!s->split.on) expansion_add(s, WALK_HARD, 0, tick);
   part_ends(s, parts, row, SUBSTEP_walk);
   timer_phase(&s->timer, PHASE_correct);
   s->be->correct(s->dev, tick, tick_length, rule, shared);

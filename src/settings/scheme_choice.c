@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <config.h>
-#include "step/choose.h"
+#include "settings/parts.h"
 
 #include <math.h>
-#include <omp.h>
 #include <string.h>
 
-#include "step/hard.h"
-#include "system/radius.h"
+#include "scheme/schemes.h"
+#include "step/effort.h"
 #include "step/step.h"
+#include "system/radius.h"
 
 enum { TRIAL_STEPS = 2 };   /* soft steps of a trial; the faster one counts */
 #define TRIAL_SHARE 0.02    /* of the predicted run, which trials may take at its begin, */
@@ -20,92 +20,58 @@ enum { QUANTILES = sizeof quantiles / sizeof *quantiles, NEIGHBOURS = 28 };
 
 static int several(unsigned bits) { return (bits & (bits - 1)) != 0; }
 
-int choose_asked(const struct params *p) { return several(choice_allowed(p)); }
+int choice_open(const struct sim *sim) { return several(choice_allowed(sim->par)); }
 
-int choose_used(const struct sim *s) { return s->choose.made && several(s->choose.table.allowed); }
+int settings_have_choice(const struct sim *sim)
+{
+  const struct settings *settings = sim->settings;
+  return settings && settings->choice.made && several(settings->choice.table.allowed);
+}
+
+const struct params *settings_given(const struct sim *sim) { return settings_have_choice(sim) ? &sim->settings->asked : sim->par; }
 
 /* --- the parameters ---------------------------------------------------------------------------------------------- */
 
 /* Give p the Mode, Scheme and R1OverR0 of a candidate. */
 static void adopt(const struct sim *s, struct params *p, enum choice_scheme scheme)
 {
-  const struct params *asked = &s->choose.asked;
+  const struct params *asked = &s->settings->asked;
   p->Mode = asked->Mode;
   p->Scheme = asked->Scheme;
   p->R1OverR0 = asked->R1OverR0;
   choice_set(p, scheme);
 }
 
-static void adopt_own(struct sim *s, enum choice_scheme scheme)
+/* Use a candidate from now on. */
+static void use(struct sim *sim, enum choice_scheme scheme)
 {
-  s->own = *s->par;
-  adopt(s, &s->own, scheme);
-  s->par = &s->own;
-  s->choose.now = scheme;
+  adopt(sim, &sim->settings->in_use, scheme);
+  sim->settings->choice.now = scheme;
 }
 
-void choose_only(struct sim *s)
+void choice_take_only(struct sim *s)
 {
   unsigned allowed = choice_allowed(s->par);
-  s->choose.asked = *s->par;
-  s->choose.table.allowed = allowed;
+  s->settings->choice.table.allowed = allowed;
   for (int k = 0; k < CHOICES_COUNT; k++)
-    if (allowed == 1u << k) adopt_own(s, k);
+    if (allowed == 1u << k) use(s, k);
 }
 
-void choose_resume(struct sim *s, const struct params *asked)
+void choice_resume(struct sim *sim)
 {
-  s->choose.asked = *asked;
-  s->choose.table.allowed = choice_allowed(asked);
-  s->choose.now = choice_of(s->par, asked);
+  struct settings *settings = sim->settings;
+  settings->choice.table.allowed = choice_allowed(&settings->asked);
+  settings->choice.now = choice_of(&settings->in_use, &settings->asked);
 }
 
-void choose_forget(struct sim *s)
+void settings_forget_trials(struct sim *s)
 {
-  struct choose_part *c = &s->choose;
+  struct scheme_choice *c = &s->settings->choice;
   memset(c->measured, 0, sizeof c->measured);
   memset(c->table.factor, 0, sizeof c->table.factor);
   c->trials = c->trial = c->trial_steps = c->interval = c->again.count = c->again.next = 0;
   c->seconds = c->time = 0;
   c->looked = s->step;
-}
-
-/* --- seconds ----------------------------------------------------------------------------------------------------- */
-
-static int on_device(const struct sim *s) { return s->be->particle_bytes > 0; }
-
-static int threads_of(const struct sim *s) { return on_device(s) ? 1 : omp_get_max_threads(); }
-
-/* Seconds of waiting for messages so far. */
-static double waited(const struct sim *s)
-{
-  double sum = 0;
-  for (int k = 0; k < PHASE_COUNT; k++) {
-    struct ledger_sum one = ledger_sum(s->comm->ledger, k);
-    sum += one.peers.waited + one.collectives.waited;
-  }
-  return sum;
-}
-
-void choose_begin(struct sim *s)
-{
-  s->half.clock = timer_clock();
-  s->half.processor = timer_processor(threads_of(s));
-  s->half.waited = waited(s);
-  s->half.output = s->timer.seconds[PHASE_output];
-}
-
-#define OUTPUT_PART 0.02   /* of the seconds of a soft step; if checkpoints take more, these are not known */
-
-/* On a device seconds of the clock. On cores those of the processor, and the part of waits for messages that they had of the time of the
- * clock: on a busy machine all of it grows alike. */
-void choose_end(struct sim *s)
-{
-  double clock = timer_clock() - s->half.clock, worked = timer_processor(threads_of(s)) - s->half.processor;
-  double wait = fmin(waited(s) - s->half.waited, 0.95 * clock);
-  int known = s->half.clock > 0 && s->timer.seconds[PHASE_output] - s->half.output <= OUTPUT_PART * clock;
-  s->choose.effort = !known ? 0 : on_device(s) ? clock : fmin(clock, worked * clock / (clock - wait));
-  s->half.clock = 0;
 }
 
 /* --- the candidates ---------------------------------------------------------------------------------------------- */
@@ -135,42 +101,43 @@ static double mean_neighbours(const double distance[QUANTILES], double r2, doubl
 /* Fill in a candidate. `distance`: of the quantiles. Collective. */
 static void measure_candidate(struct sim *s, enum choice_scheme scheme, const double *distance, struct choice_candidate *c)
 {
-  struct params p = s->choose.asked;
-  struct plan_facts later = s->system;
+  struct params p = s->settings->asked;
+  struct plan_facts now = s->system, later = s->system;
   struct finder_system system = plan_errors(&p, &s->now, &s->system);
   double left = p.TimeMax - s->time;
   later.change = fmax(later.change, errors_chance(&system));
   memset(c, 0, sizeof *c);
   adopt(s, &p, scheme);
   int split = p.Mode != MODE_TREE;
-  if (split) c->r2 = sim_r2(s, &p);
-  double radius = split ? c->r2 : s->radius_rule;
-  c->step = fmin(plan_wanted(&p, &s->now, &s->system, radius, split), left);
-  c->expected = fmin(plan_wanted(&p, &s->now, &later, radius, split), left);
+  if (split) c->r2 = scheme_r2(s, &p);
+  now.hybrid = later.hybrid = split;
+  now.r2 = later.r2 = split ? c->r2 : s->radius_rule;
+  c->step = fmin(plan_wanted(&p, &s->now, &now), left);
+  c->expected = fmin(plan_wanted(&p, &s->now, &later), left);
   if (scheme == CHOICE_SHARED) {
     c->error = errors_shared(&system, c->step);
     return;
   }
-  c->eta = plan_eta(&p, &s->now, &s->system, split);
+  c->eta = plan_eta(&p, &s->now, &now);
   c->error = errors_block(&system, c->eta) + (split ? errors_hybrid(&system, c->r2, c->step) : 0);
-  if (split) c->neighbours = mean_neighbours(distance, c->r2, s->hard.count);
+  if (split) c->neighbours = mean_neighbours(distance, c->r2, s->masses.count);
   count_levels(s, c);
 }
 
 static struct choice_machine machine_of(const struct sim *s)
 {
-  return (struct choice_machine){.on_device = on_device(s), .ranks = s->comm->size, .threads = threads_of(s), .delta = params_delta(s->par),
+  return (struct choice_machine){.on_device = effort_on_device(s), .ranks = s->comm->size, .threads = effort_threads(s), .delta = params_delta(s->par),
                                  .order = params_order(s->par)};
 }
 
 /* Measure the system, and predict the costs of all candidates. Block levels must be chosen again afterwards. Collective. */
 static void measure(struct sim *s)
 {
-  struct choice_table *t = &s->choose.table;
+  struct choice_table *t = &s->settings->choice.table;
   double distance[QUANTILES];
   struct choice_machine m = machine_of(s);
   t->wanted = errors_allowed(params_error(s->par));
-  radius_quantiles(s->comm, s->be, s->dev, s->hard.count, QUANTILES, quantiles, distance);
+  radius_quantiles(s->comm, s->be, s->dev, s->masses.count, QUANTILES, quantiles, distance);
   for (int k = 0; k < CHOICES_COUNT; k++) {
     if (!(t->allowed & 1u << k)) continue;
     measure_candidate(s, k, distance, &t->candidate[k]);
@@ -194,47 +161,46 @@ static int agreed(const struct sim *s, int scheme)
   return scheme;
 }
 
-struct choose_errors choose_errors(const struct sim *s, const struct plan *plan)
+struct choice_errors choice_errors(const struct sim *s, const struct plan *plan)
 {
   const struct params *p = s->par;
-  struct choose_errors e = {0, 0, 10 * params_error(p)};
+  struct choice_errors e = {0, 0, 10 * params_error(p)};
   struct finder_system system = plan_errors(p, &s->now, &s->system);
-  if (p->Comoving || hard_used(s) || p->Criterion != CRITERION_MIN_AV || !(errors_profile(&system) > 0)) return e;
+  if (p->Comoving || s->scheme->unpredicted || p->Criterion != CRITERION_MIN_AV || !(errors_profile(&system) > 0)) return e;
   e.forces = errors_forces(&system, params_delta(p));
   if (plan->shared && plan->shared_level < 0) return e;
-  if (plan->shared && !s->split.on) e.steps = errors_shared(&system, ldexp(plan->soft_step, -plan->shared_level));
-  else e.steps = errors_block(&system, plan_eta(p, &s->now, &s->system, s->split.on));
-  if (s->split.on) e.steps += errors_hybrid(&system, s->split.r2, plan->soft_step);
+  const struct split *split = scheme_split(s);
+  if (plan->shared && !split) e.steps = errors_shared(&system, ldexp(plan->soft_step, -plan->shared_level));
+  else e.steps = errors_block(&system, plan_eta(p, &s->now, &s->system));
+  if (split) e.steps += errors_hybrid(&system, split->r2, plan->soft_step);
   return e;
 }
 
-double choose_corrected(struct sim *s)
+double settings_corrected_cost(struct sim *s)
 {
-  struct choose_part *c = &s->choose;
+  struct scheme_choice *c = &s->settings->choice;
   const struct choice_candidate *one = &c->table.candidate[c->now];
-  double seconds = c->effort;
+  double seconds = s->effort;
   comm_max_double(s->comm, &seconds, 1);
-  if (!choose_used(s) || !(one->step_seconds > 0) || !(seconds > 0)) return 0;
+  if (!settings_have_choice(s) || !(one->step_seconds > 0) || !(seconds > 0)) return 0;
   note_factor(&c->table, c->now, seconds / s->soft_step);
   return choice_predicted(&c->table, c->now, -1);
 }
 
-double choose_clock(const struct sim *s) { return on_device(s) ? timer_clock() : timer_processor(threads_of(s)); }
-
 /* Note rows of choice.csv, and when to look again. Collective. */
 static void note(struct sim *s, int why)
 {
-  struct choose_part *c = &s->choose;
+  struct scheme_choice *c = &s->settings->choice;
   struct choice_machine m = machine_of(s);
   c->why = why;
   c->looked = s->step;
-  c->interval = agreed(s, choice_interval(&m, &c->table.candidate[c->now], plan_one_step(s->par, s->split.on)));
+  c->interval = agreed(s, choice_interval(&m, &c->table.candidate[c->now], plan_one_step(s->par, &s->system)));
 }
 
 /* Which candidates are tried from now on. Collective. */
 static void plan_trials(struct sim *s, int like, int first, double share)
 {
-  struct choose_part *c = &s->choose;
+  struct scheme_choice *c = &s->settings->choice;
   c->trials = s->par->Repeatable == REPEATABLE_ON ? 1 : choice_trials(&c->table, like, first, s->par->TimeMax - s->time, share, c->order);
   c->trials = agreed(s, c->trials);
   comm_broadcast(s->comm, c->order, sizeof c->order);
@@ -243,53 +209,48 @@ static void plan_trials(struct sim *s, int like, int first, double share)
   c->tried_seconds = c->tried_time = 0;
 }
 
-int choose_again(struct sim *s, long long step, int scheme, int why)
+int choice_repeat(struct sim *s, long long step, int scheme, int why)
 {
-  int k = s->choose.again.count;
+  int k = s->settings->choice.again.count;
   if (k == CHOOSE_AGAIN_MAX) return -1;
-  s->choose.again.step[k] = step;
-  s->choose.again.scheme[k] = scheme;
-  s->choose.again.why[k] = why;
-  s->choose.again.count++;
+  s->settings->choice.again.step[k] = step;
+  s->settings->choice.again.scheme[k] = scheme;
+  s->settings->choice.again.why[k] = why;
+  s->settings->choice.again.count++;
   return 0;
 }
 
-void choose_first(struct sim *s)
+void choice_first(struct sim *s)
 {
-  struct choose_part *c = &s->choose;
-  double began = choose_clock(s);
+  struct scheme_choice *c = &s->settings->choice;
+  double began = effort_clock(s);
   measure(s);
   int known = c->again.count > 0 && c->again.step[0] == s->step, first = known ? c->again.scheme[0] : agreed(s, choice_cheapest(&c->table, -1));
   if (known) c->again.next = 1;
   else plan_trials(s, -1, first, TRIAL_SHARE);
   c->made = 1;
-  adopt_own(s, first);
+  use(s, first);
   note(s, known ? CHOSE_AGAIN : CHOSE_MODEL);
-  c->choosing += choose_clock(s) - began;
+  c->choosing += effort_clock(s) - began;
 }
 
 /* Use another candidate from now on. A change of the split needs forces. Collective. */
-static void change(struct sim *s, struct params *p, int scheme)
+static void change(struct sim *s, int scheme)
 {
-  int was = s->split.on;
-  float r2 = s->split.r2;
-  if (scheme == s->choose.now) return;
-  adopt(s, p, scheme);
-  s->choose.now = scheme;
-  if (p->Mode == MODE_TREE) s->split.on = 0;
-  else sim_radius(s, 1);
-  if (s->split.on == was && (!was || s->split.r2 == r2)) return;
+  if (scheme == s->settings->choice.now) return;
+  use(s, scheme);
+  if (!scheme_follow(s)) return;
   sim_force(s, &s->mac, 0);
   sim_measure(s);
 }
 
-/* The next trial, or after the last one the decision. Returns as choose_step. Collective. */
-static int try_next(struct sim *s, struct params *p)
+/* The next trial, or after the last one the decision. Returns as settings_step. Collective. */
+static int try_next(struct sim *s)
 {
-  struct choose_part *c = &s->choose;
+  struct scheme_choice *c = &s->settings->choice;
   if (c->trial < c->trials) {
     if (!(c->table.candidate[c->order[c->trial]].step > 0)) measure(s);   /* after a restart, for the rows */
-    change(s, p, c->order[c->trial]);
+    change(s, c->order[c->trial]);
     c->why = CHOSE_TRIAL;
     return 1;
   }
@@ -299,18 +260,18 @@ static int try_next(struct sim *s, struct params *p)
   c->choosing += fmax(0, c->tried_seconds - c->tried_time * c->measured[fastest]);
   c->trials = c->trial = 0;
   c->seconds = c->time = 0;
-  change(s, p, fastest);
+  change(s, fastest);
   note(s, CHOSE_MEASURED);
   return 2;
 }
 
-/* Look at the system again. Returns as choose_step. Collective. */
-static int look(struct sim *s, struct params *p)
+/* Look at the system again. Returns as settings_step. Collective. */
+static int look(struct sim *s)
 {
-  struct choose_part *c = &s->choose;
+  struct scheme_choice *c = &s->settings->choice;
   measure(s);
   memset(c->measured, 0, sizeof c->measured);
-  if (p->Repeatable == REPEATABLE_OFF && c->time > 0) {
+  if (s->par->Repeatable == REPEATABLE_OFF && c->time > 0) {
     c->measured[c->now] = c->seconds / c->time;
     note_factor(&c->table, c->now, c->measured[c->now]);
   }
@@ -318,30 +279,30 @@ static int look(struct sim *s, struct params *p)
   if (pays) {
     plan_trials(s, c->now, c->now, AGAIN_SHARE);
     c->trial = c->measured[c->now] > 0;   /* the present one is measured, but after a restart */
-    if (c->trials > 1) return try_next(s, p);
+    if (c->trials > 1) return try_next(s);
     c->trial = 0;
-    change(s, p, agreed(s, cheapest));   /* by the model alone */
+    change(s, agreed(s, cheapest));   /* by the model alone */
   }
   note(s, CHOSE_LOOK);
   return pays ? 2 : 1;
 }
 
-/* Make the next choice of an earlier run, where it is due. Returns as choose_step. Collective. */
-static int repeat(struct sim *s, struct params *p)
+/* Make the next choice of an earlier run, where it is due. Returns as settings_step. Collective. */
+static int repeat(struct sim *s)
 {
-  struct choose_part *c = &s->choose;
+  struct scheme_choice *c = &s->settings->choice;
   int k = c->again.next, was = c->now;
   if (c->again.step[k] > s->step) return 0;
   if (c->again.why[k] == CHOSE_TRIAL) c->why = CHOSE_TRIAL;
   if (c->why != CHOSE_TRIAL || !(c->table.candidate[c->again.scheme[k]].step > 0)) measure(s);
   c->again.next++;
-  change(s, p, c->again.scheme[k]);
+  change(s, c->again.scheme[k]);
   if (c->again.why[k] != CHOSE_TRIAL) note(s, CHOSE_AGAIN);
   return c->now != was && c->why == CHOSE_AGAIN ? 2 : 1;
 }
 
 /* A soft step of a trial that took so many seconds per unit of time. Returns 1 where the trial is over. */
-static int tried(const struct sim *s, struct choose_part *c, double each)
+static int tried(const struct sim *s, struct scheme_choice *c, double each)
 {
   double *measured = &c->measured[c->order[c->trial]];
   *measured = c->trial_steps == 0 ? each : fmin(*measured, each);
@@ -353,21 +314,21 @@ static int tried(const struct sim *s, struct choose_part *c, double each)
   return 1;
 }
 
-int choose_step(struct sim *s, struct params *p)
+int settings_step(struct sim *s)
 {
-  struct choose_part *c = &s->choose;
-  double seconds = c->effort, began = choose_clock(s);
+  struct scheme_choice *c = &s->settings->choice;
+  double seconds = s->effort, began = effort_clock(s);
   int rows = 0;
-  if (!choose_used(s) || !(s->time < p->TimeMax)) return 0;
+  if (!settings_have_choice(s) || !(s->time < s->par->TimeMax)) return 0;
   comm_max_double(s->comm, &seconds, 1);
-  if (c->again.next < c->again.count) rows = repeat(s, p);
+  if (c->again.next < c->again.count) rows = repeat(s);
   else if (c->trial < c->trials) {
-    if (seconds > 0 && tried(s, c, seconds / s->soft_step)) rows = try_next(s, p);   /* 0: it continues one of before a restart */
+    if (seconds > 0 && tried(s, c, seconds / s->soft_step)) rows = try_next(s);   /* 0: it continues one of before a restart */
   } else {
     c->seconds = KEEP * c->seconds + seconds;
     c->time = KEEP * c->time + (seconds > 0 ? s->soft_step : 0);
-    if (s->step - c->looked >= c->interval) rows = look(s, p);
+    if (s->step - c->looked >= c->interval) rows = look(s);
   }
-  c->choosing += choose_clock(s) - began;
+  c->choosing += effort_clock(s) - began;
   return rows;
 }

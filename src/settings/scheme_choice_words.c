@@ -1,64 +1,65 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What the choice of a scheme says on the terminal, by run --check and in choice.csv. */
 #include <config.h>
-#include "step/choose.h"
+#include "settings/parts.h"
+#include "step/scheme.h"
 
 #include <string.h>
 
-#include "step/hard.h"
 
 /* Seconds per unit of time with the expected soft step, measured or predicted. */
-static double seconds_of(const struct choose_part *c, int k)
+static double seconds_of(const struct scheme_choice *c, int k)
 {
   return c->measured[k] > 0 ? c->measured[k] * choice_growth(&c->table.candidate[k]) : choice_predicted(&c->table, k, c->now);
 }
 
-static int is_candidate(const struct choose_part *c, int k) { return (c->table.allowed & 1u << k) && c->table.candidate[k].step > 0; }
+static int is_candidate(const struct scheme_choice *c, int k) { return (c->table.allowed & 1u << k) && c->table.candidate[k].step > 0; }
 
 /* A line with the seconds of the other candidates that were measured, or that were not. */
-static void print_others(const struct choose_part *c, int measured, FILE *out)
+static void print_others(const struct settings *settings, int measured, FILE *out)
 {
+  const struct scheme_choice *c = &settings->choice;
   char name[64];
   const char *before = measured ? "        measured: " : "        predicted: ";
   for (int k = 0; k < CHOICES_COUNT; k++) {
     if (!is_candidate(c, k) || k == c->now || (c->measured[k] > 0) != measured) continue;
-    fprintf(out, "%s%s: %.3g", before, choice_name(k, &c->asked, name), seconds_of(c, k));
+    fprintf(out, "%s%s: %.3g", before, choice_name(k, &settings->asked, name), seconds_of(c, k));
     before = ", ";
   }
   if (*before == ',') fputc('\n', out);
 }
 
-void choose_name_now(const struct sim *s, FILE *out)
+void settings_name_choice(const struct sim *s, FILE *out)
 {
   char name[64];
-  fprintf(out, "Scheme at this start: %s", choice_name(s->choose.now, &s->choose.asked, name));
+  fprintf(out, "Scheme at this start: %s", choice_name(s->settings->choice.now, &s->settings->asked, name));
 }
 
 /* A warning where the steps of the choice do not have the wanted error. */
-static void warn(const struct choose_part *c, FILE *out)
+static void warn(const struct scheme_choice *c, FILE *out)
 {
   if (choice_reaches(&c->table, c->now)) return;
   fprintf(out, "warning: %s the wanted accuracy: |dE/E| of %.1e is predicted for ten dynamical times,\n"
                "         and steps may have %.1e\n", c->why == CHOSE_AGAIN ? "the scheme of choice.csv does not have" : "no scheme has", c->table.candidate[c->now].error, c->table.wanted);
 }
 
-void choose_print(const struct sim *s, FILE *out)
+void settings_print_choice(const struct sim *s, FILE *out)
 {
-  const struct choose_part *c = &s->choose;
+  const struct scheme_choice *c = &s->settings->choice;
   char name[64];
-  if (!choose_used(s)) return;
+  if (!settings_have_choice(s)) return;
   if (c->why == CHOSE_AGAIN || !is_candidate(c, c->now)) {
     if (is_candidate(c, c->now)) warn(c, out);
-    fprintf(out, "scheme: %s, that of %s\n", choice_name(c->now, &c->asked, name), c->why == CHOSE_AGAIN ? "choice.csv of the earlier run" : "the checkpoint");
+    fprintf(out, "scheme: %s, that of %s\n", choice_name(c->now, &s->settings->asked, name), c->why == CHOSE_AGAIN ? "choice.csv of the earlier run" : "the checkpoint");
     return;
   }
   warn(c, out);
-  fprintf(out, "scheme: %s, %.3g s per unit of time (%s)", choice_name(c->now, &c->asked, name), seconds_of(c, c->now),
+  fprintf(out, "scheme: %s, %.3g s per unit of time (%s)", choice_name(c->now, &s->settings->asked, name), seconds_of(c, c->now),
           c->measured[c->now] > 0 ? "measured" : "predicted");
   if (c->trials > 0) fprintf(out, "; the first soft steps try %d", c->trials);
   fputc('\n', out);
-  print_others(c, 1, out);
-  print_others(c, 0, out);
+  print_others(s->settings, 1, out);
+  print_others(s->settings, 0, out);
 }
 
 /* The error of the steps of a candidate; "-" where the criterion of steps has no model. */
@@ -68,31 +69,31 @@ static const char *error_of(const struct sim *s, const struct choice_candidate *
   return s->par->Criterion == CRITERION_MIN_AV ? text : "-";
 }
 
-void choose_report(const struct sim *s, const double bytes[2], FILE *out)
+void settings_report_choice(const struct sim *s, const double bytes[2], FILE *out)
 {
-  const struct choose_part *c = &s->choose;
+  const struct scheme_choice *c = &s->settings->choice;
   char name[64], error[16];
-  if (!choose_used(s)) return;
+  if (!settings_have_choice(s)) return;
   fprintf(out, "schemes, predicted                        soft step  |dE/E| in 10  s per unit  MB per\n"
                "                                                     dyn. times     of time    rank\n");
   for (int k = 0; k < CHOICES_COUNT; k++) {
     const struct choice_candidate *one = &c->table.candidate[k];
     if (!is_candidate(c, k)) continue;
-    fprintf(out, "  %-25s %-11s  %10.3g %13s %11.3g %7.4g\n", choice_name(k, &c->asked, name), k == c->now ? "(chosen)" : "", one->step,
+    fprintf(out, "  %-25s %-11s  %10.3g %13s %11.3g %7.4g\n", choice_name(k, &s->settings->asked, name), k == c->now ? "(chosen)" : "", one->step,
             error_of(s, one, error), seconds_of(c, k), bytes[one->r2 > 0] / 1e6);
   }
 }
 
-void choose_report_errors(const struct sim *s, const struct plan *plan, FILE *out)
+void settings_report_errors(const struct sim *s, const struct plan *plan, FILE *out)
 {
-  const struct choose_part *c = &s->choose;
-  struct choose_errors e = choose_errors(s, plan);
-  int one = choose_used(s) && is_candidate(c, c->now);
+  const struct scheme_choice *c = &s->settings->choice;
+  struct choice_errors e = choice_errors(s, plan);
+  int one = settings_have_choice(s) && is_candidate(c, c->now);
   if (one) e.steps = c->table.candidate[c->now].error;
   if (!(e.forces > 0)) {
-    if (s->par->Criterion != CRITERION_MIN_AV || hard_used(s))
-      fprintf(out, "energy error        not predicted for %s: see the line energy, the change by the first soft step\n",
-              hard_used(s) ? "neighbour lists" : "this Criterion");
+    const char *what = s->scheme->unpredicted ? s->scheme->unpredicted : "this Criterion";
+    if (s->par->Criterion != CRITERION_MIN_AV || s->scheme->unpredicted)
+      fprintf(out, "energy error        not predicted for %s: see the line energy, the change by the first soft step\n", what);
     return;
   }
   fprintf(out, "energy error        |dE/E| within ten dynamical times, predicted: ");
@@ -111,7 +112,7 @@ void choose_report_errors(const struct sim *s, const struct plan *plan, FILE *ou
 static const char *const reasons[] = {"", "model", "trial", "measured", "look", "again"};
 static const char *const names[CHOICES_COUNT] = {"shared", "block", "hybrid", "hybrid"};
 
-void choose_header(FILE *out)
+void settings_choice_header(FILE *out)
 {
   fprintf(out, "step,time,candidate,R1OverR0,error,dt_soft,eta,seconds_predicted,seconds_measured,chosen,reason,seconds_choosing\n");
 }
@@ -126,22 +127,22 @@ static const char *ratio_of(const struct params *asked, int k, char text[32])
   return text;
 }
 
-void choose_rows(const struct sim *s, FILE *out)
+void settings_choice_rows(const struct sim *s, FILE *out)
 {
-  const struct choose_part *c = &s->choose;
+  const struct scheme_choice *c = &s->settings->choice;
   int trial = c->why == CHOSE_TRIAL;
   for (int k = 0; k < CHOICES_COUNT; k++) {
     const struct choice_candidate *one = &c->table.candidate[k];
     char ratio[32], measured[32] = "", choosing[32] = "";
     if (!(c->table.allowed & 1u << k) || (trial && k != c->now)) continue;
     if (c->measured[k] > 0 && !trial) snprintf(measured, sizeof measured, "%.6g", c->measured[k]);
-    if (c->asked.Repeatable == REPEATABLE_OFF) snprintf(choosing, sizeof choosing, "%.4g", c->choosing);   /* a clock, which does not repeat */
-    fprintf(out, "%lld,%.15g,%s,%s,%.3g,%.9g,%.6g,%.6g,%s,%d,%s,%s\n", s->step, s->time, names[k], ratio_of(&c->asked, k, ratio), one->error,
+    if (s->settings->asked.Repeatable == REPEATABLE_OFF) snprintf(choosing, sizeof choosing, "%.4g", c->choosing);   /* a clock, which does not repeat */
+    fprintf(out, "%lld,%.15g,%s,%s,%.3g,%.9g,%.6g,%.6g,%s,%d,%s,%s\n", s->step, s->time, names[k], ratio_of(&s->settings->asked, k, ratio), one->error,
             one->step, one->eta, choice_predicted(&c->table, k, c->now), measured, k == c->now, reasons[c->why], choosing);
   }
 }
 
-int choose_candidate(const struct params *asked, const char *name, const char *ratio)
+int choice_candidate(const struct params *asked, const char *name, const char *ratio)
 {
   char text[32];
   unsigned allowed = choice_allowed(asked);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The choices of a scheme that an earlier run wrote to choice.csv, made again by one with Repeatable = on. */
 #include <config.h>
-#include "step/choose.h"
+#include "settings/parts.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -47,16 +47,16 @@ static int take_row(struct sim *s, char *const *word, int n, const int at[COLUMN
   for (int c = 0; c < COLUMNS; c++)
     if (at[c] >= n) return fault_set(f, "%.400s, line %lld: expected a row of %d columns or more, found %d", l->path, (long long)l->number, at[c] + 1, n);
   if (strcmp(word[at[COLUMN_CHOSEN]], "1") != 0) return 0;
-  long long step = strtoll(word[at[COLUMN_STEP]], &end, 10), last = s->choose.again.count ? s->choose.again.step[s->choose.again.count - 1] : LLONG_MIN;
+  long long step = strtoll(word[at[COLUMN_STEP]], &end, 10), last = s->settings->choice.again.count ? s->settings->choice.again.step[s->settings->choice.again.count - 1] : LLONG_MIN;
   if (end == word[at[COLUMN_STEP]] || *end || step < 0 || step < last)
     return fault_set(f, "%.400s, line %lld: expected a soft step that is not before the last one, found '%.40s'", l->path, (long long)l->number, word[at[COLUMN_STEP]]);
-  int scheme = choose_candidate(s->par, word[at[COLUMN_CANDIDATE]], word[at[COLUMN_RATIO]]);
+  int scheme = choice_candidate(s->par, word[at[COLUMN_CANDIDATE]], word[at[COLUMN_RATIO]]);
   if (scheme < 0)
     return fault_set(f, "%.400s, line %lld: the parameters do not allow the choice '%.40s' (R1OverR0 '%.40s'), which Repeatable = on repeats: remove this file, and "
                      "the run chooses by itself", l->path, (long long)l->number, word[at[COLUMN_CANDIDATE]], word[at[COLUMN_RATIO]]);
-  int why = strcmp(word[at[COLUMN_REASON]], "trial") == 0 ? CHOSE_TRIAL : CHOSE_AGAIN, k = s->choose.again.count - 1;
-  if (k >= 0 && why == CHOSE_AGAIN && s->choose.again.why[k] == why && s->choose.again.scheme[k] == scheme) return 0;   /* no change */
-  if (choose_again(s, step, scheme, why))
+  int why = strcmp(word[at[COLUMN_REASON]], "trial") == 0 ? CHOSE_TRIAL : CHOSE_AGAIN, k = s->settings->choice.again.count - 1;
+  if (k >= 0 && why == CHOSE_AGAIN && s->settings->choice.again.why[k] == why && s->settings->choice.again.scheme[k] == scheme) return 0;   /* no change */
+  if (choice_repeat(s, step, scheme, why))
     return fault_set(f, "%.400s has more than %d choices, and Repeatable = on repeats no more: remove this file, and the run chooses by itself", l->path,
                      CHOOSE_AGAIN_MAX);
   return 0;
@@ -76,11 +76,12 @@ static int read_rows(struct sim *s, struct lines *l, struct fault *f)
   return more;
 }
 
-int choose_read(struct sim *s, struct fault *f)
+int settings_read_choices(struct sim *s, struct fault *f)
 {
   char path[PARAM_TEXT + 64];
   struct lines l;
-  if (s->par->Repeatable == REPEATABLE_OFF || !choose_asked(s->par)) return 0;
+  if (s->par->Repeatable == REPEATABLE_OFF || !choice_open(s)) return 0;
+  settings_make(s, s->par);
   if (s->comm->rank == 0) {
     snprintf(path, sizeof path, "%s/choice.csv", s->par->OutputDir);
     if (access(path, F_OK) == 0 && lines_open(&l, path, f) == 0) {
@@ -89,6 +90,6 @@ int choose_read(struct sim *s, struct fault *f)
     }
   }
   if (comm_verdict(s->comm, f)) return -1;
-  comm_broadcast(s->comm, &s->choose.again, sizeof s->choose.again);
+  comm_broadcast(s->comm, &s->settings->choice.again, sizeof s->settings->choice.again);
   return 0;
 }
