@@ -58,7 +58,7 @@ static void expand(struct sim *s, const struct set *set, const struct scheme *ho
   struct fault f = {""};
   if (!(how->density > 0)) return;
   e->on = 1;
-  e->density = how->density * s->hard.total_mass / (4 * M_PI / 3 * pow(set->r2, 3));
+  e->density = how->density * s->masses.total / (4 * M_PI / 3 * pow(set->r2, 3));
   e->background.count = 1;
   e->background.term[0].kind = FIELD_LINEAR;
   cosmology_open(&e->c, 1, 0, sqrt(8 * M_PI / 3 * s->gravity * e->density), 1, 16, &f);

@@ -295,7 +295,7 @@ static void check_new_radius(const struct comm *c, const struct set *set, int64_
   par.R1 = par.R2 = par.SoftStep = 0, par.Mode = MODE_HYBRID, par.Scheme = SCHEME_BLOCK;
   sim_open(&s, c, &par, tested, &mine, &f);
   settings_first_force(&s);
-  struct plan plan = plan_next(&par, &s.now, &s.system, 0, par.TimeMax, s.split.r2, 1, RADIUS_INTERVAL);
+  struct plan plan = plan_next(&par, &s.now, &s.system, 0, par.TimeMax, RADIUS_INTERVAL);
   float r2 = s.split.r2;
   s.radius_rule *= 2;
   s.split = split_make(par.Kernel, r2, 2 * r2);

@@ -41,7 +41,7 @@ static void make(const struct comm *c, const struct set *set, int64_t n, struct 
   particles_free(&all);
   sim_open(&s, c, par, backend_choose(BACKEND_CPU, why, sizeof why), &mine, &f);
   settings_first_force(&s);
-  global_particles_gather(w, &s, plan_next(par, &s.now, &s.system, 0, 1e3 * set->r2, s.split.r2, 1, 0).soft_step);
+  global_particles_gather(w, &s, plan_next(par, &s.now, &s.system, 0, 1e3 * set->r2, 0).soft_step);
   w->par = par;
   sim_close(&s);
 }
