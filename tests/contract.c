@@ -13,18 +13,19 @@
 #include "step/sim.h"
 #include "step/step.h"
 #include "tap.h"
+#include "scheme/schemes.h"
 #include "settings/settings.h"
 
 enum { STEPS = 2, PARTICLES = 400 };
 
-struct scheme {
+struct arrangement {
   const char *name;
   int mode, scheme;
   double uniform;   /* acceleration of an external field along x */
   double density;   /* of an expanding background, in units of the mean density within R2 of the centre with all mass; 0: no expansion */
 };
 
-static const struct scheme schemes[] = {{"hybrid", MODE_HYBRID, SCHEME_BLOCK, 0, 0},
+static const struct arrangement schemes[] = {{"hybrid", MODE_HYBRID, SCHEME_BLOCK, 0, 0},
                                         {"block steps", MODE_TREE, SCHEME_BLOCK, 0, 0},
                                         {"one shared step", MODE_TREE, SCHEME_SHARED, 0, 0},
                                         {"hybrid in an external field", MODE_HYBRID, SCHEME_BLOCK, 0.5, 0},
@@ -42,7 +43,7 @@ struct end {
   double time, kick;     /* its length; what the rms acceleration does to a velocity in it */
 };
 
-static struct params params_of(const struct set *set, const struct scheme *how)
+static struct params params_of(const struct set *set, const struct arrangement *how)
 {
   struct params par = set_params(set, how->mode, how->scheme);
   par.ErrTolForceAcc = 1.0 / 4096;
@@ -52,7 +53,7 @@ static struct params params_of(const struct set *set, const struct scheme *how)
 }
 
 /* Comoving coordinates at a = 1 of a universe with the background of the scheme: gravity grows, and the background repels. */
-static void expand(struct sim *s, const struct set *set, const struct scheme *how)
+static void expand(struct sim *s, const struct set *set, const struct arrangement *how)
 {
   struct expansion *e = &s->expansion;
   struct fault f = {""};
@@ -66,7 +67,7 @@ static void expand(struct sim *s, const struct set *set, const struct scheme *ho
 }
 
 /* Close the system at a checkpoint tick, and open it again with what a checkpoint holds. */
-static void reopen(struct sim *s, const struct comm *c, const struct params *par, const struct set *set, const struct scheme *how)
+static void reopen(struct sim *s, const struct comm *c, const struct params *par, const struct set *set, const struct arrangement *how)
 {
   const struct sim before = *s;
   const struct particles *v = s->be->view(s->dev);
@@ -89,6 +90,7 @@ static void reopen(struct sim *s, const struct comm *c, const struct params *par
   s->counts = before.counts;
   s->lattice = before.lattice;
   s->substeps = before.substeps;
+  scheme_resume(s, 1);
   expand(s, set, how);
   s->expansion.potential = before.expansion.potential;
   expansion_at(s, s->time);
@@ -97,7 +99,7 @@ static void reopen(struct sim *s, const struct comm *c, const struct params *par
 enum run_kind { STRAIGHT, INTERRUPTED };
 
 /* `step`: length of the soft step; 0: chosen here. INTERRUPTED: the system is opened again at each checkpoint tick. */
-static void run(const struct comm *c, const struct backend *be, const struct set *set, const struct scheme *how, enum run_kind kind,
+static void run(const struct comm *c, const struct backend *be, const struct set *set, const struct arrangement *how, enum run_kind kind,
                 double step, struct end *end)
 {
   struct params par = params_of(set, how);
@@ -149,7 +151,7 @@ static double difference(const struct end *a, const struct end *b)
   return sqrt(sum / (double)a->p.n) / b->kick;
 }
 
-static void say(int good, const char *backend, const struct set *s, const struct scheme *how, const char *what)
+static void say(int good, const char *backend, const struct set *s, const struct arrangement *how, const char *what)
 {
   char line[200];
   snprintf(line, sizeof line, "%s, %s, %s: %s", backend, s->name, how->name, what);
@@ -157,7 +159,7 @@ static void say(int good, const char *backend, const struct set *s, const struct
 }
 
 /* At checkpoint ticks the particles, the lattice and some numbers are the whole state: a run goes on from them to the same bits. */
-static void check_interruption(const struct comm *c, const struct backend *be, const struct set *s, const struct scheme *how, double step)
+static void check_interruption(const struct comm *c, const struct backend *be, const struct set *s, const struct arrangement *how, double step)
 {
   struct end straight, interrupted;
   debug_set("checkpoint_ticks", 4);
@@ -173,7 +175,7 @@ static void check_interruption(const struct comm *c, const struct backend *be, c
   particles_free(&interrupted.p);
 }
 
-static void check(const struct comm *c, const struct set *s, const struct scheme *how)
+static void check(const struct comm *c, const struct set *s, const struct arrangement *how)
 {
   const struct backend *const *list;
   int count = backend_list(&list);
