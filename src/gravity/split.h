@@ -61,7 +61,8 @@ HD float split_core2(const struct split *s)
 #define SPLIT_K2_DLL(y) (60.0f * (y) * (y) * (y) * (y) * (1 - (y) * (y)) * (5 - 9 * (y) * (y)))
 
 /* Cases of a switch over the kernels that return K, K' or K'' of `y`, for SPLIT_KERNELS. */
-/* clang-format off: it joins macros that are cases */
+/* The formatter joins macros that are cases. */
+/* clang-format off */
 #define SPLIT_RETURN_K(kernel, name) case SPLIT_##kernel: return SPLIT_K_##kernel(y);
 #define SPLIT_RETURN_K1(kernel, name) case SPLIT_##kernel: return SPLIT_K1_##kernel(y);
 #define SPLIT_RETURN_K2(kernel, name) case SPLIT_##kernel: return SPLIT_K2_##kernel(y);
