@@ -68,7 +68,8 @@ static void measure_particles(const struct particles *q, const struct step_rule 
   double low = HUGE_VAL, high = 0, far = 0;
   int64_t level[PHYSICS_LEVELS] = {0};
   int single = 1;
-#pragma omp parallel for schedule(static) reduction(min : low) reduction(max : high, far) reduction(&& : single) reduction(+ : level)
+#pragma omp parallel for schedule(static) reduction(min : low) reduction(max : high, far) reduction(&& : single) \
+    reduction(+ : level)
   for (int64_t i = 0; i < q->n; i++) {
     if (q->mass[i] > 0) low = fmin(low, q->mass[i]);
     high = fmax(high, q->mass[i]);
