@@ -85,8 +85,9 @@ enum walk_kind {
                     * to acc (whose modulus is a_old); pot without the hard part, sum of (1 - K) psi. Cells in which K is not 0 are opened,
                     * so that (1 - K) and the K of neighbour lists (backend/hard_verbs.h) add up to 1 for each pair of particles */
   WALK_HARD,       /* acc_hard of the active particles at `tick`; with the split on from sources within R2 alone */
-  WALK_POTENTIAL   /* potentials of all particles of every stride-th group at a synchronisation, for the verbs of backend/energy_verbs.h; with
-                    * the split on those of WALK_SOFT. The device keeps them apart: no field of the particles changes */
+  /* potentials of all particles of every stride-th group at a synchronisation, for the verbs of backend/energy_verbs.h;
+   * with the split on those of WALK_SOFT. The device keeps them apart: no field of the particles changes */
+  WALK_POTENTIAL
 };
 
 /* What walk_request.poll_messages returns. */
