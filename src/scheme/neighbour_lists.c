@@ -8,7 +8,8 @@
 #include "scheme/schemes.h"
 #include "system/same_place.h"
 
-/* Masses differ if their ratio is larger than this; radii by mass are of no use where one particle has more than this part of the mass. */
+/* Masses differ if their ratio is larger than this; radii by mass are of no use where one particle has more than this
+ * part of the mass. */
 #define EQUAL_MASSES 1.01
 #define DOMINANT_PART 1e-3
 /* Bound pairs with 2 a below this part of R1 may go by Kepler's equation. */
@@ -25,11 +26,16 @@ struct hard_request neighbour_lists_request(const struct sim *sim, double soft_s
 {
   const double proposed_for = sim->lists.proposed_for;
   enum hard_scheme integrator = sim->par->Integrator == INTEGRATOR_HERMITE ? HARD_HERMITE : HARD_LEAPFROG;
-  struct hard_request request = {.scheme = integrator, .split = sim->split, .soft_step = soft_step, .eta = params_eta(sim->par, 1),
-                                 .mean_mass = (double)(float)sim->masses.mean,   /* whatever the order of the sum */
-                                 .largest_mass = sim->masses.largest, .first = proposed_for == 0 || integrator == HARD_LEAPFROG};
+  struct hard_request request = {.scheme = integrator,
+                                 .split = sim->split,
+                                 .soft_step = soft_step,
+                                 .eta = params_eta(sim->par, 1),
+                                 .mean_mass = (double)(float)sim->masses.mean, /* whatever the order of the sum */
+                                 .largest_mass = sim->masses.largest,
+                                 .first = proposed_for == 0 || integrator == HARD_LEAPFROG};
   if (soft_step > 0) request.pair_limit = PAIR_LIMIT * (double)sim->split.r1;
-  if (proposed_for > 0 && soft_step > proposed_for) request.level_shift = (int)ceil(log2(soft_step / proposed_for) - 1e-6);
+  if (proposed_for > 0 && soft_step > proposed_for)
+    request.level_shift = (int)ceil(log2(soft_step / proposed_for) - 1e-6);
   return request;
 }
 
@@ -151,10 +157,12 @@ static int check(const struct sim *sim, struct fault *fault)
 static struct hard_tally total(const struct sim *sim)
 {
   struct hard_tally all = sim->counts.hermite;
-  int64_t *sums[] = {&all.entries, &all.with_neighbours, &all.steps, &all.pairs, &all.collapsed, &all.pairs_bound, &all.pairs_perturbed};
+  int64_t *sums[] = {&all.entries,   &all.with_neighbours, &all.steps,          &all.pairs,
+                     &all.collapsed, &all.pairs_bound,     &all.pairs_perturbed};
   enum { SUMS = sizeof sums / sizeof *sums };
   int64_t sum[SUMS];
-  double largest[] = {(double)all.ticks, all.deepest, -all.shortest_period, all.largest_eccentricity, all.seconds, all.list_seconds};
+  double largest[] = {(double)all.ticks,        all.deepest, -all.shortest_period,
+                      all.largest_eccentricity, all.seconds, all.list_seconds};
   for (int k = 0; k < SUMS; k++) sum[k] = *sums[k];
   comm_sum_int64(sim->comm, sum, SUMS);
   comm_max_double(sim->comm, largest, sizeof largest / sizeof *largest);
@@ -169,7 +177,10 @@ static struct hard_tally total(const struct sim *sim)
   return all;
 }
 
-static struct resolved_length resolves(const struct sim *sim) { return (struct resolved_length){(double)sim->split.r1, "R1", "R1"}; }
+static struct resolved_length resolves(const struct sim *sim)
+{
+  return (struct resolved_length){(double)sim->split.r1, "R1", "R1"};
+}
 
 const struct scheme scheme_neighbour_lists = {
     .mode = "hybrid",

@@ -12,7 +12,8 @@
 /* Smallest relative change of the measured R2 that is adopted. */
 #define RADIUS_CHANGE 0.2
 
-/* The scheme for the split as it is, and what the rules of steps need of it. The only place where a scheme is chosen. */
+/* The scheme for the split as it is, and what the rules of steps need of it. The only place where a scheme is
+ * chosen. */
 static void choose(struct sim *sim)
 {
   int split = sim->split.on;
@@ -47,10 +48,12 @@ static void set_split(struct sim *sim, double r1, double r2)
 {
   sim->split = split_make(sim->par->Kernel, r1, r2);
   sim->split.largest_mass = (float)sim->masses.largest;
-  if (params_neighbour_lists(sim->par) && neighbour_lists_radii_by_mass(sim)) sim->split.mass_scale = (float)sim->masses.mean;
+  if (params_neighbour_lists(sim->par) && neighbour_lists_radii_by_mass(sim))
+    sim->split.mass_scale = (float)sim->masses.mean;
 }
 
-/* Note the dynamical time of the densest places; as R2, it is kept until it has changed much. Before the first sums: the distances. */
+/* Note the dynamical time of the densest places; as R2, it is kept until it has changed much. Before the first sums:
+ * the distances. */
 static void note_dense(struct sim *sim, const double distance[2], int first)
 {
   struct finder_system whole = {.count = sim->masses.count, .gravity = sim->gravity, .mass = sim->masses.total};
@@ -65,7 +68,7 @@ double scheme_r2(const struct sim *sim, const struct params *params)
 {
   if (params->R2 > 0) return params->R2;
   if (params->R1 > 0) return radii_ratio(params) * params->R1;
-  return sim->radius_rule * params_r1_over_r0(params) / radii_ratio(params);   /* hermite: half of the rule */
+  return sim->radius_rule * params_r1_over_r0(params) / radii_ratio(params); /* hermite: half of the rule */
 }
 
 /* R1 or R2 is given. Returns as scheme_radius. */
@@ -94,7 +97,8 @@ static int measured_radius(struct sim *sim, int first)
 
 int scheme_radius(struct sim *sim, int first)
 {
-  int given = sim->par->R1 > 0 || sim->par->R2 > 0, changed = given ? given_radius(sim, first) : measured_radius(sim, first);
+  int given = sim->par->R1 > 0 || sim->par->R2 > 0,
+      changed = given ? given_radius(sim, first) : measured_radius(sim, first);
   choose(sim);
   return changed;
 }

@@ -7,8 +7,8 @@
 #include "step/expansion.h"
 #include "step/step.h"
 
-/* Choose the block levels of all particles. The deepest level and the stop request become the maximum over ranks. `shared`: as in the verb
- * `levels`; returns the one in use. Collective. */
+/* Choose the block levels of all particles. The deepest level and the stop request become the maximum over ranks.
+ * `shared`: as in the verb `levels`; returns the one in use. Collective. */
 static int choose_levels(struct sim *sim, const struct plan *plan, const struct step_rule *rule)
 {
   int shared = plan->shared_level;
@@ -53,7 +53,7 @@ static void note_cost(struct sim *sim, double seconds)
 
 static int measure_radius(struct sim *sim) { return scheme_radius(sim, 0); }
 
-static void hard_part(struct sim *sim) { (void)sim; }   /* walks have all of it */
+static void hard_part(struct sim *sim) { (void)sim; } /* walks have all of it */
 
 static void before_walk(struct sim *sim, int potential, struct let_request *let, struct walk_request *walk)
 {
@@ -93,8 +93,11 @@ static int check_split(const struct sim *sim, struct fault *fault)
 {
   const struct mass_facts *masses = &sim->masses;
   if (sim->par->R1 > 0 || sim->par->R2 > 0 || masses->massless == 0 || masses->count > 1) return 0;
-  return fault_set(fault, "R1 = 0: it follows the distances between particles with mass, and there is one, with %.0f without mass: give [Split] "
-                   "R1, or set Mode = tree", masses->massless);
+  return fault_set(fault,
+                   "R1 = 0: it follows the distances between particles with mass, and there is one, with %.0f without "
+                   "mass: give [Split] "
+                   "R1, or set Mode = tree",
+                   masses->massless);
 }
 
 static struct hard_tally no_tally(const struct sim *sim)
@@ -125,10 +128,10 @@ void tree_steps_print_schedule(struct sim *sim, const struct plan *plan, FILE *o
 }
 
 /* What all schemes of trees share. */
-#define TREE_STEPS                                                                                                   \
+#define TREE_STEPS                                                                                                    \
   .shortest_step_is_reported = 1, .open = open_step, .resume = substeps_continue, .advance = advance, .drift = drift, \
-  .finish = finish, .note_cost = note_cost, .measure_radius = measure_radius, .hard_part = hard_part,                \
-  .before_walk = before_walk, .after_walk = after_walk, .sample = sample, .acceleration = acceleration,              \
+  .finish = finish, .note_cost = note_cost, .measure_radius = measure_radius, .hard_part = hard_part,                 \
+  .before_walk = before_walk, .after_walk = after_walk, .sample = sample, .acceleration = acceleration,               \
   .tally = no_tally, .resolves = resolves
 
 const struct scheme scheme_whole = {.mode = "tree", .check = check_whole, TREE_STEPS};

@@ -10,72 +10,77 @@
 #include "step/plan.h"
 #include "system/radius.h"
 
-int radii_asked(const struct params *p)
+int radii_asked(const struct params *params)
 {
-  if (p->Integrator != INTEGRATOR_HERMITE || params_mode(p) == MODE_TREE || !(p->EnergyError > 0)) return 0;
-  return p->R1 == 0 || p->SoftStep == 0 || p->Eta == 0;
+  if (params->Integrator != INTEGRATOR_HERMITE || params_mode(params) == MODE_TREE || !(params->EnergyError > 0))
+    return 0;
+  return params->R1 == 0 || params->SoftStep == 0 || params->Eta == 0;
 }
 
 /* The longest soft step: as given, and as orbits in an external field allow; 0: no limit. */
-static double longest_of(const struct sim *s)
+static double longest_of(const struct sim *sim)
 {
-  double given = s->par->MaxSizeTimestep, field = s->system.field_step;
+  double given = sim->par->MaxSizeTimestep, field = sim->system.field_step;
   return given > 0 && field > 0 ? fmin(given, field) : fmax(given, field);
 }
 
-static struct finder_request request_of(const struct sim *s)
+static struct finder_request request_of(const struct sim *sim)
 {
-  const struct params *p = s->par;
-  int on_device = strcmp(s->be->name, "cpu") != 0;
+  const struct params *p = sim->par;
+  int on_device = strcmp(sim->be->name, "cpu") != 0;
   return (struct finder_request){.error = p->EnergyError,
                                  .r1 = p->R1,
                                  .r2 = p->R2,
                                  .soft_step = p->SoftStep,
                                  .eta = p->Eta,
-                                 .longest = longest_of(s),
+                                 .longest = longest_of(sim),
                                  .delta = params_delta(p),
                                  .order = params_order(p),
                                  .soft_cost = p->SoftForceCost,
                                  .on_device = on_device,
-                                 .workers = (double)s->comm->size * (on_device ? 1 : omp_get_max_threads())};
+                                 .workers = (double)sim->comm->size * (on_device ? 1 : omp_get_max_threads())};
 }
 
-void radii_find(struct sim *s)
+void radii_find(struct sim *sim)
 {
-  const struct diagnostics *now = &s->now;
-  struct finder_system system = plan_system(now, 0, s->gravity);
-  system.distance = radius_by_rule(s->comm, s->be, s->dev, s->masses.count, 0.5);
-  system.largest_mass = s->masses.largest;
-  system.unequal = s->masses.mean_square / (s->masses.mean * s->masses.mean);
-  system.radii_by_mass = neighbour_lists_radii_by_mass(s);
+  const struct diagnostics *now = &sim->now;
+  struct finder_system system = plan_system(now, 0, sim->gravity);
+  system.distance = radius_by_rule(sim->comm, sim->be, sim->dev, sim->masses.count, 0.5);
+  system.largest_mass = sim->masses.largest;
+  system.unequal = sim->masses.mean_square / (sim->masses.mean * sim->masses.mean);
+  system.radii_by_mass = neighbour_lists_radii_by_mass(sim);
   if (now->bad > 0 || !(system.distance > 0) || !(now->mass > 0) || !isfinite(now->total)) return;
-  s->settings->found.request = request_of(s);
-  s->settings->found.result = finder_find(&system, &s->settings->found.request);
-  s->settings->found.done = 1;
-  const struct finder_choice *best = &s->settings->found.result.choice[s->settings->found.result.best];
-  struct params *in_use = &s->settings->in_use;
+  sim->settings->found.request = request_of(sim);
+  sim->settings->found.result = finder_find(&system, &sim->settings->found.request);
+  sim->settings->found.done = 1;
+  const struct finder_choice *best = &sim->settings->found.result.choice[sim->settings->found.result.best];
+  struct params *in_use = &sim->settings->in_use;
   in_use->R1 = best->r1;
   in_use->R2 = best->r2;
   in_use->SoftStep = best->soft_step;
   in_use->Eta = best->eta;
-  in_use->ErrTolForceAcc = s->settings->found.result.delta;
-  if (s->mac.kind == MAC_ACCELERATION) s->mac.delta = in_use->ErrTolForceAcc;
+  in_use->ErrTolForceAcc = sim->settings->found.result.delta;
+  if (sim->mac.kind == MAC_ACCELERATION) sim->mac.delta = in_use->ErrTolForceAcc;
 }
 
-void settings_print_costs(const struct sim *s, FILE *out)
+void settings_print_costs(const struct sim *sim, FILE *out)
 {
-  const struct lists_cost *m = &s->lists.cost;
+  const struct lists_cost *m = &sim->lists.cost;
   if (!(m->entries > 0 && m->hard_seconds > 0 && m->forces > 0)) return;
   double soft = m->soft_seconds / m->forces, entry = m->hard_seconds / m->entries;
-  fprintf(out, "costs on rank 0: a soft step %.3g us per particle, a hard pair force %.3g ns; with EnergyError, [Split] SoftForceCost = %.2g\n",
+  fprintf(out,
+          "costs on rank 0: a soft step %.3g us per particle, a hard pair force %.3g ns; with EnergyError, [Split] "
+          "SoftForceCost = %.2g\n",
           1e6 * soft, 1e9 * entry, soft / entry);
 }
 
-void settings_print_found(const struct sim *s, FILE *out)
+void settings_print_found(const struct sim *sim, FILE *out)
 {
-  if (s->settings->found.done)
-    finder_print(&s->settings->found.result, &s->settings->found.request, out);
-  else if (radii_asked(s->par) && s->step == 0)
-    fprintf(out, "warning: EnergyError = %g: no values were found, so R1, R2, SoftStep and Eta follow the rules: distances or the\n"
-            "         energy could not be measured (too few particles, or many at one place)\n", s->par->EnergyError);
+  if (sim->settings->found.done) finder_print(&sim->settings->found.result, &sim->settings->found.request, out);
+  else if (radii_asked(sim->par) && sim->step == 0)
+    fprintf(out,
+            "warning: EnergyError = %g: no values were found, so R1, R2, SoftStep and Eta follow the rules: distances "
+            "or the\n"
+            "         energy could not be measured (too few particles, or many at one place)\n",
+            sim->par->EnergyError);
 }

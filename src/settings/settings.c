@@ -36,7 +36,7 @@ void settings_first_force(struct sim *sim)
   sim->be->sources(sim->dev);
   sim->be->moments(sim->dev, &sim->mac, 0, 0);
   scheme_radius(sim, 1);
-  if (radii_asked(sim->par)) {   /* a first force gives the energy; after that the run begins as with the values found */
+  if (radii_asked(sim->par)) { /* a first force gives the energy; after that the run begins as with the values found */
     force_by_angle(sim, 1);
     radii_find(sim);
     scheme_radius(sim, 1);

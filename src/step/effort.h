@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The seconds that a soft step takes, without those in which other programs had the cores: schemes are compared by them. */
+/* The seconds that a soft step takes, without those in which other programs had the cores: schemes are compared by
+ * them. */
 #ifndef EFFORT_H
 #define EFFORT_H
 #include "step/sim.h"

@@ -14,57 +14,64 @@
 #define SPEED_WEIGHT 0.3
 
 /* Log the synchronisation as a block step, with the time of the soft step outside its substeps. */
-static void log_synchronisation(struct sim *s)
+static void log_synchronisation(struct sim *sim)
 {
-  const struct timer(*part)[2] = (const struct timer(*)[2])s->half.part;
-  const struct tally *full = &s->counts.full;
+  const struct timer(*part)[2] = (const struct timer(*)[2])sim->half.part;
+  const struct tally *full = &sim->counts.full;
   double seconds[PHASE_COUNT];
-  struct substep_row row = {.step = s->step, .tick = TICKS, .local = s->be->count(s->dev), .active = full->targets, .groups = full->groups,
-                            .pairs = full->particle_pairs + full->cell_pairs, .moment_updates_of_step = 1, .rebuilt = REBUILT_ALL};
+  struct substep_row row = {.step = sim->step,
+                            .tick = TICKS,
+                            .local = sim->be->count(sim->dev),
+                            .active = full->targets,
+                            .groups = full->groups,
+                            .pairs = full->particle_pairs + full->cell_pairs,
+                            .moment_updates_of_step = 1,
+                            .rebuilt = REBUILT_ALL};
   for (int p = 0; p < PHASE_COUNT; p++) {
     seconds[p] = part[0][1].seconds[p] - part[0][0].seconds[p] + part[1][1].seconds[p] - part[1][0].seconds[p];
     row.all += seconds[p];
   }
-  row.moment_updates_of_step += s->log.rest.moment_updates_of_step;
-  s->log.rebuilds[s->log.rest.rebuilt]++;
-  row.all += s->log.rest.all;
-  row.seconds[SUBSTEP_rebuild] = seconds[PHASE_domain] + seconds[PHASE_order] + seconds[PHASE_build] + seconds[PHASE_groups];
+  row.moment_updates_of_step += sim->log.rest.moment_updates_of_step;
+  sim->log.rebuilds[sim->log.rest.rebuilt]++;
+  row.all += sim->log.rest.all;
+  row.seconds[SUBSTEP_rebuild] =
+      seconds[PHASE_domain] + seconds[PHASE_order] + seconds[PHASE_build] + seconds[PHASE_groups];
   row.seconds[SUBSTEP_moments] = seconds[PHASE_moments];
   row.seconds[SUBSTEP_walk] = full->seconds;
   row.seconds[SUBSTEP_correct] = seconds[PHASE_correct] + seconds[PHASE_diagnostics];
-  for (int k = 0; k < SUBSTEP_PARTS_COUNT; k++) row.seconds[k] += s->log.rest.seconds[k];
-  substep_log_add(&s->log, &row);
+  for (int k = 0; k < SUBSTEP_PARTS_COUNT; k++) row.seconds[k] += sim->log.rest.seconds[k];
+  substep_log_add(&sim->log, &row);
 }
 
 /* The cost of this step on this rank, for the next domains. */
-static void measure_work(struct sim *s, double seconds)
+static void measure_work(struct sim *sim, double seconds)
 {
-  const struct tally *full = &s->counts.full, *hard = &s->counts.hard;
-  s->computing = seconds;
-  s->work = (double)(full->particle_pairs + full->cell_pairs + hard->particle_pairs + hard->cell_pairs);
-  if (!(s->work > 0 && seconds > 0)) return;
-  double now = seconds / s->work;
-  s->per_work = s->per_work > 0 ? s->per_work + SPEED_WEIGHT * (now - s->per_work) : now;
+  const struct tally *full = &sim->counts.full, *hard = &sim->counts.hard;
+  sim->computing = seconds;
+  sim->work = (double)(full->particle_pairs + full->cell_pairs + hard->particle_pairs + hard->cell_pairs);
+  if (!(sim->work > 0 && seconds > 0)) return;
+  double now = seconds / sim->work;
+  sim->per_work = sim->per_work > 0 ? sim->per_work + SPEED_WEIGHT * (now - sim->per_work) : now;
 }
 
-struct step_rule step_rule_of(const struct sim *s, double soft_step)
+struct step_rule step_rule_of(const struct sim *sim, double soft_step)
 {
-  struct step_rule rule = {.eta = plan_eta(s->par, &s->now, &s->system),
-                           .use_velocity = s->par->Criterion == CRITERION_MIN_AV,
+  struct step_rule rule = {.eta = plan_eta(sim->par, &sim->now, &sim->system),
+                           .use_velocity = sim->par->Criterion == CRITERION_MIN_AV,
                            .soft_step = soft_step};
-  rule.softening = params_softening(s->par, rule.softening_of);
-  rule.by_type = params_softenings_differ(s->par);
-  memcpy(rule.v_com, s->now.v_com, sizeof rule.v_com);
+  rule.softening = params_softening(sim->par, rule.softening_of);
+  rule.by_type = params_softenings_differ(sim->par);
+  memcpy(rule.v_com, sim->now.v_com, sizeof rule.v_com);
   return rule;
 }
 
-/* The field of the opening kick by the time `dt`: the external one, and a uniform one that takes out what the velocity of the centre of mass
- * has gained: forces of trees do not add up to zero. */
-static struct field opening_field(const struct sim *s, double dt)
+/* The field of the opening kick by the time `dt`: the external one, and a uniform one that takes out what the velocity
+ * of the centre of mass has gained: forces of trees do not add up to zero. */
+static struct field opening_field(const struct sim *sim, double dt)
 {
-  struct field field = s->field;
+  struct field field = sim->field;
   double gained[3];
-  if (!(dt > 0) || !sim_gained(s, gained)) return field;
+  if (!(dt > 0) || !sim_gained(sim, gained)) return field;
   for (int k = 0; k < 3; k++) field.acc[k] -= gained[k] / dt;
   return field;
 }
@@ -116,7 +123,7 @@ static void measure(struct sim *sim, double soft_step)
 void step_close(struct sim *sim, const struct plan *plan, int potential)
 {
   double tick_length = plan->soft_step / TICKS, end = expansion_end(sim, plan);
-  potential |= sim->expansion.on;   /* for the integral of W da */
+  potential |= sim->expansion.on; /* for the integral of W da */
   recorder_at(sim->comm->recorder, sim->step + 1, TICKS);
   sim->scheme->drift(sim, tick_length);
   tuning_now(&sim->tuning, sim->step + 1, end);
@@ -138,8 +145,9 @@ void step_close(struct sim *sim, const struct plan *plan, int potential)
   log_synchronisation(sim);
 
   if (plan->measure_radius && sim->scheme->measure_radius(sim)) {
-    sim_force(sim, &sim->mac, potential);   /* hard forces need the new split */
-    sim_measure(sim);                       /* with the newer a_old forces, and so energies, change within the criterion's error */
+    sim_force(sim, &sim->mac, potential); /* hard forces need the new split */
+    /* with the newer a_old forces, and so energies, change within the criterion's error */
+    sim_measure(sim);
     expansion_account(sim);
   }
   effort_end(sim);
