@@ -11,8 +11,8 @@ gpu_sources =
 include %D%/device/local.mk
 include %D%/tree/local.mk
 include %D%/walk/local.mk
-include %D%/hard/local.mk
-include %D%/hermite/local.mk
+include %D%/hard_walk/local.mk
+include %D%/neighbour_lists/local.mk
 include %D%/direct/local.mk
 include %D%/let/local.mk
 include %D%/exchange/local.mk

@@ -17,7 +17,7 @@ struct contacts {
 
 /* Gather the boxes of all ranks, and keep those near this rank's box. */
 static void find_contacts(struct contacts *near, const struct comm *comm, const struct backend *be, struct device *d,
-                          const struct hard_request *request)
+                          const struct list_request *request)
 {
   double mine[6], (*all)[6] = memory_alloc("halo", sizeof *all * (size_t)comm->size), width = halo_width(request);
   be->bounds(d, request->soft_step, mine, mine + 3);
@@ -67,7 +67,7 @@ static int64_t receive_all(struct contacts *near, const struct comm *comm)
 }
 
 int64_t halo_exchange(struct halo *halo, const struct comm *comm, const struct backend *be, struct device *d,
-                      const struct hard_request *request)
+                      const struct list_request *request)
 {
   struct contacts near;
   struct outbox out;
@@ -80,7 +80,7 @@ int64_t halo_exchange(struct halo *halo, const struct comm *comm, const struct b
   }
   int64_t *counts = memory_alloc("halo", sizeof *counts * (size_t)near.count), at = 0;
   struct halo_particle *mine =
-      near.count ? be->hard->halo(d, request, near.count, (const double(*)[6])near.box, -1, counts) : NULL;
+      near.count ? be->neighbour_lists->halo(d, request, near.count, (const double(*)[6])near.box, -1, counts) : NULL;
   outbox_open(&out, comm);
   for (int k = 0; k < near.count; k++) {
     size_t bytes = sizeof *mine * (size_t)counts[k];

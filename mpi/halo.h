@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The halo: particles of other ranks that the hard part of this rank needs for a soft step (backend/hard_verbs.h).
+/* The halo: particles of other ranks that the hard part of this rank needs for a soft step (backend/neighbour_list_verbs.h).
  *
  * One allgather gives all ranks the box that each rank's particles can reach on straight lines within the soft step.
  * Two ranks whose boxes are farther apart than halo_width exchange nothing; both know it without a message. All others
@@ -8,7 +8,7 @@
 #ifndef HALO_H
 #define HALO_H
 #include "backend/backend.h"
-#include "backend/hard_verbs.h"
+#include "backend/neighbour_list_verbs.h"
 #include "mpi/comm.h"
 
 /* Zero-initialise. */
@@ -24,7 +24,7 @@ struct halo {
  * same on all ranks; its soft_step is the horizon, 0: the present positions. On one rank it does nothing. Traffic
  * enters the ledger under the present phase. Collective; waits. */
 int64_t halo_exchange(struct halo *halo, const struct comm *comm, const struct backend *be, struct device *d,
-                      const struct hard_request *request);
+                      const struct list_request *request);
 /* Local. */
 void halo_free(struct halo *halo);
 #endif

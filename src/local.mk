@@ -7,6 +7,7 @@ include %D%/gravity/local.mk
 include %D%/external/local.mk
 include %D%/backend/local.mk
 include %D%/cpu/local.mk
+include %D%/cpu/lists/local.mk
 include %D%/system/local.mk
 include %D%/analysis/local.mk
 include %D%/step/local.mk

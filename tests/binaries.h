@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "backend/hard_verbs.h"
+#include "backend/neighbour_list_verbs.h"
 #include "chance.h"
 #include "gravity/hermite.h"
 #include "gravity/kepler.h"

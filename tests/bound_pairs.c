@@ -2,7 +2,7 @@
 /* Isolated bound pairs of the hard part: which are taken (cpu/bound_pairs.h), and soft steps with them against steps
  * that resolve their orbits. */
 #include <config.h>
-#include "cpu/bound_pairs.h"
+#include "cpu/lists/bound_pairs.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -69,9 +69,10 @@ static void pair_and_one(struct few *few, double a)
   add(few, 0.25, far, still);
 }
 
-static struct hard_request request_of(double step)
+static struct list_request request_of(double step)
 {
-  return (struct hard_request){.split = split_make(SPLIT_SEPTIC, 0.1, 0.4),
+  return (struct list_request){.integrator = INTEGRATOR_HERMITE,
+                               .split = split_make(SPLIT_SEPTIC, 0.1, 0.4),
                                .soft_step = step,
                                .eta = 0.1,
                                .largest_mass = 1,
@@ -79,10 +80,10 @@ static struct hard_request request_of(double step)
 }
 
 /* The number of pairs that are taken; particles are as before. */
-static int64_t taken(struct few *few, double step, double softening, struct hard_tally *tally)
+static int64_t taken(struct few *few, double step, double softening, struct list_tally *tally)
 {
   struct bound_pairs p;
-  struct hard_request r = request_of(step);
+  struct list_request r = request_of(step);
   link_all(few, few->view.n);
   memset(tally, 0, sizeof *tally);
   bound_pairs_find(&p, &few->view, &few->lists, &r, softening, tally);
@@ -95,7 +96,7 @@ static int64_t taken(struct few *few, double step, double softening, struct hard
 static void choice(void)
 {
   struct few f;
-  struct hard_tally t;
+  struct list_tally t;
   pair_and_one(&f, semi_axis);
   double period = 2 * KEPLER_PI * semi_axis * sqrt(semi_axis);
   int one = taken(&f, soft_step, 0, &t) == 1 && t.pairs_bound == 1 && t.pairs_perturbed == 0;
@@ -114,7 +115,7 @@ static void choice(void)
 static void perturbers(void)
 {
   struct few f;
-  struct hard_tally t;
+  struct list_tally t;
   const double still[3] = {0.3, 0, 0};
   pair_and_one(&f, semi_axis);
   add(&f, 0.25, (double[]){0, 0, 15 * semi_axis}, still);
@@ -146,8 +147,8 @@ static void everywhere(void)
   for (int o = 0; o < 4; o++) {
     struct few base, f;
     struct bound_pairs p;
-    struct hard_tally t;
-    struct hard_request r = request_of(soft_step);
+    struct list_tally t;
+    struct list_request r = request_of(soft_step);
     pair_and_one(&base, semi_axis);
     memset(&f, 0, sizeof f);
     memset(&t, 0, sizeof t);
@@ -196,18 +197,22 @@ static struct energies steps(const struct backend *be, int n, int binaries, doub
   struct particles p;
   struct energies e = {0, 0, 0};
   double dt = 0.009;
-  struct hard_request r = {
-      .split = split_make(SPLIT_SEPTIC, 0.05, 0.2), .soft_step = dt, .eta = 0.1, .first = 1, .pair_limit = limit};
+  struct list_request r = {.integrator = INTEGRATOR_HERMITE,
+                           .split = split_make(SPLIT_SEPTIC, 0.05, 0.2),
+                           .soft_step = dt,
+                           .eta = 0.1,
+                           .first = 1,
+                           .pair_limit = limit};
   binaries_make(&p, n, binaries, 1e-4, 0.9, 4);
   r.largest_mass = p.mass[0];
   struct device *dev = binaries_device(be);
   double begin = binaries_energy(&p);
   for (int k = 0; k < count; k++) {
-    struct hard_tally t;
+    struct list_tally t;
     memset(&t, 0, sizeof t);
     binaries_kick(&p, &r.split, 0.5 * dt);
     be->upload(dev, &p);
-    be->hard->advance(dev, &r, 0, NULL, &t);
+    be->neighbour_lists->advance(dev, &r, 0, NULL, &t);
     be->download(dev, &p);
     binaries_kick(&p, &r.split, 0.5 * dt);
     r.first = 0;
@@ -238,7 +243,8 @@ static void fly_by(const struct backend *be)
 {
   struct particles p;
   double dt = 0.004;
-  struct hard_request r = {.split = split_make(SPLIT_SEPTIC, 5, 20),
+  struct list_request r = {.integrator = INTEGRATOR_HERMITE,
+                           .split = split_make(SPLIT_SEPTIC, 5, 20),
                            .soft_step = dt,
                            .eta = 0.05,
                            .first = 1,
@@ -259,10 +265,10 @@ static void fly_by(const struct backend *be)
   double begin = binaries_energy(&p), worst = 0;
   int64_t first = -1, last = -1, resolved = 0;
   for (int k = 0; k < 10; k++) {
-    struct hard_tally t;
+    struct list_tally t;
     memset(&t, 0, sizeof t);
     be->upload(dev, &p);
-    be->hard->advance(dev, &r, 0, NULL, &t);
+    be->neighbour_lists->advance(dev, &r, 0, NULL, &t);
     be->download(dev, &p);
     r.first = 0;
     if (k == 0) first = t.pairs_bound;
@@ -282,22 +288,26 @@ static void fly_by(const struct backend *be)
 static void new_pair(const struct backend *be)
 {
   struct particles p;
-  struct hard_request r = {
-      .split = split_make(SPLIT_SEPTIC, 5, 20), .soft_step = 0.004, .eta = 0.05, .pair_limit = 1e-3, .largest_mass = 1};
-  struct hard_tally t = {0};
+  struct list_request r = {.integrator = INTEGRATOR_HERMITE,
+                           .split = split_make(SPLIT_SEPTIC, 5, 20),
+                           .soft_step = 0.004,
+                           .eta = 0.05,
+                           .pair_limit = 1e-3,
+                           .largest_mass = 1};
+  struct list_tally t = {0};
   particles_init(&p);
   particles_reserve(&p, 3);
   p.n = 3;
   for (int i = 0; i < 3; i++) {
     p.mass[i] = 0.01f;
     p.id[i] = (uint64_t)i + 1;
-    p.level[i] = i < 2 ? 18 : HARD_LONGEST_LEVEL;
+    p.level[i] = i < 2 ? 18 : LIST_LONGEST_LEVEL;
   }
   p.pos[6] = 1;
   binaries_pair(&p, 0, 1, 1e-4, 0.5, 9);
   struct device *dev = binaries_device(be);
   be->upload(dev, &p);
-  be->hard->advance(dev, &r, 0, NULL, &t);
+  be->neighbour_lists->advance(dev, &r, 0, NULL, &t);
   be->download(dev, &p);
   ok(t.pairs_bound == 1 && t.deepest < 10, "the centre of mass of a new pair begins with a step of its own");
   be->close(dev);
@@ -309,16 +319,20 @@ static void two_ranks(const struct backend *be)
 {
   enum { N = 64 };
   struct particles all, end, p;
-  struct hard_request r = {
-      .split = split_make(SPLIT_SEPTIC, 0.05, 0.2), .soft_step = 0.009, .eta = 0.1, .first = 1, .pair_limit = 1e-3};
-  struct hard_tally t;
+  struct list_request r = {.integrator = INTEGRATOR_HERMITE,
+                           .split = split_make(SPLIT_SEPTIC, 0.05, 0.2),
+                           .soft_step = 0.009,
+                           .eta = 0.1,
+                           .first = 1,
+                           .pair_limit = 1e-3};
+  struct list_tally t;
   binaries_make(&all, N - 1, 1, 1e-4, 0.9, 5); /* members 0 and N - 1 */
   r.largest_mass = all.mass[0];
   struct device *dev = binaries_device(be);
   binaries_make(&end, N - 1, 1, 1e-4, 0.9, 5);
   memset(&t, 0, sizeof t);
   be->upload(dev, &end);
-  be->hard->advance(dev, &r, 0, NULL, &t);
+  be->neighbour_lists->advance(dev, &r, 0, NULL, &t);
   be->download(dev, &end);
   int64_t whole = t.pairs_bound, counted = 0;
   double worst = 0;
@@ -340,7 +354,7 @@ static void two_ranks(const struct backend *be)
     }
     memset(&t, 0, sizeof t);
     be->upload(dev, &p);
-    be->hard->advance(dev, &r, copies, halo, &t);
+    be->neighbour_lists->advance(dev, &r, copies, halo, &t);
     be->download(dev, &p);
     counted += t.pairs_bound;
     for (int64_t i = 0; i < p.n; i++)
@@ -364,7 +378,7 @@ int main(void)
   int count = backend_list(&list);
   for (int k = 0; k < count; k++) {
     char why[256] = "";
-    if (!list[k]->hard || list[k]->probe->count(why, sizeof why) == 0) continue;
+    if (!list[k]->neighbour_lists || list[k]->probe->count(why, sizeof why) == 0) continue;
     snprintf(label, sizeof label, "%s: ", list[k]->name);
     sphere(list[k]);
     fly_by(list[k]);

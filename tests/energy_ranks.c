@@ -85,13 +85,13 @@ static void open_sim(const struct comm *comm, const struct set *set, const struc
 /* Positions and masses of all ranks' particles by id: x[id - 1] is x, y, z, m. */
 static double (*gather(const struct sim *sim, int64_t n))[4]
 {
-  const struct particles *p = s->be->view(s->dev);
+  const struct particles *p = sim->be->view(sim->dev);
   double(*x)[4] = memory_alloc("test", sizeof *x * (size_t)(n + 1));
   for (int64_t i = 0; i < p->n; i++) {
     for (int c = 0; c < 3; c++) x[p->id[i] - 1][c] = p->pos[3 * i + c];
     x[p->id[i] - 1][3] = p->mass[i];
   }
-  comm_sum_double(s->comm, x[0], (int)(4 * n));
+  comm_sum_double(sim->comm, x[0], (int)(4 * n));
   return x;
 }
 

@@ -142,7 +142,7 @@ static int as_searched(const struct comm *comm, const struct trial *trial, const
 
 /* Returns 1 where the second exchange gives the same bits, and the ledger agrees with the counts. */
 static int repeats(const struct comm *comm, const struct backend *be, struct device *d,
-                   const struct hard_request *request, struct halo *halo)
+                   const struct list_request *request, struct halo *halo)
 {
   struct halo again = {.n = 0};
   struct ledger_sum before = ledger_sum(comm->ledger, PHASE_other);
@@ -171,8 +171,10 @@ static void try(const struct comm *world, const struct backend *be, const struct
   particles_reserve(&mine, trial->n + 1);
   for (int64_t i = 0; i < trial->n; i++)
     if (owner[i] == c.rank) particles_copy(&mine, mine.n++, &all, i);
-  struct hard_request r = {
-      .split = split_make(SPLIT_SEPTIC, 0.25 * trial->r2, trial->r2), .soft_step = trial->soft_step, .largest_mass = 1};
+  struct list_request r = {.integrator = INTEGRATOR_HERMITE,
+                           .split = split_make(SPLIT_SEPTIC, 0.25 * trial->r2, trial->r2),
+                           .soft_step = trial->soft_step,
+                           .largest_mass = 1};
   double largest = 1;
   for (int64_t i = 0; i < trial->n; i++) largest = fmax(largest, (double)all.mass[i]);
   r.largest_mass = largest;
@@ -233,7 +235,7 @@ int main(int argc, char **argv)
   const int choices[] = {BACKEND_CPU, BACKEND_CUDA};
   for (int k = 0; k < 2; k++) {
     const struct backend *be = backend_everywhere(&world, choices[k]);
-    if (be && be->hard) check_all(&world, be);
+    if (be && be->neighbour_lists) check_all(&world, be);
   }
   return everywhere_end(&world);
 }

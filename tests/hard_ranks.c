@@ -73,25 +73,25 @@ static struct device *load(const struct backend *be, const struct comm *comm, co
 }
 
 /* Soft steps without soft forces, with halos or, for `halo` NULL, without. */
-static void integrate(const struct comm *comm, const struct backend *be, struct device *d, struct hard_request request,
-                      struct halo *halo, struct hard_tally *tally)
+static void integrate(const struct comm *comm, const struct backend *be, struct device *d, struct list_request request,
+                      struct halo *halo, struct list_tally *tally)
 {
   struct halo none = {.n = 0}, *used = halo ? halo : &none;
   for (int k = 0; k < STEPS; k++) {
     if (halo) halo_exchange(halo, comm, be, d, &request);
-    be->hard->advance(d, &request, used->n, used->particle, tally);
+    be->neighbour_lists->advance(d, &request, used->n, used->particle, tally);
   }
   be->wait(d);
 }
 
 /* Hard acceleration and potential by the verb that needs no soft step. */
-static void evaluate(const struct comm *comm, const struct backend *be, struct device *d, struct hard_request request,
+static void evaluate(const struct comm *comm, const struct backend *be, struct device *d, struct list_request request,
                      struct halo *halo)
 {
   struct halo none = {.n = 0}, *used = halo ? halo : &none;
   request.soft_step = 0;
   if (halo) halo_exchange(halo, comm, be, d, &request);
-  be->hard->potential(d, &request, used->n, used->particle);
+  be->neighbour_lists->potential(d, &request, used->n, used->particle);
   be->wait(d);
 }
 
@@ -128,8 +128,11 @@ static void check(const struct comm *comm, const struct backend *be, enum masses
 {
   struct particles all;
   struct halo h = {.n = 0};
-  struct hard_tally whole_tally = {.shortest_period = 1e300}, tally = whole_tally, alone_tally = whole_tally;
-  struct hard_request r = {.split = split_make(SPLIT_SEPTIC, 0.25 * R2, R2), .soft_step = SOFT_STEP, .eta = 0.2};
+  struct list_tally whole_tally = {.shortest_period = 1e300}, tally = whole_tally, alone_tally = whole_tally;
+  struct list_request r = {.integrator = INTEGRATOR_HERMITE,
+                           .split = split_make(SPLIT_SEPTIC, 0.25 * R2, R2),
+                           .soft_step = SOFT_STEP,
+                           .eta = 0.2};
   if (kind == PAIRS) r.pair_limit = 1e-3;
   draw(&all, kind);
   for (int64_t i = 0; i < all.n; i++) r.largest_mass = fmax(r.largest_mass, (double)all.mass[i]);
@@ -190,7 +193,7 @@ int main(int argc, char **argv)
   const int choices[] = {BACKEND_CPU, BACKEND_CUDA};
   for (int k = 0; k < 2; k++) {
     const struct backend *be = backend_everywhere(&world, choices[k]);
-    for (int kind = EQUAL; be && be->hard && kind <= PAIRS; kind++) check(&world, be, kind);
+    for (int kind = EQUAL; be && be->neighbour_lists && kind <= PAIRS; kind++) check(&world, be, kind);
   }
   return everywhere_end(&world);
 }

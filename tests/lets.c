@@ -60,10 +60,10 @@ static int is_active(const struct particles *particles, int64_t i, int32_t tick)
 /* Positions of all particles at a tick (active ones are there already); the mass is the fourth component. */
 static double (*all_particles(const struct house *house, int32_t tick, double tick_length))[4]
 {
-  double(*all)[4] = memory_alloc("test", sizeof *all * (size_t)count_all(h));
+  double(*all)[4] = memory_alloc("test", sizeof *all * (size_t)count_all(house));
   int64_t at = 0;
-  for (int r = 0; r < h->ranks; r++) {
-    const struct particles *p = h->be->view(h->side[r].dev);
+  for (int r = 0; r < house->ranks; r++) {
+    const struct particles *p = house->be->view(house->side[r].dev);
     for (int64_t i = 0; i < p->n; i++, at++) {
       double dt = is_active(p, i, tick) ? 0 : (tick - p->tick[i]) * tick_length;
       for (int c = 0; c < 3; c++)

@@ -29,7 +29,7 @@ unit_tests = \
   %D%/force \
   %D%/galaxy \
   %D%/galaxy_discs \
-  %D%/hermite_verbs \
+  %D%/neighbour_list_verbs \
   %D%/ic \
   %D%/ic_stars \
   %D%/job \
@@ -364,9 +364,9 @@ clean-local:
 %C%_field_SOURCES = %D%/field.c %D%/tap.h
 %C%_cosmology_SOURCES = %D%/cosmology.c %D%/tap.h
 %C%_units_SOURCES = %D%/units.c %D%/tap.h
-%C%_massless_SOURCES = %D%/massless.c %D%/hard_rig.h %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h
-%C%_hermite_verbs_SOURCES = %D%/hermite_verbs.c %D%/hard_rig.h %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h
-%C%_pair_steps_SOURCES = %D%/pair_steps.c %D%/hard_rig.h %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h
+%C%_massless_SOURCES = %D%/massless.c %D%/list_rig.h %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h
+%C%_neighbour_list_verbs_SOURCES = %D%/neighbour_list_verbs.c %D%/list_rig.h %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h
+%C%_pair_steps_SOURCES = %D%/pair_steps.c %D%/list_rig.h %D%/chance.h %D%/rig.h %D%/kernels.h %D%/sets.h %D%/tap.h
 %C%_galaxy_SOURCES = %D%/galaxy.c %D%/tap.h
 %C%_galaxy_ranks_mpi_SOURCES = %D%/galaxy_ranks.c %D%/tap.h
 %C%_ic_SOURCES = %D%/ic.c %D%/ic_sets.h %D%/tap.h

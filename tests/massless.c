@@ -4,7 +4,7 @@
  * counts are those of further targets. */
 #include <config.h>
 #include "gravity/hermite.h"
-#include "hard_rig.h"
+#include "list_rig.h"
 
 /* The particles of a set, and after each of them one without mass: in turn at its place, and half the way to another
  * one. Ids of the latter are n + 1 and so on. Without softening none is at the place of another one. */
@@ -215,13 +215,13 @@ static void check_none(const struct backend *be)
 
 /* --- neighbour lists --------------------------------------------------------------------------------------------- */
 
-static void check_lists(const struct backend *be, enum hard_scheme scheme)
+static void check_lists(const struct backend *be, enum step_integrator scheme)
 {
   static struct system alone, both, end[2];
-  struct hard_tally t[2];
+  struct list_tally t[2];
   char text[180];
   memset(t, 0, sizeof t);
-  if (!be->hard) return;
+  if (!be->neighbour_lists) return;
   make_sphere(&alone, 400, 0.7, 1, 5);
   both = alone;
   both.n = 800;
@@ -232,7 +232,7 @@ static void check_lists(const struct backend *be, enum hard_scheme scheme)
     both.m[400 + i] = 0;
     both.level[400 + i] = LEVEL_UNKNOWN;
   }
-  struct hard_request r = {.scheme = scheme,
+  struct list_request r = {.integrator = scheme,
                            .split = split_make(SPLIT_QUINTIC, 0.1, 0.3),
                            .soft_step = 0.02,
                            .eta = 0.05,
@@ -246,11 +246,11 @@ static void check_lists(const struct backend *be, enum hard_scheme scheme)
   double off = difference(&end[0], &end[1]), apart = 0;
   for (int64_t i = 0; i < 400; i += 2)
     for (int c = 0; c < 3; c++) apart = fmax(apart, fabs(end[1].x[400 + i][c] - end[1].x[i][c]));
-  const char *name = scheme == HARD_HERMITE ? "hermite" : "pairs";
+  const char *name = scheme == INTEGRATOR_HERMITE ? "hermite" : "pairs";
   snprintf(text, sizeof text, "%s: particles with mass move as alone (%.1e), those at their places with them (%.1e)",
            name, off, apart);
   /* steps by pairs follow the sum of their masses */
-  ok(off < 1e-12 && apart < (scheme == HARD_HERMITE ? 1e-9 : 1e-5), text);
+  ok(off < 1e-12 && apart < (scheme == INTEGRATOR_HERMITE ? 1e-9 : 1e-5), text);
   snprintf(text, sizeof text, "%s: %lld entries of lists become %lld", name, (long long)t[0].entries,
            (long long)t[1].entries);
   if (strcmp(be->name, "cpu") == 0)
@@ -262,10 +262,10 @@ static void check_lists(const struct backend *be, enum hard_scheme scheme)
 static void check_binary(const struct backend *be, double distance, int alone)
 {
   struct system s, end[2];
-  struct hard_tally t[2];
+  struct list_tally t[2];
   char text[180];
   double a = 1e-4, v = sqrt(GRAVITY * 1.5 / a);
-  if (!be->hard) return;
+  if (!be->neighbour_lists) return;
   memset(&s, 0, sizeof s);
   memset(t, 0, sizeof t);
   s.n = 3;
@@ -278,7 +278,7 @@ static void check_binary(const struct backend *be, double distance, int alone)
   s.x[2][1] = distance;
   s.v[2][0] = sqrt(GRAVITY * 1.5 / distance);
   for (int i = 0; i < 3; i++) s.level[i] = LEVEL_UNKNOWN;
-  struct hard_request r = {.scheme = HARD_HERMITE,
+  struct list_request r = {.integrator = INTEGRATOR_HERMITE,
                            .split = split_make(SPLIT_QUINTIC, 0.05, 0.2),
                            .soft_step = 1e-4,
                            .eta = 0.01,
@@ -308,8 +308,8 @@ static void check(const struct backend *be)
   check_point(be, 0.01);
   check_point(be, 0);
   check_none(be);
-  check_lists(be, HARD_HERMITE);
-  check_lists(be, HARD_LEAPFROG);
+  check_lists(be, INTEGRATOR_HERMITE);
+  check_lists(be, INTEGRATOR_LEAPFROG);
   check_binary(be, 1e-3, 0);
   check_binary(be, 0.02, 1);
   check_binary(be, 0.1, 1);

@@ -68,11 +68,12 @@ static int is_active(const struct particles *particles, int64_t i, int32_t tick)
 /* Positions of all particles at a tick; active ones are there already. */
 static double (*places(const struct particles *particles, int32_t tick, double tick_length))[3]
 {
-  double(*at)[3] = memory_alloc("test", sizeof *at * (size_t)p->n);
-  for (int64_t i = 0; i < p->n; i++) {
-    double dt = is_active(p, i, tick) ? 0 : (tick - p->tick[i]) * tick_length;
+  double(*at)[3] = memory_alloc("test", sizeof *at * (size_t)particles->n);
+  for (int64_t i = 0; i < particles->n; i++) {
+    double dt = is_active(particles, i, tick) ? 0 : (tick - particles->tick[i]) * tick_length;
     for (int c = 0; c < 3; c++)
-      at[i][c] = p->pos[3 * i + c] + (p->vel[3 * i + c] + 0.5 * dt * p->acc_hard[3 * i + c]) * dt;
+      at[i][c] =
+          particles->pos[3 * i + c] + (particles->vel[3 * i + c] + 0.5 * dt * particles->acc_hard[3 * i + c]) * dt;
   }
   return at;
 }

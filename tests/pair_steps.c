@@ -4,7 +4,7 @@
  * scheme too. */
 #include <config.h>
 #include "gravity/pair_steps.h"
-#include "hard_rig.h"
+#include "list_rig.h"
 
 #define ETA_PAIRS 0.05 /* the defaults of Eta */
 #define ETA_HERMITE 0.2
@@ -84,7 +84,7 @@ static void check_pair(void)
 /* --- a plain integrator ------------------------------------------------------------------------------------------- */
 
 struct plain {
-  const struct hard_request *r;
+  const struct list_request *r;
   double eps2, gm[1024], x[1024][3], v[1024][3], a[1024][3];
   float factor[1024];
   int32_t tick[1024];
@@ -149,7 +149,7 @@ static void plain_begin(struct plain *plain, const struct system *system)
       plain->entries += plain->listed[i][j];
     }
   for (int64_t i = 0; i < system->n; i++)
-    plain->level[i] = level_of(plain->r, plain_force(plain, system->n, i, 0, a[i]), HARD_LONGEST_LEVEL);
+    plain->level[i] = level_of(plain->r, plain_force(plain, system->n, i, 0, a[i]), LIST_LONGEST_LEVEL);
   memcpy(plain->a, a, sizeof a);
 }
 
@@ -168,14 +168,14 @@ static void plain_tick(struct plain *plain, int64_t n, int32_t now)
       plain->a[i][c] = a[i][c];
     }
     plain->tick[i] = now;
-    int least = plain->level[i] - 1 > HARD_LONGEST_LEVEL ? plain->level[i] - 1 : HARD_LONGEST_LEVEL;
+    int least = plain->level[i] - 1 > LIST_LONGEST_LEVEL ? plain->level[i] - 1 : LIST_LONGEST_LEVEL;
     plain->level[i] = timeline_aligned(now, level_of(plain->r, step[i], least));
   }
   plain->ticks++;
 }
 
 /* One soft step; particles without neighbours have levels of 2 here. */
-static void plain_step(struct plain *plain, const struct hard_request *request, double softening, struct system *system)
+static void plain_step(struct plain *plain, const struct list_request *request, double softening, struct system *system)
 {
   memset(plain, 0, sizeof *plain);
   plain->r = request;
@@ -194,21 +194,21 @@ static void plain_step(struct plain *plain, const struct hard_request *request, 
 
 static struct system start, end, expected;
 
-static struct hard_request by_pairs(int kernel, double r1, double r2, double soft_step, float largest)
+static struct list_request by_pairs(int kernel, double r1, double r2, double soft_step, float largest)
 {
-  struct hard_request r = request(kernel, r1, r2, soft_step, largest);
-  r.scheme = HARD_LEAPFROG;
+  struct list_request r = request(kernel, r1, r2, soft_step, largest);
+  r.integrator = INTEGRATOR_LEAPFROG;
   r.eta = ETA_PAIRS;
   r.first = 1;
   return r;
 }
 
 /* Two soft steps, the second with levels that count for nothing. */
-static void check_steps(const struct backend *be, const struct hard_request *request, double softening,
+static void check_steps(const struct backend *be, const struct list_request *request, double softening,
                         const char *what)
 {
   const double allowed = request->split.mass_scale > 0 ? 3e-7 : 1e-11;
-  struct hard_tally t = {0};
+  struct list_tally t = {0};
   char text[128];
   int good = 1;
   double most = 0;
@@ -222,18 +222,18 @@ static void check_steps(const struct backend *be, const struct hard_request *req
     most = fmax(most, difference(&end, &expected));
     for (int64_t i = 0; i < end.n; i++)
       good &= end.level[i] == expected.level[i] ||
-              (end.level[i] == LEVEL_UNKNOWN && expected.level[i] == HARD_LONGEST_LEVEL);
+              (end.level[i] == LEVEL_UNKNOWN && expected.level[i] == LIST_LONGEST_LEVEL);
   }
   if (!(most < allowed)) printf("# %s: difference %g\n", label, most);
   snprintf(text, sizeof text, "%s: positions and velocities are those of the plain integrator", what);
   ok(most < allowed, text);
   snprintf(text, sizeof text, "%s: levels, ticks (%lld) and entries too", what, (long long)t.ticks);
-  ok(good && t.ticks == ticks && t.entries == entries && t.deepest > HARD_LONGEST_LEVEL + 1 && t.collapsed == 0, text);
+  ok(good && t.ticks == ticks && t.entries == entries && t.deepest > LIST_LONGEST_LEVEL + 1 && t.collapsed == 0, text);
 }
 
 static void check_spheres(const struct backend *be)
 {
-  struct hard_request r = by_pairs(SPLIT_SEPTIC, 0.06, 0.24, 0.02, 1);
+  struct list_request r = by_pairs(SPLIT_SEPTIC, 0.06, 0.24, 0.02, 1);
   make_sphere(&start, 300, 0.8, 1, 3);
   check_steps(be, &r, 0, "pairs, equal masses");
   r = by_pairs(SPLIT_QUINTIC, 0.05, 0.1, 0.02, 1);
@@ -284,17 +284,17 @@ static void relative(const struct system *system, double d[3], double u[3])
 }
 
 /* The default request of a scheme for a Plummer sphere of 4096. */
-static struct hard_request default_request(enum hard_scheme scheme)
+static struct list_request default_request(enum step_integrator scheme)
 {
-  if (scheme == HARD_LEAPFROG) return by_pairs(SPLIT_QUINTIC, 0.064, 0.128, 0.036, 1);
+  if (scheme == INTEGRATOR_LEAPFROG) return by_pairs(SPLIT_QUINTIC, 0.064, 0.128, 0.036, 1);
   return request(SPLIT_QUINTIC, 0.032, 0.128, 0.009, 1);
 }
 
 /* A fly-by with the impact parameter of the softening and the relative velocity 2. Returns |dE/K|. */
-static double fly_by(const struct backend *be, enum hard_scheme scheme, double softening)
+static double fly_by(const struct backend *be, enum step_integrator scheme, double softening)
 {
-  struct hard_request r = default_request(scheme);
-  struct hard_tally t = {0};
+  struct list_request r = default_request(scheme);
+  struct list_tally t = {0};
   double d[3] = {-2 * r.soft_step / 5, softening, 0}, u[3] = {2, 0, 0}, energy[2], kinetic = 0.5 * hermite_modulus2(u);
   r.soft_step /= 5; /* all of it within R1 */
   double m = two(&end, d, u);
@@ -311,7 +311,7 @@ static void check_fly_by(const struct backend *be)
   double worst[2] = {0, 0};
   for (int scheme = 0; scheme < 2; scheme++)
     for (double softening = 1e-5; softening < 2e-3; softening *= 10) {
-      double error = fly_by(be, scheme == 0 ? HARD_HERMITE : HARD_LEAPFROG, softening);
+      double error = fly_by(be, scheme == 0 ? INTEGRATOR_HERMITE : INTEGRATOR_LEAPFROG, softening);
       if (!(error <= worst[scheme])) worst[scheme] = error;
     }
   printf("# %s: energy errors of fly-bys %.1e by the Hermite scheme, %.1e by pairs\n", label, worst[0], worst[1]);
@@ -319,7 +319,7 @@ static void check_fly_by(const struct backend *be)
 }
 
 /* Half of the soft step's kick by the soft part of the attraction. */
-static void soft_kick(struct system *system, const struct hard_request *request, double m)
+static void soft_kick(struct system *system, const struct list_request *request, double m)
 {
   const struct hermite_split split = hermite_split_of(&request->split, 1, 1);
   double d[3], u[3], k, slope;
@@ -334,10 +334,10 @@ static void soft_kick(struct system *system, const struct hard_request *request,
 }
 
 /* Ten circular orbits at the distance r. Returns the error of the phase. */
-static double orbit_error(const struct backend *be, enum hard_scheme scheme, double r)
+static double orbit_error(const struct backend *be, enum step_integrator scheme, double r)
 {
-  struct hard_request q = default_request(scheme);
-  struct hard_tally t = {0};
+  struct list_request q = default_request(scheme);
+  struct list_tally t = {0};
   double d[3] = {r, 0, 0}, u[3] = {0, 0, 0}, m = two(&end, d, u), speed = sqrt(m / r);
   end.v[0][1] = -0.5 * speed;
   end.v[1][1] = 0.5 * speed;
@@ -357,8 +357,8 @@ static void check_orbits(const struct backend *be)
   double worst[2] = {0, 0};
   if (strcmp(be->name, "cpu")) return; /* thousands of soft steps */
   for (int scheme = 0; scheme < 2; scheme++) {
-    enum hard_scheme which = scheme == 0 ? HARD_HERMITE : HARD_LEAPFROG;
-    struct hard_request q = default_request(which);
+    enum step_integrator which = scheme == 0 ? INTEGRATOR_HERMITE : INTEGRATOR_LEAPFROG;
+    struct list_request q = default_request(which);
     for (int k = 0; k < 3; k++) {
       double error = orbit_error(be, which, (double)q.split.r1 + 0.5 * k * (double)(q.split.r2 - q.split.r1));
       if (!(error <= worst[scheme])) worst[scheme] = error;
@@ -371,7 +371,7 @@ static void check_orbits(const struct backend *be)
 
 static void check(const struct backend *be)
 {
-  if (!be->hard || !be->hard->advance) return;
+  if (!be->neighbour_lists || !be->neighbour_lists->advance) return;
   snprintf(label, sizeof label, "%s", be->name);
   check_spheres(be);
   check_fly_by(be);

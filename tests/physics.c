@@ -159,7 +159,7 @@ static void check_softening(void)
   p.softening = 4;
   one(&p, FINDING_WORTHLESS, "Softening = 4 (default) is larger", "0.005", "... larger than the system");
   p = ordinary();
-  p.hermite = 1;
+  p.lists = 1;
   p.softening = 0;
   none(&p, "none, with Integrator = hermite");
   p.softening_is_default = 1;

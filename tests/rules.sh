@@ -30,6 +30,7 @@ gravity      base params
 external     base params gravity
 backend      base particles params tree gravity
 cpu          base particles tree gravity backend
+cpu/lists    base particles tree gravity backend cpu
 mpi          base particles params tree backend
 trace        base mpi
 io           base particles params gravity mpi
@@ -55,12 +56,12 @@ api          base particles params gravity backend mpi io/input io/snapshot ic i
 gpu/device   base particles tree gravity backend
 gpu/tree     base particles tree gravity backend gpu/device
 gpu/walk     base particles tree gravity backend gpu/device gpu/tree
-gpu/hard     base particles tree gravity backend gpu/device gpu/tree gpu/walk
-gpu/hermite  base particles tree gravity backend gpu/device
+gpu/hard_walk     base particles tree gravity backend gpu/device gpu/tree gpu/walk
+gpu/neighbour_lists  base particles tree gravity backend gpu/device
 gpu/direct   base particles tree gravity backend gpu/device gpu/tree gpu/walk
-gpu/let      base particles tree gravity backend gpu/device gpu/tree gpu/walk gpu/hard gpu/direct
-gpu/exchange base particles tree gravity backend gpu/device gpu/tree gpu/walk gpu/hard gpu/direct gpu/let
-gpu/step     base particles tree gravity backend gpu/device gpu/tree gpu/walk gpu/hard gpu/direct gpu/let gpu/exchange'
+gpu/let      base particles tree gravity backend gpu/device gpu/tree gpu/walk gpu/hard_walk gpu/direct
+gpu/exchange base particles tree gravity backend gpu/device gpu/tree gpu/walk gpu/hard_walk gpu/direct gpu/let
+gpu/step     base particles tree gravity backend gpu/device gpu/tree gpu/walk gpu/hard_walk gpu/direct gpu/let gpu/exchange'
 # Lines "FILE includes HEADER" that the table does not allow.
 climbs() {
   sources src mpi gpu | xargs grep -H -o -E '^[[:space:]]*#[[:space:]]*include[[:space:]]*"[^"]+/[^"]+"' | awk -F: -v floors="$floors" '
@@ -79,7 +80,7 @@ rule "src/ uses MPI through mpi/ only (main.c starts it, fault.c ends it, info.c
   "$(sources src gpu | grep -v -E '^src/((cli/main|base/fault|cli/info)\.c|io/.*)$' | xargs grep -Hn -E "$include(mpi|mpi-ext)\\.h|\\<MPI_[A-Z][A-Za-z_]+ *\\(")"
 rule "the manual page names every environment variable that the program reads, and no other" \
   "$({ sources src mpi gpu | xargs grep -h -o -E '\<(secure_)?getenv *\("[A-Z_]+"' | sed 's/.*("//; s/"//' | sort -u
-    sed -n '/environment\[\] = {/,/^};/s/^  {"\([A-Z_]*\)".*/\1/p' src/cli/manual.c; } | sort | uniq -c | awk '$1 % 2 { print $2 }')"
+    sed -n '/environment\[\] = {/,/^};/s/^ *{"\([A-Z_]*\)".*/\1/p' src/cli/manual.c; } | sort | uniq -c | awk '$1 % 2 { print $2 }')"
 rule "headers are guarded" "$(sources src mpi gpu tests | grep '\.h$' | xargs grep -L -E '^#ifndef [A-Z0-9_]+_H$')"
 
 rule "every source and script names its licence in its first lines" "$({ sources src mpi gpu tests; scripts
@@ -94,8 +95,8 @@ rule "no space at the end of a line" \
 longer() { xargs wc -l | awk -v limit="$1" '$1 > limit && $2 != "total" { print $2 ": " $1 " lines" }'; }
 # A type of two sources with one name is two types for each compiler, but one for the linker, which merges templates of both.
 rule "types of gpu/ have names of their own" "$(sources gpu | xargs grep -h -o -E '^(struct|enum|union) [a-z_0-9]+ \{' | sort | uniq -d)"
-rule "no source is longer than 500 lines" "$(sources src mpi gpu | longer 500)"
-rule "no test or script is longer than 600 lines" "$({ sources tests; scripts; } | longer 600)"
+rule "no source is longer than 560 lines" "$(sources src mpi gpu | longer 560)"
+rule "no test or script is longer than 640 lines" "$({ sources tests; scripts; } | longer 640)"
 # Terms that the field does not use. Exceptions: the columns strays and card_bytes of tables, a section of checkpoints, and two fixed phrases.
 old_terms='cards?|strays?|strayed|parcels?|sprouts?|uproot(ed|s)?|plant(s|ed|ing)?|nobody|somebody|anybody|everybody|whoever|anew|wish(es|ed)?|news|famil(y|ies)|knobs?|crowd(s|ed)?|go(es)? home|going home|ways ahead|patience|hears?|foresees?|foreseen|mend(ed|s)?|told|owed|settles?|stamps?|labour'
 rule "old terms do not occur: doc/glossary.md has the standard ones" \

@@ -3,7 +3,7 @@
  * against double-precision sums in which a pair has the larger softening of the two. */
 #include <config.h>
 #include "backend/energy_verbs.h"
-#include "backend/hard_verbs.h"
+#include "backend/neighbour_list_verbs.h"
 #include "cpu/walk_isa.h"
 #include "particles/softening.h"
 #include "walks.h"
@@ -231,8 +231,12 @@ static void check_lists(const struct backend *be, const struct set *set, const d
 {
   struct rig g;
   open_mix(&g, be, set, of, 0, order, METHOD_GROUPS);
-  struct hard_request r = {
-      .split = g.split, .eta = 0.1, .mean_mass = 1.0 / (double)set->n, .largest_mass = 1, .first = 1};
+  struct list_request r = {.integrator = INTEGRATOR_HERMITE,
+                           .split = g.split,
+                           .eta = 0.1,
+                           .mean_mass = 1.0 / (double)set->n,
+                           .largest_mass = 1,
+                           .first = 1};
   struct mac angle = rig_mac(&g, MAC_ANGLE, 0.7), mac = rig_mac(&g, MAC_ACCELERATION, 1.0 / 8192);
   struct walk_request walk = {
       .kind = WALK_SOFT, .mac = angle, .split = g.split, .let = LET_SOFT, .potential = 1, .local = 1, .last = 1};
@@ -240,7 +244,7 @@ static void check_lists(const struct backend *be, const struct set *set, const d
     be->sources(g.dev);
     be->moments(g.dev, &walk.mac, 0, 0);
     be->groups(g.dev);
-    be->hard->potential(g.dev, &r, 0, NULL);
+    be->neighbour_lists->potential(g.dev, &r, 0, NULL);
     walk.add_potential = 1;
     be->walk(g.dev, &walk, &g.tally);
     walk.mac = mac;
@@ -278,7 +282,7 @@ static void check_set(const struct backend *be, const struct set *set, const str
   check_direct(&g, &here, &d);
   check_steps(&g, &here, of, &d);
   rig_close(&g);
-  if (be->hard && !by_place) check_lists(be, &here, of, &d, order);
+  if (be->neighbour_lists && !by_place) check_lists(be, &here, of, &d, order);
   direct_close(&d);
 }
 

@@ -42,8 +42,8 @@ static inline const struct particles *hard_walk(struct rig *rig, const struct ma
 /* A copy of a field by id. */
 static inline float (*by_id(const struct particles *particles, const float *field))[3]
 {
-  float(*copy)[3] = memory_alloc("test", sizeof *copy * (size_t)p->n);
-  for (int64_t i = 0; i < p->n; i++) memcpy(copy[p->id[i] - 1], &field[3 * i], sizeof *copy);
+  float(*copy)[3] = memory_alloc("test", sizeof *copy * (size_t)particles->n);
+  for (int64_t i = 0; i < particles->n; i++) memcpy(copy[particles->id[i] - 1], &field[3 * i], sizeof *copy);
   return copy;
 }
 

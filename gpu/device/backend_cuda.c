@@ -30,7 +30,7 @@ static const struct backend_energy gpu_energy_verbs = {
     .set = gpu_energy_set,
 };
 
-static const struct backend_hard gpu_hard_verbs = {
+static const struct backend_neighbour_lists gpu_lists_verbs = {
     .halo = gpu_halo,
     .advance = gpu_advance,
     .potential = gpu_potential,
@@ -68,7 +68,7 @@ const struct backend backend_cuda = {
     .probe = &gpu_probe_verbs,
     .energy = &gpu_energy_verbs,
     .exchange = &gpu_exchange_verbs,
-    .hard = &gpu_hard_verbs,
+    .neighbour_lists = &gpu_lists_verbs,
     .let = &gpu_let_verbs,
     .link = &gpu_link,
     .open = gpu_open,

@@ -124,7 +124,7 @@ struct device *gpu_open(const struct device_config *config)
   CHECK(cudaMemsetAsync(d->device_results, 0, sizeof *d->device_results, d->stream));
   CHECK(cudaMallocHost(&d->host_results, sizeof *d->host_results));
   CHECK(cudaMallocHost(&d->tree.host_level_begin, PARTS_MAX * sizeof d->tree.part->levels.begin));
-  hermite_state_open(&d->hermite);
+  list_state_open(&d->lists);
   device_lets_open(d);
   return d;
 }
@@ -190,7 +190,7 @@ void gpu_close(struct device *d)
   active_state_free(&d->active);
   walk_state_free(&d->walk);
   hard_state_free(&d->hard);
-  hermite_state_free(&d->hermite);
+  list_state_free(&d->lists);
   exchange_state_free(&d->exchange);
   step_state_free(&d->step);
   energy_state_free(&d->energy);

@@ -9,8 +9,8 @@
 #include "gpu/device/verbs.h"
 #include "gpu/device/warp.cuh"
 #include "gpu/exchange/state.cuh"
-#include "gpu/hard/state.cuh"
-#include "gpu/hermite/state.cuh"
+#include "gpu/hard_walk/state.cuh"
+#include "gpu/neighbour_lists/state.cuh"
 #include "gpu/step/state.cuh"
 #include "gpu/tree/state.cuh"
 #include "gpu/walk/state.cuh"
@@ -91,7 +91,7 @@ struct device {
   struct active_state active;
   struct walk_state walk;
   struct hard_state hard;
-  struct hermite_state hermite;
+  struct list_state lists;
   struct let_state *let; /* see gpu/let/let.cuh */
   struct exchange_state exchange;
   struct step_state step;

@@ -5,7 +5,7 @@
 #define GPU_VERBS_H
 #include "backend/backend.h"
 #include "backend/energy_verbs.h"
-#include "backend/hard_verbs.h"
+#include "backend/neighbour_list_verbs.h"
 #include "backend/probe.h"
 #include "backend/link.h"
 #include "backend/let_verbs.h"
@@ -88,11 +88,11 @@ void gpu_energy_set(struct device *d, int n, const struct heavy_particle *heavy,
 /* neighbours.cu */
 void gpu_remember(struct device *d, double numbers[REMEMBERED], int set);
 /* advance.cu */
-void gpu_advance(struct device *d, const struct hard_request *request, int64_t n, const struct halo_particle *halo,
-                 struct hard_tally *tally);
-void gpu_potential(struct device *d, const struct hard_request *request, int64_t n, const struct halo_particle *halo);
+void gpu_advance(struct device *d, const struct list_request *request, int64_t n, const struct halo_particle *halo,
+                 struct list_tally *tally);
+void gpu_potential(struct device *d, const struct list_request *request, int64_t n, const struct halo_particle *halo);
 /* halo.cu */
-struct halo_particle *gpu_halo(struct device *d, const struct hard_request *request, int boxes, const double (*box)[6],
+struct halo_particle *gpu_halo(struct device *d, const struct list_request *request, int boxes, const double (*box)[6],
                                int skip, int64_t *counts);
 /* direct.cu */
 void gpu_direct(struct device *d, int64_t n, const double (*at)[3], const uint64_t *skip, const uint8_t *type,

@@ -4,7 +4,7 @@
 
 #include "backend/let_verbs.h"
 #include "base/debug.h"
-#include "gpu/hard/state.cuh"
+#include "gpu/hard_walk/state.cuh"
 #include "gpu/let/let.cuh"
 
 /* LETs are collected until they have at least this fraction of the local tree's nodes and particles: fewer do not

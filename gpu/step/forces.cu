@@ -7,7 +7,7 @@
 
 #include "gpu/direct/depth_first.cuh"
 #include "gpu/direct/pairwise.cuh"
-#include "gpu/hard/hard.cuh"
+#include "gpu/hard_walk/hard.cuh"
 #include "gpu/let/let.cuh"
 
 /* Polls for messages follow each other at once for POLLS_AT_ONCE times, then after POLL_NANOSECONDS. */

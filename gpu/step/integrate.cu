@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Kicks, drifts, levels, and the selection and correction of active particles. */
 #include <config.h>
-#include "gpu/hard/neighbours.cuh"
+#include "gpu/hard_walk/neighbours.cuh"
 #include "gpu/tree/tree.cuh"
 #include "particles/timeline.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The full walk of a forest: forces of all particles at a synchronisation, or of the active ones. Supergroups, then
- * groups, then pieces of heavy groups are walked. Hard walks use the same jobs (gpu/hard). */
+ * groups, then pieces of heavy groups are walked. Hard walks use the same jobs (gpu/hard_walk). */
 #include <config.h>
 #include <float.h>
 #include <math.h>

@@ -162,7 +162,7 @@ void walk_groups_unlike(struct device *d, const struct walk_job *job, int cells,
  * queued walk of them, without a split. walk->root may be NULL: the roots of the local trees. */
 int few_walk_applies(const struct device *d);
 void few_walk(struct device *d, const struct walk_job *walk, int cells);
-/* As walk_supergroups and walk_groups, for the hard walk (supergroup.cuh, gpu/hard/hard_walk.cuh). */
+/* As walk_supergroups and walk_groups, for the hard walk (supergroup.cuh, gpu/hard_walk/hard_walk.cuh). */
 void walk_hard_supergroups(struct device *d, const struct walk_job *job, int cells, int how);
 void walk_hard_groups(struct device *d, const struct walk_job *job, int cells, int how, int64_t blocks);
 void walk_hard_supergroups_unlike(struct device *d, const struct walk_job *job, int cells, int how);

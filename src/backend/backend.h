@@ -88,7 +88,7 @@ enum walk_kind {
   WALK_TOTAL, /* acc (and pot) of all particles at a synchronisation; with the split on also acc_hard */
   /* with the split on: the soft acceleration of all particles at a synchronisation, sum of (1 - K) a, to acc_soft and
    * to acc (whose modulus is a_old); pot without the hard part, sum of (1 - K) psi. Cells in which K is not 0 are
-   * opened, so that (1 - K) and the K of neighbour lists (backend/hard_verbs.h) add up to 1 for each pair of
+   * opened, so that (1 - K) and the K of neighbour lists (backend/neighbour_list_verbs.h) add up to 1 for each pair of
    * particles */
   WALK_SOFT,
   WALK_HARD, /* acc_hard of the active particles at `tick`; with the split on from sources within R2 alone */
@@ -155,9 +155,10 @@ struct backend {
   const struct backend_probe *probe;       /* devices and reference measurements */
   const struct backend_energy *energy;     /* finer potentials; NULL: none */
   const struct backend_exchange *exchange; /* migration; NULL: one rank only */
-  const struct backend_hard *hard;         /* the hard part from neighbour lists; NULL: Integrator = leapfrog only */
-  const struct backend_let *let;           /* locally essential trees; NULL: one rank only */
-  const struct link *link;                 /* messages from device to device; NULL: none */
+  const struct backend_neighbour_lists
+      *neighbour_lists;          /* the hard part from neighbour lists; NULL: Integrator = leapfrog only */
+  const struct backend_let *let; /* locally essential trees; NULL: one rank only */
+  const struct link *link;       /* messages from device to device; NULL: none */
 
   /* --- particles -------------------------------------------------------------------------------------------------- */
 

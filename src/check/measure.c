@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "backend/hard_verbs.h"
+#include "backend/neighbour_list_verbs.h"
 #include "base/memory.h"
 #include "gravity/units.h"
 #include "step/expansion.h"
@@ -126,7 +126,7 @@ static void take_parameters(const struct sim *sim, const struct plan *plan, stru
   physics->begin = sim->time;
   physics->end = par->TimeMax;
   physics->hybrid = sim->system.hybrid;
-  physics->hermite = sim->scheme->steps_follow_jerks;
+  physics->lists = sim->scheme->steps_follow_jerks;
   physics->shared = plan->shared;
   physics->step_is_given = (physics->hybrid ? par->SoftStep : par->MaxSizeTimestep) > 0 || par->FixedStep > 0;
   physics->steps_max = -1;
@@ -179,9 +179,9 @@ void measure_physics(struct sim *sim, const struct plan *plan, struct physics *p
   struct step_rule rule = step_rule_of(sim, plan->soft_step);
   measure_particles(q, &rule, place, physics);
   reduce_particles(sim->comm, q, plan, physics);
-  if (physics->hermite) { /* steps follow from jerks, which are not known: the longest ones */
+  if (physics->lists) { /* steps follow from jerks, which are not known: the longest ones */
     memset(physics->level, 0, sizeof physics->level);
-    physics->level[HARD_LONGEST_LEVEL] = (int64_t)physics->particles;
+    physics->level[LIST_LONGEST_LEVEL] = (int64_t)physics->particles;
   }
   double seconds =
       sim->counts.full.targets > 0 ? sim->counts.full.seconds / (double)sim->counts.full.targets * (double)q->n : 0;

@@ -198,11 +198,11 @@ static int judge_softening(const struct physics *physics, struct findings *findi
         advice(physics, what));
     return 0;
   }
-  if (physics->hermite && physics->softening_is_default)
+  if (physics->lists && physics->softening_is_default)
     add(findings, FINDING_WARNING,
         "Softening is not given, and its default is %g: stars of a cluster are points; give [Gravity] Softening = 0",
         eps);
-  if (physics->hermite) return 0;
+  if (physics->lists) return 0;
   if (sources(physics) >= SMOOTH && eps < SMALL_SOFTENING * near) {
     add(findings, FINDING_WARNING,
         "Softening = %g%s is %.3g of the distance %.3g of nearest neighbours (median): pairs scatter each other, and "
@@ -327,7 +327,7 @@ static void judge_cost(const struct physics *physics, int softening_too_small, s
   char text[PHRASE], step[PHRASE];
   double substeps = physics_substeps(physics), seconds = physics_step_seconds(physics),
          all = physics_run_seconds(physics);
-  if (substeps >= SUBSTEPS_MAX && !softening_too_small && !physics->shared && !physics->hermite)
+  if (substeps >= SUBSTEPS_MAX && !softening_too_small && !physics->shared && !physics->lists)
     add(findings, FINDING_WARNING,
         "%.0f of %.0f particles need time steps of %.2g, and %s: they are fast or close for Softening = %g and Eta",
         (double)physics->level[deepest_level(physics)], physics->particles, physics->soft_step / substeps,

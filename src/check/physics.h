@@ -20,7 +20,7 @@ struct physics {
   double mean_density; /* comoving, which the sphere is to have; 0: it is not compared */
   int hybrid, shared;  /* split on; one time step for all particles */
   /* the hard part resolves close pairs, with or without softening; block levels are not known */
-  int hermite;
+  int lists;
   int step_is_given; /* a parameter gives the soft step (or the shared step); 0: a rule chooses it */
   double steps_max;  /* soft steps after which the run stops (-n); negative: no limit */
   /* units; 0: units of a model */

@@ -78,7 +78,7 @@ void physics_print(const struct physics *physics, FILE *out)
   fprintf(out, "soft steps          of %.3g%s%s, %.0f to the end\n", physics->soft_step,
           in_units(physics->soft_step, physics->gyr, "Gyr", text), physics->comoving ? " (supercomoving time)" : "",
           physics_soft_steps(physics));
-  if (!physics->hermite) print_levels(physics, out);
+  if (!physics->lists) print_levels(physics, out);
   if (seconds <= 0) return;
   fprintf(out, "seconds             ");
   print_duration(physics->sync_seconds, out);

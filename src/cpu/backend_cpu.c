@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "backend/energy_verbs.h"
-#include "backend/hard_verbs.h"
+#include "backend/neighbour_list_verbs.h"
 #include "backend/let_verbs.h"
 #include "backend/link.h"
 #include "backend/probe.h"
@@ -209,10 +209,10 @@ static const struct backend_energy cpu_energy_verbs = {
     .set = cpu_energy_set,
 };
 
-static const struct backend_hard cpu_hard_verbs = {
+static const struct backend_neighbour_lists cpu_lists_verbs = {
     .halo = cpu_halo,
-    .advance = cpu_hard_advance,
-    .potential = cpu_hard_potential,
+    .advance = cpu_lists_advance,
+    .potential = cpu_lists_potential,
 };
 
 const struct backend backend_cpu = {
@@ -222,7 +222,7 @@ const struct backend backend_cpu = {
     .probe = &cpu_probe_verbs,
     .energy = &cpu_energy_verbs,
     .exchange = &cpu_exchange_verbs,
-    .hard = &cpu_hard_verbs,
+    .neighbour_lists = &cpu_lists_verbs,
     .let = &cpu_let_verbs,
     .open = open_device,
     .close = close_device,

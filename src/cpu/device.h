@@ -4,7 +4,7 @@
 #ifndef CPU_DEVICE_H
 #define CPU_DEVICE_H
 #include "backend/backend.h"
-#include "backend/hard_verbs.h"
+#include "backend/neighbour_list_verbs.h"
 #include "backend/let_verbs.h"
 #include "base/sparse.h"
 #include "cpu/walk_isa.h"
@@ -196,13 +196,13 @@ int cpu_energy_heavy(struct device *d, double limit, struct heavy_particle *heav
 void cpu_energy_set(struct device *d, int n, const struct heavy_particle *heavy, const double *pot);
 /* Forget potentials that were kept. */
 void cpu_energy_drop(struct device *d);
-struct hard_request;
-struct hard_tally;
+struct list_request;
+struct list_tally;
 struct halo_particle;
-void cpu_hard_advance(struct device *d, const struct hard_request *request, int64_t n, const struct halo_particle *halo,
-                      struct hard_tally *tally);
-void cpu_hard_potential(struct device *d, const struct hard_request *request, int64_t n,
-                        const struct halo_particle *halo);
+void cpu_lists_advance(struct device *d, const struct list_request *request, int64_t n,
+                       const struct halo_particle *halo, struct list_tally *tally);
+void cpu_lists_potential(struct device *d, const struct list_request *request, int64_t n,
+                         const struct halo_particle *halo);
 void cpu_kick(struct device *d, const struct field *field, double dt);
 void cpu_push(struct device *d, const double *change);
 double cpu_rate(struct device *d, const struct field *field);
@@ -217,7 +217,7 @@ void cpu_drift_to_end(struct device *d, double tick_length);
 void cpu_finish(struct device *d, double tick_length);
 void cpu_reduce(struct device *d, const struct field *field, struct sums *sums);
 void cpu_histogram(struct device *d, int64_t *count);
-struct halo_particle *cpu_halo(struct device *d, const struct hard_request *request, int boxes, const double (*box)[6],
+struct halo_particle *cpu_halo(struct device *d, const struct list_request *request, int boxes, const double (*box)[6],
                                int skip, int64_t *counts);
 
 /* Replace *block by one of at least `bytes` if it is shorter; its contents are lost then. `label`: of the memory

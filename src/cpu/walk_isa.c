@@ -324,9 +324,9 @@ static float inverse_root(float eps2) { return eps2 > 0 ? vf_rsqrt(vf_set(eps2))
 #define TABLE(isa) TABLE_(isa)
 #define TABLE_(isa)                                                       \
   const struct walk_isa walk_isa_##isa = {.name = #isa,                   \
-                                          .hard_force = hard_force_##isa, \
-                                          .hard_kick = hard_kick_##isa,   \
-                                          .hard_near = hard_near_##isa,   \
+                                          .list_force = list_force_##isa, \
+                                          .list_kick = list_kick_##isa,   \
+                                          .list_near = list_near_##isa,   \
                                           .traverse = traverse,           \
                                           .stage = stage,                 \
                                           .stage_quad = stage_quad,       \

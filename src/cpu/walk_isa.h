@@ -5,7 +5,7 @@
 #define CPU_WALK_ISA_H
 #include <stdint.h>
 
-#include "cpu/hard_isa.h"
+#include "cpu/list_isa.h"
 #include "gravity/split.h"
 #include "particles/softening.h"
 #include "tree/octree.h"
@@ -80,12 +80,12 @@ struct asked;
 
 struct walk_isa {
   const char *name;
-  /* The hard part (cpu/hard_isa.h). */
-  void (*hard_force)(const struct hard_sources *sources, const struct hard_target *target, const int32_t *entry,
+  /* The hard part (cpu/list_isa.h). */
+  void (*list_force)(const struct list_sources *sources, const struct list_target *target, const int32_t *entry,
                      int64_t n, struct hermite_force *force);
-  void (*hard_kick)(const struct hard_sources *sources, const struct hard_target *target, const int32_t *entry,
+  void (*list_kick)(const struct list_sources *sources, const struct list_target *target, const int32_t *entry,
                     int64_t n, struct pair_kick *kick);
-  int64_t (*hard_near)(const float *x, const float *y, const float *z, int64_t n, const float at[3], float reach2,
+  int64_t (*list_near)(const float *x, const float *y, const float *z, int64_t n, const float at[3], float reach2,
                        int32_t *near);
   /* The largest of what the boxes need of a node (enum need); the same as essential_need. */
   int (*needs)(const struct box_table *table, const struct asked *asked);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "base/fault.h"
+#include "params/integrators.h"
 #include "params/split_kernels.h"
 
 enum { PARAM_TEXT = 512 }; /* bytes of a string value, with the final zero */
@@ -20,7 +21,7 @@ enum repeatable { REPEATABLE_OFF, REPEATABLE_ON };
 enum split_mode { MODE_HYBRID, MODE_TREE, MODE_AUTO };
 /* Kernel: enum split_kernel (params/split_kernels.h) */
 enum step_scheme { SCHEME_BLOCK, SCHEME_SHARED, SCHEME_AUTO };
-enum step_integrator { INTEGRATOR_LEAPFROG, INTEGRATOR_HERMITE };
+/* Integrator: enum step_integrator (params/integrators.h) */
 enum radii_by_mass { RADII_AUTO, RADII_ON, RADII_OFF };
 enum step_criterion { CRITERION_MIN_AV, CRITERION_A, CRITERION_PAIRS };
 enum balance { BALANCE_COUNT, BALANCE_HARD, BALANCE_WORK, BALANCE_TIME };

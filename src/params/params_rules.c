@@ -415,7 +415,7 @@ int params_check_files(const struct params *params, const struct param_origin *o
 
 int params_neighbour_lists(const struct params *params)
 {
-  return params->Integrator == INTEGRATOR_HERMITE || params->Criterion == CRITERION_PAIRS;
+  return params->Integrator != INTEGRATOR_LEAPFROG || params->Criterion == CRITERION_PAIRS;
 }
 
 void params_use_walks(struct params *params)

@@ -32,7 +32,7 @@ struct step_report {
   double list_full, list_hard; /* interaction list entries per target */
   double h;                    /* time of a hard force divided by that of a full force; 0: no hard forces */
   int64_t levels[32];          /* particles by block level */
-  struct hard_tally hermite;   /* of all ranks: the hard part from neighbour lists, else zeros */
+  struct list_tally lists;     /* of all ranks: the hard part from neighbour lists, else zeros */
   double neighbours;           /* its neighbours, mean over the particles */
 };
 

@@ -275,8 +275,8 @@ static void warn_soft_step(struct logs *logs, const struct sim *sim, double dt)
 static void warn_close_pairs(struct logs *logs, const struct sim *sim, const struct step_report *report)
 {
   char text[CLOSE_PAIRS_TEXT];
-  struct hard_request request = neighbour_lists_request(sim, report->dt);
-  struct hard_tally tally = report->hermite;
+  struct list_request request = neighbour_lists_request(sim, report->dt);
+  struct list_tally tally = report->lists;
   double origin[3], motion[3];
   frame_shift(&sim->frame, sim->time, origin, motion);
   for (int c = 0; c < 3; c++) {
@@ -287,7 +287,7 @@ static void warn_close_pairs(struct logs *logs, const struct sim *sim, const str
     terminal_clear(logs);
     printf("warning: %s\n", text);
   }
-  if (report->hermite.collapsed == 0 || logs->warned_collapse) return;
+  if (report->lists.collapsed == 0 || logs->warned_collapse) return;
   close_pairs_collapse(&tally, sim->time, report->dt, text);
   terminal_clear(logs);
   printf("warning: %s;\n         the run ends with a checkpoint\n", text);

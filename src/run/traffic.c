@@ -257,8 +257,8 @@ void logs_collect(struct step_report *report, struct sim *sim, double dt)
   report->full = sim->counts.full;
   report->hard = sim->counts.hard;
   timer_phase(&sim->timer, PHASE_other);
-  report->hermite = sim->scheme->tally(sim);
-  report->neighbours = (double)report->hermite.entries / sim->now.count;
+  report->lists = sim->scheme->tally(sim);
+  report->neighbours = (double)report->lists.entries / sim->now.count;
   struct reduced n = own_numbers(sim);
   memcpy(sum, n.load, sizeof sum);
   comm_sum_double(sim->comm, sum, LOAD_COUNT);

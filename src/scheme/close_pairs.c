@@ -17,11 +17,11 @@ enum { MANY_STEPS = 64 }; /* soft steps after which a perturbed pair is no fly-b
 /* What a rank contributes. */
 struct extremes {
   int64_t collapsed, perturbed;
-  struct hard_collapse worst;
-  struct hard_triple triple;
+  struct list_collapse worst;
+  struct list_triple triple;
 };
 
-void close_pairs_gather(const struct comm *comm, const struct hard_tally *own, struct hard_tally *total)
+void close_pairs_gather(const struct comm *comm, const struct list_tally *own, struct list_tally *total)
 {
   if (total->collapsed == 0 && total->pairs_perturbed == 0) return;
   struct extremes mine;
@@ -42,9 +42,9 @@ void close_pairs_gather(const struct comm *comm, const struct hard_tally *own, s
   memory_free(all);
 }
 
-void close_pairs_collapse(const struct hard_tally *total, double time, double soft_step, char *text)
+void close_pairs_collapse(const struct list_tally *total, double time, double soft_step, char *text)
 {
-  const struct hard_collapse *w = &total->worst;
+  const struct list_collapse *w = &total->worst;
   snprintf(
       text, CLOSE_PAIRS_TEXT,
       "at time %g the step of particle %llu at (%.9g, %.9g, %.9g) collapsed:\n"
@@ -53,14 +53,14 @@ void close_pairs_collapse(const struct hard_tally *total, double time, double so
       "         kept from this soft step on: do not use what follows. A restart from an earlier checkpoint with a\n"
       "         smaller SoftStep has shorter steps; a new run with a Softening above %.1g does not need them",
       time, (unsigned long long)w->id, w->pos[0], w->pos[1], w->pos[2], (unsigned long long)w->neighbour, w->distance,
-      w->wanted, ldexp(soft_step, -HARD_LEVEL_MAX), HARD_LEVEL_MAX, (long long)total->collapsed,
+      w->wanted, ldexp(soft_step, -LIST_LEVEL_MAX), LIST_LEVEL_MAX, (long long)total->collapsed,
       total->collapsed == 1 ? "" : "s", w->distance);
 }
 
-int close_pairs_triple(struct close_pairs *pairs, const struct hard_tally *total, double time,
-                       const struct hard_request *request, char *text)
+int close_pairs_triple(struct close_pairs *pairs, const struct list_tally *total, double time,
+                       const struct list_request *request, char *text)
 {
-  const struct hard_triple *t = &total->triple;
+  const struct list_triple *t = &total->triple;
   int same = total->pairs_perturbed > 0 && pairs->first == t->first && pairs->second == t->second;
   pairs->steps = total->pairs_perturbed == 0 ? 0 : same ? pairs->steps + 1 : 1;
   pairs->first = t->first;
@@ -68,8 +68,8 @@ int close_pairs_triple(struct close_pairs *pairs, const struct hard_tally *total
   if (pairs->warned || pairs->steps < MANY_STEPS) return 0;
   pairs->warned = 1;
   double soft_step = request->soft_step, orbits = soft_step / t->period;
-  double drift = request->scheme == HARD_HERMITE ? DRIFT_HERMITE * pow(request->eta / 0.1, 5)
-                                                 : DRIFT_PAIRS * pow(request->eta / 0.1, 4);
+  double drift = request->integrator == INTEGRATOR_HERMITE ? DRIFT_HERMITE * pow(request->eta / 0.1, 5)
+                                                           : DRIFT_PAIRS * pow(request->eta / 0.1, 4);
   snprintf(text, CLOSE_PAIRS_TEXT,
            "at time %g the bound pair of particles %llu and %llu at (%.9g, %.9g, %.9g),\n"
            "         with a semi-major axis of %.3g and a period of %.3g, has a perturber, now particle %llu, which "

@@ -22,17 +22,16 @@ int neighbour_lists_radii_by_mass(const struct sim *sim)
   return masses->largest > EQUAL_MASSES * masses->smallest && masses->largest < DOMINANT_PART * masses->total;
 }
 
-struct hard_request neighbour_lists_request(const struct sim *sim, double soft_step)
+struct list_request neighbour_lists_request(const struct sim *sim, double soft_step)
 {
   const double proposed_for = sim->lists.proposed_for;
-  enum hard_scheme integrator = sim->par->Integrator == INTEGRATOR_HERMITE ? HARD_HERMITE : HARD_LEAPFROG;
-  struct hard_request request = {.scheme = integrator,
+  struct list_request request = {.integrator = (enum step_integrator)sim->par->Integrator,
                                  .split = sim->split,
                                  .soft_step = soft_step,
                                  .eta = params_eta(sim->par, 1),
                                  .mean_mass = (double)(float)sim->masses.mean, /* whatever the order of the sum */
                                  .largest_mass = sim->masses.largest,
-                                 .first = proposed_for == 0 || integrator == HARD_LEAPFROG};
+                                 .first = proposed_for == 0};
   if (soft_step > 0) request.pair_limit = PAIR_LIMIT * (double)sim->split.r1;
   if (proposed_for > 0 && soft_step > proposed_for)
     request.level_shift = (int)ceil(log2(soft_step / proposed_for) - 1e-6);
@@ -40,7 +39,7 @@ struct hard_request neighbour_lists_request(const struct sim *sim, double soft_s
 }
 
 /* Particles of other ranks near this one, for a request. Collective. */
-static void exchange_halo(struct sim *sim, const struct hard_request *request)
+static void exchange_halo(struct sim *sim, const struct list_request *request)
 {
   timer_phase(&sim->timer, PHASE_hard_let);
   halo_exchange(&sim->lists.halo, sim->comm, sim->be, sim->dev, request);
@@ -50,11 +49,11 @@ static void exchange_halo(struct sim *sim, const struct hard_request *request)
 /* All substeps. Collective. */
 static void integrate(struct sim *sim, double soft_step)
 {
-  struct hard_request request = neighbour_lists_request(sim, soft_step);
-  struct hard_tally *tally = &sim->counts.hermite;
+  struct list_request request = neighbour_lists_request(sim, soft_step);
+  struct list_tally *tally = &sim->counts.lists;
   exchange_halo(sim, &request);
-  *tally = (struct hard_tally){.shortest_period = 1e300};
-  sim->be->hard->advance(sim->dev, &request, sim->lists.halo.n, sim->lists.halo.particle, tally);
+  *tally = (struct list_tally){.shortest_period = 1e300};
+  sim->be->neighbour_lists->advance(sim->dev, &request, sim->lists.halo.n, sim->lists.halo.particle, tally);
   sim->lists.proposed_for = soft_step;
   sim->counts.substeps = tally->ticks;
   sim->counts.level_max = tally->deepest;
@@ -70,7 +69,7 @@ static void open_step(struct sim *sim, const struct plan *plan)
   sim->half.part[0][1] = sim->timer;
   sim->soft_step = plan->soft_step;
   integrate(sim, plan->soft_step);
-  double largest[3] = {sim->counts.level_max, sim->stop_request, sim->counts.hermite.collapsed > 0};
+  double largest[3] = {sim->counts.level_max, sim->stop_request, sim->counts.lists.collapsed > 0};
   timer_phase(&sim->timer, PHASE_wait);
   comm_max_double(sim->comm, largest, 3);
   timer_phase(&sim->timer, PHASE_correct);
@@ -99,7 +98,7 @@ static void at_end(struct sim *sim, double tick_length)
 
 static void note_cost(struct sim *sim, double seconds)
 {
-  const struct hard_tally *tally = &sim->counts.hermite;
+  const struct list_tally *tally = &sim->counts.lists;
   struct lists_cost *cost = &sim->lists.cost;
   double hard = tally->seconds - tally->list_seconds;
   cost->hard_seconds += hard;
@@ -118,9 +117,9 @@ static int measure_radius(struct sim *sim)
 
 static void hard_part(struct sim *sim)
 {
-  struct hard_request request = neighbour_lists_request(sim, 0);
+  struct list_request request = neighbour_lists_request(sim, 0);
   exchange_halo(sim, &request);
-  sim->be->hard->potential(sim->dev, &request, sim->lists.halo.n, sim->lists.halo.particle);
+  sim->be->neighbour_lists->potential(sim->dev, &request, sim->lists.halo.n, sim->lists.halo.particle);
 }
 
 /* Cells whose particles may be neighbours are opened: their soft force is that of the particles. */
@@ -154,9 +153,9 @@ static int check(const struct sim *sim, struct fault *fault)
   return same_place_check(sim->comm, sim->be->view(sim->dev), origin, fault);
 }
 
-static struct hard_tally total(const struct sim *sim)
+static struct list_tally total(const struct sim *sim)
 {
-  struct hard_tally all = sim->counts.hermite;
+  struct list_tally all = sim->counts.lists;
   int64_t *sums[] = {&all.entries,   &all.with_neighbours, &all.steps,          &all.pairs,
                      &all.collapsed, &all.pairs_bound,     &all.pairs_perturbed};
   enum { SUMS = sizeof sums / sizeof *sums };
@@ -173,7 +172,7 @@ static struct hard_tally total(const struct sim *sim)
   all.largest_eccentricity = largest[3];
   all.seconds = largest[4];
   all.list_seconds = largest[5];
-  close_pairs_gather(sim->comm, &sim->counts.hermite, &all);
+  close_pairs_gather(sim->comm, &sim->counts.lists, &all);
   return all;
 }
 

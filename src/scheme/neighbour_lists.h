@@ -8,5 +8,5 @@
 /* 1: radii are in proportion to the cube root of masses (RadiiByMass). Local. */
 int neighbour_lists_radii_by_mass(const struct sim *sim);
 /* What a soft step of length `soft_step` asks of the table `hard`. Local. */
-struct hard_request neighbour_lists_request(const struct sim *sim, double soft_step);
+struct list_request neighbour_lists_request(const struct sim *sim, double soft_step);
 #endif

@@ -100,10 +100,10 @@ static int check_split(const struct sim *sim, struct fault *fault)
                    masses->massless);
 }
 
-static struct hard_tally no_tally(const struct sim *sim)
+static struct list_tally no_tally(const struct sim *sim)
 {
   (void)sim;
-  return (struct hard_tally){0};
+  return (struct list_tally){0};
 }
 
 static struct resolved_length resolves(const struct sim *sim)

@@ -47,7 +47,7 @@ struct scheme {
 
   /* What runs print and check. */
   int (*check)(const struct sim *sim, struct fault *fault);  /* of a system after its first forces. 0 or -1 */
-  struct hard_tally (*tally)(const struct sim *sim);         /* of the soft step, over all ranks; zeros: none */
+  struct list_tally (*tally)(const struct sim *sim);         /* of the soft step, over all ranks; zeros: none */
   struct resolved_length (*resolves)(const struct sim *sim); /* Local */
 };
 #endif

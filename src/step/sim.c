@@ -113,7 +113,7 @@ int sim_open(struct sim *sim, const struct comm *comm, const struct params *par,
                      "for all; set [Device] Backend = cpu, or one softening",
                      be->name);
   if (kicks_open(sim, par, fault)) return -1;
-  if (params_neighbour_lists(par) && !be->hard)
+  if (params_neighbour_lists(par) && !be->neighbour_lists)
     return fault_set(fault, "Integrator = hermite and Criterion = pairs: the backend %s does not have them", be->name);
   return expansion_open(sim, fault) || failed ? -1 : 0;
 }

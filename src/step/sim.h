@@ -4,7 +4,7 @@
 #define SIM_H
 #include "backend/backend.h"
 #include "backend/energy_verbs.h"
-#include "backend/hard_verbs.h"
+#include "backend/neighbour_list_verbs.h"
 #include "base/timer.h"
 #include "external/external.h"
 #include "gravity/cosmology.h"
@@ -26,8 +26,8 @@ struct step_counts {
   struct tally full, hard;
   int64_t substeps, moment_updates, migrated;
   int level_max;
-  int collapsed;             /* 1: steps of a close pair collapsed, on any rank */
-  struct hard_tally hermite; /* the hard part from neighbour lists */
+  int collapsed;           /* 1: steps of a close pair collapsed, on any rank */
+  struct list_tally lists; /* the hard part from neighbour lists */
   struct let_traffic soft_let, step_let, updates, renewed_let;
   int64_t violations, late;   /* particles that will exceed, and that have exceeded, the motion bounds of LETs */
   int64_t violations_handled; /* of `violations`, those before the last selection of LETs */

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The hard part of a soft step from neighbour lists, on the CPU: the particles that it works on, its lists, and what an
+ * integrator and a subsystem are. Private to src/cpu. */
+#ifndef CPU_NEIGHBOUR_LISTS_H
+#define CPU_NEIGHBOUR_LISTS_H
+#include "backend/neighbour_list_verbs.h"
+#include "cpu/device.h"
+#include "cpu/list_isa.h"
+#include "gravity/pair_steps.h"
+
+/* Own particles, then those of the halo, in double precision, with neighbour lists. */
+struct list_set {
+  const struct walk_isa *isa;
+  int64_t n, own;
+  struct hermite_motion *motion; /* [n] at the particle's own tick */
+  double *gm;                    /* [n] G m */
+  float *factor;                 /* [n] of split_factor */
+  double *eps2;                  /* [n] squared softenings; NULL: all alike */
+  uint64_t *id;                  /* [n] */
+  uint8_t *level;                /* [n] */
+  int32_t *tick;                 /* [n] */
+  int32_t *steps;                /* [n] steps taken in this soft step */
+  /* [n + 1] neighbours of particle i: entry[first[i]] up to entry[first[i + 1]], ascending */
+  int64_t *first;
+  int32_t *entry;
+};
+
+/* Fill `set` with the particles of the device and the halo at tick 0: positions, velocities, masses, ids; no lists. */
+void list_set_open(struct list_set *set, struct device *d, const struct list_request *request, int64_t n,
+                   const struct halo_particle *halo);
+void list_set_close(struct list_set *set);
+/* Make the neighbour lists, in place of those that there are: pairs that come, on straight lines within `horizon`,
+ * within NEIGHBOUR_MARGIN R2. */
+void list_set_lists(struct list_set *set, const struct list_request *request, double horizon);
+
+/* The loop over the ticks of a soft step. */
+struct list_loop {
+  struct list_set *set;
+  const struct list_request *request;
+  const struct integrator *integrator;
+  struct list_tally *tally;
+  struct list_sources from;
+  double tick_length, mean_gm;
+  int32_t *by_level;                  /* [moving] particles with neighbours, deepest level first */
+  int64_t moving, deeper[LEVELS + 1]; /* deeper[l]: particles of level l and deeper */
+  struct hermite_motion *next;        /* [moving] of the active ones, in the order of by_level */
+  double *wanted;                     /* [moving] the step that the criterion gives */
+  int32_t *scratch;                   /* [moving] */
+};
+
+/* An integrator: how one particle is advanced over its step, and how long the next one is. Its neighbours are predicted
+ * by hermite_predict, with the acceleration and jerk (0: none) that it leaves in their motions. */
+struct integrator {
+  int keeps_levels; /* 1: the level that a particle proposes at the end of a soft step holds in the next one */
+  /* Acceleration and jerk of particle i at tick 0 to *motion. Returns its first step (time). */
+  double (*first_force)(const struct list_loop *loop, int64_t i, struct hermite_motion *motion);
+  /* *motion at the begin of the step of particle i, of length dt, with x and v predicted for its end, becomes its
+   * motion there, at `tick`. Returns its next step (time). */
+  double (*end_step)(const struct list_loop *loop, int64_t i, int32_t tick, double dt, const double x[3],
+                     const double v[3], struct hermite_motion *motion);
+};
+extern const struct integrator integrator_leapfrog, integrator_hermite;
+
+/* The neighbours of particle i. */
+static inline int64_t list_length(const struct list_set *set, int64_t i) { return set->first[i + 1] - set->first[i]; }
+static inline struct list_target list_target_at(const struct list_set *set, int64_t i, int32_t tick, const double x[3],
+                                                const double v[3])
+{
+  return (struct list_target){
+      {x[0], x[1], x[2]}, {v[0], v[1], v[2]}, tick, set->factor[i], set->eps2 ? set->eps2[i] : 0};
+}
+
+/* A part of the system that is not integrated particle by particle in a soft step: Kepler pairs. Its particles are
+ * replaced before the first forces, and restored at the end. Each is given the sets of all particles. */
+struct subsystem {
+  const char *name;
+  /* With lists of all particles: find those of the soft step, and replace them by their centres of mass, with
+   * LEVEL_UNKNOWN. Adds to the counts of *tally. Returns the state, NULL where there are none. */
+  void *(*find)(struct list_set *set, const struct list_request *request, double softening, struct list_tally *tally);
+  /* With lists of the centres of mass: kick by the tides for half a soft step. */
+  void (*kick)(struct list_set *set, const struct list_request *request, void *state);
+  void (*advance)(void *state, double soft_step);
+  /* Put the particles back, with LEVEL_UNKNOWN, and free the state. */
+  void (*restore)(struct list_set *set, void *state);
+};
+extern const struct subsystem subsystem_kepler_pairs;
+#endif
